@@ -7,6 +7,7 @@ import type { ApiFamily, StreamUsage } from '../core/upstream-config.ts'
 import type { AnswerText } from './answer-texts.ts'
 import type { ChannelText } from './channel.ts'
 import type { ModelRequest } from './model-request.ts'
+import type { StoredFormat } from './stored-format.ts'
 import type { StreamChunk } from './stream-chunk.ts'
 import type { Text, Texts } from './texts.ts'
 import type { ProgressOf } from './token-probabilities.ts'
@@ -38,6 +39,8 @@ export interface Api {
   readonly headers: Readonly<Record<string, string>>
   readonly errors: ErrorShape
   readonly answer: AnswerFormat
+  /** Answers that the provider keeps, for an API that has such. */
+  readonly stored?: StoredFormat
   /**
    * Checks a parsed body.
    * @throws GatewayError `missing_required_parameter` or `invalid_body`; `param` names the field

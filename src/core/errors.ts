@@ -54,6 +54,7 @@ export const ERRORS = {
   too_many_attempts: kind(429, 'rate_limit_error', 'invalid_request'),
   cross_site: kind(403, 'invalid_request_error', 'invalid_request'),
   not_found: kind(404, 'invalid_request_error', 'invalid_request'),
+  previous_response_not_found: kind(400, 'invalid_request_error', 'invalid_request'),
   model_not_found: kind(404, 'invalid_request_error', 'invalid_request'),
   method_not_allowed: kind(405, 'invalid_request_error', 'invalid_request'),
   conflict: kind(409, 'invalid_request_error', 'invalid_request'),
@@ -68,8 +69,11 @@ export interface ErrorDetails {
   readonly param?: string
   /** Extra response headers, lower-case names. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Extra members of the body's `error` object, e.g. the rule that blocked. */
-  readonly extra?: Readonly<Record<string, string>>
+  /**
+   * Extra members of the body's `error` object, e.g. the rule that blocked. They replace members
+   * of the same name.
+   */
+  readonly extra?: Readonly<Record<string, string | null>>
   readonly cause?: unknown
   /** The upstream's own error event, which ends the stream in place of one made of this error. */
   readonly event?: string
@@ -86,7 +90,7 @@ export class GatewayError extends Error {
   readonly type: string
   readonly param: string | null
   readonly headers: Readonly<Record<string, string>>
-  readonly extra: Readonly<Record<string, string>>
+  readonly extra: Readonly<Record<string, string | null>>
   readonly event: string | null
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {

@@ -145,6 +145,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     intents: folder.intents,
     keys: store.keys,
     counters: store.counters,
+    stored: store.stored,
     upstreams,
     bodyBytes: config.limits.bodyBytes,
     toolServers: config.tools.servers,

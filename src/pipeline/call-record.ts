@@ -1,6 +1,7 @@
 // What the steps find out about one call, for its entry, its metrics and its headers.
 // The steps write it; record.ts and the response headers read it; it decides nothing.
 
+import type { StoredOperation } from '../chat/stored-format.ts'
 import { mergeUsage, type Usage, withEstimates } from '../chat/token-usage.ts'
 import type { Direction, PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -8,9 +9,11 @@ import type { KindSet } from '../detect/pii/kinds.ts'
 import type { Selection } from '../policy/compile.ts'
 import type { RuleAction, RuleHit } from '../policy/rule.ts'
 import type { OpenIntent } from '../store/folder/intents.ts'
+import type { StoredAnswer } from '../store/stored-answers.ts'
 import { type UpstreamHead, upstreamRequestId } from '../upstream/response.ts'
 import type { InjectionEvidence } from './prompt/injection-evidence.ts'
 import type { LimitState, Quota } from './prompt/quota.ts'
+import type { Placeholders } from './scan/placeholders.ts'
 
 /** The injection score of a prompt, with the model and the rules it is compared with. */
 export interface InjectionJudgement extends InjectionEvidence {
@@ -29,6 +32,19 @@ interface FindingCount {
   readonly count: number
   readonly action: RuleAction
 }
+
+/** A stored answer that a call is about. */
+export interface AskedAnswer {
+  readonly type: 'asks'
+  readonly id: string
+  readonly effect: StoredOperation['effect']
+  readonly answer: StoredAnswer
+  /** Limits that count the tokens of the answer. */
+  readonly limits: Selection['limits']
+}
+
+/** What a call has to do with an answer that the provider keeps. */
+export type StoredRole = { readonly type: 'makes'; readonly isBackground: boolean } | AskedAnswer
 
 export class CallRecord {
   model = ''
@@ -57,6 +73,10 @@ export class CallRecord {
   /** Null until the upstream reports it. */
   usage: Usage | null = null
   estimatedPromptTokens = 0
+  /** Null when the provider keeps no answer of the call. */
+  stored: StoredRole | null = null
+  /** Null until the prompt is inspected. */
+  placeholders: Placeholders | null = null
   /** Estimated from the text that the client was sent, for upstreams that count none. */
   estimatedCompletionTokens = 0
   /** Null until the call is about to be forwarded. */
@@ -112,3 +132,7 @@ export class CallRecord {
     }
   }
 }
+
+/** Reports whether the upstream answered with a status of success. */
+export const isAnswered = ({ upstreamStatus }: Pick<CallRecord, 'upstreamStatus'>): boolean =>
+  upstreamStatus >= 200 && upstreamStatus < 300

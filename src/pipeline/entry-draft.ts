@@ -12,7 +12,7 @@ import {
 import type { PiiKind } from '../core/finding.ts'
 import type { RuleHit } from '../policy/rule.ts'
 import type { Call } from './call.ts'
-import type { CallRecord, InjectionJudgement } from './call-record.ts'
+import { type CallRecord, type InjectionJudgement, isAnswered } from './call-record.ts'
 
 /** How a call ended. */
 export interface Ending {
@@ -33,10 +33,6 @@ interface UsedTokens {
 
 const NO_TOKENS: UsedTokens = { prompt: 0, completion: 0, total: 0, source: 'estimated' }
 
-/** Reports whether the upstream answered the call. */
-export const isAnswered = ({ upstreamStatus }: CallRecord): boolean =>
-  upstreamStatus >= 200 && upstreamStatus < 300
-
 /** Tokens as the upstream counted them, else estimated; none when it refused or was not asked. */
 function usedTokens(noted: CallRecord, ending: Ending): UsedTokens {
   if (noted.usage !== null) {
@@ -55,10 +51,11 @@ function usedTokens(noted: CallRecord, ending: Ending): UsedTokens {
 /**
  * Makes the entry of a call. Nested members are in canonical order (RFC 8785 §3.2.3), which seals
  * faster.
+ * @param usesTokens false when another entry has the tokens
  */
-export function draftEntry(call: Call, ending: Ending): RequestDraft {
+export function draftEntry(call: Call, ending: Ending, usesTokens: boolean): RequestDraft {
   const { record: noted } = call
-  const tokens = call.api.usesTokens ? usedTokens(noted, ending) : NO_TOKENS
+  const tokens = call.api.usesTokens && usesTokens ? usedTokens(noted, ending) : NO_TOKENS
   const latencyMs = call.elapsedMs()
   return {
     type: 'request',

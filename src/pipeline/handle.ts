@@ -13,6 +13,7 @@ import { assertWaiting, type Client } from './client.ts'
 import { conduct } from './conduct.ts'
 import { denialError } from './failure.ts'
 import { isLongBody, maxFindings, waitToScan } from './memory-turn.ts'
+import { continueAnswers } from './owned-answers.ts'
 import type { Admitted, Inspected, Permitted, Pipeline, Received } from './pipeline.ts'
 import { readCleanRequest } from './prompt/clean-model.ts'
 import { decidePrompt, injectionJudgement } from './prompt/decide-prompt.ts'
@@ -27,14 +28,29 @@ const DONE = Promise.resolve()
 
 /** Handles one call of an API from its head to the last byte of its answer. Never rejects. */
 export const handle = (pipeline: Pipeline, client: Client, api: Api): Promise<void> =>
-  conduct(pipeline, client, api, async (admitted) => {
-    // Read: the body is parsed once, and what was parsed is what is sent. Chained, so that the
-    // prompt's texts are free while the upstream works.
-    const permitted = await read(pipeline, admitted)
+  // Read: the body is parsed once, and what was parsed is what is sent. Chained, so that the
+  // prompt's texts are free while the upstream works.
+  carryOut(pipeline, client, api, (admitted) =>
+    read(pipeline, admitted)
       // Inspect: personal data leaves the prompt first, so the rules judge what would be forwarded.
       .then((received) => inspectPrompt(pipeline, admitted, received))
       // Decide: the only maker of a permit, which holds the bytes of everything that may leave.
-      .then((inspected) => decide(pipeline, admitted, inspected))
+      .then((inspected) => decide(pipeline, admitted, inspected)),
+  )
+
+/**
+ * Carries out a call. Never rejects.
+ * @param permit reads what the client asks for and decides on it; may throw as `decide`
+ */
+export const carryOut = (
+  pipeline: Pipeline,
+  client: Client,
+  api: Api,
+  permit: (admitted: Admitted) => Promise<Permitted>,
+): Promise<void> =>
+  conduct(pipeline, client, api, async (admitted) => {
+    // Read, inspect, decide: nothing leaves without a permit.
+    const permitted = await permit(admitted)
     // Record the intent: a process that is killed from here on leaves a trace of the call.
     await recordIntent(pipeline, admitted.call)
     // Forward: what the permit holds, and nothing else.
@@ -62,9 +78,10 @@ async function read(pipeline: Pipeline, { call, client, admission }: Admitted): 
   const selection = rules().select(request.models, call.key.name)
   const { model, models, stream, asksForJson } = request
   Object.assign(call.record, { model, models, stream, asksForJson, policyRevision: selection.revision })
-  const routes = upstreams.routesFor(call.api.family, model)
+  const continuation = continueAnswers(pipeline, call, request)
+  const routes = continuation?.routes ?? upstreams.routesFor(call.api.family, model)
   call.addPhase('inspect', clock.monotonic() - startMs)
-  return { request, routes, selection, isLong, release }
+  return { request, routes, selection, continued: continuation?.numbers, isLong, release }
 }
 
 /** @throws GatewayError when the client leaves, or for more findings than a call may hold */
@@ -82,7 +99,7 @@ async function inspectPrompt(pipeline: Pipeline, admitted: Admitted, received: R
 function* inspectAndCapture(
   { kinds, injection: model, scanCache, metrics, binaryParts, thoughts, toolServers, searches }: Pipeline,
   { call, client }: Admitted,
-  { request, selection, isLong, release }: Received,
+  { request, selection, continued, isLong, release }: Received,
 ): Steps<Pick<Inspected, 'inspection' | 'json'>> {
   const noted = call.record
   const servers = takeServerSecrets(request.body)
@@ -92,6 +109,7 @@ function* inspectAndCapture(
     kinds,
     injection: model,
     scanOf: (text) => scanCache.lookUp(call.key.id, text),
+    continued,
     scored: selection.injection.length > 0 && !selection.watchesInjection,
     maxFindings: maxFindings(searches),
   })
@@ -99,6 +117,7 @@ function* inspectAndCapture(
     const steps = inspection.score()
     call.deferredScore = new MonitoredScore({ call, client, steps, selection, model, isLong, release })
   }
+  noted.placeholders = inspection.placeholders
   if (inspection.binaryParts > 0) metrics.binaryParts.inc({ decision: binaryParts }, inspection.binaryParts)
   noted.addFindings(countKinds(inspection.findings), selection, 'request')
   if (inspection.injection !== null)

@@ -8,6 +8,7 @@ import type { KindSet } from '../detect/pii/kinds.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
 import type { Permit } from '../policy/decide.ts'
 import type { Counters } from '../store/counters.ts'
+import type { HighestNumbers, StoredAnswers } from '../store/stored-answers.ts'
 import type { Route, Upstreams } from '../upstream/upstreams.ts'
 import type { Admission, AdmissionControl } from './admission.ts'
 import type { KeyRing } from './authenticate.ts'
@@ -24,6 +25,7 @@ export interface Pipeline extends RecordParts, DecisionParts {
   readonly clock: Clock
   readonly keys: KeyRing
   readonly counters: Counters
+  readonly stored: Pick<StoredAnswers, 'find' | 'claim'>
   readonly upstreams: Upstreams
   readonly kinds: KindSet
   /** Remembers scans with these kinds and this injection model. */
@@ -53,6 +55,8 @@ export interface Received {
   /** Where the call may go, in order. */
   readonly routes: readonly [Route, ...Route[]]
   readonly selection: Selection
+  /** Highest placeholders of the conversation that it continues. */
+  readonly continued: HighestNumbers | undefined
   /** True when the prompt is scanned in slices, so that other calls run meanwhile. */
   readonly isLong: boolean
   /** Releases the memory budget of the prompt's texts. */

@@ -1,13 +1,14 @@
 // Seals a call: its record becomes exactly one entry, its metrics and its log line.
 
-import type { Content } from '../audit/content.ts'
 import type { Outcome, RequestDraft } from '../audit/entry.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Metrics, Phase } from '../metrics/registry.ts'
-import type { CounterChange } from '../store/counters.ts'
 import type { Intents } from '../store/folder/intents.ts'
+import type { AppendOptions } from '../store/log/log.ts'
 import type { Call } from './call.ts'
-import { captureOf, draftEntry, type Ending, isAnswered } from './entry-draft.ts'
+import { isAnswered } from './call-record.ts'
+import { captureOf, draftEntry, type Ending } from './entry-draft.ts'
+import { type StoredParts, settleStored } from './settle-stored.ts'
 import type { Shadow } from './shadow.ts'
 
 /** The part of the store that a call writes to. */
@@ -18,14 +19,11 @@ export interface EntryLog {
    */
   reserve(bytes: number): () => void
   /**
-   * Seals an entry and stores it with its exchange and counters, all or nothing. Resolves when that
+   * Seals an entry and stores it with its exchange and changes, all or nothing. Resolves when that
    * is durable.
    * @throws GatewayError `audit_unavailable`
    */
-  append(
-    draft: RequestDraft,
-    options: { readonly content?: Content; readonly counters?: readonly CounterChange[] },
-  ): Promise<Receipt>
+  append(draft: RequestDraft, options: AppendOptions): Promise<Receipt>
 }
 
 /** A client's proof that its call is in the log. */
@@ -53,7 +51,7 @@ export interface Delivered {
 /** Calls under way, as the store keeps them in case the process is killed. */
 type CallIntents = Pick<Intents, 'begin' | 'sealed'>
 
-export interface RecordParts {
+export interface RecordParts extends StoredParts {
   readonly log: EntryLog
   readonly intents: CallIntents
   readonly metrics: Metrics
@@ -101,15 +99,18 @@ export async function recordIntent(
  */
 export async function record(parts: RecordParts, call: Call, ending: Ending): Promise<Receipt> {
   const { record: noted } = call
-  const draft = draftEntry(call, ending)
-  const counters = noted.quota?.settle(draft.total_tokens, draft.completion_tokens) ?? []
+  const stored = settleStored(parts, call, ending.outcome)
+  const draft = draftEntry(call, ending, stored.usesTokens)
+  const reserved = noted.quota?.settle(draft.total_tokens, draft.completion_tokens) ?? []
   const startMs = parts.clock.monotonic()
   const receipt = await parts.log.append(draft, {
     ...(noted.request === null ? {} : { content: captureOf(noted.request, noted) }),
-    counters,
+    counters: [...reserved, ...stored.charge(draft.total_tokens)],
+    stored: stored.changes,
   })
   // The shadow rules may hold on to the record for a while.
   noted.received = null
+  noted.placeholders = null
   if (noted.intent !== null) parts.intents.sealed(noted.intent)
   const commitMs = parts.clock.monotonic() - startMs
   call.addPhase('seal', commitMs)

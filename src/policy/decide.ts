@@ -27,7 +27,7 @@ export interface PermittedRequest {
   /** The model by the name that the upstream knows. */
   readonly model: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Path below the upstream's base URL, for example `/chat/completions`. */
+  /** Path below the upstream's base URL, for example `/chat/completions`, with its own query. */
   readonly target: string
   /** The serialised body, sent byte for byte; null for a request without one. */
   readonly body: Buffer | null

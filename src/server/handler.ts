@@ -2,7 +2,7 @@
 // management API with its origin check, session and strict JSON.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ErrorShape } from '../chat/api-format.ts'
+import type { Api, ErrorShape } from '../chat/api-format.ts'
 import { APIS } from '../chat/apis.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import type { Clock } from '../core/clock.ts'
@@ -14,6 +14,7 @@ import { waitToScan } from '../pipeline/memory-turn.ts'
 import { listModels, retrieveModel } from '../pipeline/models.ts'
 import { passThrough, passThroughFor } from '../pipeline/pass-through.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
+import { handleStored } from '../pipeline/stored-call.ts'
 import type { ApiAnswer, ApiRoute } from './api.ts'
 import { BODY_LIMIT, readJsonBody } from './body.ts'
 import type { Handler } from './listener.ts'
@@ -41,6 +42,7 @@ type DataPlane = (
   pipeline: Pipeline,
   client: SocketClient,
   params: Readonly<Record<string, string>>,
+  search: string,
 ) => Promise<void>
 
 interface DataRoute {
@@ -52,12 +54,7 @@ interface DataRoute {
 }
 
 const DATA_ROUTES: readonly DataRoute[] = [
-  ...APIS.map((api) => ({
-    method: 'POST',
-    path: `/v1${api.target}`,
-    errors: api.errors,
-    data: (pipeline: Pipeline, client: SocketClient) => handle(pipeline, client, api),
-  })),
+  ...APIS.flatMap(routesOf),
   { method: 'GET', path: '/v1/models', data: listModels },
   // Model names contain slashes, which some clients do not encode.
   {
@@ -66,6 +63,29 @@ const DATA_ROUTES: readonly DataRoute[] = [
     data: (pipeline, client, { model = '' }) => retrieveModel(pipeline, client, model),
   },
 ]
+
+/** The route of an API, and those of the answers to it that are kept. */
+function routesOf(api: Api): DataRoute[] {
+  const { target, errors, stored } = api
+  const call: DataRoute = {
+    method: 'POST',
+    path: `/v1${target}`,
+    errors,
+    data: (pipeline, client) => handle(pipeline, client, api),
+  }
+  if (stored === undefined) return [call]
+  const storing = { ...api, stored }
+  const asked = stored.operations.map(
+    (operation): DataRoute => ({
+      method: operation.method,
+      path: `/v1${target}/:id${operation.path}`,
+      errors,
+      data: (pipeline, client, { id = '' }, search) =>
+        handleStored(pipeline, client, storing, { operation, id, search }),
+    }),
+  )
+  return [call, ...asked]
+}
 
 /** Returns the handler of the gateway listener. It answers every request exactly once. */
 export function gatewayHandler(parts: HandlerParts): Handler {
@@ -87,7 +107,12 @@ export function gatewayHandler(parts: HandlerParts): Handler {
       }
       const { route, params } = router.find(method, path)
       if ('data' in route) {
-        void route.data(pipeline, new SocketClient(request, response, arrivedMs, route.errors), params)
+        void route.data(
+          pipeline,
+          new SocketClient(request, response, arrivedMs, route.errors),
+          params,
+          search,
+        )
         return
       }
       void answer(parts, route, request, response, { params, search })

@@ -9,7 +9,7 @@ export class UpstreamAddress {
   readonly origin: string
   /** Path of the base URL without a trailing slash; the model is between the parts. */
   readonly #parts: readonly string[]
-  /** With its `?`; empty without parameters. */
+  /** Without its `?`; empty without parameters. */
   readonly #query: string
 
   constructor({ baseUrl, query }: Pick<UpstreamConfig, 'baseUrl' | 'query'>) {
@@ -18,16 +18,16 @@ export class UpstreamAddress {
     this.origin = origin
     const path = baseUrl.slice(baseUrl.indexOf('/', baseUrl.indexOf('://') + 3)).replace(/\/+$/, '')
     this.#parts = (baseUrl.split('/').length > 3 ? path : '').split(MODEL)
-    const parameters = new URLSearchParams(query).toString()
-    this.#query = parameters === '' ? '' : `?${parameters}`
+    this.#query = new URLSearchParams(query).toString()
   }
 
   /**
    * The path of a request, with its query.
-   * @param target path below the base URL
+   * @param target path below the base URL, with its own query
    * @param model by the name that the upstream knows
    */
   path(target: string, model: string): string {
-    return this.#parts.join(encodeURIComponent(model)) + target + this.#query
+    const path = this.#parts.join(encodeURIComponent(model)) + target
+    return this.#query === '' ? path : `${path}${target.includes('?') ? '&' : '?'}${this.#query}`
   }
 }

@@ -93,6 +93,12 @@ export class Upstreams {
     )
   }
 
+  /** The way to one upstream, for any model; null when it is not configured any more. */
+  routeTo(name: string, model: string): Route | null {
+    const member = this.#members.get(name)
+    return member === undefined ? null : routeTo(member.config, model)
+  }
+
   /**
    * Sends what a permit holds: the requests to its first upstream, and after a failure or a 429
    * those to the next. Passes over upstreams whose breaker is open.

@@ -141,6 +141,7 @@ async function call(
       },
     },
     intents: { begin: async (intent) => ({ item: intent, index: 0 }), sealed: () => {} },
+    stored: { find: () => null, claim: () => null },
     metrics: createMetrics('0', () => undefined as never),
     logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
     shadow: null,

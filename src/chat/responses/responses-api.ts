@@ -12,6 +12,7 @@ import { dropResponseProbabilities } from './response-probabilities.ts'
 import { responseFinishReason } from './responses-assembler.ts'
 import { estimateResponses, readResponsesRequest, responsesTexts } from './responses-request.ts'
 import { ResponsesStream } from './responses-stream.ts'
+import { STORED_RESPONSES } from './stored-responses.ts'
 
 function answerTexts(body: JsonObject): Texts {
   const walk = new BodyWalk('response')
@@ -51,5 +52,6 @@ export const RESPONSES: Api = {
     usage: readUsage,
     finishReason: responseFinishReason,
   },
+  stored: STORED_RESPONSES,
   readStream: (asksForJson) => new ResponsesStream(asksForJson),
 }

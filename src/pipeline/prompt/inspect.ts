@@ -53,6 +53,8 @@ export interface InspectOptions {
   readonly injection: InjectionModel
   /** Returns the cached scan of a text; a new, empty one when the text is unknown. */
   readonly scanOf?: (text: string) => CachedScan
+  /** Highest placeholders of the conversation that the prompt continues; none by default. */
+  readonly continued?: Readonly<Record<string, number>> | undefined
   /** Whether to score the prompt for injection. Default: when a rule reads the score. */
   readonly scored?: boolean
   /** Most findings that the process has memory for. Default: MAX_FINDINGS. */
@@ -83,18 +85,10 @@ interface Replacement {
  * @throws GatewayError `invalid_body` for more than MAX_FINDINGS findings, `body_too_large` for
  *   more than a lower `maxFindings`
  */
-export function* inspect(
-  walk: Texts,
-  selection: Selection,
-  {
-    kinds,
-    injection,
-    scanOf: cachedScan = newScan,
-    scored = selection.injection.length > 0,
-    maxFindings = MAX_FINDINGS,
-  }: InspectOptions,
-): Steps<Inspection> {
-  const placeholders = new Placeholders()
+export function* inspect(walk: Texts, selection: Selection, options: InspectOptions): Steps<Inspection> {
+  const { kinds, injection, scanOf: cachedScan = newScan, maxFindings = MAX_FINDINGS } = options
+  const { scored = selection.injection.length > 0 } = options
+  const placeholders = new Placeholders(null, options.continued)
   const answered = walk.texts.findIndex(({ role }) => role === 'assistant')
   // Without an assistant message this is a first turn, whose texts no earlier turn has cached.
   const scanOf = answered < 0 ? newScan : cachedScan

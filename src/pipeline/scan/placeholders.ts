@@ -16,6 +16,12 @@ function identity(kind: PiiKind, value: string): string {
   return BY_CHARACTERS.has(kind) ? value.replace(/[^0-9A-Za-z+]/g, '').toUpperCase() : value
 }
 
+/**
+ * Numbers above this one are not continued: a text may hold any number, and placeholders have nine
+ * digits.
+ */
+const MAX_CONTINUED_NUMBER = 100_000_000
+
 /** Placeholders of one call. */
 export class Placeholders {
   readonly #parent: Placeholders | null
@@ -27,19 +33,35 @@ export class Placeholders {
   readonly #taken: Set<string>
   /** For a taken form, the next number to try. Shared like the taken forms. */
   readonly #passed: Map<string, number>
+  /** Highest number of each label, given or taken. Shared like the taken forms. */
+  readonly #highest: Map<string, number>
 
-  constructor(parent: Placeholders | null = null) {
+  /** @param above highest numbers of the conversation so far; the numbers of this call are higher */
+  constructor(parent: Placeholders | null = null, above: Readonly<Record<string, number>> = {}) {
+    const highest = Object.entries(above)
     this.#parent = parent
-    this.#next = parent === null || parent.#next === null ? null : new Map(parent.#next)
+    if (parent === null)
+      this.#next =
+        highest.length === 0 ? null : new Map(highest.map(([label, number]) => [label, number + 1]))
+    else this.#next = parent.#next === null ? null : new Map(parent.#next)
     this.#taken = parent === null ? new Set() : parent.#taken
     this.#passed = parent === null ? new Map() : parent.#passed
+    this.#highest = parent === null ? new Map(highest) : parent.#highest
+  }
+
+  /** Highest number of each label, of this numbering and its forks: given, or found in a text. */
+  get highest(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#highest)
   }
 
   /** Reserves the placeholder forms in a text that is sent. @param kinds kinds whose forms count */
   avoid(text: string, kinds: readonly PiiKind[] = PII_KINDS): void {
     if (!mayHoldPlaceholder(text)) return
-    for (const [form, label] of withoutEscapes(text).matchAll(FORM))
-      if (kinds.some((kind) => kind.toUpperCase() === label)) this.#taken.add(form)
+    for (const [form, label = '', digits] of withoutEscapes(text).matchAll(FORM)) {
+      if (!kinds.some((kind) => kind.toUpperCase() === label)) continue
+      this.#taken.add(form)
+      this.#raise(label, Number(digits))
+    }
   }
 
   /** Returns the placeholder of a value. */
@@ -52,6 +74,7 @@ export class Placeholders {
     const label = kind.toUpperCase()
     const number = this.#free(label, this.#next.get(label) ?? 1)
     this.#next.set(label, number + 1)
+    this.#raise(label, number)
     const placeholder = formOf(label, number)
     this.#given.set(key, placeholder)
     return placeholder
@@ -63,6 +86,11 @@ export class Placeholders {
    */
   fork(): Placeholders {
     return new Placeholders(this)
+  }
+
+  #raise(label: string, number: number): void {
+    if (number > (this.#highest.get(label) ?? 0) && number <= MAX_CONTINUED_NUMBER)
+      this.#highest.set(label, number)
   }
 
   /** First free number from `from` on. A taken form is passed once, for all forks together. */

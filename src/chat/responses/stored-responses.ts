@@ -1,0 +1,138 @@
+// Responses that the provider keeps: which requests name them, and the requests about one
+// (https://platform.openai.com/docs/api-reference/responses).
+
+import { GatewayError } from '../../core/errors.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import { invalid } from '../model-request.ts'
+import {
+  isStoredId,
+  type StoredFormat,
+  type StoredOperation,
+  type StoredReference,
+  type StoredUse,
+} from '../stored-format.ts'
+
+/** Items of a response that later calls can name. A response has fewer. */
+const MAX_ITEMS = 256
+
+/** As OpenAI words it; clients compare the status, and people read the message. */
+const notFound = (what: string, shown: string | null, param?: string): GatewayError =>
+  new GatewayError('not_found', `${what}${shown === null ? '' : ` with id '${shown}'`} not found.`, {
+    ...(param === undefined ? {} : { param }),
+    extra: { code: null },
+  })
+
+const previous = (id: string): StoredReference => ({
+  id,
+  notFound: (shown) =>
+    new GatewayError(
+      'previous_response_not_found',
+      `Previous response${shown === null ? '' : ` with id '${shown}'`} not found.`,
+      { param: 'previous_response_id' },
+    ),
+})
+
+const item = (id: string): StoredReference => ({
+  id,
+  notFound: (shown) => notFound('Item', shown, 'input'),
+})
+
+function readRequest({
+  store = null,
+  background = null,
+  conversation = null,
+  previous_response_id: continued = null,
+  input = null,
+}: JsonObject): StoredUse {
+  // Conversations are made at an endpoint that is not served, so none belongs to a key.
+  if (conversation !== null) throw notFound('Conversation', null, 'conversation')
+  if (continued !== null && typeof continued !== 'string')
+    throw invalid('previous_response_id', 'must be the id of a response.')
+  return {
+    isKept: store !== false,
+    isBackground: background === true,
+    continued: continued === null ? null : previous(continued),
+    items: Array.isArray(input) ? input.flatMap(referenceOf) : [],
+  }
+}
+
+/** Members of an item that say nothing of its own. */
+const EMPTY_MEMBERS: ReadonlySet<string> = new Set(['id', 'type', 'status'])
+
+/** The item that an item of the input names: a reference, or one that has an id and no content. */
+function referenceOf(value: JsonValue): readonly StoredReference[] {
+  if (!isObject(value) || typeof value['id'] !== 'string') return []
+  const isReference =
+    value['type'] === 'item_reference' ||
+    Object.entries(value).every(([key, member]) => EMPTY_MEMBERS.has(key) || isEmpty(member))
+  return isReference ? [item(value['id'])] : []
+}
+
+const isEmpty = (value: JsonValue): boolean =>
+  value === null || value === '' || (Array.isArray(value) && value.length === 0)
+
+function idsOf({ id, store, output }: JsonObject): ReturnType<StoredFormat['idsOf']> {
+  if (typeof id !== 'string' || !isStoredId(id) || store === false) return null
+  const items = Array.isArray(output) ? output.slice(0, MAX_ITEMS) : []
+  return {
+    id,
+    items: items.flatMap((one) => {
+      const itemId = isObject(one) ? one['id'] : null
+      return typeof itemId === 'string' && isStoredId(itemId) ? [itemId] : []
+    }),
+  }
+}
+
+const BOOLEAN = /^(?:true|false)$/
+const FIELD = /^[\w.]{1,64}$/
+const CURSOR = { test: isStoredId }
+/** Parameters, and the form of their values. */
+type Parameters = Readonly<Record<string, { test(value: string): boolean }>>
+
+const LIST_NAME = /^include(?:\[\d*\])?$/
+const NO_PARAMETERS: Parameters = {}
+const READ_PARAMETERS: Parameters = { include: FIELD, stream: BOOLEAN, include_obfuscation: BOOLEAN }
+const LIST_PARAMETERS: Parameters = {
+  include: FIELD,
+  limit: /^\d{1,4}$/,
+  order: /^(?:asc|desc)$/,
+  after: CURSOR,
+  before: CURSOR,
+}
+
+const refused = (message: string, param?: string): GatewayError =>
+  new GatewayError('invalid_parameter', message, param === undefined ? {} : { param })
+
+const queryReader =
+  (parameters: Parameters): StoredOperation['readQuery'] =>
+  (search) => {
+    const values = new URLSearchParams(search)
+    const seen = new Set<string>()
+    for (const [written, value] of values) {
+      // A text that began before the cursor could not be scanned.
+      if (written === 'starting_after')
+        throw refused('starting_after: a stream is sent from its beginning; leave it out.', written)
+      const name = LIST_NAME.test(written) ? 'include' : written
+      if (!Object.hasOwn(parameters, name))
+        throw refused(`Unknown parameter; known ones: ${Object.keys(parameters).join(', ') || 'none'}.`)
+      if (name !== 'include' && seen.has(name)) throw refused(`${name}: must be given once.`, name)
+      if (!parameters[name]!.test(value)) throw refused(`${name}: has a value that is not allowed.`, name)
+      seen.add(name)
+    }
+    return { query: values.toString(), stream: values.get('stream') === 'true' }
+  }
+
+const PENDING: readonly unknown[] = ['queued', 'in_progress']
+
+export const STORED_RESPONSES: StoredFormat = {
+  operations: [
+    { method: 'GET', path: '', effect: 'reads', readQuery: queryReader(READ_PARAMETERS) },
+    { method: 'DELETE', path: '', effect: 'removes', readQuery: queryReader(NO_PARAMETERS) },
+    { method: 'POST', path: '/cancel', effect: 'reads', readQuery: queryReader(NO_PARAMETERS) },
+    { method: 'GET', path: '/input_items', effect: 'lists', readQuery: queryReader(LIST_PARAMETERS) },
+  ],
+  readRequest,
+  idsOf,
+  isPending: ({ status }) => PENDING.includes(status),
+  notFound: (shown) => notFound('Response', shown),
+}

@@ -1,0 +1,110 @@
+// Settles what a call did to an answer that a provider keeps: whose it is from now on, and which
+// entry has its tokens. The changes belong in the transaction of the call's entry.
+
+import type { Outcome } from '../audit/entry.ts'
+import type { StoredFormat } from '../chat/stored-format.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { CounterChange, Counters } from '../store/counters.ts'
+import {
+  type HighestNumbers,
+  higherNumbers,
+  type StoredAnswer,
+  type StoredAnswers,
+  type StoredChange,
+} from '../store/stored-answers.ts'
+import type { Call } from './call.ts'
+import { type AskedAnswer, type CallRecord, isAnswered } from './call-record.ts'
+
+/** The parts of the store that settling reads. */
+export interface StoredParts {
+  readonly stored: Pick<StoredAnswers, 'find' | 'claim'>
+  readonly counters: Pick<Counters, 'charge'>
+}
+
+export interface StoredSettlement {
+  /** False when another entry has the tokens of the answer, or will have them. */
+  readonly usesTokens: boolean
+  readonly changes: readonly StoredChange[]
+  /** Counts the tokens of an answer that no reservation holds. Call it once. */
+  charge(tokens: number): readonly CounterChange[]
+}
+
+/** Most models of a call whose answer is kept: a row holds them all. */
+const MAX_STORED_MODELS = 8
+
+const NO_CHARGES: readonly CounterChange[] = []
+const ORDINARY: StoredSettlement = { usesTokens: true, changes: [], charge: () => NO_CHARGES }
+
+/** Settles a call that is about to be sealed. A claim of tokens ends with the call. */
+export function settleStored(parts: StoredParts, call: Call, outcome: Outcome): StoredSettlement {
+  const { stored: role } = call.record
+  const format = call.api.stored
+  if (role === null || format === undefined) return ORDINARY
+  if (role.type === 'makes') return settleMade(call, outcome, format, role.isBackground)
+  const settlement = settleAsked(parts, call, format, role)
+  // Neither its tokens nor its cost belong to this entry.
+  if (!settlement.usesTokens) call.record.usage = null
+  return settlement
+}
+
+/** The answer of a call belongs to its key once the client has its id. */
+function settleMade(
+  { key, createdAtMs, record: noted }: Call,
+  outcome: Outcome,
+  format: StoredFormat,
+  isBackground: boolean,
+): StoredSettlement {
+  const { response, upstream, models, asksForJson, estimatedPromptTokens: promptTokens } = noted
+  if (response === null || upstream === null || !isAnswered(noted) || outcome === 'blocked') return ORDINARY
+  const ids = format.idsOf(response)
+  if (ids === null || models.length > MAX_STORED_MODELS) return ORDINARY
+  const usesTokens = !(isBackground && format.isPending(response))
+  const numbers = highestOf(noted)
+  const answer: StoredAnswer = {
+    ...{ keyId: key.id, upstream, createdAtMs, models, asksForJson, promptTokens, numbers },
+    isItem: false,
+    isCounted: usesTokens,
+    readNumbers: numbers,
+  }
+  const changes = [keep(ids.id, answer), ...itemsOf(ids.items, answer)]
+  return { ...ORDINARY, usesTokens, changes }
+}
+
+function settleAsked(
+  { stored, counters }: StoredParts,
+  call: Call,
+  format: StoredFormat,
+  { id, effect, answer, limits }: AskedAnswer,
+): StoredSettlement {
+  const { record: noted, key } = call
+  const nothing = { ...ORDINARY, usesTokens: false }
+  if (!isAnswered(noted)) return nothing
+  if (effect === 'removes') return { ...nothing, changes: [{ type: 'remove', id }] }
+  const ids = effect === 'reads' ? endedIds(format, noted.response) : null
+  const release = ids?.id === id ? stored.claim(id) : null
+  const usesTokens = release !== null
+  if (release !== null) call.hold(release)
+  const readNumbers = higherNumbers(answer.readNumbers, highestOf(noted))
+  const update: StoredChange = { type: 'update', id, isCounted: usesTokens, readNumbers }
+  return {
+    usesTokens,
+    changes: usesTokens ? [update, ...itemsOf(ids?.items ?? [], answer)] : [update],
+    charge: (tokens) =>
+      limits.flatMap(({ rule, windowMs }) =>
+        counters.charge({ ruleId: rule.id, keyId: key.id, windowMs, tokens, atMs: call.createdAtMs }),
+      ),
+  }
+}
+
+/** The ids of an answer that is not being made any more. */
+const endedIds = (format: StoredFormat, answer: JsonObject | null): ReturnType<StoredFormat['idsOf']> =>
+  answer === null || format.isPending(answer) ? null : format.idsOf(answer)
+
+const highestOf = ({ placeholders }: CallRecord): HighestNumbers => placeholders?.highest ?? {}
+
+const keep = (id: string, answer: StoredAnswer): StoredChange => ({ type: 'keep', id, answer })
+
+const itemsOf = (ids: readonly string[], answer: StoredAnswer): StoredChange[] =>
+  ids.map((id) =>
+    keep(id, { ...answer, isItem: true, isCounted: true, models: [], numbers: {}, readNumbers: {} }),
+  )

@@ -1,0 +1,91 @@
+// A call about an answer that the provider keeps: to read it, to cancel it, to remove it. Has no
+// prompt; its answer is scanned and sealed as that of any other call.
+
+import type { Api } from '../chat/api-format.ts'
+import type { StoredFormat, StoredOperation } from '../chat/stored-format.ts'
+import { decide } from '../policy/decide.ts'
+import type { Client } from './client.ts'
+import { denialError } from './failure.ts'
+import { carryOut } from './handle.ts'
+import { ownedAnswer, shownId } from './owned-answers.ts'
+import type { Admitted, Permitted, Pipeline } from './pipeline.ts'
+import { Placeholders } from './scan/placeholders.ts'
+
+/** An API whose answers are kept. */
+export type StoringApi = Api & { readonly stored: StoredFormat }
+
+/** What a client asks for. */
+export interface StoredTarget {
+  readonly operation: StoredOperation
+  /** The id in the path, percent-encoded or not. */
+  readonly id: string
+  /** The query without `?`. */
+  readonly search: string
+}
+
+/** In the place of an id that the log must not keep. */
+const HIDDEN_ID = '[ID]'
+/** Below any threshold: there is no prompt. */
+const NO_SCORE = Number.NEGATIVE_INFINITY
+
+/** Handles one call about a stored answer. Never rejects. */
+export const handleStored = (
+  pipeline: Pipeline,
+  client: Client,
+  api: StoringApi,
+  target: StoredTarget,
+): Promise<void> =>
+  carryOut(pipeline, client, api, async (admitted) => permit(pipeline, admitted, api, target))
+
+/**
+ * Makes the permit of a call. The rules for the models of the stored answer apply.
+ * @throws GatewayError of the API when the answer is not the key's
+ */
+function permit(
+  pipeline: Pipeline,
+  { call, admission }: Admitted,
+  api: StoringApi,
+  { operation, id: written, search }: StoredTarget,
+): Permitted {
+  if (admission.refusal !== null) throw admission.refusal
+  const { method, path, effect } = operation
+  const id = decoded(written)
+  const shown = shownId(id)
+  const answer = ownedAnswer(pipeline, call, id)
+  const [model = ''] = answer?.models ?? []
+  const route = answer === null ? null : pipeline.upstreams.routeTo(answer.upstream, model)
+  if (answer === null || answer.isItem || route === null) throw api.stored.notFound(shown)
+  const { query, stream } = operation.readQuery(search)
+  const selection = pipeline.rules().select(answer.models, call.key.name)
+  const placeholders = new Placeholders(null, answer.numbers)
+  const { models, asksForJson, promptTokens } = answer
+  Object.assign(call.record, { model, models, stream, asksForJson, placeholders })
+  call.record.policyRevision = selection.revision
+  call.record.estimatedPromptTokens = promptTokens
+  call.record.stored = { type: 'asks', id, effect, answer, limits: selection.limits }
+  call.record.request = Buffer.from(
+    JSON.stringify({ method, path: `/v1${api.target}/${shown ?? HIDDEN_ID}${path}` }),
+  )
+  const target = `${api.target}/${encodeURIComponent(id)}${path}${query === '' ? '' : `?${query}`}`
+  const request = { ...route, method, target, body: null, defaults: api.headers }
+  const evidence = {
+    selection,
+    findings: [],
+    keywordHits: [],
+    injectionScore: NO_SCORE,
+    modelThreshold: pipeline.injection.threshold,
+    // Its tokens were used when it was made; they count, and refuse nothing.
+    limits: [],
+  }
+  const decision = decide(evidence, () => [request])
+  if (decision.outcome === 'denial') throw denialError(decision, null)
+  return { permit: decision.permit, selection, placeholders, restoration: null, stream, includeUsage: true }
+}
+
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id)
+  } catch {
+    return ''
+  }
+}
