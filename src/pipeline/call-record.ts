@@ -43,7 +43,7 @@ export interface AskedAnswer {
   readonly limits: Selection['limits']
 }
 
-/** What a call has to do with an answer that the provider keeps. */
+/** How a call concerns an answer that the provider keeps. */
 export type StoredRole = { readonly type: 'makes'; readonly isBackground: boolean } | AskedAnswer
 
 export class CallRecord {

@@ -83,7 +83,11 @@ function settleAsked(
   const ids = effect === 'reads' ? endedIds(format, noted.response) : null
   const release = ids?.id === id ? stored.claim(id) : null
   const usesTokens = release !== null
-  if (release !== null) call.hold(release)
+  if (release !== null) {
+    call.hold(release)
+    // For an upstream that counts none.
+    noted.estimatedPromptTokens = answer.promptTokens
+  }
   const readNumbers = higherNumbers(answer.readNumbers, highestOf(noted))
   const update: StoredChange = { type: 'update', id, isCounted: usesTokens, readNumbers }
   return {

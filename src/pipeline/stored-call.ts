@@ -58,10 +58,9 @@ function permit(
   const { query, stream } = operation.readQuery(search)
   const selection = pipeline.rules().select(answer.models, call.key.name)
   const placeholders = new Placeholders(null, answer.numbers)
-  const { models, asksForJson, promptTokens } = answer
+  const { models, asksForJson } = answer
   Object.assign(call.record, { model, models, stream, asksForJson, placeholders })
   call.record.policyRevision = selection.revision
-  call.record.estimatedPromptTokens = promptTokens
   call.record.stored = { type: 'asks', id, effect, answer, limits: selection.limits }
   call.record.request = Buffer.from(
     JSON.stringify({ method, path: `/v1${api.target}/${shown ?? HIDDEN_ID}${path}` }),

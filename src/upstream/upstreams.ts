@@ -211,7 +211,7 @@ function groupByUpstream(requests: readonly PermittedRequest[]): readonly (reado
   const groups: PermittedRequest[][] = []
   for (const request of requests) {
     const last = groups.at(-1)
-    if (last?.[0]!.upstream === request.upstream) last.push(request)
+    if (last !== undefined && last[0]!.upstream === request.upstream) last.push(request)
     else groups.push([request])
   }
   return groups

@@ -54,3 +54,34 @@ t.test('taken forms are passed once for all forks', async (t) => {
   numbers.avoid(`[EMAIL_${taken + 1}]`)
   t.equal(numbers.fork().for('email', 'a@b.co'), `[EMAIL_${taken + 2}]`, 'also one that was met later')
 })
+
+t.test('a follow-up call numbers above everything that was given or found, in forks too', async (t) => {
+  const kinds = ['email', 'phone'] as const
+  const value = fc.record({ kind: fc.constantFrom(...kinds), value: fc.string({ minLength: 1 }) })
+  fc.assert(
+    fc.property(
+      fc.array(value),
+      fc.array(fc.array(value), { maxLength: 3 }),
+      fc.array(fc.integer({ min: 1, max: 20 })),
+      fc.array(value, { minLength: 1 }),
+      (asked, answered, taken, next) => {
+        const first = new Placeholders()
+        const text = taken.map((number) => `[EMAIL_${number}]`).join(' ')
+        first.avoid(text)
+        const forms = [
+          ...asked.map((one) => first.for(one.kind, one.value)),
+          ...answered.flatMap((part) => {
+            const fork = first.fork()
+            return part.map((one) => fork.for(one.kind, one.value))
+          }),
+        ]
+        const second = new Placeholders(null, first.highest)
+        const given = next.map((one) => second.for(one.kind, one.value))
+        return given.every((form) => !forms.includes(form) && !text.includes(form))
+      },
+    ),
+  )
+  const numbers = new Placeholders()
+  numbers.avoid('[EMAIL_999999999] [EMAIL_12]')
+  t.strictSame(numbers.highest, { EMAIL: 12 }, 'a number that no call reaches is not continued')
+})

@@ -189,6 +189,13 @@ t.test('an id that no call made is refused, and is not repeated when it may be p
     { input: [{ id: 'msg_unknown' }] },
   ])
     await refused(t, () => create(body), { message: /not found/, status: 404 }, JSON.stringify(body))
+  for (const extra of [{ previous_response_id: 'resp_1' }, { conversation: 'conv_1' }])
+    await refused(
+      t,
+      () => create({ extra_body: extra }),
+      { message: /extra_body/, status: 400 },
+      'extra_body',
+    )
   await refused(
     t,
     () => create({ previous_response_id: 7 }),
@@ -293,6 +300,36 @@ t.test('the usage of a background answer counts once, when it is first read as a
   t.match(answers[0], { usage: RESPONSES_USAGE })
   const counted = (await entries(gateway, 5)).map((entry) => entry.total_tokens)
   t.strictSame(counted.sort(), [0, 0, 0, 0, 18])
+  await client.responses.retrieve(id)
+  t.match(await gateway.newestEntry(), { total_tokens: 0 })
+})
+
+t.test('a background answer whose stream the client leaves counts when it is read', async (t) => {
+  const events = responseEvents([streamedMessage('Hello, ', 'world.')])
+  const left = new Promise<void>((resolve) => {
+    upstream.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (const event of events.slice(0, 5)) response.write(event)
+      response.once('close', () => resolve())
+    }
+  })
+  const stream = await client.responses.create({ model, input: 'hi', background: true, stream: true })
+  for await (const event of stream) if (event.type === 'response.output_text.delta') break
+  await inTime('the upstream sees that the client left', left)
+  t.match(await gateway.entryWith('client_aborted'), { total_tokens: 0, stream: true })
+  const { id } = responseOf()
+  upstream.answer = json(responseOf(outputText('Hello, world.')))
+  t.match(await client.responses.retrieve(id), { id })
+  t.match(await gateway.newestEntry(), { total_tokens: 18 })
+})
+
+t.test('an upstream that counts no usage has it estimated once', async (t) => {
+  const { id } = await create({ background: true }, { status: 'queued', output: [], usage: null })
+  upstream.answer = json({ ...responseOf(outputText('Hello.')), id, usage: null })
+  await client.responses.retrieve(id)
+  const entry = await gateway.newestEntry()
+  t.match(entry, { usage_source: 'estimated' })
+  t.ok(entry.prompt_tokens > 0 && entry.completion_tokens > 0)
   await client.responses.retrieve(id)
   t.match(await gateway.newestEntry(), { total_tokens: 0 })
 })

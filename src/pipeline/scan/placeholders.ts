@@ -36,7 +36,7 @@ export class Placeholders {
   /** Highest number of each label, given or taken. Shared like the taken forms. */
   readonly #highest: Map<string, number>
 
-  /** @param above highest numbers of the conversation so far; the numbers of this call are higher */
+  /** @param above highest numbers of the conversation so far; those of this call are higher */
   constructor(parent: Placeholders | null = null, above: Readonly<Record<string, number>> = {}) {
     const highest = Object.entries(above)
     this.#parent = parent

@@ -8,10 +8,10 @@ import type { EntryDraft, RequestDraft, SealedEntry, SealedRequest } from '../..
 import type { StoredRecord } from '../../audit/verify.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { uuidv7 } from '../../core/ids.ts'
-import type { CounterChange } from '../counters.ts'
 import { readU64, u64, unpackEntry } from '../layout.ts'
 import type { Environment, StoreSize } from '../lmdb.ts'
-import { type StoredChange, storedRows } from '../stored-answers.ts'
+import { storedRows } from '../stored-answers.ts'
+import type { AppendOptions } from './append-options.ts'
 import { Appender, type AppenderEvents, unavailable } from './appender.ts'
 import { type Batch, beginLog, type Change, type CommitEvents, commitsOf, readLogState } from './batch.ts'
 import { type EraseSelection, type Erasure, eraseContent } from './erase.ts'
@@ -37,15 +37,6 @@ const REUSED_SHARE = 0.9
 /** Salts drawn at a time: a call to the random source costs more than one salt. */
 const SALTS_AT_ONCE = 128
 const ID_RANDOM_BYTES = 16
-
-export interface AppendOptions {
-  /** The captured exchange: JSON of an object with `request` and `response`. */
-  readonly content?: Content
-  /** Token counts of the call; committed with the entry. */
-  readonly counters?: readonly CounterChange[]
-  /** Changes to the answers that providers keep; committed with the entry. */
-  readonly stored?: readonly StoredChange[]
-}
 
 export type WhenFull = 'refuse' | 'drop-content'
 
@@ -155,15 +146,12 @@ export class UsageLog {
    */
   append(draft: RequestDraft, options?: AppendOptions): Promise<SealedRequest>
   append(draft: EntryDraft, options?: AppendOptions): Promise<SealedEntry>
-  async append(
-    draft: EntryDraft,
-    { content, counters = [], stored = [] }: AppendOptions = {},
-  ): Promise<SealedEntry> {
+  async append(draft: EntryDraft, { content, ...changes }: AppendOptions = {}): Promise<SealedEntry> {
     if (this.#full && draft.type === 'request') {
       throw unavailable('The usage log has reached its size limit (audit.maxBytes).')
     }
     const captured = content === undefined ? null : this.#capture(content)
-    const addition = { draft: wellFormed(draft), captured, counters, stored }
+    const addition = { draft: wellFormed(draft), captured, counters: [], ...changes }
     const bytes = ENTRY_BYTES + (captured?.salted.length ?? 0)
     this.#pendingBytes += bytes
     try {
