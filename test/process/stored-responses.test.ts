@@ -465,8 +465,11 @@ t.test('a response is asked for where it was made', async (t) => {
     message: /./,
     status: 502,
   })
-  await t.rejects(own.responses.retrieve('resp_one', { include: [] }), { message: /./, status: 502 })
+  await t.rejects(own.responses.retrieve('resp_one', { include: ['a.b' as never] }), {
+    message: /./,
+    status: 502,
+  })
   t.equal(two.received.length, asked, 'there is no fallback')
   t.match(one.received.at(-2)?.body, /"model":"theirs"/)
-  t.match(paths(one.received).at(-1), 'GET /v1/responses/resp_one?api-version=1')
+  t.match(paths(one.received).at(-1), 'GET /v1/responses/resp_one?include%5B%5D=a.b&api-version=1')
 })

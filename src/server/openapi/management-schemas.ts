@@ -55,7 +55,7 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
         message: text('Message for people: what is wrong and what to do.'),
         type: choice('Class of the error.', ...new Set(Object.values(ERRORS).map(({ type }) => type))),
         param: orNull(text('Path of the field that is wrong.')),
-        code: choice('Stable code for programs.', ...Object.keys(ERRORS)),
+        code: orNull(choice('Stable code for programs; null as at the provider.', ...Object.keys(ERRORS))),
         rule_id: text('Id of the rule that blocked.'),
         rule_name: text('Name of the rule that blocked.'),
       },

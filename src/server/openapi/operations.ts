@@ -6,9 +6,40 @@ import { bounded, text, time, whole } from './schema-builders.ts'
 
 const PAGE = { limit: bounded(1, 1000, 50), offset: { ...bounded(0), default: 0 } }
 
+const LIST_OF_TEXTS = { type: 'array', items: { type: 'string' } }
+
+/** A call about a stored response. */
+const STORED = { security: 'key', passesOn: true, errors: [400, 403, 404, 500] } as const
+
 export const OPERATIONS: readonly DescribedOperation[] = [
   ...DATA_OPERATIONS,
   operation('GET /v1/models', 'Lists the models of the upstreams.', { security: 'key', passesOn: true }),
+  operation(
+    'GET /v1/responses/{id}',
+    'Returns a stored response of the same API key, whole or streamed, for 30 days after its call.',
+    {
+      security: 'key',
+      query: { stream: { type: 'boolean', default: false }, 'include[]': LIST_OF_TEXTS },
+      passesOn: true,
+      errors: [400, 403, 404, 500],
+    },
+  ),
+  operation('DELETE /v1/responses/{id}', 'Deletes a stored response of the same API key.', STORED),
+  operation('POST /v1/responses/{id}/cancel', 'Cancels a background response of the same API key.', STORED),
+  operation(
+    'GET /v1/responses/{id}/input_items',
+    'Lists the input of a stored response of the same API key.',
+    {
+      ...STORED,
+      query: {
+        limit: bounded(1, 100, 20),
+        order: { type: 'string', enum: ['asc', 'desc'], default: 'desc' },
+        after: { type: 'string' },
+        before: { type: 'string' },
+        'include[]': LIST_OF_TEXTS,
+      },
+    },
+  ),
   operation(
     'GET /v1/models/{model}',
     'Returns one model of the list. Slashes in its name need not be encoded.',
