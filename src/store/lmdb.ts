@@ -12,9 +12,7 @@ import { DATA_FILE, faultOfFile } from './folder/header.ts'
 import { OpenFile } from './folder/openfile.ts'
 import { LmdbTable, type Table } from './table.ts'
 
-/**
- * Version of everything under SUB_DATABASES. Other versions are refused; a migration would go here.
- */
+/** Version of everything under SUB_DATABASES. Others are refused; a migration would go here. */
 const LAYOUT_VERSION = 2
 
 /** Each sub-database and what it maps. Keys and values are bytes; numbers are big-endian. */

@@ -2,7 +2,7 @@
 // (https://platform.openai.com/docs/api-reference/responses-streaming). Every text that grows is a
 // choice of its own; later events repeat it whole.
 
-import { isObject, type JsonObject } from '../../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import type { StreamReader } from '../api-format.ts'
 import { BodyWalk } from '../body-walk.ts'
 import type { ChannelText } from '../channel.ts'
@@ -10,6 +10,7 @@ import { type Delta, GrowingPiece } from '../growing-piece.ts'
 import { isErrorBody, parseObject, type StreamChunk } from '../stream-chunk.ts'
 import type { ProgressOf } from '../token-probabilities.ts'
 import { readUsage } from '../token-usage.ts'
+import { isLabel, isWireValue } from '../vocabulary.ts'
 import { dropResponseProbabilities } from './response-probabilities.ts'
 import { ResponsesAssembler } from './responses-assembler.ts'
 
@@ -27,6 +28,20 @@ const LAST: ReadonlySet<unknown> = new Set([
   'response.failed',
   'response.cancelled',
 ])
+
+/**
+ * Reports whether a member of an event that adds to a text holds nothing else to scan: the piece
+ * itself, its place, and what the provider fills in.
+ */
+function isPieceMember(name: string, value: JsonValue | undefined): boolean {
+  if (name === CHANNEL || name === 'type') return true
+  if (name === 'item_id' || name === 'obfuscation') return typeof value === 'string' && isLabel(value)
+  if (name === 'logprobs') return Array.isArray(value) && value.length === 0
+  return typeof value === 'number' && Math.abs(value) < MAX_PLACE
+}
+
+/** Larger than any index or number of an event. */
+const MAX_PLACE = 10 ** 6
 
 /** Texts that are JSON: arguments of functions and tools. */
 const JSON_PIECE = /arguments$/
@@ -69,12 +84,13 @@ export class ResponsesStream implements StreamReader {
     const { response } = body
     const type = typeof body['type'] === 'string' ? body['type'] : ''
     const kind = PIECE.exec(type)?.[1]
-    const grows = kind !== undefined && typeof body[CHANNEL] === 'string' && !PAYLOAD_PIECE.test(kind)
+    const isKnown = kind !== undefined && isWireValue('type', type) && !PAYLOAD_PIECE.test(kind)
+    const grows = isKnown && typeof body[CHANNEL] === 'string'
     const walk = new BodyWalk('response', this.#asksForJson)
     for (const key of Object.keys(body)) {
       const value = body[key]
       if (key === 'response' && isObject(value)) walk.object(value, null, 1)
-      else if (key !== CHANNEL || !grows) walk.member(body, key, null, 1)
+      else if (!grows || !isPieceMember(key, value)) walk.member(body, key, null, 1)
     }
     const isLast = LAST.has(type)
     return {
