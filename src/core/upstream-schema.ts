@@ -71,7 +71,7 @@ const COMMON = {
     maxProperties: 32,
     propertyNames: { pattern: HEADER_NAME },
     additionalProperties: {
-      anyOf: [{ type: 'string', pattern: '^[\\x20-\\x7e]{1,1024}$' }, secret('The value.')],
+      anyOf: [{ type: 'string', pattern: '^[\\x20-\\x7e]{1,1000}$' }, secret('The value.')],
     },
     default: {},
   },
