@@ -42,7 +42,11 @@ export function readEscape(text: string, at: number, last: boolean): Escape | nu
   if (letter === undefined) return last ? { view: '\\', length: 1 } : null
   const simple = SIMPLE[letter]
   if (simple !== undefined) return { view: simple, length: 2 }
-  if (letter !== 'u') return { view: `\\${letter}`, length: 2 }
+  if (letter !== 'u') {
+    // A pair may be one escape of a string around this one.
+    const view = `\\${String.fromCodePoint(text.codePointAt(at + 1)!)}`
+    return { view, length: view.length }
+  }
   const unicode = readUnicode(text, at, 1, 1, last)
   return unicode === 'none' ? { view: '\\u', length: 2 } : unicode
 }

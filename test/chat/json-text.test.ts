@@ -85,6 +85,16 @@ const almostJson = fc
   )
   .map((parts) => parts.join(''))
 
+t.test('an escaped pair after a backslash in nested JSON stays one escape', async (t) => {
+  const text = '\\"e\\\\\\ud83d\\ude00d1'
+  t.equal(
+    decode([text])
+      .map(({ raw }) => raw)
+      .join(''),
+    text,
+  )
+})
+
 t.test('spans of prose join to the text and do not depend on the cuts', async (t) => {
   const attempt = (pieces: readonly string[], encoding: 'plain' | 'json') => {
     try {
