@@ -1,13 +1,17 @@
 // Logs when the content of a secret's file changes, so that the operator can revoke the old secret.
 
 import type { Config } from '../core/config.ts'
+import { formatPath } from '../core/document.ts'
 import type { Secret } from '../core/secret.ts'
 import type { GatewayLogger } from './logger.ts'
 
 /** Logs every new value and every unusable one by the name of its setting, never the value. */
 export function logRotations({ upstreams, admin }: Config, logger: GatewayLogger): void {
   const secrets: [string, Secret | null][] = [
-    ...upstreams.map(({ name, apiKey }): [string, Secret | null] => [`apiKey of upstream ${name}`, apiKey]),
+    ...upstreams.map(({ declaredAt, apiKey }): [string, Secret | null] => [
+      formatPath([...declaredAt, 'apiKey']),
+      apiKey,
+    ]),
     ['admin.token', admin.token],
   ]
   for (const [setting, secret] of secrets) {

@@ -59,7 +59,7 @@ t.test('the metrics page has the golden names and labels', async (t) => {
   const golden = `${[...new Set(shape)].join('\n')}\n`
   if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(GOLDEN, golden)
   t.equal(golden, readFileSync(GOLDEN, 'utf8'))
-  t.match(page, /sidegate_requests_total\{outcome="ok",stream="false"\} 1/)
+  t.match(page, /sidegate_requests_total\{api="chat",outcome="ok",stream="false"\} 1/)
   t.match(page, /sidegate_pii_findings_total\{kind="email",direction="request"\} 1/)
   t.match(page, /sidegate_rule_decisions_total\{rule="word",action="block",direction="request"\} 1/)
   t.match(page, /sidegate_tokens_total\{direction="prompt",model="vendor\/model"\} 18/)

@@ -225,6 +225,30 @@ t.test('a dry run refuses a bad body like the chat endpoint', async (t) => {
   })
 })
 
+t.test('a dry run judges a request of any API', async (t) => {
+  const text = 'I am alice@example.com'
+  const bodies: Record<string, object> = {
+    responses: { model: 'm', input: text },
+    completions: { model: 'm', prompt: text },
+    embeddings: { model: 'm', input: [text] },
+    moderations: { input: text },
+    messages: { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: text }] },
+    count_tokens: { model: 'm', messages: [{ role: 'user', content: text }] },
+  }
+  for (const [name, body] of Object.entries(bodies)) {
+    const evaluated = await api('POST', '/rules/evaluate', { api: name, ...body })
+    t.match(evaluated.body, { decision: 'allow', findings: [{ kind: 'email' }] }, name)
+    t.same(
+      evaluated.body.redacted,
+      JSON.parse(JSON.stringify(body).replace('alice@example.com', '[EMAIL_1]')),
+    )
+  }
+  t.match(await api('POST', '/rules/evaluate', { api: 'other', ...bodies['messages'] }), {
+    status: 400,
+    body: { error: { code: 'invalid_body', param: 'api' } },
+  })
+})
+
 t.test('a dry run requires a session and a JSON body', async (t) => {
   const url = `${gateway.url}/api/v1/rules/evaluate`
   const ask = async (headers: Record<string, string>) => {
