@@ -10,7 +10,7 @@ import type { Target } from './load.ts'
 import { type BenchProcess, MEASURED_CORE, OTHER_CORE, start } from './processes.ts'
 
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url))
-const ADMIN_TOKEN = 'bench'
+const ADMIN_TOKEN = 'a-token-for-benches-only'
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 /**
