@@ -6,7 +6,7 @@ import { MODERATIONS } from '../chat/embeddings-api.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { PassMethod, PassThroughRule } from '../core/unscanned-paths.ts'
 import { kindInName } from '../detect/pii/clean-name.ts'
-import { decide, type Permit, type PermittedRequest } from '../policy/decide.ts'
+import { type PermittedRequest, permitWithoutPrompt } from '../policy/decide.ts'
 import { compileGlob } from '../policy/glob.ts'
 import { passedHeaders } from '../upstream/headers.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
@@ -49,7 +49,7 @@ export const passThrough = (pipeline: Pipeline, client: RawClient, request: Pass
   conduct(pipeline, client, PASS_THROUGH, async (admitted) => {
     const { call } = admitted
     checkPath(request.path)
-    const permit = permitUnscanned(pipeline, call, await read(pipeline, client, admitted, request))
+    const permit = permitWithoutPrompt(await read(pipeline, client, admitted, request))
     await recordIntent(pipeline, call)
     const { upstreams } = pipeline
     const response = await call.waitForUpstream(
@@ -87,21 +87,6 @@ async function read(
   const defaults: Record<string, string> = type === undefined ? {} : { 'content-type': type }
   const body = bytes.length === 0 ? null : bytes
   return { upstream, model: '', method, target, body, defaults }
-}
-
-/** The configuration allows the call, so that no rule has anything to judge. */
-function permitUnscanned({ rules }: Pipeline, call: Call, request: PermittedRequest): Permit {
-  const evidence = {
-    selection: rules().select([], call.key.name),
-    findings: [],
-    keywordHits: [],
-    injectionScore: null,
-    modelThreshold: 1,
-    limits: [],
-  }
-  const decision = decide(evidence, () => [request])
-  if (decision.outcome !== 'permit') throw new Error('a call without evidence was denied')
-  return decision.permit
 }
 
 /** Relays the answer piece by piece. Only its end waits for the entry. */

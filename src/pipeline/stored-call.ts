@@ -3,9 +3,8 @@
 
 import type { Api } from '../chat/api-format.ts'
 import type { StoredFormat, StoredOperation } from '../chat/stored-format.ts'
-import { decide } from '../policy/decide.ts'
+import { permitWithoutPrompt } from '../policy/decide.ts'
 import type { Client } from './client.ts'
-import { denialError } from './failure.ts'
 import { carryOut } from './handle.ts'
 import { ownedAnswer, shownId } from './owned-answers.ts'
 import type { Admitted, Permitted, Pipeline } from './pipeline.ts'
@@ -25,8 +24,6 @@ export interface StoredTarget {
 
 /** In the place of an id that the log must not keep. */
 const HIDDEN_ID = '[ID]'
-/** Below any threshold: there is no prompt. */
-const NO_SCORE = Number.NEGATIVE_INFINITY
 
 /** Handles one call about a stored answer. Never rejects. */
 export const handleStored = (
@@ -35,13 +32,13 @@ export const handleStored = (
   api: StoringApi,
   target: StoredTarget,
 ): Promise<void> =>
-  carryOut(pipeline, client, api, async (admitted) => permit(pipeline, admitted, api, target))
+  carryOut(pipeline, client, api, async (admitted) => readAndPermit(pipeline, admitted, api, target))
 
 /**
  * Makes the permit of a call. The rules for the models of the stored answer apply.
  * @throws GatewayError of the API when the answer is not the key's
  */
-function permit(
+function readAndPermit(
   pipeline: Pipeline,
   { call, admission }: Admitted,
   api: StoringApi,
@@ -66,19 +63,9 @@ function permit(
     JSON.stringify({ method, path: `/v1${api.target}/${shown ?? HIDDEN_ID}${path}` }),
   )
   const target = `${api.target}/${encodeURIComponent(id)}${path}${query === '' ? '' : `?${query}`}`
-  const request = { ...route, method, target, body: null, defaults: api.headers }
-  const evidence = {
-    selection,
-    findings: [],
-    keywordHits: [],
-    injectionScore: NO_SCORE,
-    modelThreshold: pipeline.injection.threshold,
-    // Its tokens were used when it was made; they count, and refuse nothing.
-    limits: [],
-  }
-  const decision = decide(evidence, () => [request])
-  if (decision.outcome === 'denial') throw denialError(decision, null)
-  return { permit: decision.permit, selection, placeholders, restoration: null, stream, includeUsage: true }
+  // Its tokens were used when it was made; they count, and refuse nothing.
+  const permit = permitWithoutPrompt({ ...route, method, target, body: null, defaults: api.headers })
+  return { permit, selection, placeholders, restoration: null, stream, includeUsage: true }
 }
 
 function decoded(id: string): string {

@@ -94,6 +94,9 @@ export function decide(evidence: PolicyEvidence, requests: () => PermittedReques
   return judgement.outcome === 'denial' ? judgement : { ...judgement, permit: new Permit(requests()) }
 }
 
+/** Permits the request of a call without a prompt: no rule on requests has anything to judge. */
+export const permitWithoutPrompt = (request: PermittedRequest): Permit => new Permit([request])
+
 /**
  * Judges a request without letting it through, for dry runs, shadow rules and rule tests.
  * Rules on content deny before token limits do, because waiting does not help against them.

@@ -6,10 +6,17 @@ import { openGateway, UPSTREAM_KEY } from './gateway.ts'
 import { fetchInTime } from './until.ts'
 import { json, startUpstream } from './upstream.ts'
 
+const INJECTION_RULE = `
+rules:
+  - { name: no-injection, type: prompt_injection, pattern: "score>=0.5", action: block, enabled: true }
+`
+
 const upstream = await startUpstream()
 t.teardown(() => upstream.close())
 const gateway = await openGateway(t, {
   upstreamUrl: upstream.baseUrl,
+  // There is no prompt for it to judge.
+  rules: INJECTION_RULE,
   config: {
     passThrough: [
       { path: '/v1/images/*', methods: ['POST'] },
