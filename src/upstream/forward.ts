@@ -136,7 +136,7 @@ export class Upstream {
     return {
       origin: this.#address.origin,
       path: this.#address.path(target, model),
-      headers: upstreamHeaders(client, { ...this.#config, credential, defaults }),
+      headers: upstreamHeaders(client, this.#config, credential, defaults),
       credential: isSecret ? credential : null,
     }
   }

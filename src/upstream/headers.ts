@@ -35,19 +35,21 @@ function namedInConnection(headers: IncomingHttpHeaders): ReadonlySet<string> | 
 }
 
 /** What an upstream's requests carry besides the allowed headers of the client. */
-export interface OwnHeaders extends Pick<UpstreamConfig, 'auth' | 'forwardHeaders' | 'headers'> {
-  /** The upstream's API key; null for an upstream without one. */
-  readonly credential: string | null
-  /** Headers that a client may leave out. */
-  readonly defaults?: Readonly<Record<string, string>> | undefined
-}
+export type OwnHeaders = Pick<UpstreamConfig, 'auth' | 'forwardHeaders' | 'headers'>
 
 /**
  * Returns the raw headers (name, value, …) for the upstream: allowed client headers and our own.
  * The configured ones replace those of the client.
+ * @param credential the upstream's API key; null for an upstream without one
+ * @param defaults headers that a client may leave out
  */
-export function upstreamHeaders(client: IncomingHttpHeaders, own: OwnHeaders): string[] {
-  const { auth, credential, defaults = {}, forwardHeaders } = own
+export function upstreamHeaders(
+  client: IncomingHttpHeaders,
+  own: OwnHeaders,
+  credential: string | null,
+  defaults: Readonly<Record<string, string>>,
+): string[] {
+  const { auth, forwardHeaders } = own
   const dropped = namedInConnection(client)
   // A compressed answer could not be scanned.
   const headers = [

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import t from 'tap'
 import { fixedSecret } from '../../src/core/secret.ts'
 import { clientHeaders, type OwnHeaders, upstreamHeaders } from '../../src/upstream/headers.ts'
@@ -5,17 +6,18 @@ import { clientHeaders, type OwnHeaders, upstreamHeaders } from '../../src/upstr
 const pairs = (raw: string[]) =>
   Object.fromEntries(raw.flatMap((name, i) => (i % 2 === 0 ? [[name, raw[i + 1]]] : [])))
 
-const own = (credential: string | null, more: Partial<OwnHeaders> = {}): OwnHeaders => ({
-  credential,
-  auth: 'bearer',
-  headers: {},
-  forwardHeaders: [],
-  ...more,
-})
+type Own = Partial<OwnHeaders> & { readonly defaults?: Readonly<Record<string, string>> }
+
+const sentFor = (
+  client: IncomingHttpHeaders,
+  credential: string | null,
+  { defaults = {}, ...own }: Own = {},
+): string[] =>
+  upstreamHeaders(client, { auth: 'bearer', headers: {}, forwardHeaders: [], ...own }, credential, defaults)
 
 t.test('only allowed request headers are sent, with the credential of the upstream', async (t) => {
   const sent = pairs(
-    upstreamHeaders(
+    sentFor(
       {
         host: 'localhost:8484',
         authorization: 'Bearer sgate_live_secret',
@@ -28,7 +30,7 @@ t.test('only allowed request headers are sent, with the credential of the upstre
         'transfer-encoding': 'chunked',
         'proxy-authorization': 'x',
       },
-      own('upstream-secret'),
+      'upstream-secret',
     ),
   )
   t.same(sent, {
@@ -42,13 +44,11 @@ t.test('only allowed request headers are sent, with the credential of the upstre
 })
 
 t.test('no authorization header is sent to an upstream without a credential', async (t) => {
-  t.notOk('authorization' in pairs(upstreamHeaders({ authorization: 'Bearer x' }, own(null))))
+  t.notOk('authorization' in pairs(sentFor({ authorization: 'Bearer x' }, null)))
 })
 
 t.test('headers named in Connection are not forwarded', async (t) => {
-  const sent = pairs(
-    upstreamHeaders({ connection: 'close, X-Title', 'x-title': 'app', accept: '*/*' }, own(null)),
-  )
+  const sent = pairs(sentFor({ connection: 'close, X-Title', 'x-title': 'app', accept: '*/*' }, null))
   t.notOk('x-title' in sent)
   t.equal(sent['accept'], '*/*')
 })
@@ -104,25 +104,22 @@ t.test('configured headers replace those of the client, and credentials never pa
     cookie: 'c',
     'x-api-key': 'k',
   }
-  const sent = upstreamHeaders(
-    client,
-    own('secret', {
-      auth: { header: 'api-key' },
-      headers: { 'x-team': fixedSecret('search') },
-      forwardHeaders: ['openai-project', 'x-team', 'api-key', 'cookie', 'x-api-key'],
-    }),
-  )
+  const sent = sentFor(client, 'secret', {
+    auth: { header: 'api-key' },
+    headers: { 'x-team': fixedSecret('search') },
+    forwardHeaders: ['openai-project', 'x-team', 'api-key', 'cookie', 'x-api-key'],
+  })
   t.match(pairs(sent), { 'api-key': 'secret', 'x-team': 'search', 'openai-project': 'p' })
   for (const name of ['authorization', 'cookie', 'x-api-key']) t.notOk(name in pairs(sent), name)
   t.equal(sent.filter((name) => name === 'x-team').length, 1)
-  t.notOk('authorization' in pairs(upstreamHeaders({}, own('secret', { auth: 'none' }))))
+  t.notOk('authorization' in pairs(sentFor({}, 'secret', { auth: 'none' })))
 })
 
 t.test('a default header is sent when the client leaves it out', async (t) => {
   const defaults = { 'anthropic-version': '2023-06-01' }
-  t.equal(pairs(upstreamHeaders({}, own(null, { defaults })))['anthropic-version'], '2023-06-01')
+  t.equal(pairs(sentFor({}, null, { defaults }))['anthropic-version'], '2023-06-01')
   const newer = { 'anthropic-version': '2026-01-01' }
-  t.equal(pairs(upstreamHeaders(newer, own(null, { defaults })))['anthropic-version'], '2026-01-01')
+  t.equal(pairs(sentFor(newer, null, { defaults }))['anthropic-version'], '2026-01-01')
 })
 
 t.test("the provider's rate limits come back under names of their own", async (t) => {
