@@ -16,6 +16,20 @@ interface GrowingText {
   readonly isFollowed: boolean
 }
 
+/**
+ * Returns a grouping in which each string is a text of its own, as in a stream of blocks.
+ * @param content the paths of message content, which is JSON when the client asks for it
+ */
+export const eachAlone =
+  (content: RegExp) =>
+  (texts: readonly Text[], asksForJson: boolean): AnswerText[] =>
+    texts.map(({ path, text, encoding, isFollowed }, index) => ({
+      parts: [index],
+      text,
+      encoding: asksForJson && content.test(path) ? 'json' : encoding,
+      isFollowed,
+    }))
+
 /** Message content, whole or in parts. */
 const CONTENT = /^(choices\[\d+\]\.message\.content)(?:\[\d+\]\.text)?$/
 

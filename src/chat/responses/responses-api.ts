@@ -1,11 +1,9 @@
 // Describes OpenAI's Responses API.
 
-import type { JsonObject } from '../../core/json.ts'
-import type { AnswerText } from '../answer-texts.ts'
+import { eachAlone } from '../answer-texts.ts'
 import type { Api } from '../api-format.ts'
-import { BodyWalk } from '../body-walk.ts'
 import { responsesErrors } from '../error-shapes.ts'
-import type { Text, Texts } from '../texts.ts'
+import { responseTexts } from '../texts.ts'
 import { readUsage } from '../token-usage.ts'
 import { isResponse, responseEvents } from './response-events.ts'
 import { dropResponseProbabilities } from './response-probabilities.ts'
@@ -14,22 +12,7 @@ import { estimateResponses, readResponsesRequest, responsesTexts } from './respo
 import { ResponsesStream } from './responses-stream.ts'
 import { STORED_RESPONSES } from './stored-responses.ts'
 
-function answerTexts(body: JsonObject): Texts {
-  const walk = new BodyWalk('response')
-  walk.object(body, null, 1)
-  return walk
-}
-
 const PART_TEXT = /^output\[\d+\]\.content\[\d+\]\.text$/
-
-/** Each part is a text of its own, as in a stream. */
-const groupTexts = (texts: readonly Text[], asksForJson: boolean): AnswerText[] =>
-  texts.map(({ path, text, encoding, isFollowed }, index) => ({
-    parts: [index],
-    text,
-    encoding: asksForJson && PART_TEXT.test(path) ? 'json' : encoding,
-    isFollowed,
-  }))
 
 /** `POST /v1/responses` (https://platform.openai.com/docs/api-reference/responses). */
 export const RESPONSES: Api = {
@@ -44,8 +27,8 @@ export const RESPONSES: Api = {
   estimatePromptTokens: estimateResponses,
   upstreamBodies: (_request, json) => [json],
   answer: {
-    texts: answerTexts,
-    group: groupTexts,
+    texts: responseTexts,
+    group: eachAlone(PART_TEXT),
     isAnswer: isResponse,
     toEvents: responseEvents,
     dropProbabilities: dropResponseProbabilities,
