@@ -1,4 +1,4 @@
-// Weight of JSON values: what it counts, whatever the spelling.
+// Weight of JSON values: what counts, in any spelling.
 
 import fc from 'fast-check'
 import t from 'tap'

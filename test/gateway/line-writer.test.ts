@@ -25,7 +25,7 @@ function writing() {
   return { writer, seen, timers }
 }
 
-t.test('lines wait in order for a slow reader, whatever part of a line it takes', (t) => {
+t.test('lines wait in order for a reader that takes any part of a line', (t) => {
   for (const step of [1, 3, 7, 1000]) {
     const { writer, seen, timers } = writing()
     let expected = ''
