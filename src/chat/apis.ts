@@ -17,3 +17,6 @@ export const APIS: readonly Api[] = [
   MESSAGES,
   COUNT_TOKENS,
 ]
+
+/** Finds the API of a name; null without one. */
+export const apiNamed = (name: unknown): Api | null => APIS.find((api) => api.name === name) ?? null

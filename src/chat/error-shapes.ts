@@ -1,6 +1,6 @@
 // Writes errors as the clients of each API read them.
 
-import { type ErrorCode, errorBody, type GatewayError } from '../core/errors.ts'
+import { type ErrorCode, errorBody, errorDetails, type GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { ErrorShape } from './api-format.ts'
 import { encodeData, encodeEvent } from './sse.ts'
@@ -27,10 +27,9 @@ export const responsesErrors: ErrorShape = {
   ...openAiErrors,
   event(error) {
     const { code, message, param } = error
-    const { error: details } = JSON.parse(errorBody(error)) as JsonObject
     return encodeEvent(
       'event: error',
-      JSON.stringify({ type: 'error', code, message, param, error: details ?? null }),
+      JSON.stringify({ type: 'error', code, message, param, error: errorDetails(error) }),
     )
   },
 }

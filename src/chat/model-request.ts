@@ -2,7 +2,7 @@
 // fields pass, and so do values that the gateway does not need.
 
 import { GatewayError } from '../core/errors.ts'
-import { isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isJsonNumber, isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
 
 /** A checked request of any API. */
 export interface ModelRequest {
@@ -150,7 +150,6 @@ export function refuseTokenIds(value: JsonValue | undefined, param: string): voi
 }
 
 function refuseTokenId(item: JsonValue, param: string): void {
-  const isNumber = (value: JsonValue) => typeof value === 'number' || isRawNumber(value)
-  if (isNumber(item) || (Array.isArray(item) && item.some(isNumber)))
+  if (isJsonNumber(item) || (Array.isArray(item) && item.some(isJsonNumber)))
     throw invalid(param, 'must be text; token ids cannot be scanned.')
 }

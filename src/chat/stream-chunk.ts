@@ -28,7 +28,7 @@ export interface StreamChunk {
   readonly usage: Usage | null
   /** True for an event whose texts earlier events had, whole or in pieces. */
   readonly isRepeat: boolean
-  /** True for the last event of an answer, of which nothing follows. */
+  /** True for the last event of an answer. */
   readonly isLast: boolean
   /** True for the extra event of `stream_options.include_usage`: usage without choices. */
   readonly usageOnly: boolean

@@ -1,16 +1,14 @@
 // Reads inputs that are texts, lists of texts, or token ids, which cannot be scanned.
 
-import { isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isJsonNumber, isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { BodyWalk } from './body-walk.ts'
 import { invalid, missing } from './model-request.ts'
 import type { Texts } from './texts.ts'
 import { estimateValue } from './token-usage.ts'
 
-const isNumber = (value: JsonValue): boolean => typeof value === 'number' || isRawNumber(value)
-
 /** Reports whether a value is a list of token ids only. */
 export const isTokenList = (value: JsonValue | undefined): value is JsonValue[] =>
-  Array.isArray(value) && value.length > 0 && value.every(isNumber)
+  Array.isArray(value) && value.length > 0 && value.every(isJsonNumber)
 
 /**
  * Checks an input: a text, token ids, or a list of texts, parts and lists of token ids.

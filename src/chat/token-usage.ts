@@ -1,6 +1,6 @@
 // Reads the token usage that upstreams report, or estimates it.
 
-import { isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isJsonNumber, isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { isBase64, readDataUrl } from './payload.ts'
 
 export interface Usage {
@@ -18,8 +18,8 @@ const ASCII_CHARACTERS_A_TOKEN = 4
 /** Other scripts need a token for one or two characters. */
 const OTHER_CHARACTERS_A_TOKEN = 1.5
 const ASCII_END = 0x80
-/** Role and separators of a message. */
-const TOKENS_A_MESSAGE = 4
+/** Role and separators of a message or an item of the input. */
+export const TOKENS_A_MESSAGE = 4
 /** Usual price of an image of ordinary size. */
 const TOKENS_A_PAYLOAD = 1000
 const MICROS = 1_000_000
@@ -143,20 +143,23 @@ export function estimatePromptTokens(body: JsonObject): number {
   const messages = Array.isArray(body['messages']) ? body['messages'] : []
   let tokens = messages.length * TOKENS_A_MESSAGE
   for (const message of messages) tokens += estimateValue(withText(message), '')
-  for (const field of PROMPT_FIELDS) tokens += estimateValue(body[field], field)
-  return tokens
+  return tokens + estimateFields(body, PROMPT_FIELDS)
 }
 
 /** Replaces a content that is neither text nor parts with its JSON, which is what a model reads. */
 function withText(message: JsonValue): JsonValue {
   if (!isObject(message)) return message
   const { content } = message
-  const isOdd = isObject(content) || typeof content === 'number' || isRawNumber(content)
+  const isOdd = isObject(content) || isJsonNumber(content)
   return isOdd ? { ...message, content: JSON.stringify(content) } : message
 }
 
 /** Fields outside `messages` that become part of the prompt. */
 const PROMPT_FIELDS = ['tools', 'functions', 'response_format', 'prediction', 'prompt', 'input'] as const
+
+/** Estimates the tokens of some fields of a body. */
+export const estimateFields = (body: JsonObject, fields: readonly string[]): number =>
+  fields.reduce((sum, field) => sum + estimateValue(body[field], field), 0)
 
 /** Estimates the tokens of a value with all that is in it. The parser bounds the depth. */
 export function estimateValue(value: JsonValue | undefined, key: string): number {

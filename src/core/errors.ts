@@ -111,8 +111,14 @@ const UNEXPECTED = 'The gateway met an unexpected condition. Find the request id
 export const toGatewayError = (error: unknown): GatewayError =>
   error instanceof GatewayError ? error : new GatewayError('internal_error', UNEXPECTED, { cause: error })
 
+/** An error as the OpenAI SDKs read it. */
+export const errorDetails = ({ message, type, param, code, extra }: GatewayError) => ({
+  message,
+  type,
+  param,
+  code,
+  ...extra,
+})
+
 /** The body of an error response, in the shape the OpenAI SDKs read. */
-export function errorBody(error: GatewayError): string {
-  const { message, type, param, code, extra } = error
-  return JSON.stringify({ error: { message, type, param, code, ...extra } })
-}
+export const errorBody = (error: GatewayError): string => JSON.stringify({ error: errorDetails(error) })

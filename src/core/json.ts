@@ -27,6 +27,10 @@ export const isObject = (value: unknown): value is JsonObject =>
 
 export const isRawNumber = (value: unknown): value is RawNumber => RawJson.isRawJSON(value)
 
+/** Reports whether the value is a JSON number, whether or not a double can hold it. */
+export const isJsonNumber = (value: unknown): value is number | RawNumber =>
+  typeof value === 'number' || isRawNumber(value)
+
 /**
  * Parses like `JSON.parse`, but returns a `RawNumber` for a number that a double cannot hold.
  * Several times slower.

@@ -1,7 +1,7 @@
 // A dry run: inspects and judges a request without forwarding, counting, logging or sealing it.
 
 import type { Api } from '../chat/api-format.ts'
-import { APIS } from '../chat/apis.ts'
+import { APIS, apiNamed } from '../chat/apis.ts'
 import { CHAT } from '../chat/chat-api.ts'
 import type { ModelRequest } from '../chat/model-request.ts'
 import { parseReceived } from '../chat/strict-json.ts'
@@ -35,8 +35,8 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
   if (typeof keyName !== 'string') {
     throw new GatewayError('invalid_body', 'key_name must be a string.', { param: 'key_name' })
   }
-  const api = APIS.find((one) => one.name === name)
-  if (api === undefined) {
+  const api = apiNamed(name)
+  if (api === null) {
     const names = APIS.map((one) => one.name).join(', ')
     throw new GatewayError('invalid_body', `api: must be one of ${names}.`, { param: 'api' })
   }

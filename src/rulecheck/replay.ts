@@ -8,7 +8,7 @@ import { type DumpedExchange, readLine } from '../audit/dump.ts'
 import { LineSplitter, LongLineError } from '../audit/lines.ts'
 import { parseObject } from '../audit/survey.ts'
 import type { ApiName } from '../chat/api-format.ts'
-import { APIS } from '../chat/apis.ts'
+import { apiNamed } from '../chat/apis.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
@@ -220,10 +220,10 @@ const withoutKeyName = ({ key_name: _keyName, api: _api, ...request }: JsonObjec
 
 /** The name of an API with bodies; chat without one, and null for any other text. */
 function apiOf(name: unknown = 'chat'): ApiName | null {
-  return APIS.find((api) => api.name === name)?.name ?? null
+  return apiNamed(name)?.name ?? null
 }
 
 function answerOf(name: ApiName, response: unknown): JsonObject | null {
-  const format = APIS.find((api) => api.name === name)!.answer
+  const format = apiNamed(name)!.answer
   return isObject(response) && format.isAnswer(response) ? response : null
 }

@@ -2,9 +2,9 @@
 // Token limits are left out: they depend on traffic.
 
 import type { Api } from '../chat/api-format.ts'
-import { APIS } from '../chat/apis.ts'
+import { apiNamed } from '../chat/apis.ts'
 import { CHAT } from '../chat/chat-api.ts'
-import { DONE, SseParser } from '../chat/sse.ts'
+import { StreamCollector } from '../chat/stream-collector.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import { Budget } from '../core/budget.ts'
 import type { Clock } from '../core/clock.ts'
@@ -47,7 +47,6 @@ const STOPPED_CLOCK: Clock = { now: () => 0, monotonic: () => 0 }
 const RECEIPT = { log: 'test', seq: 0, hash: '' }
 /** One answer is scanned at a time, so that no budget is needed. */
 const UNBOUNDED = new Budget(Number.POSITIVE_INFINITY)
-const MAX_EVENT_BYTES = 16 * 1024 * 1024
 
 /**
  * @param seed null for an answer in one piece; with a seed it streams, cut at random by the seed
@@ -64,7 +63,7 @@ export async function runCase(
   environment: CaseEnvironment,
   seed: number | null = null,
 ): Promise<CaseOutcome> {
-  const api = APIS.find((one) => one.name === name)!
+  const api = apiNamed(name)!
   // Parsed anew, because inspection rewrites the body in place.
   const received = parseJson(
     Buffer.from(JSON.stringify(name === 'chat' ? { ...written, stream: seed !== null } : written)),
@@ -160,11 +159,9 @@ function upstreamAnswer(pieces: readonly Buffer[]): UpstreamResponse {
 
 /** The answer that a client assembles from an event stream. */
 function assembled(api: Api, stream: string): string {
-  const { assembler } = api.readStream(false)
-  for (const { data } of new SseParser(MAX_EVENT_BYTES).push(Buffer.from(stream))) {
-    if (data !== null && data !== DONE) assembler.add(JSON.parse(data) as JsonObject)
-  }
-  return JSON.stringify(assembler.result())
+  const collector = new StreamCollector(api.readStream(false))
+  collector.push(Buffer.from(stream))
+  return JSON.stringify(collector.finish())
 }
 
 /** The text that a model would see. */

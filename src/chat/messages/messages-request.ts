@@ -12,7 +12,7 @@ import {
   tokensOf,
 } from '../model-request.ts'
 import type { Texts } from '../texts.ts'
-import { estimateValue } from '../token-usage.ts'
+import { estimateFields, TOKENS_A_MESSAGE } from '../token-usage.ts'
 import { MESSAGES_FIELDS } from '../vocabulary.ts'
 
 /**
@@ -57,13 +57,9 @@ export function messagesTexts(body: JsonObject): Texts {
   return walk
 }
 
-/** Role and separators of a message. */
-const TOKENS_A_MESSAGE = 4
 /** Fields that become part of the prompt. */
 const PROMPT_FIELDS = ['system', 'messages', 'tools', 'output_config', 'output_format'] as const
 
 export const estimateMessages = (body: JsonObject): number =>
-  PROMPT_FIELDS.reduce(
-    (sum, field) => sum + estimateValue(body[field], field),
-    (Array.isArray(body['messages']) ? body['messages'].length : 0) * TOKENS_A_MESSAGE,
-  )
+  (Array.isArray(body['messages']) ? body['messages'].length : 0) * TOKENS_A_MESSAGE +
+  estimateFields(body, PROMPT_FIELDS)

@@ -13,7 +13,7 @@ import {
   tokensOf,
 } from '../model-request.ts'
 import type { Texts } from '../texts.ts'
-import { estimateValue } from '../token-usage.ts'
+import { estimateFields, TOKENS_A_MESSAGE } from '../token-usage.ts'
 import { RESPONSES_FIELDS } from '../vocabulary.ts'
 
 /**
@@ -86,11 +86,7 @@ function roleOf({ role, type }: JsonObject): string {
 
 /** Fields that become part of the prompt. */
 const PROMPT_FIELDS = ['instructions', 'input', 'tools', 'text', 'prompt'] as const
-/** Role and separators of an item. */
-const TOKENS_AN_ITEM = 4
 
 export const estimateResponses = (body: JsonObject): number =>
-  PROMPT_FIELDS.reduce(
-    (sum, field) => sum + estimateValue(body[field], field),
-    (Array.isArray(body['input']) ? body['input'].length : 1) * TOKENS_AN_ITEM,
-  )
+  (Array.isArray(body['input']) ? body['input'].length : 1) * TOKENS_A_MESSAGE +
+  estimateFields(body, PROMPT_FIELDS)
