@@ -63,6 +63,11 @@ export interface TestGateway {
 }
 
 const NO_RULES = 'rules: []\n'
+/** Text of a rule file with one keyword rule, for prompts and answers. */
+export const BLOCK_AURORA = `
+rules:
+  - { name: no-aurora, type: keyword_block, pattern: "project aurora", action: block, enabled: true }
+`
 const COMMAND_MS = 120_000
 
 /** Body of a chat call with one message. */

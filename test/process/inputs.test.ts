@@ -2,15 +2,10 @@
 
 import t from 'tap'
 import { openAi } from './client.ts'
-import { deploy } from './gateway.ts'
+import { BLOCK_AURORA, deploy } from './gateway.ts'
 import { events, json } from './upstream.ts'
 
-const RULES = `
-rules:
-  - { name: no-aurora, type: keyword_block, pattern: "project aurora", action: block, enabled: true }
-`
-
-const { upstream, gateway, key } = await deploy(t, undefined, { rules: RULES })
+const { upstream, gateway, key } = await deploy(t, undefined, { rules: BLOCK_AURORA })
 const client = openAi(gateway, key)
 
 const model = 'test/model'

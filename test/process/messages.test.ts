@@ -2,7 +2,7 @@
 
 import Anthropic from '@anthropic-ai/sdk'
 import t from 'tap'
-import { deploy } from './gateway.ts'
+import { BLOCK_AURORA, deploy } from './gateway.ts'
 import {
   MESSAGES_USAGE,
   message,
@@ -16,12 +16,7 @@ import {
 import { fetchInTime } from './until.ts'
 import { json } from './upstream.ts'
 
-const RULES = `
-rules:
-  - { name: no-aurora, type: keyword_block, pattern: "project aurora", action: block, enabled: true }
-`
-
-const { upstream, gateway, key } = await deploy(t, undefined, { rules: RULES })
+const { upstream, gateway, key } = await deploy(t, undefined, { rules: BLOCK_AURORA })
 const client = new Anthropic({ apiKey: key, baseURL: gateway.url, maxRetries: 0, fetch: fetchInTime })
 
 const model = 'test/claude'

@@ -3,7 +3,7 @@
 import OpenAI from 'openai'
 import t from 'tap'
 import { openAi, readText } from './client.ts'
-import { deploy } from './gateway.ts'
+import { BLOCK_AURORA, deploy } from './gateway.ts'
 import { inTime } from './until.ts'
 import {
   chunk,
@@ -19,12 +19,7 @@ import {
   unfinished,
 } from './upstream.ts'
 
-const RULES = `
-rules:
-  - { name: no-aurora, type: keyword_block, pattern: "project aurora", action: block, enabled: true }
-`
-
-const { upstream, gateway, key } = await deploy(t, undefined, { rules: RULES })
+const { upstream, gateway, key } = await deploy(t, undefined, { rules: BLOCK_AURORA })
 const client = openAi(gateway, key)
 
 const model = 'test/model'
