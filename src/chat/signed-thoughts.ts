@@ -17,12 +17,6 @@ export interface SignedThought {
 }
 
 /**
- * Reports whether a JSON text may have signed blocks, at a fraction of the cost of a walk. The name
- * of a member may be escaped (RFC 8259 §7).
- */
-export const mayHaveThoughts = (json: Buffer): boolean => json.includes('"signature"') || json.includes('\\u')
-
-/**
  * Lists the signed blocks in the lists of a body. Linear in the body; strict JSON bounds the depth.
  */
 export function signedThoughts(value: JsonValue): SignedThought[] {

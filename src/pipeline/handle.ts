@@ -1,7 +1,7 @@
 // One call, step by step, in the order of the specification. Nothing else knows this order.
 
 import type { Api } from '../chat/api-format.ts'
-import { mayHaveThoughts, signedThoughts } from '../chat/signed-thoughts.ts'
+import { signedThoughts } from '../chat/signed-thoughts.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import { takeServerSecrets } from '../chat/tool-servers.ts'
 import { settledWith } from '../core/deadline.ts'
@@ -81,16 +81,7 @@ async function read(pipeline: Pipeline, { call, client, admission }: Admitted): 
   const continuation = continueAnswers(pipeline, call, request)
   const routes = continuation?.routes ?? upstreams.routesFor(call.api.family, model)
   call.addPhase('inspect', clock.monotonic() - startMs)
-  const continued = continuation?.numbers
-  return {
-    request,
-    routes,
-    selection,
-    continued,
-    isLong,
-    mayHaveThoughts: mayHaveThoughts(bytes),
-    release,
-  }
+  return { request, routes, selection, continued: continuation?.numbers, isLong, release }
 }
 
 /** @throws GatewayError when the client leaves, or for more findings than a call may hold */
@@ -108,12 +99,12 @@ async function inspectPrompt(pipeline: Pipeline, admitted: Admitted, received: R
 function* inspectAndCapture(
   { kinds, injection: model, scanCache, metrics, binaryParts, thoughts, toolServers, searches }: Pipeline,
   { call, client }: Admitted,
-  { request, selection, continued, isLong, release, mayHaveThoughts: isSigned }: Received,
+  { request, selection, continued, isLong, release }: Received,
 ): Steps<Pick<Inspected, 'inspection' | 'json'>> {
   const noted = call.record
   const servers = takeServerSecrets(request.body)
   if (servers.servers > 0 && toolServers === 'refuse') throw serversRefused()
-  const received = isSigned ? signedThoughts(request.body).map(({ text }) => text) : null
+  const received = signedThoughts(request.body).map(({ text }) => text)
   const inspection = yield* inspect(call.api.requestTexts(request.body), selection, {
     kinds,
     injection: model,
@@ -140,9 +131,9 @@ function* inspectAndCapture(
   noted.estimatedPromptTokens = call.api.estimatePromptTokens(request.body)
   // The log has the redacted form. What only the provider reads goes back as it was.
   servers.putBack()
-  const restored = received === null ? null : thoughts.restore(call.key.id, received, request.body)
-  if (restored !== null) metrics.thoughtsDropped.inc(restored.dropped)
-  const isCaptured = servers.servers === 0 && restored?.changed !== true
+  const restored = thoughts.restore(call.key.id, received, request.body)
+  if (restored.dropped > 0) metrics.thoughtsDropped.inc(restored.dropped)
+  const isCaptured = servers.servers === 0 && !restored.changed
   return { inspection, json: isCaptured ? noted.request : Buffer.from(JSON.stringify(request.body)) }
 }
 

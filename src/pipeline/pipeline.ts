@@ -59,8 +59,6 @@ export interface Received {
   readonly continued: HighestNumbers | undefined
   /** True when the prompt is scanned in slices, so that other calls run meanwhile. */
   readonly isLong: boolean
-  /** False when the body has no signed reasoning. */
-  readonly mayHaveThoughts: boolean
   /** Releases the memory budget of the prompt's texts. */
   readonly release: () => void
 }

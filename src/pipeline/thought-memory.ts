@@ -59,6 +59,7 @@ export class ThoughtMemory {
   ): { readonly changed: boolean; readonly dropped: number } {
     let changed = false
     let dropped = 0
+    if (received.length === 0) return { changed, dropped }
     for (const [index, thought] of signedThoughts(body).entries()) {
       if (thought.text === received[index] && !PLACEHOLDER.test(thought.text)) continue
       const original = this.#use(keyId)?.originals.get(nameOf(thought.signature))

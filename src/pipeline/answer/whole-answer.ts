@@ -4,7 +4,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { AnswerFormat } from '../../chat/api-format.ts'
 import { decodeView } from '../../chat/json-text.ts'
-import { mayHaveThoughts, type SignedThought, signedThoughts } from '../../chat/signed-thoughts.ts'
+import { type SignedThought, signedThoughts } from '../../chat/signed-thoughts.ts'
 import { isErrorBody } from '../../chat/stream-chunk.ts'
 import { hasDuplicateKeys } from '../../chat/strict-json.ts'
 import type { Text } from '../../chat/texts.ts'
@@ -151,7 +151,7 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   const { status } = response
   const body = parsed ?? call.api.errors.failure({}, reasonIn(received) || unusableStatus(status), status)
   call.record.usage = response.status < 400 ? format.usage(body) : null
-  const thoughts = mayHaveThoughts(received) ? signedThoughts(body) : []
+  const thoughts = received.includes('"signature"') ? signedThoughts(body) : []
   const { scanners, outputs, changed } = yield* scanTexts(answer, body)
   if (scanners.some(({ redacted, blocked }) => redacted || blocked)) format.dropProbabilities(body)
   if (isFailure(format, body)) call.record.estimatedCompletionTokens = 0
