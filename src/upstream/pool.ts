@@ -22,8 +22,8 @@ import { PendingResponse } from './response.ts'
 const KEEP_ALIVE_MS: Readonly<Record<string, Milliseconds>> = { 'https:': 30_000, 'http:': 4000 }
 
 /**
- * Age at which a connection gets no further call. The next one resolves the name of the upstream
- * again, so that steady traffic follows a name that moves. Calls under way finish.
+ * Age at which connections get no further call. Those that are opened then resolve the name of the
+ * upstream again, so that steady traffic follows a name that moves. Calls under way finish.
  */
 export const MAX_AGE_MS: Milliseconds = 20_000
 
@@ -37,7 +37,9 @@ export interface ConnectionOptions {
 /** The connections to one upstream, opened on demand. */
 export class Connections {
   readonly #open: () => Dispatcher
+  readonly #maxAgeMs: Milliseconds
   #current: Dispatcher
+  #openedMs = performance.now()
   /** Replaced connections with calls under way: at most as many as there are calls. */
   readonly #retired = new Set<Dispatcher>()
 
@@ -47,10 +49,13 @@ export class Connections {
    */
   constructor(upstream: UpstreamConfig, connections: number, options: ConnectionOptions = {}) {
     this.#open = () => openConnections(upstream, connections, options)
+    this.#maxAgeMs = options.maxAgeMs ?? MAX_AGE_MS
     this.#current = this.#open()
   }
 
   dispatch(request: Dispatcher.DispatchOptions, response: PendingResponse): void {
+    // The pool's own limit (clientTtl) reads the clock for each connection at every call.
+    if (performance.now() - this.#openedMs > this.#maxAgeMs) this.renew()
     this.#current.dispatch(request, response)
   }
 
@@ -58,6 +63,7 @@ export class Connections {
   renew(): void {
     const old = this.#current
     this.#current = this.#open()
+    this.#openedMs = performance.now()
     this.#retired.add(old)
     const forget = () => this.#retired.delete(old)
     // A call dispatched in this turn may still have to ask the proxy for its tunnel.
@@ -93,7 +99,7 @@ const newPool = (origin: string | URL, options: object): UndiciPool =>
 function openConnections(
   { baseUrl, proxy, timeouts, tls }: UpstreamConfig,
   connections: number,
-  { maxAgeMs = MAX_AGE_MS, lookup }: ConnectionOptions,
+  { lookup }: ConnectionOptions,
 ): Dispatcher {
   const { connectMs, headersMs, idleMs } = timeouts
   const { origin, protocol } = new URL(baseUrl.replaceAll('{model}', 'model'))
@@ -106,7 +112,6 @@ function openConnections(
     keepAliveTimeout: KEEP_ALIVE_MS[protocol]!,
     headersTimeout: headersMs,
     bodyTimeout: idleMs,
-    clientTtl: maxAgeMs,
   }
   if (proxy === null) {
     return newPool(origin, {
