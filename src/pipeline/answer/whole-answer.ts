@@ -151,7 +151,7 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   const { status } = response
   const body = parsed ?? call.api.errors.failure({}, reasonIn(received) || unusableStatus(status), status)
   call.record.usage = response.status < 400 ? format.usage(body) : null
-  const thoughts = received.includes('"signature"') ? signedThoughts(body) : []
+  const thoughts = signedThoughts(body)
   const { scanners, outputs, changed } = yield* scanTexts(answer, body)
   if (scanners.some(({ redacted, blocked }) => redacted || blocked)) format.dropProbabilities(body)
   if (isFailure(format, body)) call.record.estimatedCompletionTokens = 0
