@@ -12,12 +12,15 @@ import { pinned, pinSelf, stopAll } from './processes.ts'
 import { type Machine, type Result, showProgress, table } from './report.ts'
 import { buildRevision, buildTree } from './revision.ts'
 import {
+  embeddings,
   type Figures,
   firstEvent,
   fixedRate,
   machinePrompt,
+  messageStreams,
   nextToLong,
   promptSize,
+  responseStreams,
   type Scenario,
   saturation,
   streams,
@@ -90,7 +93,8 @@ function scenarios(): Scenario[] {
   // The most important scenarios come last, when all processes have run longest.
   const quick = [streams(32), firstEvent, fixedRate(500), saturation(64)]
   const prompts = [...[1, 10, 100, 1000].map(promptSize), machinePrompt(100), turns(100), nextToLong(1000)]
-  const full = [...prompts, streams(256), streams(1000), ...quick, saturation(256)]
+  const apis = [embeddings, messageStreams(32), responseStreams(32)]
+  const full = [...prompts, ...apis, streams(256), streams(1000), ...quick, saturation(256)]
   const { only = '' } = options
   return (options.quick && only === '' ? quick : full).filter(({ title }) => title.includes(only))
 }
@@ -101,7 +105,9 @@ async function warmUp(subjects: readonly Subject[], withStreams = true): Promise
   for (const subject of subjects) {
     showProgress(`Warming up ${subject.name}`)
     await saturation(64).run(subject, warmUpMs)
-    if (withStreams) await streams(16).run(subject, warmUpMs / 2)
+    if (!withStreams) continue
+    for (const streamsOf of [streams, messageStreams, responseStreams])
+      await streamsOf(16).run(subject, warmUpMs / 2)
   }
 }
 

@@ -32,12 +32,15 @@ export const quantile = (ascending: readonly number[], share: number): number =>
 /** The body of all requests, or a function that returns the body of the next one. */
 export type Body = string | (() => string)
 
-/** Encodes a chat request. */
-export function requestBytes(target: Target, body: string): Buffer {
+/** The path of a load that names none. */
+const CHAT_PATH = '/v1/chat/completions'
+
+/** Encodes a request. */
+export function requestBytes(target: Target, path: string, body: string): Buffer {
   const headers = { host: '127.0.0.1', 'content-type': 'application/json', ...target.headers }
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return Buffer.from(
-    `POST /v1/chat/completions HTTP/1.1\r\n${head.join('')}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    `POST ${path} HTTP/1.1\r\n${head.join('')}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
 }
 
@@ -138,9 +141,9 @@ class Tally {
   }
 }
 
-function requestsOf(target: Target, body: Body): () => Buffer {
-  if (typeof body !== 'string') return () => requestBytes(target, body())
-  const request = requestBytes(target, body)
+function requestsOf(target: Target, path: string, body: Body): () => Buffer {
+  if (typeof body !== 'string') return () => requestBytes(target, path, body())
+  const request = requestBytes(target, path, body)
   return () => request
 }
 
@@ -153,9 +156,9 @@ export type Until = { readonly durationMs: number } | { readonly calls: number }
  */
 export async function saturate(
   target: Target,
-  load: { readonly body: Body; readonly connections: number } & Until,
+  load: { readonly path?: string; readonly body: Body; readonly connections: number } & Until,
 ): Promise<Measured> {
-  const next = requestsOf(target, load.body)
+  const next = requestsOf(target, load.path ?? CHAT_PATH, load.body)
   const tally = new Tally()
   const endMs = 'durationMs' in load ? performance.now() + load.durationMs : Number.POSITIVE_INFINITY
   let left = 'calls' in load ? load.calls : Number.POSITIVE_INFINITY
@@ -181,7 +184,7 @@ export async function atRate(
   target: Target,
   { body, perSecond, durationMs }: { body: string; perSecond: number; durationMs: number },
 ): Promise<Measured> {
-  const request = requestBytes(target, body)
+  const request = requestBytes(target, CHAT_PATH, body)
   const tally = new Tally()
   const idle: Connection[] = []
   const pending: Promise<void>[] = []

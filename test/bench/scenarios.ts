@@ -3,6 +3,7 @@
 
 import { conversation, machineText, PROSE } from './conversation.ts'
 import { atRate, type Body, type Measured, quantile, saturate } from './load.ts'
+import { STAND_IN_ANSWERS } from './stand-in-answers.ts'
 import type { Subject } from './targets.ts'
 
 const KIB = 1024
@@ -28,6 +29,15 @@ const requestOf = (content: string, stream = false): string =>
 
 export const chatBody = (bytes: number, stream: boolean): string =>
   requestOf(PROSE.repeat(Math.ceil(bytes / PROSE.length)).slice(0, bytes), stream)
+
+const PROMPT = PROSE.slice(0, KIB)
+const STREAMED = { model: 'bench/model', stream: true }
+const MESSAGE_BODY = JSON.stringify({
+  ...STREAMED,
+  max_tokens: 1024,
+  messages: [{ role: 'user', content: PROMPT }],
+})
+const RESPONSE_BODY = JSON.stringify({ ...STREAMED, input: PROMPT })
 
 /** Runs a load; returns its result and the subject's CPU µs per request, all threads. */
 async function withCpu(
@@ -73,23 +83,35 @@ export const fixedRate = (perSecond: number): Scenario => ({
   },
 })
 
-/** Events in one stream of the stand-in upstream. */
-const EVENTS_A_STREAM = 103
-
-export const streams = (connections: number): Scenario => ({
-  title: `Streams of ${EVENTS_A_STREAM} events, ${connections} at a time`,
+/** Streams of an API, which the last part of its path names. */
+const streamsOf = (name: string, path: string, body: string, connections: number): Scenario => ({
+  title: `Streams of ${name}, ${connections} at a time`,
   headline: 'events/s',
   async run(subject, durationMs) {
-    const body = chatBody(KIB, true)
-    const { measured } = await withCpu(subject, () => saturate(subject, { body, connections, durationMs }))
+    const load = { path, body, connections, durationMs }
+    const { measured, cpuUs } = await withCpu(subject, () => saturate(subject, load))
     return {
-      'events/s': measured.perSecond * EVENTS_A_STREAM,
+      'events/s': measured.perSecond * eventsOf(path),
+      'CPU µs': cpuUs,
       'first event p50 ms': quantile(measured.firstEvents, 0.5),
       'first event p99 ms': quantile(measured.firstEvents, 0.99),
       errors: measured.errors,
     }
   },
 })
+
+/** Events in one stream of the stand-in upstream. */
+const eventsOf = (path: string): number =>
+  STAND_IN_ANSWERS[path.slice(path.lastIndexOf('/') + 1)]!.events.length
+
+export const streams = (connections: number): Scenario =>
+  streamsOf('chat', '/v1/chat/completions', chatBody(KIB, true), connections)
+
+export const messageStreams = (connections: number): Scenario =>
+  streamsOf('messages', '/v1/messages', MESSAGE_BODY, connections)
+
+export const responseStreams = (connections: number): Scenario =>
+  streamsOf('responses', '/v1/responses', RESPONSE_BODY, connections)
 
 export const firstEvent: Scenario = {
   title: 'Time to the first event of a stream, 50 streams/s',
@@ -106,13 +128,12 @@ export const firstEvent: Scenario = {
 }
 
 /** One call at a time. */
-const oneByOne = (title: string, body: Body): Scenario => ({
+const oneByOne = (title: string, body: Body, path?: string): Scenario => ({
   title,
   headline: 'p50 ms',
   async run(subject, durationMs) {
-    const { measured, cpuUs } = await withCpu(subject, () =>
-      saturate(subject, { body, connections: 1, durationMs }),
-    )
+    const load = { ...(path === undefined ? {} : { path }), body, connections: 1, durationMs }
+    const { measured, cpuUs } = await withCpu(subject, () => saturate(subject, load))
     return { 'p50 ms': quantile(measured.latencies, 0.5), 'CPU µs': cpuUs, errors: measured.errors }
   },
 })
@@ -122,6 +143,18 @@ export const promptSize = (kib: number): Scenario =>
 
 export const machinePrompt = (kib: number): Scenario =>
   oneByOne(`Prompt of ${kib} KB of code and tables, one connection`, requestOf(machineText(kib * KIB)))
+
+const EMBEDDINGS_BODY = JSON.stringify({
+  model: 'bench/model',
+  encoding_format: 'base64',
+  input: Array.from({ length: 100 }, (_, index) => `${index} ${PROSE}`.slice(0, KIB)),
+})
+
+export const embeddings: Scenario = oneByOne(
+  'Embeddings of 100 inputs of 1 KB, one connection',
+  EMBEDDINGS_BODY,
+  '/v1/embeddings',
+)
 
 /** The latency of short calls while another connection sends long prompts, one at a time. */
 export const nextToLong = (kib: number): Scenario => ({
