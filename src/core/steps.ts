@@ -41,20 +41,38 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
  * Runs the steps for one slice at once, and the rest one slice at a time. All long computations
  * together get one slice per turn of the event loop, in the order in which they wait.
  * @param check runs after each pause; an error that it throws ends the computation
+ * @returns a promise only for a computation of more than one slice: streams have many short ones
  */
-export async function inSlices<Result>(
+export function inSlices<Result>(
   steps: Steps<Result>,
   clock: Pick<Clock, 'monotonic'>,
   check: () => void = () => {},
+): Result | Promise<Result> {
+  const step = runSlice(steps, clock)
+  return step.done === true ? step.value : inLaterSlices(steps, clock, check)
+}
+
+/** Runs the steps until the end of a slice, or of the computation. */
+function runSlice<Result>(
+  steps: Steps<Result>,
+  clock: Pick<Clock, 'monotonic'>,
+): IteratorResult<undefined, Result> {
+  const endMs = clock.monotonic() + SLICE_MS
+  let step = steps.next()
+  while (step.done !== true && clock.monotonic() < endMs) step = steps.next()
+  return step
+}
+
+async function inLaterSlices<Result>(
+  steps: Steps<Result>,
+  clock: Pick<Clock, 'monotonic'>,
+  check: () => void,
 ): Promise<Result> {
-  let endMs = clock.monotonic() + SLICE_MS
   for (;;) {
-    const step = steps.next()
-    if (step.done === true) return step.value
-    if (clock.monotonic() < endMs) continue
     await nextSlice()
     check()
-    endMs = clock.monotonic() + SLICE_MS
+    const step = runSlice(steps, clock)
+    if (step.done === true) return step.value
   }
 }
 

@@ -87,18 +87,19 @@ export class Call {
   /**
    * Runs a long step in slices, between which other calls run; their time counts too.
    * @throws GatewayError `draining` when a stop interrupts the call, so that it can be sealed
+   * @returns a promise only for more than one slice
    */
-  async measureSlices<T>(phase: Phase, steps: Steps<T>, client: Pick<Client, 'interrupted'>): Promise<T> {
-    const startMs = this.#clock.monotonic()
+  measureSlices<T>(phase: Phase, steps: Steps<T>, client: Pick<Client, 'interrupted'>): T | Promise<T> {
     const assertNotInterrupted = () => {
       if (client.interrupted) throw drainingError()
     }
-    try {
+    const result = this.measure(phase, () => {
       assertNotInterrupted()
-      return await inSlices(steps, this.#clock, assertNotInterrupted)
-    } finally {
-      this.addPhase(phase, this.#clock.monotonic() - startMs)
-    }
+      return inSlices(steps, this.#clock, assertNotInterrupted)
+    })
+    if (!(result instanceof Promise)) return result
+    const laterMs = this.#clock.monotonic()
+    return result.finally(() => this.addPhase(phase, this.#clock.monotonic() - laterMs))
   }
 
   addPhase(phase: Phase, spentMs: Milliseconds): void {

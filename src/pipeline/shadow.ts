@@ -154,8 +154,12 @@ export class Shadow {
   async #compare(call: Call, bytes: number, candidate: RuleSet): Promise<void> {
     const { clock, metrics } = this.#parts
     const release = isLongBody(bytes) ? await this.#waitForBudget(call, bytes) : () => {}
-    const judging = this.#judge(call, candidate.select(call.record.models, call.key.name))
-    const hits = await inSlices(judging, clock).finally(release)
+    let hits: readonly RuleHit[]
+    try {
+      hits = await inSlices(this.#judge(call, candidate.select(call.record.models, call.key.name)), clock)
+    } finally {
+      release()
+    }
     // Either rule set may have changed meanwhile.
     if (call.record.policyRevision !== this.#live || candidate.revision !== this.#candidate) return
     const differences = differencesOf(call.record.hits, hits)
