@@ -2,12 +2,13 @@
 // results add up in one, because their number has no limit.
 
 import type { StreamChunk } from '../../chat/stream-chunk.ts'
+import type { Text } from '../../chat/texts.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { PiiKind } from '../../core/finding.ts'
 import type { Steps } from '../../core/steps.ts'
 import { rulesFor } from '../scan/followed-rules.ts'
 import type { ScanOutput } from '../scan/scan-output.ts'
-import { type ScanResult, TextScanner } from '../scan/text-scanner.ts'
+import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
 import { withoutReceipts } from './receipt-lines.ts'
 import { type Answer, isClean } from './whole-answer.ts'
 
@@ -16,6 +17,20 @@ const MAX_TEXT_CHARACTERS = 4 * 1024 * 1024
 
 const SO_FAR = /^choices\[\d+\]\.message\./
 
+interface StandaloneText {
+  readonly text: string
+  readonly encoding: Text['encoding']
+  readonly rules: ScanRules
+}
+
+interface ScannedText extends StandaloneText {
+  readonly scanner: TextScanner
+  readonly output: ScanOutput
+}
+
+const isSame = (last: ScannedText | null, { text, encoding, rules }: StandaloneText): last is ScannedText =>
+  last !== null && last.text === text && last.encoding === encoding && last.rules === rules
+
 export class StandaloneTexts {
   readonly result: ScanResult = { findings: [], keywordHits: [] }
   /** Findings in the last event, when it repeats the whole answer. */
@@ -23,6 +38,8 @@ export class StandaloneTexts {
   /** True when a rule blocks one of the texts. */
   blocked = false
   readonly #answer: Answer
+  /** The last text of an event that repeats others: several events in a row repeat the same one. */
+  #last: ScannedText | null = null
 
   constructor(answer: Answer) {
     this.#answer = answer
@@ -60,13 +77,22 @@ export class StandaloneTexts {
     const outputs: ScanOutput[] = []
     const findings = findingsOf(chunk, this)
     for (const text of chunk.others) {
-      const scanner = new TextScanner(rulesFor(text, rules), this.#answer.placeholders.fork(), text.encoding)
+      const one = { text: text.text, encoding: text.encoding, rules: rulesFor(text, rules) }
       // Some servers repeat the message so far in each event; its end may continue in the next.
       const continues = chunk.finished.length === 0 && SO_FAR.test(text.path)
-      outputs.push(yield* continues ? scanner.pushSteps(text.text) : scanner.allSteps(text.text))
-      this.#note(scanner, findings)
+      const scanned =
+        chunk.isRepeat && isSame(this.#last, one) ? this.#last : yield* this.#scan(one, continues)
+      if (chunk.isRepeat) this.#last = scanned
+      outputs.push(scanned.output)
+      this.#note(scanned.scanner, findings)
     }
     return outputs
+  }
+
+  *#scan(text: StandaloneText, continues: boolean): Steps<ScannedText> {
+    const scanner = new TextScanner(text.rules, this.#answer.placeholders.fork(), text.encoding)
+    const output = yield* continues ? scanner.pushSteps(text.text) : scanner.allSteps(text.text)
+    return { ...text, scanner, output }
   }
 
   #note(scanner: TextScanner, findings: PiiKind[]): void {
