@@ -115,10 +115,10 @@ export interface StreamReader {
   /** Builds a chunk that ends a choice and has nothing else. */
   end(like: JsonObject, choice: number, reason: string): JsonObject
   /**
-   * Whether a chunk differs from others of its text in that text only; null when not.
-   * `isDroppable` says that it holds nothing else.
+   * How a chunk differs from others of its text; null when in more than the text and members that
+   * vary.
    */
-  repeats(chunk: StreamChunk): { readonly isDroppable: boolean } | null
+  repeats(chunk: StreamChunk): RepeatedForm | null
   /** Reports whether a chunk of which no text is left holds nothing worth sending. */
   isEmpty(chunk: JsonObject): boolean
   /** The `event` line of a chunk; '' for a format without one. */
@@ -137,6 +137,14 @@ export interface StreamReader {
   ): boolean
   /** Updates what counts the events that are sent. @returns whether the chunk changed */
   number(chunk: JsonObject): boolean
+}
+
+/** The form that the events of one text share. */
+export interface RepeatedForm {
+  /** True when an event of this form holds nothing but its text. */
+  readonly isDroppable: boolean
+  /** Members of the event that vary: numbers count events, labels are padding. */
+  readonly varying: readonly string[]
 }
 
 /** A signed text, and the choice that holds it. */

@@ -1,7 +1,7 @@
 // Reads and writes the chunks of chat completions, and of completions, whose choices have a `text`.
 
 import type { JsonObject } from '../core/json.ts'
-import type { StreamAssembler, StreamReader } from './api-format.ts'
+import type { RepeatedForm, StreamAssembler, StreamReader } from './api-format.ts'
 import { Assembler } from './assembler.ts'
 import { type ChannelText, finishChunk, flushChunk } from './channel.ts'
 import { isEmptyChunk, repeatsIn } from './chunk-forms.ts'
@@ -40,7 +40,7 @@ export class ChatStream implements StreamReader {
     return finishChunk(like, choice, reason)
   }
 
-  repeats(chunk: StreamChunk): { readonly isDroppable: boolean } | null {
+  repeats(chunk: StreamChunk): RepeatedForm | null {
     return repeatsIn(chunk)
   }
 

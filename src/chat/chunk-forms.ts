@@ -1,18 +1,23 @@
 // Says what a chunk of chat completions holds besides its text.
 
 import { isObject, type JsonObject } from '../core/json.ts'
+import type { RepeatedForm } from './api-format.ts'
 import type { StreamChunk } from './stream-chunk.ts'
 
 /** Texts of `choices[0].delta` whose channel is their member's name. */
 const CHANNELS: ReadonlySet<string> = new Set(['content', 'reasoning', 'reasoning_content'])
 
+/** Members that a provider fills with random characters, to hide the length of a piece. */
+const PADDING = ['obfuscation'] as const
+
 /** See `StreamReader.repeats`. */
-export function repeatsIn(chunk: StreamChunk): { readonly isDroppable: boolean } | null {
+export function repeatsIn(chunk: StreamChunk): RepeatedForm | null {
   const members = repeatedDelta(chunk)
   if (members === null) return null
   const { role = null } = members
   const [only] = choicesOf(chunk.body)
-  return { isDroppable: (role === null || role === '') && hasOnlyDelta(only!) }
+  const isDroppable = (role === null || role === '') && hasOnlyDelta(only!)
+  return { isDroppable, varying: PADDING.filter((name) => typeof chunk.body[name] === 'string') }
 }
 
 /** Returns the delta of a chunk whose only change is one growing text; null for any other chunk. */

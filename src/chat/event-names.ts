@@ -6,6 +6,9 @@ const NAME =
 /** Reports whether the lines of an event other than data are just a name of the wire format. */
 export const isEventName = (lines: string): boolean => lines.startsWith('event: ') && NAME.test(lines)
 
+/** Reports whether an event has nothing worth sending besides its data. */
+export const isBare = (otherLines: string): boolean => otherLines === '' || isEventName(otherLines)
+
 const PING = /^\{\s*"type":\s*"ping"\s*\}$/
 
 /** Reports whether data is Anthropic's `ping`, which holds nothing else. */

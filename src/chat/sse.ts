@@ -167,6 +167,9 @@ class LineEnds {
   }
 }
 
+/** The name and the data of an event that has one line of each. */
+const NAMED_EVENT = /^(event: [^\r\n]+)\ndata: (?=[^\r\n]+\n\n$)/
+
 /** Separates data lines from other lines (§9.2.6). Some clients split at line feeds only. */
 function eventOf(raw: string): SseEvent {
   // Most events are one data line.
@@ -174,6 +177,8 @@ function eventOf(raw: string): SseEvent {
     const data = raw.slice('data: '.length, -2)
     return data === '' ? NO_EVENT : { raw, data, otherLines: '' }
   }
+  const named = NAMED_EVENT.exec(raw)
+  if (named !== null) return { raw, data: raw.slice(named[0].length, -2), otherLines: named[1]! }
   const values: string[] = []
   const otherLines: string[] = []
   const lines = raw.split(END_OF_LINE).filter((line) => line !== '' && !line.startsWith(MARK))

@@ -78,12 +78,12 @@ export const streamedMessage =
         item: { ...item, status: 'in_progress', content: [] },
       },
       { type: 'response.content_part.added', ...place, part: begun },
-      ...pieces.map((delta) => ({
+      ...pieces.map((delta, index) => ({
         type: 'response.output_text.delta',
         ...place,
         delta,
         logprobs: [],
-        obfuscation: 'aB3',
+        obfuscation: 'aB3xQ7mK'.slice(index % 8),
       })),
       { type: 'response.output_text.done', ...place, text: pieces.join(''), logprobs: [] },
       { type: 'response.content_part.done', ...place, part },

@@ -2,7 +2,7 @@
 // (https://docs.anthropic.com/en/docs/build-with-claude/streaming). Each content block is a choice.
 
 import { isObject, type JsonObject } from '../../core/json.ts'
-import type { SignedText, StreamReader } from '../api-format.ts'
+import type { RepeatedForm, SignedText, StreamReader } from '../api-format.ts'
 import { BodyWalk } from '../body-walk.ts'
 import type { ChannelText } from '../channel.ts'
 import { isChannelName, isReplacedString } from '../delta-fields.ts'
@@ -121,14 +121,14 @@ export class MessagesStream implements StreamReader {
     return { type: 'content_block_stop', index: choice }
   }
 
-  repeats({ body, deltas, others }: StreamChunk): { readonly isDroppable: boolean } | null {
+  repeats({ body, deltas, others }: StreamChunk): RepeatedForm | null {
     // Each piece of reasoning is read, because it is remembered until it is signed.
     const isOnlyText =
       body['type'] === 'content_block_delta' &&
       deltas.length === 1 &&
       deltas[0]!.channel !== 'thinking' &&
       others.length === 0
-    return isOnlyText && body['usage'] === undefined ? { isDroppable: true } : null
+    return isOnlyText && body['usage'] === undefined ? { isDroppable: true, varying: [] } : null
   }
 
   isEmpty({ type }: JsonObject): boolean {

@@ -19,6 +19,12 @@ export class ResponsesAssembler implements StreamAssembler {
   readonly #items = new Map<number, Item>()
   readonly #size = new AnswerSize(() => [...this.#items.values()].map(({ texts }) => texts))
   complete = false
+  readonly #eventOf: (choice: number) => JsonObject
+
+  /** @param eventOf returns an event that added to the text of a choice */
+  constructor(eventOf: (choice: number) => JsonObject) {
+    this.#eventOf = eventOf
+  }
 
   add(event: JsonObject): void {
     const { type, response, item, output_index: index } = event
@@ -47,9 +53,14 @@ export class ResponsesAssembler implements StreamAssembler {
     return this.#size.copy(value) as JsonObject
   }
 
-  /** Its events differ in more than their text. */
-  grow(): boolean {
-    return false
+  grow(choice: number, _channel: string, text: string): boolean {
+    const { type, output_index: index } = this.#eventOf(choice)
+    const texts = typeof index === 'number' ? this.#items.get(index)?.texts : undefined
+    const present = texts?.[String(type)]
+    if (texts === undefined || typeof present !== 'string') return false
+    this.#size.count(text.length)
+    texts[String(type)] = present + text
+    return true
   }
 
   get finishReason(): string | null {

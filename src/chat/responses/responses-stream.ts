@@ -3,7 +3,7 @@
 // choice of its own; later events repeat it whole.
 
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
-import type { StreamReader } from '../api-format.ts'
+import type { RepeatedForm, StreamReader } from '../api-format.ts'
 import { BodyWalk } from '../body-walk.ts'
 import type { ChannelText } from '../channel.ts'
 import { type Delta, GrowingPiece } from '../growing-piece.ts'
@@ -40,6 +40,9 @@ function isPieceMember(name: string, value: JsonValue | undefined): boolean {
   return typeof value === 'number' && Math.abs(value) < MAX_PLACE
 }
 
+/** The number of an event, and random characters that hide the length of its piece. */
+const VARYING = ['sequence_number', 'obfuscation'] as const
+
 /** Larger than any index or number of an event. */
 const MAX_PLACE = 10 ** 6
 
@@ -59,7 +62,7 @@ interface GrowingPlace {
 }
 
 export class ResponsesStream implements StreamReader {
-  readonly assembler = new ResponsesAssembler()
+  readonly assembler = new ResponsesAssembler((choice) => this.#likeOf(choice))
   /** Reasoning that returns is encrypted. */
   readonly thoughts = []
   readonly closing = null
@@ -155,9 +158,10 @@ export class ResponsesStream implements StreamReader {
     return {}
   }
 
-  /** Its events are numbered, so that each differs. */
-  repeats(): null {
-    return null
+  repeats({ body, deltas, others }: StreamChunk): RepeatedForm | null {
+    const isPiece = deltas.length === 1 && others.length === 0
+    if (!isPiece || !Object.keys(body).every((name) => isPieceMember(name, body[name]))) return null
+    return { isDroppable: true, varying: VARYING.filter((name) => body[name] !== undefined) }
   }
 
   isEmpty({ type }: JsonObject): boolean {
@@ -168,12 +172,19 @@ export class ResponsesStream implements StreamReader {
     return typeof type === 'string' ? `event: ${type}` : ''
   }
 
-  releaseProbabilities(event: JsonObject, progress: ProgressOf): boolean {
+  releaseProbabilities(
+    event: JsonObject,
+    progress: ProgressOf,
+    _here: unknown,
+    finished: readonly number[],
+  ): boolean {
     const type = typeof event['type'] === 'string' ? event['type'] : ''
     const kind = PIECE.exec(type)?.[1]
     const choice = kind === undefined ? undefined : this.#open.get(placeOf(kind, event))?.choice
     const text = choice === undefined ? null : progress(choice, CHANNEL)
-    if (text?.redacted === true) this.#redacted = true
+    // The end of a text may redact what it held back, and later events list its probabilities.
+    const isRedacted = (one: number) => progress(one, CHANNEL)?.redacted === true
+    this.#redacted ||= text?.redacted === true || finished.some(isRedacted)
     const isSent = text === null || text.sentCharacters === text.receivedCharacters
     return this.#redacted || !isSent ? dropResponseProbabilities(event) : false
   }

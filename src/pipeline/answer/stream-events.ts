@@ -3,7 +3,7 @@
 
 import type { StreamAssembler, StreamReader } from '../../chat/api-format.ts'
 import { stripUsage } from '../../chat/chunk-forms.ts'
-import { isEventName, isPing } from '../../chat/event-names.ts'
+import { isBare, isEventName, isPing } from '../../chat/event-names.ts'
 import { isHeartbeat } from '../../chat/heartbeat.ts'
 import { DONE, encodeEvent, MAX_EVENT_BYTES, type SseEvent, SseParser } from '../../chat/sse.ts'
 import {
@@ -29,7 +29,7 @@ import {
 } from '../scan/scan-output.ts'
 import type { ScanResult } from '../scan/text-scanner.ts'
 import { ChoiceEnds } from './choice-ends.ts'
-import { type EventTemplate, EventTemplateMatcher, writeEvent } from './event-template.ts'
+import { countsOf, EventTemplateMatcher, writeEvent } from './event-template.ts'
 import { GrowingTexts } from './growing-texts.ts'
 import { HeldTexts } from './held-texts.ts'
 import { countedOnce, StandaloneTexts, withRepeats } from './standalone-texts.ts'
@@ -39,9 +39,6 @@ import type { Answer } from './whole-answer.ts'
 
 /** What lines without data cost besides their length, in UTF-16 units. */
 const LINE_UNITS = 512
-
-/** Reports whether an event has nothing worth sending besides its data. */
-const isBare = (otherLines: string): boolean => otherLines === '' || isEventName(otherLines)
 
 export class StreamEvents {
   readonly #reader: StreamReader
@@ -103,7 +100,7 @@ export class StreamEvents {
     try {
       for (const event of this.#parser.push(piece)) {
         if (this.#pace.isOver(event.raw.length + (event.data === null ? LINE_UNITS : 0))) yield
-        out += yield* this.#relayEvent(event)
+        out += this.#relayKnown(event) ?? (yield* this.#relayEvent(event))
         if (this.done) break
       }
     } catch (error) {
@@ -148,13 +145,7 @@ export class StreamEvents {
     const raw = otherLines === event.otherLines ? event.raw : encodeEvent(otherLines, written)
     if (written === null || this.done) return this.done ? '' : raw
     if (written.trimEnd() === DONE) return encodeEvent(otherLines, null) + this.#relayDone()
-    const { template } = this.#templates
-    const text = template === null ? null : this.#templates.match(written)
-    const quotesCredential = this.#credential !== null && written.includes(this.#credential)
-    const isTemplated = template !== null && text !== null && !this.#reader.holdsProbabilities
-    if (isTemplated && !quotesCredential) {
-      return this.#relayTemplated(template, text, { raw, otherLines })
-    }
+    const quotesCredential = this.#quotesCredential(written)
     const data = quotesCredential ? removeFromText(written, this.#credential) : written
     const chunk = this.#reader.read(data)
     if (isHeartbeat(data, chunk?.body ?? null, otherLines))
@@ -165,7 +156,7 @@ export class StreamEvents {
     this.#answer.call.record.addUsage(chunk.usage)
     this.#reader.note(chunk.body)
     const hasDuplicates = hasDuplicateKeys(data, chunk.body)
-    if (!quotesCredential && !hasDuplicates) this.#templates.learn(data, chunk)
+    if (!quotesCredential && !hasDuplicates) this.#templates.learn(data, otherLines, chunk)
     let out = quotesCredential ? encodeEvent(otherLines, data) : raw
     // Only the last of duplicate keys was scanned, so only that is sent.
     if (hasDuplicates) out = encodeEvent(otherLines, JSON.stringify(chunk.body))
@@ -191,9 +182,16 @@ export class StreamEvents {
     return out
   }
 
-  /** Relays an event that fits the template; everything but its text is known. */
-  #relayTemplated(template: EventTemplate, text: string, { raw, otherLines }: Written): string {
-    const { choice, channel, envelope } = template
+  #quotesCredential(data: string | null): boolean {
+    return this.#credential !== null && data?.includes(this.#credential) === true
+  }
+
+  /** Relays an event that fits the template; null for any other. Most events of a stream fit. */
+  #relayKnown(event: SseEvent): string | null {
+    const matched = this.#reader.holdsProbabilities ? null : this.#templates.match(event)
+    if (matched === null || this.#quotesCredential(event.data)) return null
+    const { template, text } = matched
+    const { choice, channel, envelope, otherLines } = template
     const scanner = this.#texts.scannerOf({ choice, channel, encoding: 'plain' })
     const output = scanner.push(text)
     this.#writer.envelope = envelope
@@ -203,9 +201,10 @@ export class StreamEvents {
     }
     const { sent, logged } = output
     this.#writer.log(choice, channel, logged)
-    if (sent === text) return raw
-    const isDropped = sent === '' && template.droppable && isBare(otherLines)
-    return isDropped ? '' : encodeEvent(otherLines, writeEvent(template, sent))
+    if (sent === '' && template.droppable) return ''
+    const counts = countsOf(matched)
+    if (!this.#reader.number(counts) && sent === text) return event.raw
+    return encodeEvent(otherLines, writeEvent(matched, sent, counts))
   }
 
   *#relayChunk(chunk: StreamChunk, data: string, { raw, otherLines }: Written): Steps<string> {
