@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { parseConfig } from '../core/config.ts'
-import { type StandIn, startStandIn } from '../demo/upstream.ts'
+import { type StandIn, startStandIn } from '../demo/stand-in-server.ts'
 import { newSigningKey } from '../store/folder/signingkey.ts'
 import { type Command, type ExitCode, printProblems } from './command.ts'
 import type { RunGateway, RunningGateway } from './running-gateway.ts'
@@ -108,6 +108,7 @@ function invitation(
 Sidegate is running. Stop it with Ctrl-C.
 
   base URL      ${base}/v1      (any OpenAI SDK: baseURL and apiKey)
+                ${base}         (Anthropic SDK)
   API key       ${key}
   admin token   ${token}
   rules         ${rules}

@@ -1,7 +1,7 @@
 // Decides whether the stand-in calls tools, and makes up arguments that fit their schemas.
 
 /** The part of a JSON Schema that arguments are made from. */
-interface ArgumentSchema {
+export interface ArgumentSchema {
   readonly type?: string | readonly string[]
   readonly const?: unknown
   readonly default?: unknown
@@ -13,24 +13,25 @@ interface ArgumentSchema {
   readonly oneOf?: readonly ArgumentSchema[]
 }
 
-interface FunctionTool {
-  readonly type?: string
-  readonly function?: { readonly name?: string; readonly parameters?: ArgumentSchema }
+/** A tool that a request offers. */
+interface OfferedFunction {
+  readonly name: string
+  readonly parameters?: ArgumentSchema | undefined
 }
 
-/** The fields of a call that concern tools. */
-export interface ToolRequest {
-  readonly tools?: readonly FunctionTool[]
-  /** `none`, `auto`, `required`, or the function to call. */
-  readonly tool_choice?: string | { readonly function?: { readonly name?: string } }
-  readonly parallel_tool_calls?: boolean
+/** What a request says of tools. */
+export interface OfferedTools {
+  readonly functions: readonly OfferedFunction[]
+  readonly choice: 'none' | 'auto' | 'required' | { readonly name: string }
+  /** Whether one answer may call several. */
+  readonly parallel: boolean
 }
 
-/** A call as the wire format writes it. */
-export interface DemoToolCall {
+/** A call before it is written in the form of an API. */
+export interface CalledFunction {
   readonly id: string
-  readonly type: 'function'
-  readonly function: { readonly name: string; readonly arguments: string }
+  readonly name: string
+  readonly arguments: object
 }
 
 /** Deepest level that gets a value. */
@@ -43,23 +44,17 @@ const ASKS = /\b(?:call|use|invoke|run)\b.{0,40}\b(?:tools?|functions?)\b/is
  * Returns the calls for a prompt; none if the request forbids or does not ask for them. `auto`
  * calls the functions that the prompt names, or the first one if it asks for a tool.
  */
-export function chooseToolCalls(request: ToolRequest, prompt: string): DemoToolCall[] {
-  const functions = (request.tools ?? []).flatMap((tool) => {
-    const { name, parameters } = tool.function ?? {}
-    return name === undefined ? [] : [{ name, parameters: parameters ?? {} }]
-  })
-  const choice = request.tool_choice ?? 'auto'
+export function chooseCalls({ functions, choice, parallel }: OfferedTools, prompt: string): CalledFunction[] {
   const named = functions.filter(({ name }) => mentions(prompt, name))
   const first = functions.slice(0, 1)
   let chosen = named.length === 0 && ASKS.test(prompt) ? first : named
-  if (typeof choice !== 'string') chosen = functions.filter(({ name }) => name === choice.function?.name)
+  if (typeof choice !== 'string') chosen = functions.filter(({ name }) => name === choice.name)
   else if (choice === 'none') chosen = []
   else if (choice === 'required' && named.length === 0) chosen = first
-  const limit = request.parallel_tool_calls === false ? 1 : chosen.length
-  return chosen.slice(0, limit).map(({ name, parameters }, index) => ({
+  return chosen.slice(0, parallel ? chosen.length : 1).map(({ name, parameters = {} }, index) => ({
     id: `call_${process.hrtime.bigint()}_${index}`,
-    type: 'function',
-    function: { name, arguments: JSON.stringify(valueFor({ type: 'object', ...parameters }, prompt, 0)) },
+    name,
+    arguments: valueFor({ type: 'object', ...parameters }, prompt, 0) as object,
   }))
 }
 

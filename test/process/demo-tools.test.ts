@@ -1,7 +1,7 @@
 // The demo's stand-in calls tools, through the gateway, for the official client.
 
 import t from 'tap'
-import { startStandIn } from '../../src/demo/upstream.ts'
+import { startStandIn } from '../../src/demo/stand-in-server.ts'
 import { openAi } from './client.ts'
 import { openGateway } from './gateway.ts'
 
