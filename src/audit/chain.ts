@@ -98,6 +98,7 @@ const toRequestEntry = (
   injection: draft.injection,
   key_id: draft.key_id,
   key_name: draft.key_name,
+  ...(draft.labels === undefined ? {} : { labels: draft.labels }),
   latency_ms: draft.latency_ms,
   log: envelope.log,
   ...(draft.method === undefined ? {} : { method: draft.method }),

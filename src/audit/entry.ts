@@ -105,6 +105,8 @@ export interface RequestDraft {
   readonly pii: readonly SealedFindings[]
   readonly key_id: string
   readonly key_name: string
+  /** Labels of the key at the time of the call; absent without any. */
+  readonly labels?: Readonly<Record<string, string>>
   /** HTTP status sent to the client; 499 when it left before one was sent. */
   readonly status: number
   readonly outcome: Outcome
@@ -125,12 +127,40 @@ export interface RequestDraft {
   readonly upstream_request_id?: string
 }
 
+/** The terms of a key, without its owner. */
+export interface SealedTerms {
+  readonly models: readonly string[] | null
+  /** RFC 3339; null for never. */
+  readonly expires_at: string | null
+  readonly labels: Readonly<Record<string, string>>
+  readonly capture: 'full' | 'metadata' | null
+  readonly max_parallel: number | null
+}
+
 export type ChangeDraft =
   | {
       readonly type: 'key_created'
       readonly key_id: string
       readonly key_name: string
       readonly source: string
+      /** Absent in entries of releases without them. */
+      readonly terms?: SealedTerms
+    }
+  | {
+      readonly type: 'key_changed'
+      readonly key_id: string
+      readonly key_name: string
+      /** All terms after the change. */
+      readonly terms: SealedTerms
+    }
+  | {
+      readonly type: 'key_rotated'
+      readonly key_id: string
+      readonly key_name: string
+      /** The key that replaces it, with the same name and terms. */
+      readonly successor_id: string
+      /** When the key itself ends, RFC 3339. */
+      readonly expires_at: string
     }
   | { readonly type: 'key_revoked'; readonly key_id: string; readonly key_name: string }
   | {

@@ -19,6 +19,8 @@ export type UsageView = {
   readonly prev_hash: string | null
   readonly key_id: string
   readonly key_name: string
+  /** Labels of the key at the time of the call. */
+  readonly labels: Readonly<Record<string, string>>
   readonly status: number
   readonly outcome: Outcome
   readonly stream: boolean
@@ -74,6 +76,7 @@ export function toUsageView(sealed: SealedRequest): UsageView {
     prev_hash: sealed.prev,
     key_id: sealed.key_id,
     key_name: sealed.key_name,
+    labels: { ...sealed.labels },
     status: sealed.status,
     outcome: sealed.outcome,
     stream: sealed.stream,

@@ -12,7 +12,7 @@ import { missingPaths, readSources } from '../rulecheck/rule-sources.ts'
 import { findUnread } from '../rulecheck/unread.ts'
 import { whyNoRules } from '../rules/files.ts'
 import { snapshotOf } from '../rules/snapshot.ts'
-import { findUnfitKeyNames } from '../store/key-names.ts'
+import { findUnfitKeys } from '../store/key-names.ts'
 import { unsafeSettings } from '../upstream/environment.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, UsageError } from './command.ts'
 import { missingPath } from './provider-paths.ts'
@@ -122,7 +122,7 @@ async function checkConfig(file: string) {
     const severity = isAbsentSecret(problem) ? 'warning' : 'error'
     return { severity, problem }
   })
-  for (const problem of config === null ? [] : findUnfitKeyNames(reading, config))
+  for (const problem of config === null ? [] : findUnfitKeys(reading, config))
     remarks.push({ severity: 'error', problem })
   for (const { baseUrl, declaredAt } of config?.upstreams ?? []) {
     const at = [...declaredAt, 'baseUrl']

@@ -1,45 +1,88 @@
-// `sidegate keys`: creates, lists and revokes API keys in the data directory of a running or
-// stopped gateway.
+// `sidegate keys`: creates, lists, rotates, revokes and hashes API keys. Works on the data
+// directory of a running or stopped gateway.
 
 import { parseArgs } from 'node:util'
+import { hashApiKey, parseApiKey } from '../core/apikey.ts'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { JsonObject } from '../core/json.ts'
 import { isoTime, isoTimeOrNull } from '../core/time.ts'
-import type { KeyRecord } from '../store/api-keys.ts'
-import { findUnfitKeyNames } from '../store/key-names.ts'
+import { type KeyRecord, type NewKey, stateOf } from '../store/api-keys.ts'
+import { findUnfitKeys } from '../store/key-names.ts'
+import { termFields } from '../store/key-terms-fields.ts'
 import { StoreOpenError } from '../store/lmdb.ts'
 import type { Store } from '../store/store.ts'
 import { requireLog, SourceError } from '../store/verification/log-source.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
 import { openConfiguredStore } from './open-store.ts'
 
-const HELP = `Usage: sidegate keys create --name NAME [--config FILE]
-       sidegate keys list [--config FILE]
+const HELP = `Usage: sidegate keys create --name NAME [terms] [--config FILE]
+       sidegate keys list [--json] [--config FILE]
+       sidegate keys rotate ID --grace SECONDS [--config FILE]
        sidegate keys revoke ID [--config FILE]
+       sidegate keys hash < KEY
 
 Manages the API keys in the data directory of a running or stopped gateway on this
-machine. create prints the key on standard output; it is not shown again. A revoked key
-is refused at once, also by a running gateway, and also if the configuration declares
-it. In a pipe the output is JSON.
+machine. create and rotate print a key on standard output; it is not shown again. A
+rotated key works until the grace ends; its successor has the same name and terms. A
+revoked key is refused at once, also by a running gateway, and also if the configuration
+declares it. hash prints the SHA-256 of a key, as the configuration declares it. In a
+pipe the output is JSON.
 
-  --config FILE   configuration (default ${DEFAULT_CONFIG})
-  --help          print this text
+Terms of create:
+  --models GLOBS        models that the key may call, separated by commas; !GLOB for
+                        models that it may not. Default: all
+  --expires TIME        a date, or a time such as 2027-01-01T00:00:00Z. Default: never
+  --label NAME=VALUE    a label that rules can match; may be repeated
+  --owner TEXT          who answers for the key; kept with it and never sealed
+  --capture KIND        what is kept of its exchanges: full or metadata
+  --max-parallel N      most calls at a time
+
+  --json                JSON also on a terminal
+  --config FILE         configuration (default ${DEFAULT_CONFIG})
+  --help                print this text
 
 Exit: 0 done, 1 refused, 2 could not run.
 `
 
+/** Longest input of `hash`. A key has 60 characters. */
+const MAX_INPUT_CHARACTERS = 1024
+
+const OPTIONS = {
+  config: { type: 'string', default: DEFAULT_CONFIG },
+  name: { type: 'string' },
+  models: { type: 'string' },
+  expires: { type: 'string' },
+  label: { type: 'string', multiple: true },
+  owner: { type: 'string' },
+  capture: { type: 'string' },
+  'max-parallel': { type: 'string' },
+  grace: { type: 'string' },
+  json: { type: 'boolean' },
+} as const
+
+type Values = Partial<
+  Record<'name' | 'models' | 'expires' | 'owner' | 'capture' | 'max-parallel' | 'grace', string>
+> & { readonly label?: string[]; readonly json?: boolean; readonly config: string }
+
+/** Options of each action, besides --config. */
+const OPTIONS_OF: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
+  create: ['name', 'models', 'expires', 'label', 'owner', 'capture', 'max-parallel'],
+  list: ['json'],
+  rotate: ['grace'],
+  revoke: [],
+  hash: [],
+}
+
 export const keys: Command = {
   name: 'keys',
-  summary: 'create, list and revoke API keys',
+  summary: 'create, list, rotate, revoke and hash API keys',
   help: HELP,
   async run(args): Promise<ExitCode> {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { config: { type: 'string', default: DEFAULT_CONFIG }, name: { type: 'string' } },
-    })
-    const action = chooseAction(positionals, values.name)
+    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
+    const action = chooseAction(positionals, values)
+    if (action === 'hash') return hashInput()
     // The command does not need the gateway's secrets, so missing ones are ignored.
     const reading = readConfig(values.config, process.env, systemClock)
     const { config, problems } = reading
@@ -48,9 +91,9 @@ export const keys: Command = {
       return 2
     }
     // A declared name is sealed when its key is revoked.
-    const unfit = findUnfitKeyNames(reading, config)
+    const unfit = findUnfitKeys(reading, config)
     if (unfit.length > 0) {
-      printProblems(unfit, 'fix the configuration: names of keys are sealed in the log')
+      printProblems(unfit, 'fix the configuration: names and labels of keys are sealed in the log')
       return 2
     }
     let store: Store
@@ -74,31 +117,83 @@ export const keys: Command = {
 
 type Action = (store: Store) => Promise<void>
 
-function chooseAction([action, id, ...rest]: readonly string[], name: string | undefined): Action {
+function chooseAction([action = '', id, ...rest]: readonly string[], values: Values): Action | 'hash' {
   if (rest.length > 0) throw new UsageError(`unexpected argument ${rest[0]}; give one action`)
-  if (action !== 'create' && name !== undefined) throw new UsageError('only create takes --name')
-  if (action === 'create' && id === undefined) {
-    if (name === undefined) throw new UsageError('create needs --name NAME')
-    return async (store) => create(store, name)
-  }
-  if (action === 'list' && id === undefined) return async (store) => list(store.keys.list())
-  if (action === 'revoke' && id !== undefined) {
-    return async (store) => {
-      const record = await store.keys.revoke(id)
-      report(describe(record), `revoked ${record.id} (${record.name})`)
+  const allowed = OPTIONS_OF[action]
+  if (allowed === undefined || (id === undefined) === (action === 'rotate' || action === 'revoke'))
+    throw new UsageError('give an action: create, list, rotate ID, revoke ID, or hash')
+  const extra = Object.keys(values).find(
+    (name) => name !== 'config' && !allowed.includes(name as keyof typeof OPTIONS),
+  )
+  if (extra !== undefined) throw new UsageError(`${action} does not take --${extra}`)
+  switch (action) {
+    case 'create': {
+      const { name } = values
+      if (name === undefined) throw new UsageError('create needs --name NAME')
+      const terms = termsOf(values)
+      return async (store) => showKey(store, await store.keys.create(name, terms).catch(rethrow))
     }
+    case 'list':
+      return async (store) => list(store.keys.list(), values.json === true || !process.stdout.isTTY)
+    case 'rotate': {
+      const grace = wholeNumber('grace', values.grace)
+      if (grace === undefined)
+        throw new UsageError('rotate needs --grace SECONDS, for which the old key still works')
+      return async (store) => showKey(store, await store.keys.rotate(id!, grace))
+    }
+    case 'revoke':
+      return async (store) => {
+        const record = await store.keys.revoke(id!)
+        report(describe(record), `revoked ${record.id} (${record.name})`)
+      }
+    default:
+      return 'hash'
   }
-  throw new UsageError('give an action: create, list, or revoke ID')
 }
 
-/** Turns an invalid name into a usage error. */
+/** The terms as fields of the API. */
+function termsOf(values: Values): JsonObject {
+  const { models, expires, label, owner, capture } = values
+  const parallel = wholeNumber('max-parallel', values['max-parallel'])
+  return {
+    ...(models !== undefined && {
+      models: models === '' ? [] : models.split(',').map((glob) => glob.trim()),
+    }),
+    ...(expires !== undefined && { expires_at: expires }),
+    ...(label !== undefined && { labels: Object.fromEntries(label.map(readLabel)) }),
+    ...(owner !== undefined && { owner }),
+    ...(capture !== undefined && { capture }),
+    ...(parallel !== undefined && { max_parallel: parallel }),
+  }
+}
+
+function readLabel(written: string): [name: string, value: string] {
+  const at = written.indexOf('=')
+  if (at < 1) throw new UsageError('--label must be NAME=VALUE')
+  return [written.slice(0, at), written.slice(at + 1)]
+}
+
+function wholeNumber(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new UsageError(`--${option} must be a whole number`)
+}
+
+/** Options by the fields that they set. */
+const OPTION_OF: Readonly<Record<string, string>> = {
+  expires_at: '--expires',
+  labels: '--label',
+  max_parallel: '--max-parallel',
+}
+
+/** Turns an invalid name or term into a usage error. */
 function rethrow(error: unknown): never {
-  const isInvalidName = error instanceof GatewayError && error.code === 'invalid_parameter'
-  throw isInvalidName ? new UsageError(`--${error.message}`) : error
+  if (!(error instanceof GatewayError) || error.param === null) throw error
+  const option = OPTION_OF[error.param] ?? `--${error.param}`
+  throw new UsageError(error.message.replace(/^[\w.[\]]+/, option))
 }
 
-async function create(store: Store, wanted: string): Promise<void> {
-  const { record, key } = await store.keys.create(wanted).catch(rethrow)
+async function showKey(store: Store, { record, key }: NewKey): Promise<void> {
   const { id, name } = record
   const output = process.stdout.isTTY
     ? `${key}\n\nKey ${id} (${name}). It is not shown again; store it where your app reads its secrets.\n`
@@ -110,16 +205,19 @@ async function create(store: Store, wanted: string): Promise<void> {
   throw new Error(`the key could not be written to standard output and was revoked (${id}); create another`)
 }
 
-function list(records: readonly KeyRecord[]): void {
-  if (!process.stdout.isTTY) {
+function list(records: readonly KeyRecord[], asJson: boolean): void {
+  if (asJson) {
     for (const record of records) console.log(JSON.stringify(describe(record)))
     return
   }
   if (records.length === 0) console.log('No keys yet: sidegate keys create --name NAME')
   for (const record of records) {
-    const { id, name, prefix } = record
-    const state = record.revokedAtMs === null ? 'active' : 'revoked'
-    console.log(`${id}  ${state.padEnd(7)}  ${(prefix ?? 'by hash').padEnd(24)}  ${name}`)
+    const { id, name, prefix, terms } = record
+    const state = stateOf(record, systemClock.now())
+    const labels = Object.entries(terms.labels).map(([label, value]) => `  ${label}=${value}`)
+    const models = terms.models === null ? '' : `  models ${terms.models.join(',') || 'none'}`
+    const columns = `${id}  ${state.padEnd(7)}  ${(prefix ?? 'by hash').padEnd(24)}  ${name}`
+    console.log(columns + labels.join('') + models)
   }
 }
 
@@ -130,10 +228,28 @@ const describe = (record: KeyRecord) => ({
   created_at: isoTimeOrNull(record.createdAtMs),
   last_used_at: isoTimeOrNull(record.lastUsedAtMs),
   revoked_at: isoTimeOrNull(record.revokedAtMs),
-  state: record.revokedAtMs === null ? 'active' : 'revoked',
+  state: stateOf(record, systemClock.now()),
   source: record.source,
+  replaces: record.replaces,
+  ...termFields(record.terms),
 })
 
 function report(value: object, text: string): void {
   console.log(process.stdout.isTTY ? text : JSON.stringify(value))
+}
+
+/** Prints the hash of the key on standard input. The key is on no command line, which `ps` shows. */
+async function hashInput(): Promise<ExitCode> {
+  let input = ''
+  for await (const piece of process.stdin) {
+    input += String(piece)
+    if (input.length > MAX_INPUT_CHARACTERS) break
+  }
+  const key = input.trim()
+  if (!parseApiKey(key)) {
+    console.error('sidegate keys: standard input holds no API key, which begins with sgate_live_')
+    return 1
+  }
+  report({ sha256: hashApiKey(key) }, hashApiKey(key))
+  return 0
 }

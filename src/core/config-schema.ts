@@ -1,6 +1,7 @@
 // JSON Schema (2020-12) of the configuration. Documents every key: description, unit and default.
 
 import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
+import { TERM_SCHEMAS } from './key-terms.ts'
 import { integer, reference, secret, section } from './schema-parts.ts'
 import { PASS_METHODS } from './unscanned-paths.ts'
 import { UPSTREAM_SCHEMA, UPSTREAMS_SCHEMA } from './upstream-schema.ts'
@@ -99,6 +100,7 @@ export const CONFIG_SCHEMA = {
             pattern: '^[0-9a-f]{64}$',
             writeOnly: true,
           },
+          ...TERM_SCHEMAS,
         },
       },
     },

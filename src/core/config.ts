@@ -16,10 +16,12 @@ import {
 } from './config-values.ts'
 import { formatPath, type Path, readDocument } from './document.ts'
 import type { PiiKind } from './finding.ts'
+import { inOrder, type KeyTerms, NO_TERMS } from './key-terms.ts'
 import type { Problem } from './problem.ts'
 import type { SchemaNode } from './schema-parts.ts'
 import type { Secret } from './secret.ts'
 import { decodeText } from './text-file.ts'
+import { parseTime } from './time.ts'
 import { type DeclaredPassThrough, type PassThroughRule, readPassThrough } from './unscanned-paths.ts'
 import { type DeclaredUpstream, readUpstreams, type UpstreamConfig } from './upstream-config.ts'
 import { soundPart } from './valid-part.ts'
@@ -28,6 +30,14 @@ export interface FileKey {
   readonly name: string
   /** SHA-256 of the key, lower-case hex. */
   readonly sha256: string
+  readonly terms: KeyTerms
+}
+
+/** A key as the file declares it. */
+interface DeclaredKey extends Partial<Omit<KeyTerms, 'expiresAtMs'>> {
+  readonly name: string
+  readonly sha256: string
+  readonly expiresAt?: string
 }
 
 /** The configuration with defaults filled in, paths absolute and secrets ready to read. */
@@ -74,8 +84,9 @@ export interface Config {
 /** The value of the file, with defaults. */
 type Declared = Omit<
   Config,
-  'file' | 'listen' | 'passThrough' | 'upstreams' | 'rules' | 'audit' | 'instance' | 'admin'
+  'file' | 'listen' | 'passThrough' | 'upstreams' | 'rules' | 'keys' | 'audit' | 'instance' | 'admin'
 > & {
+  keys: readonly DeclaredKey[]
   rules: Omit<Config['rules'], 'candidatePath'> & { candidatePath?: string }
   listen: { gateway: string; ops: string }
   upstream?: DeclaredUpstream
@@ -145,7 +156,7 @@ export function parseConfig(
       if (!isAmong(found, path)) problems.push(problemAt(path, message))
     },
   }
-  const { listen, upstream, upstreams, passThrough, rules, audit, admin, ...others } = declared
+  const { listen, upstream, upstreams, passThrough, rules, keys, audit, admin, ...others } = declared
   const known = readUpstreams(context, upstream, upstreams)
   const config: Config = {
     ...others,
@@ -161,6 +172,7 @@ export function parseConfig(
       path: resolve(folder, rules.path),
       candidatePath: rules.candidatePath === undefined ? null : resolve(folder, rules.candidatePath),
     },
+    keys: keys.map((key, index) => readKey(context, key, index)),
     audit: { ...audit, signingKey: readSecret(context, ['audit', 'signingKey'], audit.signingKey, KEY_HINT) },
     instance: readInstance(context),
     data: { path: resolve(folder, declared.data.path) },
@@ -188,6 +200,17 @@ const inParts = (path: string): string => `${path.replaceAll('[', '.')}.`
 function rejectSameAddress({ add }: Context, { gateway, ops }: Config['listen']): void {
   const isSame = gateway.port !== 0 && gateway.host === ops.host && gateway.port === ops.port
   if (isSame) add(['listen', 'ops'], 'must not be the address of listen.gateway')
+}
+
+function readKey(
+  { add }: Context,
+  { name, sha256, expiresAt, ...terms }: DeclaredKey,
+  index: number,
+): FileKey {
+  const expiresAtMs = expiresAt === undefined ? null : parseTime(expiresAt)
+  if (expiresAt !== undefined && expiresAtMs === null)
+    add(['keys', index, 'expiresAt'], 'must be a date or a time with its zone, like 2027-01-31T12:00:00Z')
+  return { name, sha256, terms: { ...NO_TERMS, ...terms, labels: inOrder(terms.labels ?? {}), expiresAtMs } }
 }
 
 /** The log could record a call under either name. */

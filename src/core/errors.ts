@@ -33,6 +33,8 @@ const CLOSES = true
 /** Every code a client can see in `error.code`. The code is also the metric label. */
 export const ERRORS = {
   invalid_api_key: kind(401, 'invalid_request_error', 'invalid_request'),
+  // Counted apart. Clients see invalid_api_key.
+  expired_api_key: kind(401, 'invalid_request_error', 'invalid_request'),
   invalid_body: kind(400, 'invalid_request_error', 'invalid_request'),
   missing_required_parameter: kind(400, 'invalid_request_error', 'invalid_request'),
   invalid_parameter: kind(400, 'invalid_request_error', 'invalid_request'),
@@ -42,6 +44,7 @@ export const ERRORS = {
   body_too_large: kind(413, 'invalid_request_error', 'invalid_request', CLOSES),
   request_timeout: kind(408, 'invalid_request_error', 'invalid_request', CLOSES),
   blocked_by_policy: kind(403, 'policy_violation', 'blocked'),
+  model_not_allowed: kind(403, 'policy_violation', 'blocked'),
   response_blocked_by_policy: kind(403, 'policy_violation', 'blocked'),
   rate_limit_exceeded: kind(429, 'rate_limit_error', 'rate_limited'),
   upstream_unavailable: kind(502, 'upstream_error', 'upstream_error'),

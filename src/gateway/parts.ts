@@ -10,6 +10,7 @@ import { loadInjectionModel } from '../detect/injection/score.ts'
 import { kindSet } from '../detect/pii/kinds.ts'
 import { createMetrics, type Metrics } from '../metrics/registry.ts'
 import { AdmissionControl } from '../pipeline/admission.ts'
+import { ParallelCalls } from '../pipeline/parallel-calls.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { ScanCache } from '../pipeline/prompt/scan-cache.ts'
 import { ThoughtMemory } from '../pipeline/thought-memory.ts'
@@ -145,6 +146,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     intents: folder.intents,
     keys: store.keys,
     counters: store.counters,
+    parallel: new ParallelCalls(),
     stored: store.stored,
     upstreams,
     bodyBytes: config.limits.bodyBytes,

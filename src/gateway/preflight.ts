@@ -10,7 +10,7 @@ import type { Secret } from '../core/secret.ts'
 import { whyNoRules } from '../rules/files.ts'
 import { whyNotListen } from '../server/address.ts'
 import { checkSigningKey } from '../store/folder/signingkey.ts'
-import { findUnfitKeyNames } from '../store/key-names.ts'
+import { findUnfitKeys } from '../store/key-names.ts'
 import { unsafeSettings } from '../upstream/environment.ts'
 
 /**
@@ -18,7 +18,7 @@ import { unsafeSettings } from '../upstream/environment.ts'
  * skipped.
  */
 export async function findObstacles(reading: ConfigReading, config: Config): Promise<Problem[]> {
-  const problems: Problem[] = findUnfitKeyNames(reading, config)
+  const problems: Problem[] = findUnfitKeys(reading, config)
   const add = (path: readonly string[], reason: string | null) => {
     if (reason !== null && !isAmong(reading.problems, path)) problems.push(reading.problemAt(path, reason))
   }

@@ -1,8 +1,11 @@
 // Seals the calls that the last process did not finish: each gets its one entry.
 
 import type { RequestDraft } from '../audit/entry.ts'
+import { NO_TERMS } from '../core/key-terms.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
+import { countOf } from '../pipeline/prompt/quota.ts'
 import type { RuleSet } from '../policy/compile.ts'
+import { subjectOf } from '../policy/limit-scope.ts'
 import type { CounterChange } from '../store/counters.ts'
 import type { Intent, Intents, OpenIntent } from '../store/folder/intents.ts'
 import type { Store } from '../store/store.ts'
@@ -50,16 +53,23 @@ export async function sealInterrupted(
 }
 
 /**
- * Reservations of token limits ended with the process. The tokens of the entry are charged to the
+ * Reservations ended with the process. The call and the tokens of its entry are charged to the
  * limits in force now.
  */
 function chargesOf(intent: Intent, store: Recovered, rules: RuleSet): CounterChange[] {
-  const { model, models = [model], key_id: keyId, key_name, prompt_tokens: tokens, created_at } = intent
-  const atMs = Date.parse(created_at)
+  const { model, models = [model], key_id, key_line: line = key_id, key_name: name, labels = {} } = intent
+  const atMs = Date.parse(intent.created_at)
   return rules
-    .select(models, key_name)
-    .limits.flatMap(({ rule, windowMs }) =>
-      store.counters.charge({ ruleId: rule.id, keyId, windowMs, tokens, atMs }),
+    .select(models, { name, labels })
+    .limits.filter(({ unit }) => unit !== 'parallel')
+    .flatMap((limit) =>
+      store.counters.charge({
+        ruleId: countOf(limit),
+        subject: subjectOf(limit.scope, { line, terms: { ...NO_TERMS, labels } }),
+        windowMs: limit.windowMs,
+        tokens: limit.unit === 'requests' ? 1 : intent.prompt_tokens,
+        atMs,
+      }),
     )
 }
 
@@ -72,6 +82,7 @@ function draftOf(intent: Intent): RequestDraft {
     model,
     key_id,
     key_name,
+    labels,
     stream,
     policy_revision,
     prompt_tokens,
@@ -88,7 +99,7 @@ function draftOf(intent: Intent): RequestDraft {
     pii_detected: false,
     pii_types: [],
     pii: [],
-    ...{ key_id, key_name },
+    ...{ key_id, key_name, ...(labels !== undefined && { labels }) },
     status: STATUS,
     outcome: 'interrupted',
     error_code: ERROR_CODE,

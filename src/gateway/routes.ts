@@ -33,7 +33,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
   return [
     ...openApiRoutes(),
     ...sessionRoutes(parts.gatekeeper),
-    ...keyRoutes(store.keys),
+    ...keyRoutes(store.keys, systemClock),
     ...ruleRoutes(parts.rules, parts.editor, store.policies, (body) => evaluate(pipeline, body)),
     ...candidateRoutes(parts.shadowRules),
     ...usageRoutes(store.log, systemClock),

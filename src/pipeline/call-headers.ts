@@ -13,17 +13,17 @@ const MAX_POLICY_CHARACTERS = 4096
  * `x-sidegate-upstream`, `x-sidegate-attempts` and `x-upstream-request-id`.
  */
 export function callHeaders(call: Call): Record<string, string> {
-  const { hits, limit } = call.record
+  const { hits, limits } = call.record
   const headers: Record<string, string> = {
     'x-request-id': call.id,
     'server-timing': serverTiming(call),
     ...forwardedHeaders(call.record),
   }
   if (hits.length > 0) headers['x-sidegate-policy'] = policyNames(call)
-  if (limit !== null) {
-    headers['x-ratelimit-limit-tokens'] = String(limit.limitTokens)
-    headers['x-ratelimit-remaining-tokens'] = String(limit.remainingTokens)
-    headers['x-ratelimit-reset-tokens'] = formatDuration(limit.resetMs)
+  for (const { unit, limit, remaining, resetMs } of limits) {
+    headers[`x-ratelimit-limit-${unit}`] = String(limit)
+    headers[`x-ratelimit-remaining-${unit}`] = String(remaining)
+    headers[`x-ratelimit-reset-${unit}`] = formatDuration(resetMs)
   }
   return headers
 }

@@ -66,10 +66,10 @@ export class CallRecord {
   readonly findings: FindingCount[] = []
   /** Null when no rule asked for a score. */
   injection: InjectionJudgement | null = null
-  /** Null until token limits are reserved. */
+  /** Null until limits are reserved. */
   quota: Quota | null = null
-  /** Null when no token limit applies. */
-  limit: LimitState | null = null
+  /** The tightest limits that apply. */
+  limits: readonly LimitState[] = []
   /** Null until the upstream reports it. */
   usage: Usage | null = null
   estimatedPromptTokens = 0

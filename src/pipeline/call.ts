@@ -1,8 +1,8 @@
 // One call: its identity, its timing, its record, and what must be released when it ends.
 
 import type { Api } from '../chat/api-format.ts'
-import type { KeyIdentity } from '../core/apikey.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { CallKey } from '../core/key-terms.ts'
 import { inSlices, type Steps } from '../core/steps.ts'
 import { isoTime } from '../core/time.ts'
 import type { Phase } from '../metrics/registry.ts'
@@ -27,7 +27,7 @@ export interface CallIdentity extends Pick<Call, 'id' | 'api' | 'key' | 'arrived
 export class Call {
   readonly id: string
   readonly api: Api
-  readonly key: KeyIdentity
+  readonly key: CallKey
   readonly createdAtMs: Milliseconds
   /** The same, RFC 3339 with milliseconds. */
   readonly createdAt: string

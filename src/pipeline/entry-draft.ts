@@ -10,6 +10,7 @@ import {
   type SealedRule,
 } from '../audit/entry.ts'
 import type { PiiKind } from '../core/finding.ts'
+import type { KeyTerms } from '../core/key-terms.ts'
 import type { RuleHit } from '../policy/rule.ts'
 import type { Call } from './call.ts'
 import { type CallRecord, type InjectionJudgement, isAnswered } from './call-record.ts'
@@ -78,6 +79,7 @@ export function draftEntry(call: Call, ending: Ending, usesTokens: boolean): Req
     pii: noted.findings.map(({ kind, direction, count, action }) => ({ action, count, direction, kind })),
     key_id: call.key.id,
     key_name: call.key.name,
+    ...(hasLabels(call.key.terms) && { labels: call.key.terms.labels }),
     status: ending.status,
     outcome: ending.outcome,
     error_code: ending.errorCode,
@@ -91,6 +93,12 @@ export function draftEntry(call: Call, ending: Ending, usesTokens: boolean): Req
     policy_revision: noted.policyRevision,
     ...(noted.upstreamRequestId !== null && { upstream_request_id: noted.upstreamRequestId }),
   }
+}
+
+/** Reports whether a key has labels, without a list of them. */
+export function hasLabels({ labels }: KeyTerms): boolean {
+  for (const _ in labels) return true
+  return false
 }
 
 const unscannedMembers = ({ unscanned, responseBytes }: CallRecord) => ({

@@ -7,6 +7,7 @@ import type { ModelRequest } from '../chat/model-request.ts'
 import { parseReceived } from '../chat/strict-json.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import type { Labels } from '../core/key-terms.ts'
 import { inSlices } from '../core/steps.ts'
 import type { Selection } from '../policy/compile.ts'
 import { maxFindings } from './memory-turn.ts'
@@ -21,8 +22,8 @@ const DEFAULT_KEY_NAME = 'evaluate'
 
 /**
  * Judges a request body as its endpoint would. `api` among its fields names the API, `chat` by
- * default, and `key_name` the key. Token limits are left out: they depend on traffic, not on the
- * request. The injection score is reported even when no rule asks for it, so that people can see it
+ * default, `key_name` the key and `key_labels` its labels. The terms of a key are left out, and so
+ * are limits: they depend on traffic, not on the request. The injection score is reported even when no rule asks for it, so that people can see it
  * before they write the rule.
  *
  * Offsets of findings refer to the strings in `input`. The injection span refers to the strings in
@@ -31,9 +32,19 @@ const DEFAULT_KEY_NAME = 'evaluate'
  */
 export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<JsonObject> {
   if (!isObject(input)) throw new GatewayError('invalid_body', 'The body must be a JSON object.')
-  const { key_name: keyName = DEFAULT_KEY_NAME, api: name = CHAT.name, ...body } = input
+  const {
+    key_name: keyName = DEFAULT_KEY_NAME,
+    key_labels: labels = {},
+    api: name = CHAT.name,
+    ...body
+  } = input
   if (typeof keyName !== 'string') {
     throw new GatewayError('invalid_body', 'key_name must be a string.', { param: 'key_name' })
+  }
+  if (!isObject(labels) || Object.values(labels).some((value) => typeof value !== 'string')) {
+    throw new GatewayError('invalid_body', 'key_labels must be an object of strings.', {
+      param: 'key_labels',
+    })
   }
   const api = apiNamed(name)
   if (api === null) {
@@ -42,7 +53,7 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
   }
   const request = readCleanRequest(api, body)
   const { clock, kinds, injection, searches } = pipeline
-  const selection = pipeline.rules().select(request.models, keyName)
+  const selection = pipeline.rules().select(request.models, { name: keyName, labels: labels as Labels })
   const steps = inspect(api.requestTexts(request.body), selection, {
     kinds,
     injection,
@@ -50,7 +61,11 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
     maxFindings: maxFindings(searches),
   })
   const inspection = await inSlices(steps, clock)
-  const decision = judgePrompt(inspection, selection, pipeline)
+  const decision = judgePrompt(
+    { ...inspection, models: request.models, keyModels: null },
+    selection,
+    pipeline,
+  )
   return {
     decision: decision.outcome === 'denial' ? 'block' : 'allow',
     rules: decision.hits.map(({ rule, direction }) => ({ ...rule, direction })),

@@ -3,12 +3,14 @@
 import type { Milliseconds } from '../core/clock.ts'
 import { ERRORS, GatewayError, toGatewayError } from '../core/errors.ts'
 import type { Metrics } from '../metrics/registry.ts'
+import type { ModelDenial } from '../policy/decide.ts'
+import { describeScope } from '../policy/limit-scope.ts'
 import type { RuleReference } from '../policy/rule.ts'
 import { upstreamCause } from '../upstream/response.ts'
 import type { Client } from './client.ts'
 import type { Ending } from './entry-draft.ts'
 import type { PromptDenial } from './prompt/decide-prompt.ts'
-import type { Quota } from './prompt/quota.ts'
+import type { Quota, Refusal } from './prompt/quota.ts'
 import type { Logger } from './record.ts'
 
 /** The status that nginx logs for a client that closed its request. */
@@ -48,7 +50,7 @@ export function refuse(
 
 /**
  * The error of a denied prompt.
- * @param quota the call's token limits; null when none was asked
+ * @param quota the call's limits; null when none was asked
  */
 export function denialError(denial: PromptDenial, quota: Quota | null): GatewayError {
   if (denial.reason === 'payload')
@@ -59,7 +61,22 @@ export function denialError(denial: PromptDenial, quota: Quota | null): GatewayE
     )
   if (denial.reason === 'blocked')
     return blocked('blocked_by_policy', denial.rule, 'The request was blocked by the policy rule')
-  return limited(denial.rule, quota!)
+  return denial.reason === 'model_not_allowed' ? modelRefused(denial) : limited(quota!.refusal!)
+}
+
+/** Names what is allowed, so that the caller can choose. */
+function modelRefused({ rule, model, globs }: ModelDenial): GatewayError {
+  const by = rule === null ? 'this API key' : `the policy rule "${rule.name}"`
+  const allowed = globs.length === 0 ? 'none' : globs.join(', ')
+  return new GatewayError(
+    'model_not_allowed',
+    `${by} does not allow the model "${model}"; allowed: ${allowed}.`,
+    {
+      param: 'model',
+      headers: { 'x-should-retry': 'false' },
+      ...(rule !== null && { extra: named(rule) }),
+    },
+  )
 }
 
 export const responseBlockedBy = (rule: RuleReference): GatewayError =>
@@ -77,14 +94,25 @@ const blocked = (
 
 const named = (rule: RuleReference) => ({ rule_id: rule.id, rule_name: rule.name })
 
-function limited(rule: RuleReference, { retryAfterMs, neverFits }: Quota): GatewayError {
+/** The error of a call that a limit refuses. */
+export function limited({ limit, retryAfterMs, neverFits }: Refusal): GatewayError {
+  const { rule, unit, scope, amount } = limit
   const headers: Record<string, string> = {
     'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))),
     'retry-after-ms': String(Math.max(1, Math.ceil(retryAfterMs))),
   }
   if (neverFits || retryAfterMs > LONGEST_RETRY_MS) headers['x-should-retry'] = 'false'
+  if (rule === null)
+    return new GatewayError(
+      'rate_limit_exceeded',
+      `This API key allows ${amount} calls at a time (max_parallel); wait for one to end.`,
+      { headers },
+    )
   const message = neverFits
     ? `The call asks for more tokens, max_tokens included, than the limit "${rule.name}" allows in a whole window.`
-    : `The token limit "${rule.name}" is reached for this API key.`
+    : `The ${UNITS[unit]} limit "${rule.name}" is reached for ${describeScope(scope)}.`
   return new GatewayError('rate_limit_exceeded', message, { headers, extra: named(rule) })
 }
+
+/** Units as messages name them. */
+const UNITS = { tokens: 'token', requests: 'request', parallel: 'parallel call' } as const

@@ -7,6 +7,7 @@ import { takeServerSecrets } from '../chat/tool-servers.ts'
 import { settledWith } from '../core/deadline.ts'
 import { GatewayError } from '../core/errors.ts'
 import { atOnce, endOfTurn, inSlices, type Steps } from '../core/steps.ts'
+import { matchedKey } from '../policy/compile.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import { deliverAnswer } from './answer/deliver-answer.ts'
 import { assertWaiting, type Client } from './client.ts'
@@ -75,7 +76,7 @@ async function read(pipeline: Pipeline, { call, client, admission }: Admitted): 
   assertWaiting(client)
   const request = readCleanRequest(call.api, parseJson(bytes))
   // One rule set for the whole call: a reload does not judge the answer by another policy.
-  const selection = rules().select(request.models, call.key.name)
+  const selection = rules().select(request.models, matchedKey(call.key))
   const { model, models, stream, asksForJson } = request
   Object.assign(call.record, { model, models, stream, asksForJson, policyRevision: selection.revision })
   const continuation = continueAnswers(pipeline, call, request)
@@ -131,7 +132,7 @@ function* inspectAndCapture(
   noted.estimatedPromptTokens = call.api.estimatePromptTokens(request.body)
   // The log has the redacted form. What only the provider reads goes back as it was.
   servers.putBack()
-  const restored = thoughts.restore(call.key.id, received, request.body)
+  const restored = thoughts.restore(call.key.line, received, request.body)
   if (restored.dropped > 0) metrics.thoughtsDropped.inc(restored.dropped)
   const isCaptured = servers.servers === 0 && !restored.changed
   return { inspection, json: isCaptured ? noted.request : Buffer.from(JSON.stringify(request.body)) }
@@ -145,18 +146,21 @@ const serversRefused = (): GatewayError =>
 
 /** @throws GatewayError `blocked_by_policy` or `rate_limit_exceeded` */
 function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): Permitted {
-  const { counters, clock } = pipeline
+  const { clock } = pipeline
   const { request, routes, selection, inspection, json, release } = inspected
   const noted = call.record
   const startMs = clock.monotonic()
   const reserve = () => {
     const demand = call.api.usesTokens ? demandOf(request, noted.estimatedPromptTokens) : NO_DEMAND
-    noted.quota = new Quota(counters, selection, call.key, demand, clock.now())
-    noted.limit = noted.quota.tightest
-    return noted.quota.evidence
+    const quota = new Quota(pipeline, selection, call.key, demand, clock.now())
+    call.hold(() => quota.release())
+    noted.quota = quota
+    noted.limits = quota.states
+    return quota.evidence
   }
   const requests = () => permittedRequests(call.api, request, routes, json)
-  const decision = decidePrompt(inspection, selection, pipeline, reserve, requests)
+  const asked = { models: request.models, keyModels: call.key.terms.models }
+  const decision = decidePrompt({ ...inspection, ...asked }, selection, pipeline, reserve, requests)
   call.addPhase('policy', clock.monotonic() - startMs)
   noted.hits.push(...decision.hits)
   if (decision.outcome === 'denial') {

@@ -2,8 +2,11 @@
 
 import { errorBody, GatewayError, toGatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
+import type { CallKey } from '../core/key-terms.ts'
 import { detect } from '../detect/pii/detect.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
+import { type AccessTest, accessOf } from '../policy/access-list.ts'
+import { matchedKey } from '../policy/compile.ts'
 import { clientHeaders, retryHeaders } from '../upstream/headers.ts'
 import { type UpstreamResponse, unusableStatus, upstreamRequestId } from '../upstream/response.ts'
 import { type Admission, drainingError } from './admission.ts'
@@ -49,14 +52,15 @@ async function answer(pipeline: Pipeline, client: Client, model: string | null):
   let place: Admission | null = null
   try {
     if (admission.draining) throw drainingError()
-    authenticate(pipeline.keys, client.headers)
+    const key = authenticate(pipeline.keys, client.headers)
+    const isShown = shownTo(pipeline, key)
     // A list uses one of the upstream connections, so it counts as a call in flight.
     place = admission.enter(client)
     if (place.refusal !== null) throw place.refusal
     const [only, ...others] = upstreams.names
-    if (others.length === 0) await passOn(pipeline, client, { name: only!, model, sent, headers })
+    if (others.length === 0) await passOn(pipeline, client, { name: only!, model, isShown, sent, headers })
     else {
-      const merged = await mergeLists(pipeline, client)
+      const merged = await mergeLists(pipeline, client, isShown)
       const body = model === null ? merged : findModel(merged['data'] as JsonObject[], model)
       client.respond(200, { ...JSON_TYPE, ...headers() }, JSON.stringify(body))
     }
@@ -78,11 +82,13 @@ async function passOn(
   {
     name,
     model,
+    isShown,
     sent,
     headers,
   }: {
     readonly name: string
     readonly model: string | null
+    readonly isShown: AccessTest | null
     readonly sent: ReturnType<typeof newRequest>
     readonly headers: () => Record<string, string>
   },
@@ -99,23 +105,49 @@ async function passOn(
     return
   }
   const list = removeFromJson(await readAll(response), response.credential)
-  const isFound = response.status === 200 && model !== null
-  const body = isFound ? JSON.stringify(findModel(modelsIn(list), model)) : list
+  const body = response.status === 200 ? bodyOf(list, model, isShown) : list
   client.respond(response.status, { ...clientHeaders(response.headers), ...headers() }, body)
+}
+
+/** The list as received where nothing of it is left out. */
+function bodyOf(list: Buffer, model: string | null, isShown: AccessTest | null): Buffer | string {
+  if (model === null && isShown === null) return list
+  const models = isShown === null ? modelsIn(list) : modelsIn(list).filter(({ id }) => isShown(String(id)))
+  if (model !== null) return JSON.stringify(findModel(models, model))
+  return JSON.stringify({ ...(JSON.parse(String(list)) as JsonObject), data: models })
+}
+
+/** Which models a key may call; null for all. */
+function shownTo({ rules }: Pick<Pipeline, 'rules'>, key: CallKey): AccessTest | null {
+  const isOwn = accessOf(key.terms.models)
+  const byRules: AccessTest = (model) =>
+    rules()
+      .select([model], matchedKey(key))
+      .access.every(({ rule, allows }) => rule.action !== 'block' || allows(model))
+  const isLimited = key.terms.models !== null || rules().rules.some(({ type }) => type === 'model_access')
+  return isLimited ? (model) => isOwn(model) && byRules(model) : null
 }
 
 /**
  * Merges the lists of all upstreams. One that fails is left out and counted.
  * @throws GatewayError `upstream_unavailable` when all of them fail
  */
-async function mergeLists({ metrics, upstreams }: Pipeline, client: Client): Promise<JsonObject> {
+async function mergeLists(
+  { metrics, upstreams }: Pipeline,
+  client: Client,
+  isShown: AccessTest | null,
+): Promise<JsonObject> {
   const sources = await Promise.all(
     upstreams.names.map(async (name): Promise<ModelSource | null> => {
       try {
         const response = await upstreams.models(name, client.headers, client, newRequest())
         const list = removeFromJson(await readAll(response, () => {}, MAX_LIST_BYTES), response.credential)
         if (response.status !== 200) throw new Error(unusableStatus(response.status))
-        return { models: modelsIn(list), clientNames: (model) => upstreams.clientNames(name, model) }
+        const clientNames = (model: string) => upstreams.clientNames(name, model)
+        return {
+          models: modelsIn(list),
+          clientNames: isShown === null ? clientNames : (model) => clientNames(model).filter(isShown),
+        }
       } catch {
         metrics.upstreamListsFailed.inc({ upstream: name })
         return null

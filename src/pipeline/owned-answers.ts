@@ -27,7 +27,7 @@ export function ownedAnswer(
   id: string,
 ): StoredAnswer | null {
   const answer = isStoredId(id) ? stored.find(id) : null
-  return answer?.keyId === key.id ? answer : null
+  return answer?.keyId === key.line ? answer : null
 }
 
 /**

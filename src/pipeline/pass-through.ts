@@ -6,6 +6,7 @@ import { MODERATIONS } from '../chat/embeddings-api.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { PassMethod, PassThroughRule } from '../core/unscanned-paths.ts'
 import { kindInName } from '../detect/pii/clean-name.ts'
+import { matchedKey, type Selection } from '../policy/compile.ts'
 import { type PermittedRequest, permitWithoutPrompt } from '../policy/decide.ts'
 import { compileGlob } from '../policy/glob.ts'
 import { passedHeaders } from '../upstream/headers.ts'
@@ -14,7 +15,9 @@ import type { Call } from './call.ts'
 import { callHeaders } from './call-headers.ts'
 import { assertWaiting, type RawClient } from './client.ts'
 import { conduct } from './conduct.ts'
+import { limited } from './failure.ts'
 import type { Admitted, Pipeline } from './pipeline.ts'
+import { NO_DEMAND, Quota } from './prompt/quota.ts'
 import { type Delivered, recordIntent } from './record.ts'
 
 /** Only its name, its errors and that it uses no tokens matter: nothing of it is read. */
@@ -49,7 +52,9 @@ export const passThrough = (pipeline: Pipeline, client: RawClient, request: Pass
   conduct(pipeline, client, PASS_THROUGH, async (admitted) => {
     const { call } = admitted
     checkPath(request.path)
+    checkAccess(pipeline, call)
     const permit = permitWithoutPrompt(await read(pipeline, client, admitted, request))
+    reserve(pipeline, call)
     await recordIntent(pipeline, call)
     const { upstreams } = pipeline
     const response = await call.waitForUpstream(
@@ -69,6 +74,32 @@ function checkPath(path: string): void {
       ? `The path is longer than ${MAX_PATH_CHARACTERS} characters.`
       : `The path holds a value of kind ${kind}; it must hold no personal data and no secret.`,
   )
+}
+
+/** The rules for a call whose model is not known. */
+const rulesFor = (pipeline: Pipeline, call: Call): Selection =>
+  pipeline.rules().select([''], matchedKey(call.key))
+
+/** A key or a rule that names models lets nothing through whose model is not known. */
+function checkAccess(pipeline: Pipeline, call: Call): void {
+  const { access } = rulesFor(pipeline, call)
+  if (call.key.terms.models === null && access.every(({ rule }) => rule.action !== 'block')) return
+  throw new GatewayError(
+    'model_not_allowed',
+    'Only some models are allowed for this API key, and a call that is not scanned may be for any.',
+    { headers: { 'x-should-retry': 'false' } },
+  )
+}
+
+/** @throws GatewayError `rate_limit_exceeded` */
+function reserve(pipeline: Pipeline, call: Call): void {
+  const quota = new Quota(pipeline, rulesFor(pipeline, call), call.key, NO_DEMAND, pipeline.clock.now())
+  call.hold(() => quota.release())
+  call.record.quota = quota
+  call.record.limits = quota.states
+  const exceeded = quota.evidence.flatMap((one) => (one.exceeded && one.rule !== null ? [one.rule] : []))
+  call.record.hits.push(...exceeded.map((rule) => ({ rule, direction: 'request' as const })))
+  if (quota.refusal !== null) throw limited(quota.refusal)
 }
 
 async function read(

@@ -14,6 +14,7 @@ import type { Admission, AdmissionControl } from './admission.ts'
 import type { KeyRing } from './authenticate.ts'
 import type { Call } from './call.ts'
 import type { Client } from './client.ts'
+import type { ParallelCalls } from './parallel-calls.ts'
 import type { DecisionParts } from './prompt/decide-prompt.ts'
 import type { Inspection } from './prompt/inspect.ts'
 import type { ScanCache } from './prompt/scan-cache.ts'
@@ -25,6 +26,7 @@ export interface Pipeline extends RecordParts, DecisionParts {
   readonly clock: Clock
   readonly keys: KeyRing
   readonly counters: Counters
+  readonly parallel: ParallelCalls
   readonly stored: Pick<StoredAnswers, 'find' | 'claim'>
   readonly upstreams: Upstreams
   readonly kinds: KindSet

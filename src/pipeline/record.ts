@@ -6,8 +6,9 @@ import type { Metrics, Phase } from '../metrics/registry.ts'
 import type { Intents } from '../store/folder/intents.ts'
 import type { AppendOptions } from '../store/log/append-options.ts'
 import type { Call } from './call.ts'
-import { isAnswered } from './call-record.ts'
-import { captureOf, draftEntry, type Ending } from './entry-draft.ts'
+import { type CallRecord, isAnswered } from './call-record.ts'
+import { captureOf, draftEntry, type Ending, hasLabels } from './entry-draft.ts'
+import type { Used } from './prompt/quota.ts'
 import { type StoredParts, settleStored } from './settle-stored.ts'
 import type { Shadow } from './shadow.ts'
 
@@ -83,6 +84,8 @@ export async function recordIntent(
     api: call.api.name,
     key_id: call.key.id,
     key_name: call.key.name,
+    ...(call.key.line !== call.key.id && { key_line: call.key.line }),
+    ...(hasLabels(call.key.terms) && { labels: call.key.terms.labels }),
     model: noted.model,
     ...(noted.models.length > 1 && { models: noted.models }),
     created_at: call.createdAt,
@@ -101,7 +104,7 @@ export async function record(parts: RecordParts, call: Call, ending: Ending): Pr
   const { record: noted } = call
   const stored = settleStored(parts, call, ending.outcome)
   const draft = draftEntry(call, ending, stored.usesTokens)
-  const reserved = noted.quota?.settle(draft.total_tokens, draft.completion_tokens) ?? []
+  const reserved = noted.quota?.settle(usedBy(noted, draft)) ?? []
   const startMs = parts.clock.monotonic()
   const receipt = await parts.log.append(draft, {
     ...(noted.request === null ? {} : { content: captureOf(noted.request, noted) }),
@@ -119,6 +122,12 @@ export async function record(parts: RecordParts, call: Call, ending: Ending): Pr
   logCall(parts.logger, call, draft, receipt, ending)
   return receipt
 }
+
+const usedBy = ({ forwarded }: CallRecord, draft: RequestDraft): Used => ({
+  tokens: draft.total_tokens,
+  answerTokens: draft.completion_tokens,
+  isForwarded: forwarded,
+})
 
 function logCall(logger: Logger, call: Call, draft: RequestDraft, receipt: Receipt, ending: Ending): void {
   const { hits, upstreamStatus, upstreamRequestId } = call.record

@@ -4,6 +4,7 @@
 import type { Outcome } from '../audit/entry.ts'
 import type { StoredFormat } from '../chat/stored-format.ts'
 import type { JsonObject } from '../core/json.ts'
+import { subjectOf } from '../policy/limit-scope.ts'
 import type { CounterChange, Counters } from '../store/counters.ts'
 import {
   type HighestNumbers,
@@ -14,6 +15,7 @@ import {
 } from '../store/stored-answers.ts'
 import type { Call } from './call.ts'
 import { type AskedAnswer, type CallRecord, isAnswered } from './call-record.ts'
+import { countOf } from './prompt/quota.ts'
 
 /** The parts of the store that settling reads. */
 export interface StoredParts {
@@ -61,7 +63,7 @@ function settleMade(
   const usesTokens = !(isBackground && format.isPending(response))
   const numbers = highestOf(noted)
   const answer: StoredAnswer = {
-    ...{ keyId: key.id, upstream, createdAtMs, models, asksForJson, promptTokens, numbers },
+    ...{ keyId: key.line, upstream, createdAtMs, models, asksForJson, promptTokens, numbers },
     isItem: false,
     isCounted: usesTokens,
     readNumbers: numbers,
@@ -94,9 +96,17 @@ function settleAsked(
     usesTokens,
     changes: usesTokens ? [update, ...itemsOf(ids?.items ?? [], answer)] : [update],
     charge: (tokens) =>
-      limits.flatMap(({ rule, windowMs }) =>
-        counters.charge({ ruleId: rule.id, keyId: key.id, windowMs, tokens, atMs: call.createdAtMs }),
-      ),
+      limits
+        .filter(({ unit }) => unit === 'tokens')
+        .flatMap((limit) =>
+          counters.charge({
+            ruleId: countOf(limit),
+            subject: subjectOf(limit.scope, key),
+            windowMs: limit.windowMs,
+            tokens,
+            atMs: call.createdAtMs,
+          }),
+        ),
   }
 }
 

@@ -16,7 +16,7 @@ import { inSlices, type Steps } from '../core/steps.ts'
 import { detectSteps } from '../detect/pii/detect.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { Metrics } from '../metrics/registry.ts'
-import type { RuleSet, Selection } from '../policy/compile.ts'
+import { matchedKey, type RuleSet, type Selection } from '../policy/compile.ts'
 import { decideResponse } from '../policy/decide.ts'
 import type { RuleAction, RuleHit, RuleReference } from '../policy/rule.ts'
 import type { Call } from './call.ts'
@@ -156,7 +156,10 @@ export class Shadow {
     const release = isLongBody(bytes) ? await this.#waitForBudget(call, bytes) : () => {}
     let hits: readonly RuleHit[]
     try {
-      hits = await inSlices(this.#judge(call, candidate.select(call.record.models, call.key.name)), clock)
+      hits = await inSlices(
+        this.#judge(call, candidate.select(call.record.models, matchedKey(call.key))),
+        clock,
+      )
     } finally {
       release()
     }
@@ -200,7 +203,8 @@ export class Shadow {
     const body = parseReceived(String(call.record.request)) as JsonObject
     const inspection = yield* inspect(api.requestTexts(body), selection, { kinds, injection })
     const findings = [...seen('request'), ...inspection.findings]
-    const request = judgePrompt({ ...inspection, findings }, selection, this.#parts)
+    const asked = { models: call.record.models, keyModels: call.key.terms.models }
+    const request = judgePrompt({ ...inspection, ...asked, findings }, selection, this.#parts)
     // A prompt that the candidate denies has no answer.
     if (request.outcome === 'denial' || call.record.response === null) return request.hits
     const found: { readonly kind: PiiKind }[] = seen('response')

@@ -3,6 +3,7 @@
 
 import type { Api } from '../chat/api-format.ts'
 import type { StoredFormat, StoredOperation } from '../chat/stored-format.ts'
+import { matchedKey } from '../policy/compile.ts'
 import { permitWithoutPrompt } from '../policy/decide.ts'
 import type { Client } from './client.ts'
 import { carryOut } from './handle.ts'
@@ -53,7 +54,7 @@ function readAndPermit(
   const route = answer === null ? null : pipeline.upstreams.routeTo(answer.upstream, model)
   if (answer === null || answer.isItem || route === null) throw api.stored.notFound(shown)
   const { query, stream } = operation.readQuery(search)
-  const selection = pipeline.rules().select(answer.models, call.key.name)
+  const selection = pipeline.rules().select(answer.models, matchedKey(call.key))
   const placeholders = new Placeholders(null, answer.numbers)
   const { models, asksForJson } = answer
   Object.assign(call.record, { model, models, stream, asksForJson, placeholders })

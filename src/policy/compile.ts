@@ -1,13 +1,15 @@
 // Compiles parsed rules into the frozen rule set that requests are judged by. Knows neither where
 // rules come from nor what follows from a decision.
 
-import type { Milliseconds } from '../core/clock.ts'
 import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
+import type { CallKey, Labels } from '../core/key-terms.ts'
+import { type AccessTest, compileAccessList } from './access-list.ts'
 import { compileGlob } from './glob.ts'
 import { KeywordRuleIndex, type KeywordRules } from './keyword-rules.ts'
+import { type LimitScope, readScope } from './limit-scope.ts'
 import type { ParsedRule } from './parse-rule.ts'
 import { concernsDirection, RULE_ACTIONS, type Rule, type RuleAction, type RuleReference } from './rule.ts'
-import type { RulePattern } from './rule-pattern.ts'
+import type { RulePattern, UsageLimit } from './rule-pattern.ts'
 
 /** All rules in force at one moment. Frozen: a request uses the set it started with. */
 export interface RuleSet {
@@ -15,12 +17,21 @@ export interface RuleSet {
   readonly revision: string
   /** Every rule, disabled ones included, in the order of declaration. */
   readonly rules: readonly Rule[]
-  /**
-   * Selects the enabled rules for a call by the key of this name that may be sent to any of these
-   * models.
-   */
-  select(models: readonly string[], keyName: string): Selection
+  /** Selects the enabled rules for a call by this key that may be sent to any of these models. */
+  select(models: readonly string[], key: MatchedKey): Selection
 }
+
+/** What rules match of a key. */
+export interface MatchedKey {
+  readonly name: string
+  readonly labels: Labels
+}
+
+/** The part of a key that rules match. */
+export const matchedKey = ({ name, terms }: Pick<CallKey, 'name' | 'terms'>): MatchedKey => ({
+  name,
+  labels: terms.labels,
+})
 
 /** The action for one kind of personal data; `rule` is null where no rule names the kind. */
 interface PiiDecision {
@@ -34,10 +45,18 @@ interface InjectionRule {
   readonly threshold: number | null
 }
 
-interface LimitRule {
+export interface LimitRule extends UsageLimit {
   readonly rule: RuleReference
-  readonly tokens: number
-  readonly windowMs: Milliseconds
+  readonly scope: LimitScope
+}
+
+/** A rule that says which models are allowed. */
+export interface AccessRule {
+  readonly rule: RuleReference
+  /** Its list, for messages. */
+  readonly globs: readonly string[]
+  /** Reports whether it allows a model, or does not concern it. */
+  readonly allows: AccessTest
 }
 
 export interface Selection {
@@ -56,6 +75,7 @@ export interface Selection {
   /** There are injection rules and none blocks, so the score cannot refuse the call. */
   readonly watchesInjection: boolean
   readonly limits: readonly LimitRule[]
+  readonly access: readonly AccessRule[]
 }
 
 /** Selections kept at once, one for each combination of rules. */
@@ -68,8 +88,8 @@ interface ScopedRule {
   readonly rule: Rule
   readonly pattern: RulePattern
   readonly reference: RuleReference
-  /** @param model in lower case */
-  concerns(model: string, keyName: string): boolean
+  concernsModel(model: string): boolean
+  concernsKey(key: MatchedKey): boolean
 }
 
 /** Compiles rules, in order. Model globs ignore case, because upstreams do. */
@@ -84,19 +104,19 @@ export function compileRules(rules: readonly ParsedRule[], revision: string): Ru
   return Object.freeze({
     revision,
     rules: Object.freeze(rules.map(({ rule }) => rule)),
-    select(models: readonly string[], keyName: string): Selection {
+    select(models: readonly string[], key: MatchedKey): Selection {
       const byModel = new Map<string, readonly ScopedRule[]>()
       for (const model of models) {
-        const chosen = scoped.filter((candidate) => candidate.concerns(model.toLowerCase(), keyName))
+        const chosen = scoped.filter((one) => one.concernsModel(model) && one.concernsKey(key))
         const isAll = chosen.length === scoped.length
         byModel.set(isAll ? 'all' : `some:${chosen.map(({ reference }) => reference.id).join()}`, chosen)
       }
-      const key = [...byModel.keys()].sort().join('\n')
-      const known = selections.get(key)
+      const name = [...byModel.keys()].sort().join('\n')
+      const known = selections.get(name)
       if (known !== undefined) return known
       if (selections.size >= MAX_SELECTIONS) selections.clear()
       const selection = selectionOf(scoped, [...byModel.values()], keywords, revision)
-      selections.set(key, selection)
+      selections.set(name, selection)
       return selection
     },
   })
@@ -106,13 +126,15 @@ function scope({ rule, pattern }: ParsedRule): ScopedRule {
   const { id, name, type, action, match } = rule
   const models = match?.models?.map((glob) => compileGlob(glob.toLowerCase()))
   const keys = match?.keys?.map(compileGlob)
+  const labels = Object.entries(match?.labels ?? {})
   return {
     rule,
     pattern,
     reference: Object.freeze({ id, name, type, action }),
-    concerns: (model, keyName) =>
-      (models === undefined || models.some((matches) => matches(model))) &&
-      (keys === undefined || keys.some((matches) => matches(keyName))),
+    concernsModel: (model) => models === undefined || models.some((matches) => matches(model.toLowerCase())),
+    concernsKey: (key) =>
+      (keys === undefined || keys.some((matches) => matches(key.name))) &&
+      labels.every(([label, value]) => Object.hasOwn(key.labels, label) && key.labels[label] === value),
   }
 }
 
@@ -139,9 +161,17 @@ function selectionOf(
       ? [Object.freeze({ rule: reference, threshold: pattern.threshold })]
       : [],
   )
-  const limits = chosen.flatMap(({ reference, pattern }) =>
-    pattern.type === 'rate_limit' ? [Object.freeze({ rule: reference, ...pattern.limit })] : [],
+  const limits = chosen.flatMap(({ rule, reference, pattern }) =>
+    pattern.type === 'rate_limit'
+      ? [Object.freeze({ rule: reference, scope: readScope(rule.per), ...pattern.limit })]
+      : [],
   )
+  const access = chosen.flatMap(({ reference, pattern, concernsModel }) => {
+    if (pattern.type !== 'model_access') return []
+    const isListed = compileAccessList(pattern.globs)
+    const allows: AccessTest = (model) => !concernsModel(model) || isListed(model)
+    return [Object.freeze({ rule: reference, globs: pattern.globs, allows })]
+  })
   return Object.freeze({
     revision,
     pii: (kind: PiiKind, direction: Direction) => pii[direction].get(kind) ?? NO_RULE,
@@ -149,6 +179,7 @@ function selectionOf(
     injection,
     watchesInjection: injection.length > 0 && injection.every(({ rule }) => rule.action === 'monitor'),
     limits,
+    access,
   })
 }
 

@@ -2,7 +2,8 @@
 // Knows neither texts nor counters, only what was found in them.
 
 import type { Direction, PiiKind } from '../core/finding.ts'
-import type { Selection } from './compile.ts'
+import { accessOf } from './access-list.ts'
+import type { AccessRule, Selection } from './compile.ts'
 import type { RuleHit, RuleReference } from './rule.ts'
 
 /** What the steps before found out about a request. */
@@ -17,7 +18,18 @@ export interface PolicyEvidence {
   readonly injectionScore: number | null
   /** For injection rules without a threshold of their own. */
   readonly modelThreshold: number
-  readonly limits: readonly { readonly rule: RuleReference; readonly exceeded: boolean }[]
+  readonly limits: readonly LimitEvidence[]
+  /** Every model that the call may end up at. */
+  readonly models: readonly string[]
+  /** The list of the key; null for none. */
+  readonly keyModels: readonly string[] | null
+}
+
+/** Whether a call exceeds a limit. */
+export interface LimitEvidence {
+  /** Null for the key's own limit of parallel calls. */
+  readonly rule: RuleReference | null
+  readonly exceeded: boolean
 }
 
 /** One request that may be sent. */
@@ -69,14 +81,26 @@ export type { Permit }
  */
 export const usePermit = (permit: Permit): PermittedRequests => Permit.use(permit)
 
-export interface Denial {
+interface DenialOf<Reason extends string, Named> {
   readonly outcome: 'denial'
-  readonly reason: 'blocked' | 'rate_limited'
-  /** The rule that the client's error names. */
-  readonly rule: RuleReference
+  readonly reason: Reason
+  /** The rule that the client's error names; null when the terms of the key deny the call. */
+  readonly rule: Named
   /** Every rule that fired, the denying one included. */
   readonly hits: readonly RuleHit[]
 }
+
+/** A call for a model that its key or a rule does not allow. */
+export interface ModelDenial extends DenialOf<'model_not_allowed', RuleReference | null> {
+  readonly model: string
+  /** The list that does not allow it. */
+  readonly globs: readonly string[]
+}
+
+export type Denial =
+  | DenialOf<'blocked', RuleReference>
+  | DenialOf<'rate_limited', RuleReference | null>
+  | ModelDenial
 
 /** What the rules say of a request. Lets nothing through. */
 export type Judgement = { readonly outcome: 'permit'; readonly hits: readonly RuleHit[] } | Denial
@@ -99,23 +123,44 @@ export const permitWithoutPrompt = (request: PermittedRequest): Permit => new Pe
 
 /**
  * Judges a request without letting it through, for dry runs, shadow rules and rule tests.
- * Rules on content deny before token limits do, because waiting does not help against them.
- * Among rules on content the order is personal data, keywords, injection.
+ * The order is models, rules on content, limits: waiting helps against limits only. Among rules on
+ * content it is personal data, keywords, injection.
  */
 export function judge(evidence: PolicyEvidence): Judgement {
   const { selection, findings, keywordHits, injectionScore, modelThreshold, limits } = evidence
+  const unlisted = selection.access.filter(({ allows }) => !evidence.models.every(allows))
   const content = [...piiRules(selection, findings, 'request'), ...keywordHits]
   if (injectionScore !== null) content.push(...injectionRules(selection, injectionScore, modelThreshold))
   else if (selection.injection.some(({ rule }) => isBlocking(rule))) {
     throw new Error('A blocking injection rule applies, but the prompt was not scored.')
   }
-  const exceeded = limits.filter((limit) => limit.exceeded).map(({ rule }) => rule)
-  const hits = toHits([...content, ...exceeded], 'request')
+  const exceeded = limits.flatMap(({ rule, exceeded }) => (exceeded && rule !== null ? [rule] : []))
+  const hits = toHits([...unlisted.map(({ rule }) => rule), ...content, ...exceeded], 'request')
+  const denied = denyModel(evidence, unlisted.find(({ rule }) => isBlocking(rule)) ?? null, hits)
+  if (denied !== null) return denied
   const blocking = content.find(isBlocking)
   if (blocking !== undefined) return { outcome: 'denial', reason: 'blocked', rule: blocking, hits }
   const limiting = exceeded.find(isBlocking)
   if (limiting !== undefined) return { outcome: 'denial', reason: 'rate_limited', rule: limiting, hits }
-  return { outcome: 'permit', hits }
+  const isOwnLimit = limits.some((limit) => limit.exceeded && limit.rule === null)
+  return isOwnLimit
+    ? { outcome: 'denial', reason: 'rate_limited', rule: null, hits }
+    : { outcome: 'permit', hits }
+}
+
+/** The denial of a call for a model that the key does not allow, or else a rule; null for none. */
+function denyModel(
+  { models, keyModels }: Pick<PolicyEvidence, 'models' | 'keyModels'>,
+  unlisted: AccessRule | null,
+  hits: readonly RuleHit[],
+): ModelDenial | null {
+  const isOwn = accessOf(keyModels)
+  const refused = models.find((model) => !isOwn(model))
+  const denial = { outcome: 'denial', reason: 'model_not_allowed', hits } as const
+  if (refused !== undefined) return { ...denial, rule: null, model: refused, globs: keyModels ?? [] }
+  if (unlisted === null) return null
+  const { rule, globs, allows } = unlisted
+  return { ...denial, rule, model: models.find((model) => !allows(model)) ?? '', globs }
 }
 
 /** The monitoring injection rules that fire at a score which was made after the decision. */

@@ -1,7 +1,11 @@
-// Computes token limits over a sliding window of small buckets. Pure: time and state are arguments.
+// Computes limits over a sliding window of small buckets, or over a month of the calendar. Counts
+// tokens; a request counts as one. Pure: time and state are arguments.
 // Knows neither rules nor keys nor where the counts are kept.
 
 import type { Milliseconds } from '../core/clock.ts'
+
+/** The window of a limit that counts by the months of the calendar, in UTC. It does not slide. */
+export const CALENDAR_MONTH: Milliseconds = 2 ** 40
 
 /** Buckets in a window: how finely it slides. */
 const BUCKETS_PER_WINDOW = 60
@@ -35,6 +39,7 @@ export interface Bucket {
 
 /** The state of one limit for one key. */
 export interface QuotaWindow {
+  /** CALENDAR_MONTH for a window whose only bucket is the month. */
   readonly bucketMs: Milliseconds
   /** Ordered by index, at most about two windows long. */
   buckets: Bucket[]
@@ -72,20 +77,33 @@ export interface QuotaRequest {
 
 /** The length of a bucket; rounded up, so that the buckets cover the window. */
 export function bucketLength(windowMs: Milliseconds): Milliseconds {
-  return Math.ceil(windowMs / BUCKETS_PER_WINDOW)
+  return windowMs === CALENDAR_MONTH ? CALENDAR_MONTH : Math.ceil(windowMs / BUCKETS_PER_WINDOW)
 }
 
+const MONTHS_A_YEAR = 12
+const FIRST_YEAR = 1970
+
+/** The bucket of a time: counted from the epoch, in lengths of a bucket or in months. */
 export function bucketAt(bucketMs: Milliseconds, nowMs: Milliseconds): number {
-  return Math.floor(nowMs / bucketMs)
+  if (bucketMs !== CALENDAR_MONTH) return Math.floor(nowMs / bucketMs)
+  const now = new Date(nowMs)
+  return (now.getUTCFullYear() - FIRST_YEAR) * MONTHS_A_YEAR + now.getUTCMonth()
 }
+
+/** When a bucket begins, milliseconds since the epoch. */
+export const bucketStart = (bucketMs: Milliseconds, index: number): Milliseconds =>
+  bucketMs === CALENDAR_MONTH ? Date.UTC(FIRST_YEAR, index) : index * bucketMs
 
 /**
  * Whether a bucket counts. A bucket in the future counts too, because the clock may have been set
  * back a little. One more than a window ahead comes from a wrong clock and must not block for ever.
  */
-export function isLive(index: number, currentIndex: number): boolean {
-  return index > currentIndex - LIVE_BUCKETS && index < currentIndex + LIVE_BUCKETS
+export function isLive(bucketMs: Milliseconds, index: number, currentIndex: number): boolean {
+  const live = liveBuckets(bucketMs)
+  return index > currentIndex - live && index < currentIndex + live
 }
+
+const liveBuckets = (bucketMs: Milliseconds): number => (bucketMs === CALENDAR_MONTH ? 1 : LIVE_BUCKETS)
 
 export const openWindow = (windowMs: Milliseconds): QuotaWindow => ({
   bucketMs: bucketLength(windowMs),
@@ -155,8 +173,9 @@ export function expire(window: QuotaWindow, currentIndex: number): void {
   const first = buckets[0]
   const last = buckets.at(-1)
   if (first === undefined || last === undefined) return
-  if (isLive(first.index, currentIndex) && isLive(last.index, currentIndex)) return
-  window.buckets = buckets.filter((bucket) => isLive(bucket.index, currentIndex))
+  const isCounted = ({ index }: Bucket) => isLive(window.bucketMs, index, currentIndex)
+  if (isCounted(first) && isCounted(last)) return
+  window.buckets = buckets.filter(isCounted)
 }
 
 export function usedTokens(window: QuotaWindow): number {
@@ -166,13 +185,13 @@ export function usedTokens(window: QuotaWindow): number {
 }
 
 /** The time at which a bucket stops counting, milliseconds since the epoch. */
-function endOf(window: QuotaWindow, bucket: Bucket): Milliseconds {
-  return (bucket.index + LIVE_BUCKETS) * window.bucketMs
+function endOf({ bucketMs }: QuotaWindow, index: number): Milliseconds {
+  return bucketStart(bucketMs, index + liveBuckets(bucketMs))
 }
 
 function timeUntilEmpty(window: QuotaWindow, nowMs: Milliseconds): Milliseconds {
   const last = window.buckets.findLast((bucket) => bucket.tokens > 0)
-  return last === undefined ? 0 : Math.max(0, endOf(window, last) - nowMs)
+  return last === undefined ? 0 : Math.max(0, endOf(window, last.index) - nowMs)
 }
 
 function timeUntilFits(
@@ -188,9 +207,10 @@ function timeUntilFits(
   for (const bucket of window.buckets) {
     left -= bucket.tokens
     if (left + tokens <= request.limitTokens) {
-      return Math.min(soonest, Math.max(1, endOf(window, bucket) - request.nowMs))
+      return Math.min(soonest, Math.max(1, endOf(window, bucket.index) - request.nowMs))
     }
   }
   // A call above the limit never fits. A whole window is the longest wait that can be named.
-  return LIVE_BUCKETS * window.bucketMs
+  if (window.bucketMs !== CALENDAR_MONTH) return LIVE_BUCKETS * window.bucketMs
+  return endOf(window, bucketAt(CALENDAR_MONTH, request.nowMs)) - request.nowMs
 }

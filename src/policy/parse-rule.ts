@@ -58,8 +58,13 @@ function parse(declaration: Partial<RuleDeclaration>): {
     add('match.direction', 'must be `request` or `both`: only prompts are scored for injection')
   }
   if (type === 'rate_limit' && match?.direction !== undefined && match.direction !== 'both') {
-    add('match.direction', 'must be `both`: a token limit counts the whole call')
+    add('match.direction', 'must be `both`: a limit counts the whole call')
   }
+  if (type === 'model_access' && match?.direction !== undefined && match.direction !== 'both') {
+    add('match.direction', 'must be `both`: a model is allowed or not for the whole call')
+  }
+  if (declaration.per !== undefined && type !== undefined && type !== 'rate_limit')
+    add('per', 'is allowed for rate_limit rules only; remove it')
   if (action === 'restore' && match?.direction === 'response') {
     add('match.direction', 'must be `request` or `both`: only values redacted from a prompt can be restored')
   }

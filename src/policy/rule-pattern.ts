@@ -1,12 +1,13 @@
 // Parses the pattern of a rule by the rule's type: keywords, kinds of personal data, an injection
-// threshold or a token limit. Messages say what is wrong and what is allowed; they follow the name
+// threshold, a limit or a list of models. Messages say what is wrong and what is allowed; they follow the name
 // of the field.
 
 import type { Milliseconds } from '../core/clock.ts'
 import { PII_KINDS, type PiiKind } from '../core/finding.ts'
 import { nearest } from '../core/suggest.ts'
 import { type ParsedPattern, parseKeywords } from '../keyword/pattern-index.ts'
-import type { RuleType } from './rule.ts'
+import { CALENDAR_MONTH } from './limit.ts'
+import type { RuleDeclaration, RuleType } from './rule.ts'
 
 /** The parsed pattern of a rule. */
 export type RulePattern =
@@ -14,14 +15,17 @@ export type RulePattern =
   | { readonly type: 'pii'; readonly kinds: KindPattern }
   /** A null threshold means the model's own. */
   | { readonly type: 'prompt_injection'; readonly threshold: number | null }
-  | { readonly type: 'rate_limit'; readonly limit: TokenLimit }
+  | { readonly type: 'rate_limit'; readonly limit: UsageLimit }
+  | { readonly type: 'model_access'; readonly globs: readonly string[] }
 
 /** Kinds that a `pii` rule names; `*` for all. */
 export type KindPattern = '*' | readonly PiiKind[]
 
-/** At most `tokens` for one key in any window of `windowMs`. */
-export interface TokenLimit {
-  readonly tokens: number
+/** At most `amount` of `unit` in any window of `windowMs`; for `parallel`, at any time. */
+export interface UsageLimit {
+  readonly unit: 'tokens' | 'requests' | 'parallel'
+  readonly amount: number
+  /** CALENDAR_MONTH for a month of the calendar, UTC; 0 for `parallel`. */
   readonly windowMs: Milliseconds
 }
 
@@ -29,7 +33,12 @@ type PatternRefusal = { readonly messages: readonly string[] }
 
 const refuse = (message: string): PatternRefusal => ({ messages: [message] })
 
-export function parsePattern(type: RuleType, pattern: string): RulePattern | PatternRefusal {
+export function parsePattern(
+  type: RuleType,
+  pattern: RuleDeclaration['pattern'],
+): RulePattern | PatternRefusal {
+  if (type === 'model_access') return parseModels(pattern)
+  if (typeof pattern !== 'string') return refuse('must be a text; only model_access rules have a list')
   const control = controlCharacterIn(pattern)
   if (control !== null) return refuse(control)
   switch (type) {
@@ -96,24 +105,44 @@ function parseThreshold(pattern: string): RulePattern | PatternRefusal {
   return refuse('must be empty, or a threshold above 0 and up to 1 such as `score>=0.70`')
 }
 
+function parseModels(pattern: RuleDeclaration['pattern']): RulePattern | PatternRefusal {
+  if (typeof pattern === 'string')
+    return refuse('must be a list of globs of the models that are allowed, such as ["gpt-*", "!gpt-secret"]')
+  for (const [index, glob] of pattern.entries()) {
+    const control = controlCharacterIn(glob)
+    if (control !== null) return refuse(`item ${index + 1} ${control}`)
+    if (glob === '!') return refuse(`item ${index + 1} has no glob after \`!\``)
+  }
+  return { type: 'model_access', globs: pattern }
+}
+
 const UNITS_MS: Readonly<Record<string, Milliseconds>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const SUFFIXES: Readonly<Record<string, number>> = { '': 1, k: 1000, M: 1_000_000 }
 /** Counters are kept for a whole window. A longer one belongs in billing, not in a gateway. */
 const MAX_WINDOW_MS: Milliseconds = 30 * 86_400_000
 /** A trillion: far above any plan, far below where integers stop being exact. */
-const MAX_TOKENS = 1e12
-const LIMIT = /^(\d{1,15})([kM]?)\s*\/\s*(\d{1,9})([smhd])$/
+const MAX_AMOUNT = 1e12
+const MAX_PARALLEL = 100_000
+const MONTH = 'mo'
+const LIMIT = /^(\d{1,15})([kM]?)\s*(tokens|requests|parallel)?(?:\s*\/\s*(\d{1,9})(s|m|h|d|mo))?$/
+const LIMIT_FORM =
+  'must be <tokens>/<window>, <n> requests/<window> or <n> parallel, e.g. `60000/1m`, `2M tokens/1d`, `100 requests/1mo` or `5 parallel` (suffixes k, M; windows s, m, h, d and 1mo)'
 
 function parseLimit(pattern: string): RulePattern | PatternRefusal {
-  const [, amount = '', suffix = '', length = '', unit = ''] = LIMIT.exec(pattern.trim()) ?? []
-  if (amount === '') {
-    return refuse('must be <tokens>/<window>, e.g. `60000/1m` or `2M/1d` (suffixes k, M; windows s, m, h, d)')
+  const [, written = '', suffix = '', name = 'tokens', length, time] = LIMIT.exec(pattern.trim()) ?? []
+  const unit = name as UsageLimit['unit']
+  if (written === '' || (unit === 'parallel') !== (length === undefined)) return refuse(LIMIT_FORM)
+  const amount = Number(written) * SUFFIXES[suffix]!
+  const most = unit === 'parallel' ? MAX_PARALLEL : MAX_AMOUNT
+  if (amount < 1 || amount > most) return refuse(`${unit} must be from 1 to ${most.toLocaleString('en')}`)
+  if (unit === 'parallel') return { type: 'rate_limit', limit: { unit, amount, windowMs: 0 } }
+  if (time === MONTH) {
+    if (Number(length) !== 1) return refuse('a window of the calendar is one month, `1mo`')
+    return { type: 'rate_limit', limit: { unit, amount, windowMs: CALENDAR_MONTH } }
   }
-  const tokens = Number(amount) * SUFFIXES[suffix]!
-  const windowMs = Number(length) * UNITS_MS[unit]!
-  if (tokens < 1 || tokens > MAX_TOKENS) return refuse('tokens must be from 1 to 1,000,000,000,000')
-  if (windowMs < 1000 || windowMs > MAX_WINDOW_MS) return refuse('the window must be from 1s to 30d')
-  return { type: 'rate_limit', limit: { tokens, windowMs } }
+  const windowMs = Number(length) * UNITS_MS[time!]!
+  if (windowMs < 1000 || windowMs > MAX_WINDOW_MS) return refuse('the window must be from 1s to 30d, or 1mo')
+  return { type: 'rate_limit', limit: { unit, amount, windowMs } }
 }
 
 /** Longest name that a message repeats, characters. */

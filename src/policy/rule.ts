@@ -2,8 +2,9 @@
 
 import type { Milliseconds } from '../core/clock.ts'
 import type { Direction } from '../core/finding.ts'
+import type { Labels } from '../core/key-terms.ts'
 
-export const RULE_TYPES = ['keyword_block', 'pii', 'prompt_injection', 'rate_limit'] as const
+export const RULE_TYPES = ['keyword_block', 'pii', 'prompt_injection', 'rate_limit', 'model_access'] as const
 export type RuleType = (typeof RULE_TYPES)[number]
 
 /**
@@ -19,6 +20,7 @@ export const ACTIONS_OF: Readonly<Record<RuleType, readonly RuleAction[]>> = {
   pii: ['redact', 'restore', 'block', 'monitor', 'allow'],
   prompt_injection: ['block', 'monitor'],
   rate_limit: ['block', 'monitor'],
+  model_access: ['block', 'monitor'],
 }
 
 /** Whether the action replaces personal data by placeholders. */
@@ -29,6 +31,8 @@ interface RuleMatch {
   readonly models?: readonly string[]
   /** Globs over the API key's name. */
   readonly keys?: readonly string[]
+  /** Labels of the API key, each with this value. */
+  readonly labels?: Labels
   /** Default `both`. */
   readonly direction?: Direction | 'both'
 }
@@ -41,7 +45,10 @@ export const concernsDirection = ({ match }: RuleDeclaration, direction: Directi
 export interface RuleDeclaration {
   readonly name: string
   readonly type: RuleType
-  readonly pattern: string
+  /** A list for `model_access`, a text for every other type. */
+  readonly pattern: string | readonly string[]
+  /** What shares one count, for `rate_limit`: `key` (default), `all` or `label:NAME`. */
+  readonly per?: string
   readonly action: RuleAction
   readonly enabled: boolean
   readonly description?: string

@@ -107,6 +107,11 @@ export const CASES_SCHEMA = {
             minLength: 1,
             default: 'test',
           },
+          labels: {
+            description: 'Labels of the API key, by their names.',
+            type: 'object',
+            additionalProperties: { type: 'string' },
+          },
           model: {
             description: 'The requested model. A `model` in `request` takes precedence.',
             type: 'string',

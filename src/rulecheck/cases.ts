@@ -7,7 +7,9 @@ import type { ApiName } from '../chat/api-format.ts'
 import { formatPath, type Path, readDocument } from '../core/document.ts'
 import type { PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
+import type { Labels } from '../core/key-terms.ts'
 import type { Problem } from '../core/problem.ts'
+import type { MatchedKey } from '../policy/compile.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
 import { isRuleTestName, readRuleFiles } from '../rules/files.ts'
 import { snapshotOf } from '../rules/snapshot.ts'
@@ -32,6 +34,7 @@ interface WrittenCase {
   readonly request?: JsonObject
   readonly api?: ApiName
   readonly key?: string
+  readonly labels?: Labels
   readonly model?: string
   readonly answer?: string | JsonObject
   readonly expect: Expectation
@@ -44,7 +47,7 @@ export interface RuleCase {
   readonly line: number
   readonly api: ApiName
   readonly request: JsonObject
-  readonly keyName: string
+  readonly key: MatchedKey
   readonly answer: string | JsonObject | null
   readonly expect: Expectation
 }
@@ -144,7 +147,7 @@ export function readCases(
       line: reading.locate(path).line,
       api: written.api ?? 'chat',
       request: requestOf(written),
-      keyName: written.key ?? 'test',
+      key: { name: written.key ?? 'test', labels: written.labels ?? {} },
       answer: written.answer ?? null,
       expect: written.expect,
     }

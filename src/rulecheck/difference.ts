@@ -41,7 +41,7 @@ export interface ExchangeDifference {
 }
 
 /** An exchange to run both rule sets on. */
-export type RecordedExchange = Pick<RuleCase, 'api' | 'request' | 'keyName' | 'answer'> & {
+export type RecordedExchange = Pick<RuleCase, 'api' | 'request' | 'key' | 'answer'> & {
   readonly where: string
 }
 

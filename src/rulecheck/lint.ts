@@ -11,6 +11,7 @@ import { splitAlternatives } from '../keyword/pattern-syntax.ts'
 import { compileGlob } from '../policy/glob.ts'
 import { KeywordUsage } from '../policy/keyword-limits.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
+import type { Rule } from '../policy/rule.ts'
 import type { RuleFile } from '../rules/files.ts'
 import { RULE_SCHEMA, RULES_SCHEMA } from '../rules/schema.ts'
 import { type FileRule, snapshotOf } from '../rules/snapshot.ts'
@@ -86,7 +87,7 @@ const named = ({ parsed: { rule } }: LintedRule): string => `\`${rule.name}\` ($
 
 function warnBroad({ parsed: { rule, pattern }, warn }: LintedRule): void {
   if (pattern.type === 'keyword_block') {
-    splitAlternatives(rule.pattern).forEach((alternative, index) => {
+    splitAlternatives(String(rule.pattern)).forEach((alternative, index) => {
       const edges = edgeWarning(alternative)
       if (edges !== null) warn(['pattern'], `alternative ${index + 1} ${edges}`)
       const matched = ordinaryMatch(alternative)
@@ -145,7 +146,7 @@ function edgeWarning(alternative: string): string | null {
  */
 function neighboursOf(rules: readonly LintedRule[]): (one: LintedRule) => readonly LintedRule[] {
   const keysOf = ({ rule, pattern: { type } }: ParsedRule): string[] =>
-    type === 'keyword_block' ? alternativesOf(rule.pattern).map((text) => `${type} ${text}`) : [type]
+    type === 'keyword_block' ? alternativesOf(rule).map((text) => `${type} ${text}`) : [type]
   const byKey = new Map<string, LintedRule[]>()
   for (const one of rules) {
     for (const key of new Set(keysOf(one.parsed))) {
@@ -157,8 +158,8 @@ function neighboursOf(rules: readonly LintedRule[]): (one: LintedRule) => readon
   return (one) => byKey.get(keysOf(one.parsed)[0] ?? '') ?? []
 }
 
-const alternativesOf = (pattern: string): string[] =>
-  splitAlternatives(pattern).map((text) => text.toLowerCase())
+const alternativesOf = ({ pattern }: Rule): string[] =>
+  splitAlternatives(String(pattern)).map((text) => text.toLowerCase())
 
 function warnUnreachable(
   one: LintedRule,
@@ -196,16 +197,19 @@ function includes(outer: ParsedRule, inner: ParsedRule): boolean {
   if (!covers(outer.rule, inner.rule)) return false
   const [wide, narrow] = [outer.pattern, inner.pattern]
   if (wide.type === 'keyword_block' && narrow.type === 'keyword_block') {
-    const alternatives = new Set(alternativesOf(outer.rule.pattern))
-    return alternativesOf(inner.rule.pattern).every((text) => alternatives.has(text))
+    const alternatives = new Set(alternativesOf(outer.rule))
+    return alternativesOf(inner.rule).every((text) => alternatives.has(text))
   }
   if (wide.type === 'prompt_injection' && narrow.type === 'prompt_injection') {
     if (wide.threshold === null || narrow.threshold === null) return wide.threshold === narrow.threshold
     return wide.threshold <= narrow.threshold
   }
   if (wide.type === 'rate_limit' && narrow.type === 'rate_limit') {
-    return wide.limit.tokens <= narrow.limit.tokens && wide.limit.windowMs >= narrow.limit.windowMs
+    const isAlike = wide.limit.unit === narrow.limit.unit && outer.rule.per === inner.rule.per
+    return isAlike && wide.limit.amount <= narrow.limit.amount && wide.limit.windowMs >= narrow.limit.windowMs
   }
+  if (wide.type === 'model_access' && narrow.type === 'model_access')
+    return JSON.stringify(wide.globs) === JSON.stringify(narrow.globs)
   return false
 }
 

@@ -12,7 +12,9 @@ import { apiNamed } from '../chat/apis.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import type { Labels } from '../core/key-terms.ts'
 import type { Problem } from '../core/problem.ts'
+import type { MatchedKey } from '../policy/compile.ts'
 import type { RecordedExchange } from './difference.ts'
 
 const SPACE = 0x20
@@ -47,7 +49,7 @@ interface SealedCall {
   readonly api: ApiName
   readonly seq: number
   readonly id: string
-  readonly keyName: string
+  readonly key: MatchedKey
 }
 
 /** Reads a file of recorded requests. @throws the file system's error */
@@ -165,19 +167,20 @@ function readEntry(bytes: Uint8Array): JsonObject | null {
 function callOf(entry: JsonObject): SealedCall | null {
   if (entry['type'] !== 'request') return null
   const api = apiOf(entry['api'])
-  const { seq, id, key_name: keyName } = entry
-  return api === null ? null : { api, seq: seq as number, id: String(id), keyName: String(keyName) }
+  const { seq, id, key_name: name, labels } = entry
+  const key = { name: String(name), labels: isObject(labels) ? (labels as Labels) : {} }
+  return api === null ? null : { api, seq: seq as number, id: String(id), key }
 }
 
 /** The request as forwarded, and the answer if a whole completion was captured. */
-function readCaptured(content: Uint8Array, { api, keyName }: SealedCall): ExchangeContent | null {
+function readCaptured(content: Uint8Array, { api, key }: SealedCall): ExchangeContent | null {
   if (!isUtf8(content)) return null
   const captured = parseObject(content)
   if (captured === null || !isShallow(captured, MAX_DEPTH)) return null
   // Parsed as strictly as the gateway parses requests. Answers of upstreams need not pass that.
   const written = writeJson(captured['request'] ?? null)
   const request = written === null ? null : readJson(written)
-  return isObject(request) ? { api, request, keyName, answer: answerOf(api, captured['response']) } : null
+  return isObject(request) ? { api, request, key, answer: answerOf(api, captured['response']) } : null
 }
 
 const isShallow = (value: JsonValue, levels: number): boolean =>
@@ -189,11 +192,12 @@ function readRequest(bytes: Buffer): ExchangeContent | null {
   const value = readJson(bytes)
   if (!isObject(value)) return null
   const request = value['request'] ?? value
-  const keyName = value['key_name'] ?? 'replay'
+  const name = value['key_name'] ?? 'replay'
   const api = apiOf(value['api'])
-  if (api === null || !isObject(request) || typeof keyName !== 'string') return null
+  if (api === null || !isObject(request) || typeof name !== 'string') return null
   if (api === 'chat' && !Array.isArray(request['messages'])) return null
-  return { api, request: withoutKeyName(request), keyName, answer: answerOf(api, value['response']) }
+  const key = { name, labels: {} }
+  return { api, request: withoutKeyName(request), key, answer: answerOf(api, value['response']) }
 }
 
 /** Null when the text would be longer than a string can be, because numbers grow when written. */

@@ -11,6 +11,7 @@ import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { PiiKind } from '../core/finding.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
+import { NO_TERMS } from '../core/key-terms.ts'
 import { atOnce } from '../core/steps.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import { deliverStreamedAnswer } from '../pipeline/answer/streamed-answer.ts'
@@ -56,9 +57,9 @@ export async function runCase(
   {
     api: name,
     request: written,
-    keyName,
+    key: matched,
     answer: writtenAnswer,
-  }: Pick<RuleCase, 'api' | 'request' | 'keyName' | 'answer'>,
+  }: Pick<RuleCase, 'api' | 'request' | 'key' | 'answer'>,
   rules: RuleSet,
   environment: CaseEnvironment,
   seed: number | null = null,
@@ -69,9 +70,10 @@ export async function runCase(
     Buffer.from(JSON.stringify(name === 'chat' ? { ...written, stream: seed !== null } : written)),
   )
   const request = readCleanRequest(api, received)
-  const selection = rules.select(request.models, keyName)
+  const selection = rules.select(request.models, matched)
   const inspection = atOnce(inspect(api.requestTexts(request.body), selection, environment))
-  const key = { id: 'test', name: keyName }
+  const terms = { ...NO_TERMS, labels: matched.labels }
+  const key = { id: 'test', name: matched.name, line: 'test', terms }
   const call = new Call(STOPPED_CLOCK, {
     id: 'test',
     api,
@@ -80,7 +82,11 @@ export async function runCase(
     policyRevision: rules.revision,
   })
   call.record.addFindings(countKinds(inspection.findings), selection, 'request')
-  const decision = judgePrompt(inspection, selection, environment)
+  const decision = judgePrompt(
+    { ...inspection, models: request.models, keyModels: null },
+    selection,
+    environment,
+  )
   call.record.hits.push(...decision.hits)
   const redacted = redactedText(api, request.body)
   const refusedBy = decision.outcome === 'denial' ? (decision.rule?.name ?? 'pii.binaryParts') : null

@@ -18,12 +18,16 @@ const directionsOf = (rule: Rule): readonly Direction[] =>
   DIRECTIONS.filter((direction) => concernsDirection(rule, direction))
 
 const coversCalls = (outer: Rule, inner: Rule): boolean =>
+  coversLabels(outer, inner) &&
   (['models', 'keys'] as const).every((list) => {
     const wide = globsOf(outer, list)
     const narrow = globsOf(inner, list)
     if (wide === undefined || wide.includes('*')) return true
     return narrow?.every((glob) => wide.includes(glob)) ?? false
   })
+
+const coversLabels = (outer: Rule, inner: Rule): boolean =>
+  Object.entries(outer.match?.labels ?? {}).every(([name, value]) => inner.match?.labels?.[name] === value)
 
 const globsOf = ({ match }: Rule, list: 'models' | 'keys'): readonly string[] | undefined =>
   match?.[list]?.map((glob) => (list === 'models' ? glob.toLowerCase() : glob))

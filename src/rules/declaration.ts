@@ -56,6 +56,7 @@ const canonicalParts = ({
   enabled,
   description,
   match,
+  per,
 }: RuleDeclaration): unknown[] => [
   name,
   type,
@@ -66,6 +67,9 @@ const canonicalParts = ({
   match?.models ?? null,
   match?.keys ?? null,
   match?.direction ?? null,
+  // Rules without these keep the hashes of earlier releases.
+  ...(per === undefined ? [] : ['per', per]),
+  ...(match?.labels === undefined ? [] : ['labels', match.labels]),
 ]
 
 /** SHA-256 of a declaration, hex. */
@@ -84,11 +88,12 @@ export const revisionOf = (rules: readonly Rule[]): string =>
 
 /** Prints rules as a file that loads to the same declarations. Equal rules give equal bytes. */
 export function printRules(rules: readonly RuleDeclaration[]): string {
-  const written = rules.map(({ name, type, pattern, action, enabled, description, match }) => ({
+  const written = rules.map(({ name, type, pattern, per, action, enabled, description, match }) => ({
     name,
     ...(description === undefined ? {} : { description }),
     type,
     pattern,
+    ...(per === undefined ? {} : { per }),
     action,
     enabled,
     ...(match === undefined ? {} : { match }),

@@ -2,6 +2,7 @@
 // editors. What depends on several keys (action by type, pattern by type) is checked by
 // policy/parse-rule.
 
+import { TERM_SCHEMAS } from '../core/key-terms.ts'
 import { MAX_GLOB_CHARACTERS } from '../policy/glob.ts'
 import { RULE_ACTIONS, RULE_TYPES } from '../policy/rule.ts'
 
@@ -38,15 +39,23 @@ export const RULE_SCHEMA = {
     },
     type: {
       description:
-        'keyword_block: words and expressions in prompts and answers. pii: personal data in prompts and answers. prompt_injection: attacks in prompts. rate_limit: tokens of one key in a window of time.',
+        'keyword_block: words and expressions in prompts and answers. pii: personal data in prompts and answers. prompt_injection: attacks in prompts. rate_limit: tokens, requests or calls at a time. model_access: the models that are allowed.',
       enum: [...RULE_TYPES],
     },
     pattern: {
       description:
-        'keyword_block: alternatives separated by `|`, each a regular expression in RE2 syntax, found anywhere, ignoring case; write it in single quotes. pii: kinds separated by `|`, or `*`. prompt_injection: empty, or a threshold such as `score>=0.70`. rate_limit: `<tokens>/<window>` such as `60000/1m`.',
-      type: 'string',
+        'keyword_block: alternatives separated by `|`, each a regular expression in RE2 syntax, found anywhere, ignoring case; write it in single quotes. pii: kinds separated by `|`, or `*`. prompt_injection: empty, or a threshold such as `score>=0.70`. rate_limit: `60000 tokens/1m` (`60000/1m` for short), `100 requests/1mo` or `5 parallel`; windows s, m, h, d and 1mo, the calendar month in UTC. model_access: a list of globs of allowed models, and after `!` of refused ones; case counts.',
+      type: ['string', 'array'],
       maxLength: MAX_PATTERN_CHARACTERS,
+      maxItems: MAX_GLOBS,
+      items: { description: 'A glob.', type: 'string', minLength: 1, maxLength: MAX_GLOB_CHARACTERS },
       default: '',
+    },
+    per: {
+      description:
+        'For rate_limit, the calls that share one count: those of one key and its successors (`key`, the default), of all keys (`all`), or of keys with the same value of a label (`label:team`); keys without the label share one.',
+      type: 'string',
+      pattern: '^(key|all|label:[^\\p{C}]{1,64})$',
     },
     action: {
       description:
@@ -66,6 +75,11 @@ export const RULE_SCHEMA = {
       properties: {
         models: globs("Globs over the requested model's name, ignoring case."),
         keys: globs("Globs over the API key's name."),
+        labels: {
+          ...TERM_SCHEMAS.labels,
+          description: 'Labels of the API key, each with exactly this value.',
+          minProperties: 1,
+        },
         direction: {
           description: 'Prompts (request), answers (response) or both.',
           enum: ['request', 'response', 'both'],

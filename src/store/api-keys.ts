@@ -1,4 +1,4 @@
-// Creates, lists, revokes and authenticates API keys. Every call reads the database, so a key
+// Creates, lists, changes, rotates, revokes and authenticates API keys. Every call reads the database, so a key
 // revoked in another process is refused at once. Stores the SHA-256 of a key, never its text.
 
 import { createApiKey, hashApiKey, type KeyIdentity, keyPrefix, parseApiKey } from '../core/apikey.ts'
@@ -6,18 +6,16 @@ import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { FileKey } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import { uuidv5, uuidv7 } from '../core/ids.ts'
+import type { JsonObject } from '../core/json.ts'
+import { type CallKey, type KeyTerms, NO_TERMS } from '../core/key-terms.ts'
+import { isoTime } from '../core/time.ts'
 import { whyNotKeyName } from './key-names.ts'
+import { readTerms, sealedTerms } from './key-terms-fields.ts'
 import { readJson, readU64, u64, writeJson } from './layout.ts'
 import type { Environment } from './lmdb.ts'
 import type { UsageLog } from './log/log.ts'
 
-/**
- * Marks the row of an active key, without parsing it. A quote in a name is escaped, so a name
- * cannot contain this.
- */
-const NOT_REVOKED = '"revokedAtMs":null'
-
-/** Counts creations and revocations; a new value invalidates the cached number of active keys. */
+/** Counts changes of keys; a new value invalidates the cached number of active keys. */
 const CHANGES_KEY = Buffer.from('keychanges')
 
 const KEY_RANDOM_BYTES = 32
@@ -36,8 +34,23 @@ export interface KeyRecord extends KeyIdentity {
   readonly createdAtMs: Milliseconds | null
   readonly lastUsedAtMs: Milliseconds | null
   readonly revokedAtMs: Milliseconds | null
+  /** Id of the key that this one replaces; null for none. */
+  readonly replaces: string | null
+  readonly terms: KeyTerms
   readonly source: 'api' | 'file'
 }
+
+/** Whether a key is accepted. */
+export function stateOf(
+  { revokedAtMs, terms }: Pick<KeyRecord, 'revokedAtMs' | 'terms'>,
+  nowMs: Milliseconds,
+): 'active' | 'expired' | 'revoked' {
+  if (revokedAtMs !== null) return 'revoked'
+  return isOver(terms, nowMs) ? 'expired' : 'active'
+}
+
+const isOver = ({ expiresAtMs }: KeyTerms, nowMs: Milliseconds): boolean =>
+  expiresAtMs !== null && expiresAtMs <= nowMs
 
 export interface NewKey {
   readonly record: KeyRecord & { readonly createdAtMs: Milliseconds }
@@ -45,19 +58,26 @@ export interface NewKey {
   readonly key: string
 }
 
-interface StoredKey {
+/** The row of a key. */
+export interface StoredKey {
   readonly id: string
   readonly name: string
   readonly prefix: string | null
   readonly createdAtMs: Milliseconds
   readonly revokedAtMs: Milliseconds | null
+  /** As in CallKey and KeyRecord; absent in rows of releases without them. */
+  readonly line?: string
+  readonly replaces?: string | null
+  readonly terms?: KeyTerms
 }
 
-/** A stored row and the owner of its key; undefined for a revoked one. */
+/** A stored row and its key; undefined for a revoked one. */
 interface ReadRow {
   readonly bytes: Buffer
-  readonly identity: KeyIdentity | undefined
+  readonly key: CallKey | undefined
 }
+
+const noSuchKey = (): GatewayError => new GatewayError('not_found', 'There is no key with this id.')
 
 export interface KeyStoreOptions {
   readonly environment: Environment
@@ -73,12 +93,13 @@ export class KeyStore {
   readonly #log: UsageLog
   readonly #clock: Clock
   readonly #random: (length: number) => Buffer
-  readonly #fileKeys: ReadonlyMap<string, KeyIdentity>
+  readonly #fileKeys: ReadonlyMap<string, CallKey>
   /** Last seen rows, by hash. Saves parsing an unchanged row; the row is still read. */
   readonly #parsedRows = new Map<string, ReadRow>()
   /** Uses since the last flush, by id: at most one for each key. */
   readonly #lastUses = new Map<string, Milliseconds>()
-  #active = { changes: -1, count: 0 }
+  /** Terms of the keys that are not revoked. */
+  #active: { readonly changes: number; readonly terms: readonly KeyTerms[] } = { changes: -1, terms: [] }
 
   constructor({ environment, log, clock, random, fileKeys }: KeyStoreOptions) {
     this.#environment = environment
@@ -86,39 +107,125 @@ export class KeyStore {
     this.#clock = clock
     this.#random = random
     this.#fileKeys = new Map(
-      fileKeys.map(({ name, sha256 }) => [sha256, { id: uuidv5(`key:${sha256}`), name }]),
+      fileKeys.map(({ name, sha256, terms }) => {
+        const id = uuidv5(`key:${sha256}`)
+        return [sha256, { id, name, line: id, terms }]
+      }),
     )
   }
 
   /**
    * Creates a key. Resolves when the key is durable and its creation sealed. Names need not be
    * unique.
+   * @param fields its terms, as `readTerms` reads them
    * @throws GatewayError `invalid_parameter` for a name that whyNotKeyName refuses; `conflict` at
-   * MAX_KEYS
+   * MAX_KEYS; as `readTerms`
    */
-  create(name: string): Promise<NewKey> {
+  async create(name: string, fields: JsonObject = {}): Promise<NewKey> {
     const reason = whyNotKeyName(name)
-    if (reason !== null)
-      return Promise.reject(new GatewayError('invalid_parameter', `name ${reason}`, { param: 'name' }))
-    const { keys, keyids } = this.#environment.tables
-    const key = createApiKey(this.#random(KEY_RANDOM_BYTES))
-    const rowKey = Buffer.from(hashApiKey(key), 'hex')
-    const createdAtMs = this.#clock.now()
-    const id = uuidv7(createdAtMs, this.#random(ID_RANDOM_BYTES))
-    const stored: StoredKey = { id, name, prefix: keyPrefix(key), createdAtMs, revokedAtMs: null }
+    if (reason !== null) throw new GatewayError('invalid_parameter', `name ${reason}`, { param: 'name' })
+    const terms = readTerms(fields, NO_TERMS, this.#clock.now())
+    const { rowKey, stored, key } = this.#newKey(name, terms)
     return this.#log.change(() => {
-      if (keys.count() >= MAX_KEYS) {
-        throw new GatewayError('conflict', `The limit of ${MAX_KEYS} keys is reached, revoked ones included.`)
-      }
+      this.#assertRoom()
       return {
-        draft: { type: 'key_created', key_id: id, key_name: name, source: 'api' },
-        write: () => {
-          this.#put(rowKey, stored)
-          keyids.put(Buffer.from(id), rowKey)
+        draft: {
+          type: 'key_created',
+          key_id: stored.id,
+          key_name: name,
+          source: 'api',
+          terms: sealedTerms(terms),
         },
-        result: { record: { ...stored, lastUsedAtMs: null, source: 'api' }, key },
+        write: () => this.#add(rowKey, stored),
+        result: { record: this.#describe(stored), key },
       }
     })
+  }
+
+  /**
+   * Changes terms of a key. Resolves when the change is durable and sealed; from then on every
+   * process follows it. A change to the same terms is not sealed.
+   * @param fields as `readTerms` reads them
+   * @throws GatewayError `not_found`; `conflict` for a declared or revoked key; as `readTerms`
+   */
+  change(id: string, fields: JsonObject): Promise<KeyRecord> {
+    return this.#log.change(() => {
+      const { rowKey, stored } = this.#changeable(id)
+      const before = stored.terms ?? NO_TERMS
+      const terms = readTerms(fields, before, this.#clock.now())
+      const changed: StoredKey = { ...stored, terms }
+      const isSame = JSON.stringify(terms) === JSON.stringify(before)
+      return {
+        draft: isSame
+          ? null
+          : { type: 'key_changed', key_id: id, key_name: stored.name, terms: sealedTerms(terms) },
+        write: () => this.#put(rowKey, changed),
+        result: this.#describe(changed),
+      }
+    })
+  }
+
+  /**
+   * Makes a successor with the same name and terms. The key itself works until the grace ends. Both
+   * share limits and stored answers.
+   * @throws GatewayError `not_found`; `conflict` for a declared, revoked or expired key, and at
+   * MAX_KEYS
+   */
+  rotate(id: string, graceSeconds: number): Promise<NewKey> {
+    return this.#log.change(() => {
+      const { rowKey, stored } = this.#changeable(id)
+      const terms = stored.terms ?? NO_TERMS
+      const nowMs = this.#clock.now()
+      if (isOver(terms, nowMs)) throw new GatewayError('conflict', 'The key has expired; create another.')
+      this.#assertRoom()
+      const line = stored.line ?? stored.id
+      const successor = this.#newKey(stored.name, terms, { line, replaces: stored.id })
+      const endMs = Math.min(terms.expiresAtMs ?? Number.POSITIVE_INFINITY, nowMs + graceSeconds * 1000)
+      return {
+        draft: {
+          type: 'key_rotated',
+          key_id: stored.id,
+          key_name: stored.name,
+          successor_id: successor.stored.id,
+          expires_at: isoTime(endMs),
+        },
+        write: () => {
+          this.#put(rowKey, { ...stored, terms: { ...terms, expiresAtMs: endMs } })
+          this.#add(successor.rowKey, successor.stored)
+        },
+        result: { record: this.#describe(successor.stored), key: successor.key },
+      }
+    })
+  }
+
+  #newKey(name: string, terms: KeyTerms, after: Pick<StoredKey, 'line' | 'replaces'> = {}) {
+    const key = createApiKey(this.#random(KEY_RANDOM_BYTES))
+    const createdAtMs = this.#clock.now()
+    const id = uuidv7(createdAtMs, this.#random(ID_RANDOM_BYTES))
+    const own = { id, name, prefix: keyPrefix(key), createdAtMs, revokedAtMs: null }
+    const stored: StoredKey = { ...own, ...after, terms }
+    return { rowKey: Buffer.from(hashApiKey(key), 'hex'), stored, key }
+  }
+
+  #add(rowKey: Buffer, stored: StoredKey): void {
+    this.#put(rowKey, stored)
+    this.#environment.tables.keyids.put(Buffer.from(stored.id), rowKey)
+  }
+
+  #assertRoom(): void {
+    if (this.#environment.tables.keys.count() < MAX_KEYS) return
+    throw new GatewayError('conflict', `The limit of ${MAX_KEYS} keys is reached, revoked ones included.`)
+  }
+
+  /** Returns the row of a key that can be changed. @throws GatewayError */
+  #changeable(id: string): { readonly rowKey: Buffer; readonly stored: StoredKey } {
+    if ([...this.#fileKeys.values()].some((key) => key.id === id))
+      throw new GatewayError('conflict', 'The configuration declares this key; change it there.')
+    const rowKey = this.#rowKeyOf(id)
+    const stored = rowKey === undefined ? undefined : this.#storedAt(rowKey)
+    if (rowKey === undefined || stored === undefined) throw noSuchKey()
+    if (stored.revokedAtMs !== null) throw new GatewayError('conflict', 'The key is revoked.')
+    return { rowKey, stored }
   }
 
   /** Returns all keys: declared ones first, then the others in order of creation. */
@@ -143,14 +250,14 @@ export class KeyStore {
     this.#environment.refresh()
     const changes = this.#changes()
     if (changes !== this.#active.changes) {
-      const stored = this.#environment.tables.keys.rows()
-      const declared = Array.from(this.#fileKeys.keys()).filter(
-        (sha256) => this.#storedFor(sha256) === undefined,
-      )
-      const count = declared.length + stored.filter(({ value }) => value.includes(NOT_REVOKED)).length
-      this.#active = { changes, count }
+      const rows = this.#environment.tables.keys.rows().map(({ value }) => readJson<StoredKey>(value))
+      const declared = [...this.#fileKeys].filter(([sha256]) => this.#storedFor(sha256) === undefined)
+      const stored = rows.filter(({ revokedAtMs }) => revokedAtMs === null)
+      const terms = [...declared.map(([, key]) => key.terms), ...stored.map((key) => key.terms ?? NO_TERMS)]
+      this.#active = { changes, terms }
     }
-    return this.#active.count
+    const nowMs = this.#clock.now()
+    return this.#active.terms.filter((terms) => !isOver(terms, nowMs)).length
   }
 
   /**
@@ -168,8 +275,7 @@ export class KeyStore {
       const rowKey = declared === undefined ? this.#rowKeyOf(id) : Buffer.from(declared[0], 'hex')
       const stored =
         rowKey === undefined ? undefined : (this.#storedAt(rowKey) ?? this.#toStored(declared?.[1]))
-      if (rowKey === undefined || stored === undefined)
-        throw new GatewayError('not_found', 'There is no key with this id.')
+      if (rowKey === undefined || stored === undefined) throw noSuchKey()
       if (stored.revokedAtMs !== null) return { draft: null, write: () => {}, result: describe(stored) }
       const revoked: StoredKey = { ...stored, revokedAtMs: this.#clock.now() }
       return {
@@ -183,32 +289,38 @@ export class KeyStore {
   }
 
   /** Returns the row that revokes a declared key. */
-  #toStored(identity: KeyIdentity | undefined): StoredKey | undefined {
-    if (identity === undefined) return undefined
-    return { ...identity, prefix: null, createdAtMs: this.#clock.now(), revokedAtMs: null }
+  #toStored(key: CallKey | undefined): StoredKey | undefined {
+    if (key === undefined) return undefined
+    const { id, name } = key
+    return { id, name, prefix: null, createdAtMs: this.#clock.now(), revokedAtMs: null }
   }
 
-  /** Returns the key's owner; null when the key is malformed, unknown or revoked. */
-  authenticate(key: string): KeyIdentity | null {
-    if (!parseApiKey(key)) return null
-    const sha256 = hashApiKey(key)
+  /**
+   * Returns the key with its terms; null when the text is malformed, unknown or revoked, and
+   * `expired` when its time is over.
+   */
+  authenticate(text: string): CallKey | 'expired' | null {
+    if (!parseApiKey(text)) return null
+    const sha256 = hashApiKey(text)
     this.#environment.refresh()
     const bytes = this.#environment.tables.keys.peek(Buffer.from(sha256, 'hex'))
-    const identity = bytes === undefined ? this.#fileKeys.get(sha256) : this.#readActive(sha256, bytes)
-    if (identity === undefined) return null
-    this.#lastUses.set(identity.id, this.#clock.now())
-    return identity
+    const key = bytes === undefined ? this.#fileKeys.get(sha256) : this.#readActive(sha256, bytes)
+    if (key === undefined) return null
+    const nowMs = this.#clock.now()
+    if (isOver(key.terms, nowMs)) return 'expired'
+    this.#lastUses.set(key.id, nowMs)
+    return key
   }
 
   /** @param bytes the current row, valid until the next read */
-  #readActive(sha256: string, bytes: Buffer): KeyIdentity | undefined {
+  #readActive(sha256: string, bytes: Buffer): CallKey | undefined {
     const cached = this.#parsedRows.get(sha256)
-    if (cached?.bytes.equals(bytes) === true) return cached.identity
-    const { id, name, revokedAtMs } = readJson<StoredKey>(bytes)
-    const identity = revokedAtMs === null ? { id, name } : undefined
+    if (cached?.bytes.equals(bytes) === true) return cached.key
+    const { id, name, revokedAtMs, line = id, terms = NO_TERMS } = readJson<StoredKey>(bytes)
+    const key = revokedAtMs === null ? { id, name, line, terms } : undefined
     if (this.#parsedRows.size >= MAX_READ_ROWS) this.#parsedRows.clear()
-    this.#parsedRows.set(sha256, { bytes: Buffer.from(bytes), identity })
-    return identity
+    this.#parsedRows.set(sha256, { bytes: Buffer.from(bytes), key })
+    return key
   }
 
   /** Makes the times of last use durable. Call it every minute and before closing. */
@@ -245,14 +357,17 @@ export class KeyStore {
     return this.#lastUses.get(id) ?? (flushed === undefined ? null : readU64(flushed))
   }
 
-  #describe(stored: StoredKey): KeyRecord {
-    return { ...stored, lastUsedAtMs: this.#lastUsed(stored.id), source: 'api' }
+  #describe(stored: StoredKey): KeyRecord & { readonly createdAtMs: Milliseconds } {
+    const { id, name, prefix, createdAtMs, revokedAtMs, replaces = null, terms = NO_TERMS } = stored
+    const lastUsedAtMs = this.#lastUsed(id)
+    return { id, name, prefix, createdAtMs, lastUsedAtMs, revokedAtMs, replaces, terms, source: 'api' }
   }
 
-  #describeFileKey(sha256: string, { id, name }: KeyIdentity): KeyRecord {
+  #describeFileKey(sha256: string, { id, name, terms }: CallKey): KeyRecord {
     const lastUsedAtMs = this.#lastUsed(id)
     const revokedAtMs = this.#storedFor(sha256)?.revokedAtMs ?? null
-    return { id, name, prefix: null, createdAtMs: null, lastUsedAtMs, revokedAtMs, source: 'file' }
+    const none = { prefix: null, createdAtMs: null, replaces: null }
+    return { id, name, ...none, lastUsedAtMs, revokedAtMs, terms, source: 'file' }
   }
 
   /** Returns the row with this hash. It overrides a declaration: a revoked key stays revoked. */

@@ -1,10 +1,11 @@
-// Counts tokens by rule and key. Reservations are synchronous and in memory; actual use is
+// Counts tokens and requests by rule and by what shares the count, such as a key. Reservations are synchronous and in memory; actual use is
 // committed in the transaction of the call's entry, so counts and log agree after a crash.
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import {
   bucketAt,
   bucketLength,
+  bucketStart,
   charge,
   expire,
   isLive,
@@ -19,17 +20,21 @@ import type { Table } from './table.ts'
 import { WindowTime } from './window-time.ts'
 
 /**
- * Most pairs of rule and key counted at a time. Beyond it, limits refuse calls rather than stop
+ * Most pairs of rule and subject counted at a time. Beyond it, limits refuse calls rather than stop
  * counting.
  */
 export const MAX_COUNTERS = 50_000
+/** When a call that found no room for its counter may try again. */
+const RETRY_WHEN_FULL_MS: Milliseconds = 1000
 /** Rows that one sweep checks, so the event loop is not blocked. */
 const SWEEP_ROWS = 2000
 const SEPARATOR = Buffer.from([0])
 
 export interface ReserveRequest {
+  /** Id of the rule, with the unit unless it is tokens. */
   readonly ruleId: string
-  readonly keyId: string
+  /** What shares the count: a line of keys, the value of a label, or all keys. */
+  readonly subject: string
   readonly limitTokens: number
   readonly windowMs: Milliseconds
   /** Estimated prompt tokens plus the requested completion tokens. */
@@ -58,7 +63,7 @@ export interface Reservation {
 /** Tokens used without a reservation. */
 export interface Spending {
   readonly ruleId: string
-  readonly keyId: string
+  readonly subject: string
   readonly windowMs: Milliseconds
   readonly tokens: number
   readonly atMs: Milliseconds
@@ -67,7 +72,7 @@ export interface Spending {
 /** Tokens that a call adds to a bucket, for `UsageLog.append`. */
 export interface CounterChange {
   readonly ruleId: string
-  readonly keyId: string
+  readonly subject: string
   readonly windowMs: Milliseconds
   readonly bucketIndex: number
   readonly tokens: number
@@ -95,9 +100,9 @@ export class Counters {
     this.#time = new WindowTime(clock, newestCount(rows))
     const nowMs = this.#time.now()
     for (const { key, value } of rows) {
-      const { ruleId, keyId, windowMs, bucketIndex } = readKey(key)
-      if (isLive(bucketIndex, bucketAt(bucketLength(windowMs), nowMs))) {
-        charge(this.#window(ruleId, keyId, windowMs), bucketIndex, readU64(value))
+      const { ruleId, subject, windowMs, bucketIndex } = readKey(key)
+      if (isCounted(windowMs, bucketIndex, nowMs)) {
+        charge(this.#window(ruleId, subject, windowMs), bucketIndex, readU64(value))
       }
     }
   }
@@ -112,15 +117,15 @@ export class Counters {
    * would meet.
    */
   reserve(request: ReserveRequest): Reservation {
-    const { ruleId, keyId, windowMs, force } = request
+    const { ruleId, subject, windowMs, force } = request
     const nowMs = this.#time.at(request.nowMs)
-    if (this.#windows.size >= MAX_COUNTERS && !this.#windows.has(windowName(ruleId, keyId, windowMs))) {
+    if (this.#windows.size >= MAX_COUNTERS && !this.#windows.has(windowName(ruleId, subject, windowMs))) {
       this.#forgetExpired(nowMs)
       if (this.#windows.size >= MAX_COUNTERS) {
-        return { allowed: false, remaining: 0, resetMs: windowMs, retryAfterMs: bucketLength(windowMs) }
+        return { allowed: false, remaining: 0, resetMs: windowMs, retryAfterMs: RETRY_WHEN_FULL_MS }
       }
     }
-    const window = this.#window(ruleId, keyId, windowMs)
+    const window = this.#window(ruleId, subject, windowMs)
     const answer = reserveTokens(window, { ...request, nowMs, enforced: !force })
     const { allowed, remaining, resetMs, retryAfterMs, bucketIndex, charged } = answer
     const reservation = { allowed, remaining, resetMs, retryAfterMs }
@@ -137,23 +142,23 @@ export class Counters {
     const held = this.#held.get(reservation)
     if (held === undefined) return []
     this.#held.delete(reservation)
-    const { ruleId, keyId, windowMs, unlimitedChoices } = held.request
+    const { ruleId, subject, windowMs, unlimitedChoices } = held.request
     const { window, bucketIndex } = held
     charge(window, bucketIndex, usedTokens - held.tokens, -held.tokens)
     if (unlimitedChoices > 0) learn(window, answerTokens, unlimitedChoices)
-    return usedTokens > 0 ? [{ ruleId, keyId, windowMs, bucketIndex, tokens: usedTokens }] : []
+    return usedTokens > 0 ? [{ ruleId, subject, windowMs, bucketIndex, tokens: usedTokens }] : []
   }
 
   /**
    * Counts the tokens of a call without a reservation, left by an earlier process; none if its
    * window has expired. Pass the changes to the entry's append.
    */
-  charge({ ruleId, keyId, windowMs, tokens, atMs }: Spending): CounterChange[] {
+  charge({ ruleId, subject, windowMs, tokens, atMs }: Spending): CounterChange[] {
     const bucketMs = bucketLength(windowMs)
     const bucketIndex = bucketAt(bucketMs, this.#time.ofEvent(atMs))
-    if (tokens === 0 || !isLive(bucketIndex, bucketAt(bucketMs, this.#time.now()))) return []
-    charge(this.#window(ruleId, keyId, windowMs), bucketIndex, tokens)
-    return [{ ruleId, keyId, windowMs, bucketIndex, tokens }]
+    if (tokens === 0 || !isCounted(windowMs, bucketIndex, this.#time.now())) return []
+    charge(this.#window(ruleId, subject, windowMs), bucketIndex, tokens)
+    return [{ ruleId, subject, windowMs, bucketIndex, tokens }]
   }
 
   /** Forgets expired windows, in memory and step by step on disk. Call it every minute. */
@@ -166,7 +171,7 @@ export class Counters {
     this.#sweepFrom = keys.length === SWEEP_ROWS ? keys.at(-1) : undefined
     const dead = keys.filter((key) => {
       const { windowMs, bucketIndex } = readKey(key)
-      return !isLive(bucketIndex, bucketAt(bucketLength(windowMs), nowMs))
+      return !isCounted(windowMs, bucketIndex, nowMs)
     })
     if (dead.length === 0) return
     await this.#environment.transaction(() => {
@@ -174,8 +179,8 @@ export class Counters {
     })
   }
 
-  #window(ruleId: string, keyId: string, windowMs: Milliseconds): QuotaWindow {
-    const name = windowName(ruleId, keyId, windowMs)
+  #window(ruleId: string, subject: string, windowMs: Milliseconds): QuotaWindow {
+    const name = windowName(ruleId, subject, windowMs)
     let window = this.#windows.get(name)
     if (window === undefined) {
       window = openWindow(windowMs)
@@ -192,12 +197,18 @@ export class Counters {
   }
 }
 
+/** Reports whether a bucket counts at a time. */
+function isCounted(windowMs: Milliseconds, bucketIndex: number, nowMs: Milliseconds): boolean {
+  const bucketMs = bucketLength(windowMs)
+  return isLive(bucketMs, bucketIndex, bucketAt(bucketMs, nowMs))
+}
+
 /** Returns the time of the newest bucket on disk; -Infinity without any. */
 function newestCount(rows: readonly { readonly key: Buffer }[]): Milliseconds {
   let newestMs = -Infinity
   for (const { key } of rows) {
     const { windowMs, bucketIndex } = readKey(key)
-    newestMs = Math.max(newestMs, bucketIndex * bucketLength(windowMs))
+    newestMs = Math.max(newestMs, bucketStart(bucketLength(windowMs), bucketIndex))
   }
   return newestMs
 }
@@ -206,8 +217,8 @@ function newestCount(rows: readonly { readonly key: Buffer }[]): Milliseconds {
  * Includes the window: a rule with a new window starts anew, because its buckets have another
  * length.
  */
-const windowName = (ruleId: string, keyId: string, windowMs: Milliseconds) =>
-  `${ruleId}\0${keyId}\0${windowMs}`
+const windowName = (ruleId: string, subject: string, windowMs: Milliseconds) =>
+  `${ruleId}\0${subject}\0${windowMs}`
 
 /**
  * The counter changes of one write transaction. Writes each bucket once, for any number of calls.
@@ -217,8 +228,8 @@ export class CounterChanges {
 
   add(changes: readonly CounterChange[]): void {
     for (const change of changes) {
-      const { ruleId, keyId, windowMs, bucketIndex, tokens } = change
-      const name = `${windowName(ruleId, keyId, windowMs)}\0${bucketIndex}`
+      const { ruleId, subject, windowMs, bucketIndex, tokens } = change
+      const name = `${windowName(ruleId, subject, windowMs)}\0${bucketIndex}`
       const before = this.#changes.get(name)
       this.#changes.set(name, before === undefined ? change : { ...change, tokens: before.tokens + tokens })
     }
@@ -239,28 +250,29 @@ export class CounterChanges {
 function dropDeadBuckets(table: Table, change: CounterChange): void {
   const range = { start: bucketKey(change, 0), end: bucketKey(change, change.bucketIndex) }
   for (const key of table.keys(range)) {
-    if (!isLive(readKey(key).bucketIndex, change.bucketIndex)) table.remove(key)
+    if (!isLive(bucketLength(change.windowMs), readKey(key).bucketIndex, change.bucketIndex))
+      table.remove(key)
   }
 }
 
-/** Rule and key, each followed by a zero byte, then window and bucket. */
-function bucketKey({ ruleId, keyId, windowMs }: CounterChange, bucketIndex: number): Buffer {
+/** Rule and subject, each followed by a zero byte, then window and bucket. */
+function bucketKey({ ruleId, subject, windowMs }: CounterChange, bucketIndex: number): Buffer {
   return joinKey(
     Buffer.from(ruleId),
     SEPARATOR,
-    Buffer.from(keyId),
+    Buffer.from(subject),
     SEPARATOR,
     u64(windowMs),
     u64(bucketIndex),
   )
 }
 
-function readKey(key: Buffer): Pick<CounterChange, 'ruleId' | 'keyId' | 'windowMs' | 'bucketIndex'> {
+function readKey(key: Buffer): Pick<CounterChange, 'ruleId' | 'subject' | 'windowMs' | 'bucketIndex'> {
   const afterRule = key.indexOf(0)
   const afterKey = key.indexOf(0, afterRule + 1)
   return {
     ruleId: key.toString('utf8', 0, afterRule),
-    keyId: key.toString('utf8', afterRule + 1, afterKey),
+    subject: key.toString('utf8', afterRule + 1, afterKey),
     windowMs: readU64(key, afterKey + 1),
     bucketIndex: readU64(key, afterKey + 9),
   }

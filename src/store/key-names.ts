@@ -1,4 +1,4 @@
-// Says which names a key may have. A name is sealed in every entry of its key, which an erasure
+// Says which names and labels a key may have. They are sealed in every entry of the key, which an erasure
 // leaves as it is.
 
 import type { Config, ConfigReading } from '../core/config.ts'
@@ -21,12 +21,25 @@ export function whyNotKeyName(name: string): string | null {
     : `must hold no personal data and no secret, and holds a value of kind ${kind}; choose another name.`
 }
 
-/** Returns a problem for each declared key whose name a key cannot have. */
-export function findUnfitKeyNames(reading: ConfigReading, { keys }: Pick<Config, 'keys'>): Problem[] {
+/** Returns why a key cannot have this label, without repeating it; null if it can. */
+export function whyNotLabel(name: string, value: string): string | null {
+  const kind = kindInName(name) ?? kindInName(value)
+  return kind === null
+    ? null
+    : `must hold no personal data and no secret, and one of them holds a value of kind ${kind}`
+}
+
+/** Returns a problem for each declared key whose name or labels a key cannot have. */
+export function findUnfitKeys(reading: ConfigReading, { keys }: Pick<Config, 'keys'>): Problem[] {
   // Indices differ from the file's if invalid keys were removed.
   if (reading.config === null && isAmong(reading.problems, ['keys'])) return []
-  return keys.flatMap(({ name }, index) => {
+  return keys.flatMap(({ name, terms }, index) => {
     const reason = whyNotKeyName(name)
-    return reason === null ? [] : [reading.problemAt(['keys', index, 'name'], reason)]
+    const reasons = Object.entries(terms.labels).map(([label, value]) => whyNotLabel(label, value))
+    const label = reasons.find((one) => one !== null) ?? null
+    return [
+      ...(reason === null ? [] : [reading.problemAt(['keys', index, 'name'], reason)]),
+      ...(label === null ? [] : [reading.problemAt(['keys', index, 'labels'], label)]),
+    ]
   })
 }

@@ -126,9 +126,11 @@ export class PolicyStore {
 }
 
 /** Returns a rule as declared, without derived fields. */
-function declarationOf({ id, name, type, pattern, action, enabled, description, match }: Rule): JsonObject {
+function declarationOf({ pattern, per, description, match, ...rule }: Rule): JsonObject {
+  const { id, name, type, action, enabled } = rule
   return {
-    ...{ id, name, type, pattern, action, enabled },
+    ...{ id, name, type, pattern: typeof pattern === 'string' ? pattern : [...pattern], action, enabled },
+    ...(per === undefined ? {} : { per }),
     ...(description === undefined ? {} : { description }),
     ...(match === undefined ? {} : { match: structuredClone(match) as JsonObject }),
   }

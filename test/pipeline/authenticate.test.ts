@@ -1,12 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import t from 'tap'
+import type { CallKey } from '../../src/core/key-terms.ts'
 import { authenticate } from '../../src/pipeline/authenticate.ts'
+import { callKey } from '../policy/keys.ts'
 
-const OWNER = { id: 'k', name: 'app' }
+const OWNER = callKey()
 const asked: string[] = []
 const keys = {
-  authenticate(key: string) {
+  authenticate(key: string): CallKey | 'expired' | null {
     asked.push(key)
+    if (key === 'old') return 'expired'
     return key === 'right' ? OWNER : null
   },
 }

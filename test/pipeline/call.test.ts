@@ -3,6 +3,7 @@ import { CHAT } from '../../src/chat/chat-api.ts'
 import { Call } from '../../src/pipeline/call.ts'
 import { callHeaders, formatDuration } from '../../src/pipeline/call-headers.ts'
 import type { RuleHit } from '../../src/policy/rule.ts'
+import { callKey } from '../policy/keys.ts'
 
 t.test('formats durations as OpenAI does', async (t) => {
   const cases: [number, string][] = [
@@ -24,7 +25,7 @@ t.test('a call has its response headers', async (t) => {
   const call = new Call(clock, {
     id: 'id',
     api: CHAT,
-    key: { id: 'k', name: 'key' },
+    key: callKey('key'),
     arrivedMs: 2,
     policyRevision: 'revision',
   })
@@ -51,7 +52,10 @@ t.test('a call has its response headers', async (t) => {
     direction: 'request',
   })
   call.record.hits.push(rule('über, all'), rule('b'), rule('b'))
-  call.record.limit = { limitTokens: 100, remainingTokens: 40, resetMs: 61_000 }
+  call.record.limits = [
+    { unit: 'tokens', limit: 100, remaining: 40, resetMs: 61_000 },
+    { unit: 'requests', limit: 5, remaining: 0, resetMs: 500 },
+  ]
   t.same(callHeaders(call), {
     'x-request-id': 'id',
     'server-timing': 'inspect;dur=1.500, policy;dur=1.000, upstream;dur=10.000',
@@ -60,6 +64,9 @@ t.test('a call has its response headers', async (t) => {
     'x-ratelimit-limit-tokens': '100',
     'x-ratelimit-remaining-tokens': '40',
     'x-ratelimit-reset-tokens': '1m1s',
+    'x-ratelimit-limit-requests': '5',
+    'x-ratelimit-remaining-requests': '0',
+    'x-ratelimit-reset-requests': '500ms',
   })
   t.equal(call.upstreamMs, 10)
   for (let n = 0; n < 300; n++) call.record.hits.push(rule(`a rule with a name of some length ${n}`))

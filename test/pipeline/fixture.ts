@@ -19,6 +19,7 @@ import type { Selection } from '../../src/policy/compile.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { errorEvent } from '../../src/server/respond.ts'
 import type { UpstreamResponse } from '../../src/upstream/response.ts'
+import { callKey, keyOf } from '../policy/keys.ts'
 import { compileRules, rule } from '../policy/rules.ts'
 
 export const ALL_KINDS = kindSet(PII_KINDS)
@@ -27,10 +28,11 @@ export const ALL_KINDS = kindSet(PII_KINDS)
 export const STILL_CLOCK: Pick<Clock, 'now' | 'monotonic'> = { now: () => 0, monotonic: () => 0 }
 
 /** The rules for model `m` and key `k`. */
-export const selectRules = (rules: readonly Rule[]): Selection => compileRules(rules, 'r').select(['m'], 'k')
+export const selectRules = (rules: readonly Rule[]): Selection =>
+  compileRules(rules, 'r').select(['m'], keyOf('k'))
 
 export const newCall = (clock = STILL_CLOCK, policyRevision = 'r', api = CHAT): Call =>
-  new Call(clock as Clock, { id: 'id', api, key: { id: 'k', name: 'k' }, arrivedMs: 0, policyRevision })
+  new Call(clock as Clock, { id: 'id', api, key: callKey('k'), arrivedMs: 0, policyRevision })
 
 /** A response with status 200 that arrives in these pieces. */
 export function responseOf(

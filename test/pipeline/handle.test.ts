@@ -13,12 +13,14 @@ import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { createMetrics } from '../../src/metrics/registry.ts'
 import { AdmissionControl } from '../../src/pipeline/admission.ts'
 import { handle } from '../../src/pipeline/handle.ts'
+import { ParallelCalls } from '../../src/pipeline/parallel-calls.ts'
 import type { Pipeline } from '../../src/pipeline/pipeline.ts'
 import { ScanCache } from '../../src/pipeline/prompt/scan-cache.ts'
 import { ThoughtMemory } from '../../src/pipeline/thought-memory.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import type { Upstreams } from '../../src/upstream/upstreams.ts'
+import { callKey } from '../policy/keys.ts'
 import { compileRules, rule } from '../policy/rules.ts'
 
 const ROUTE = { upstream: 'default', model: 'm', streamUsage: 'auto' }
@@ -110,8 +112,9 @@ async function call(
   const ruleSet = compileRules(rules, 'r')
   const pipeline: Pipeline = {
     clock: systemClock,
-    keys: { authenticate: () => ({ id: 'k', name: 'app' }) },
+    keys: { authenticate: () => callKey() },
     counters: undefined as never,
+    parallel: new ParallelCalls(),
     upstreams: { forward, routesFor: () => [ROUTE] } as unknown as Upstreams,
     kinds: DEFAULT_KINDS,
     scanCache: new ScanCache(),

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { RuleAction } from '../../src/policy/rule.ts'
+import { keyOf } from './keys.ts'
 import { compileRules, fired, firedNames, rule, select } from './rules.ts'
 
 t.test('personal data is redacted when no rule names it', async (t) => {
@@ -45,12 +46,12 @@ t.test('model globs ignore case, key globs do not, and one matching glob is enou
     ],
     'r',
   )
-  const names = (model: string, key: string) => firedNames(set.select([model], key), 'a')
+  const names = (model: string, key: string) => firedNames(set.select([model], keyOf(key)), 'a')
   t.same(names('GPT-4o', 'web'), ['models', 'all'])
   t.same(names('o3', 'batch-1'), ['models', 'keys', 'all'])
   t.same(names('gpt-4', 'batch-1'), ['models', 'keys', 'both', 'all'])
   t.same(names('llama', 'Batch-1'), ['all'])
-  const fallback = firedNames(set.select(['llama', 'GPT-4o'], 'web'), 'a')
+  const fallback = firedNames(set.select(['llama', 'GPT-4o'], keyOf('web')), 'a')
   t.same(fallback, ['models', 'all'], 'a model to fall back to counts')
 })
 
@@ -66,7 +67,7 @@ t.test('with several models the strictest pii decision counts, in any order', as
     'r',
   )
   const decide = (...models: string[]) => {
-    const selection = set.select(models, 'k')
+    const selection = set.select(models, keyOf('k'))
     return (['email', 'phone', 'iban', 'us_ssn'] as const).map((kind) => {
       const { action, rule } = selection.pii(kind, 'request')
       return rule === null ? action : `${action} by ${rule.name}`
@@ -84,8 +85,8 @@ t.test('with several models the strictest pii decision counts, in any order', as
   t.same(decide('abroad-1', 'inhouse-1'), ['restore by back', 'block by all', 'block by abroad', 'redact'])
   t.same(decide('inhouse-1', 'abroad-1', 'other'), ['redact', 'block by all', 'block by abroad', 'redact'])
   t.equal(
-    set.select(['inhouse-1', 'other'], 'k'),
-    set.select(['other', 'inhouse-9'], 'k'),
+    set.select(['inhouse-1', 'other'], keyOf('k')),
+    set.select(['other', 'inhouse-9'], keyOf('k')),
     'one selection for both',
   )
 })
@@ -123,15 +124,23 @@ t.test('a selection carries the thresholds and limits of its rules', async (t) =
     { rule: { name: 'own', action: 'block' }, threshold: null },
     { rule: { name: 'set', action: 'monitor' }, threshold: 0.9 },
   ])
-  t.match(selection.limits, [{ rule: { name: 'limit', type: 'rate_limit' }, tokens: 2000, windowMs: 60_000 }])
+  t.match(selection.limits, [
+    {
+      rule: { name: 'limit', type: 'rate_limit' },
+      scope: 'key',
+      unit: 'tokens',
+      amount: 2000,
+      windowMs: 60_000,
+    },
+  ])
   t.equal(selection.keywords('request'), null)
   t.equal(selection.revision, 'test')
 })
 
 t.test('a call that no rule concerns gets a selection without rules', async (t) => {
   const set = compileRules([rule('r', 'a', { match: { models: ['gpt'] } })], 'r')
-  t.not(set.select(['gpt'], 'k').keywords('request'), null)
-  t.equal(set.select(['other'], 'k').keywords('request'), null)
+  t.not(set.select(['gpt'], keyOf('k')).keywords('request'), null)
+  t.equal(set.select(['other'], keyOf('k')).keywords('request'), null)
 })
 
 t.test('calls share selections, and the cache of selections is bounded', async (t) => {
@@ -139,13 +148,13 @@ t.test('calls share selections, and the cache of selections is bounded', async (
     rule(`${bit}`, 'a', { match: { models: [`*${bit}*`] } }),
   )
   const set = compileRules(rules, 'r')
-  t.equal(set.select(['1'], 'x'), set.select(['1'], 'y'))
+  t.equal(set.select(['1'], keyOf('x')), set.select(['1'], keyOf('y')))
   for (let combination = 0; combination < 1024; combination++) {
     const model = rules.filter((_, bit) => (combination >> bit) % 2 === 1).map(({ name }) => name)
-    const names = firedNames(set.select([model.join()], 'k'), 'a')
+    const names = firedNames(set.select([model.join()], keyOf('k')), 'a')
     if (names.length !== model.length) t.fail(names.join())
   }
-  t.not(set.select(['1'], 'x'), undefined)
+  t.not(set.select(['1'], keyOf('x')), undefined)
 })
 
 t.test('a rule set is frozen and lists every rule, disabled ones included', async (t) => {
@@ -159,8 +168,8 @@ t.test('a rule set is frozen and lists every rule, disabled ones included', asyn
 
 t.test('all selections use the same reference for a rule', async (t) => {
   const set = compileRules([rule('r', 'a'), rule('other', 'b', { match: { models: ['x'] } })], 'r')
-  const [first] = fired(set.select(['x'], 'k'), 'a')
-  const [second] = fired(set.select(['y'], 'k'), 'a', 'response')
+  const [first] = fired(set.select(['x'], keyOf('k')), 'a')
+  const [second] = fired(set.select(['y'], keyOf('k')), 'a', 'response')
   t.equal(first, second)
 })
 
@@ -176,4 +185,16 @@ t.test('a rule for answers decides on new values before a rule that restores', a
   ]
   for (const [rules, action] of cases) t.equal(select(rules).pii('email', 'response').action, action)
   t.equal(select(cases[0]![0]).pii('email', 'request').action, 'restore')
+})
+
+t.test('a rule with labels applies to keys that have all of them', async (t) => {
+  const set = compileRules(
+    [rule('team', 'a', { match: { labels: { team: 'search', env: 'test' } } }), rule('all', 'a')],
+    'r',
+  )
+  const names = (labels: Record<string, string>) => firedNames(set.select(['m'], keyOf('k', labels)), 'a')
+  t.same(names({ team: 'search', env: 'test', more: 'x' }), ['team', 'all'])
+  t.same(names({ team: 'search' }), ['all'])
+  t.same(names({ team: 'Search', env: 'test' }), ['all'], 'case counts')
+  t.same(names({}), ['all'])
 })

@@ -53,6 +53,8 @@ const NOTHING_FOUND: PolicyEvidence = {
   injectionScore: 0,
   modelThreshold: 0.5,
   limits: [],
+  models: ['gpt-4o'],
+  keyModels: null,
 }
 
 const decideOn = (evidence: Partial<PolicyEvidence>): Decision =>
@@ -105,7 +107,7 @@ const cases: [what: string, evidence: Partial<PolicyEvidence>, outcome: string, 
 for (const [what, evidence, outcome, hits] of cases) {
   t.test(what, async (t) => {
     const decision = decideOn(evidence)
-    const said = decision.outcome === 'permit' ? 'permit' : `${decision.reason} by ${decision.rule.name}`
+    const said = decision.outcome === 'permit' ? 'permit' : `${decision.reason} by ${decision.rule?.name}`
     t.equal(said, outcome)
     t.same(
       decision.hits.map((hit) => hit.rule.name),
@@ -175,7 +177,8 @@ t.test(
       ])
     const findings = [finding('email')]
     const none = { keywordHits: [], injectionScore: null, modelThreshold: 0.5, limits: [] }
-    const asked = judge({ ...none, selection: restore(), findings })
+    const model = { models: ['gpt-4o'], keyModels: null }
+    const asked = judge({ ...none, ...model, selection: restore(), findings })
     t.match(asked, {
       outcome: 'permit',
       hits: [{ rule: { name: 'undo', action: 'restore' }, direction: 'request' }],
@@ -194,3 +197,34 @@ t.test(
     t.same(decideResponse(oneWay, { findings, keywordHits: [] }).hits, [])
   },
 )
+
+t.test('a model is allowed when the key and every rule allow it', async (t) => {
+  const set = select([
+    rule('chat', ['gpt-*', '!gpt-secret'], { type: 'model_access' }),
+    rule('watched', ['gpt-4*'], { type: 'model_access', action: 'monitor' }),
+    rule('hr', ['hr/good'], { type: 'model_access', match: { models: ['hr/*'] } }),
+  ])
+  const judgeModels = (models: string[], keyModels: readonly string[] | null = null) =>
+    judge({ ...NOTHING_FOUND, selection: set, models, keyModels })
+  t.match(judgeModels(['gpt-4o']), { outcome: 'permit', hits: [] })
+  t.match(judgeModels(['gpt-5']), { outcome: 'permit', hits: [{ rule: { name: 'watched' } }] })
+  t.match(judgeModels(['gpt-secret']), {
+    reason: 'model_not_allowed',
+    rule: { name: 'chat' },
+    model: 'gpt-secret',
+    globs: ['gpt-*', '!gpt-secret'],
+  })
+  t.match(judgeModels(['gpt-4o', 'llama']), { reason: 'model_not_allowed', model: 'llama' }, 'a fallback')
+  t.match(judgeModels(['gpt-4o'], ['o3']), { reason: 'model_not_allowed', rule: null, globs: ['o3'] })
+  t.match(judgeModels(['gpt-4o'], []), { reason: 'model_not_allowed', rule: null, globs: [] })
+  t.match(judgeModels(['gpt-4o'], ['gpt-*']), { outcome: 'permit' })
+  t.match(judgeModels(['Gpt-4o'], ['gpt-*']), { reason: 'model_not_allowed' }, 'case counts')
+})
+
+t.test("the key's own limit denies a call without a rule", async (t) => {
+  t.match(judge({ ...NOTHING_FOUND, limits: [{ rule: null, exceeded: true }] }), {
+    reason: 'rate_limited',
+    rule: null,
+    hits: [],
+  })
+})

@@ -3,6 +3,7 @@ import t from 'tap'
 import {
   bucketAt,
   bucketLength,
+  CALENDAR_MONTH,
   charge,
   expire,
   isLive,
@@ -98,8 +99,8 @@ t.test('buckets cover a window of any length', async () => {
       const current = bucketAt(bucketMs, nowMs)
       // What happened a whole window ago still counts; what is over two windows old does not.
       return (
-        isLive(bucketAt(bucketMs, nowMs - windowMs), current) &&
-        !isLive(bucketAt(bucketMs, nowMs - 62 * bucketMs), current)
+        isLive(bucketMs, bucketAt(bucketMs, nowMs - windowMs), current) &&
+        !isLive(bucketMs, bucketAt(bucketMs, nowMs - 62 * bucketMs), current)
       )
     }),
   )
@@ -223,4 +224,16 @@ t.test('the state of a limit stays small', async (t) => {
   t.equal(window.buckets.length, 61)
   expire(window, bucketAt(window.bucketMs, START_MS + 10_000_000))
   t.equal(window.buckets.length, 0)
+})
+
+t.test('a month of the calendar counts until it ends, in UTC', async (t) => {
+  const end = Date.UTC(2026, 11, 1)
+  const window = openWindow(CALENDAR_MONTH)
+  const reserve = (tokens: number, nowMs: number) =>
+    reserveTokens(window, { limitTokens: 100, tokens, unlimitedChoices: 0, nowMs, enforced: true })
+  t.match(reserve(60, Date.UTC(2026, 10, 1)), { allowed: true, remaining: 40, resetMs: 30 * 86_400_000 })
+  t.match(reserve(40, end - 1000), { allowed: true, remaining: 0, resetMs: 1000 })
+  t.match(reserve(1, end - 1), { allowed: false, retryAfterMs: 1 })
+  t.match(reserve(100, end), { allowed: true, remaining: 0 })
+  t.match(reserve(101, end), { allowed: false, retryAfterMs: 31 * 86_400_000 })
 })

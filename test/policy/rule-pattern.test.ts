@@ -1,4 +1,5 @@
 import t from 'tap'
+import { CALENDAR_MONTH } from '../../src/policy/limit.ts'
 import { parsePattern } from '../../src/policy/rule-pattern.ts'
 
 const DAY_MS = 86_400_000
@@ -52,7 +53,10 @@ const limits: [pattern: string, tokens: number, windowMs: number][] = [
 ]
 for (const [pattern, tokens, windowMs] of limits) {
   t.test(`the limit ${pattern} is ${tokens} tokens in ${windowMs} ms`, async (t) => {
-    t.same(parsePattern('rate_limit', pattern), { type: 'rate_limit', limit: { tokens, windowMs } })
+    t.same(parsePattern('rate_limit', pattern), {
+      type: 'rate_limit',
+      limit: { unit: 'tokens', amount: tokens, windowMs },
+    })
   })
 }
 
@@ -73,3 +77,34 @@ for (const [pattern, message] of wrongLimits) {
     t.match(parsePattern('rate_limit', pattern), { messages: [message] })
   })
 }
+
+t.test('a limit counts tokens, requests or calls at a time', async (t) => {
+  const limits: Record<string, object> = {
+    '60000 tokens/1m': { unit: 'tokens', amount: 60_000, windowMs: 60_000 },
+    '100 requests/1m': { unit: 'requests', amount: 100, windowMs: 60_000 },
+    '2k requests / 1mo': { unit: 'requests', amount: 2000, windowMs: CALENDAR_MONTH },
+    '1M/1mo': { unit: 'tokens', amount: 1e6, windowMs: CALENDAR_MONTH },
+    '5 parallel': { unit: 'parallel', amount: 5, windowMs: 0 },
+  }
+  for (const [pattern, limit] of Object.entries(limits))
+    t.same(parsePattern('rate_limit', pattern), { type: 'rate_limit', limit }, pattern)
+  for (const pattern of [
+    '5 parallel/1m',
+    '5 requests',
+    '5 calls/1m',
+    '5 requests/1y',
+    '5 requests/2mo',
+    '0 parallel',
+  ])
+    t.ok('messages' in parsePattern('rate_limit', pattern), pattern)
+})
+
+t.test('the pattern of a model_access rule is a list of globs', async (t) => {
+  const globs = ['gpt-*', '!gpt-secret']
+  t.same(parsePattern('model_access', globs), { type: 'model_access', globs })
+  t.same(parsePattern('model_access', []), { type: 'model_access', globs: [] })
+  t.match(parsePattern('model_access', 'gpt-*'), { messages: [/must be a list of globs/] })
+  t.match(parsePattern('model_access', ['!']), { messages: [/item 1 has no glob/] })
+  t.match(parsePattern('model_access', ['a', 'b\b']), { messages: [/item 2 contains the control character/] })
+  t.match(parsePattern('keyword_block', ['a']), { messages: [/must be a text/] })
+})

@@ -4,9 +4,10 @@ import type { Direction } from '../../src/core/finding.ts'
 import { compileRules as compileParsed, type RuleSet, type Selection } from '../../src/policy/compile.ts'
 import { type ParsedRule, parseRule } from '../../src/policy/parse-rule.ts'
 import type { Rule, RuleReference } from '../../src/policy/rule.ts'
+import { keyOf } from './keys.ts'
 
 /** A keyword rule by default; the id is the name. */
-export const rule = (name: string, pattern: string, more: Partial<Rule> = {}): Rule => ({
+export const rule = (name: string, pattern: Rule['pattern'], more: Partial<Rule> = {}): Rule => ({
   id: name,
   name,
   type: 'keyword_block',
@@ -28,7 +29,7 @@ export const compileRules = (rules: readonly Rule[], revision: string): RuleSet 
   compileParsed(rules.map(parsed), revision)
 
 export const select = (rules: readonly Rule[], model = 'gpt-4o', key = 'app'): Selection =>
-  compileRules(rules, 'test').select([model], key)
+  compileRules(rules, 'test').select([model], keyOf(key))
 
 /** The keyword rules that fire on a text, in order. */
 export function fired(selection: Selection, text: string, direction: Direction = 'request'): RuleReference[] {

@@ -12,6 +12,7 @@ import { formatVerdicts } from '../../src/rulecheck/report.ts'
 import { type CaseEnvironment, runCase } from '../../src/rulecheck/run-case.ts'
 import { ruleSetOf } from '../../src/rules/rule-set.ts'
 import { snapshotOf } from '../../src/rules/snapshot.ts'
+import { keyOf } from '../policy/keys.ts'
 
 const ENVIRONMENT = { kinds: DEFAULT_KINDS, injection: loadInjectionModel(), binaryParts: 'pass' as const }
 const { rules } = snapshotOf([
@@ -115,7 +116,7 @@ t.test('a request with numbers beyond doubles runs', async (t) => {
   )
   const request = parseJson(body) as JsonObject
   const outcome = await runCase(
-    { api: 'chat', request, keyName: 'k', answer: null },
+    { api: 'chat', request, key: keyOf('k'), answer: null },
     ruleSetOf(rules),
     ENVIRONMENT,
   )
@@ -181,7 +182,7 @@ t.test('a case of another API runs whole and streamed', async (t) => {
     usage: { input_tokens: 1, output_tokens: 1 },
   }
   for (const seed of [null, 1, 2, 3]) {
-    const one = { api: 'messages' as const, request, keyName: 'k', answer }
+    const one = { api: 'messages' as const, request, key: keyOf('k'), answer }
     const outcome = await runCase(one, ruleSetOf([]), ENVIRONMENT, seed)
     t.match(outcome, {
       decision: 'allow',

@@ -10,6 +10,7 @@ import type { EntryDraft } from '../../src/audit/entry.ts'
 import { type Recording, readRecording } from '../../src/rulecheck/replay.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { anyEdits, edited } from '../audit/edits.ts'
+import { keyOf } from '../policy/keys.ts'
 
 const LOG = '01980000-0000-7000-8000-0000000000ff'
 const REQUEST = { model: 'm', messages: [{ role: 'user', content: 'a word of a client' }] }
@@ -52,8 +53,8 @@ t.test('request bodies and objects with a request are read', async (t) => {
   t.strictSame(problems, [])
   t.equal(withoutExchange, 0)
   t.strictSame(exchanges, [
-    { where: `${file}:1`, api: 'chat', request: REQUEST, keyName: 'replay', answer: null },
-    { where: `${file}:4`, api: 'chat', request: REQUEST, keyName: 'web', answer: ANSWER },
+    { where: `${file}:1`, api: 'chat', request: REQUEST, key: keyOf('replay'), answer: null },
+    { where: `${file}:4`, api: 'chat', request: REQUEST, key: keyOf('web'), answer: ANSWER },
   ])
 })
 
@@ -74,9 +75,9 @@ t.test('an export gives keys from entries and content from exchanges', async (t)
   t.strictSame(problems, [])
   t.equal(withoutExchange, 3)
   t.strictSame(exchanges, [
-    { where: `${file}:4 call-1`, api: 'chat', request: REQUEST, keyName: 'web', answer: ANSWER },
-    { where: `${file}:7 call-3`, api: 'chat', request: REQUEST, keyName: 'batch', answer: null },
-    { where: `${file}:9 call-4`, api: 'chat', request: REQUEST, keyName: 'web', answer: null },
+    { where: `${file}:4 call-1`, api: 'chat', request: REQUEST, key: keyOf('web'), answer: ANSWER },
+    { where: `${file}:7 call-3`, api: 'chat', request: REQUEST, key: keyOf('batch'), answer: null },
+    { where: `${file}:9 call-4`, api: 'chat', request: REQUEST, key: keyOf('web'), answer: null },
   ])
 })
 

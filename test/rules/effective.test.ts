@@ -2,6 +2,7 @@ import t from 'tap'
 import { GatewayError } from '../../src/core/errors.ts'
 import { formatProblem } from '../../src/core/problem.ts'
 import type { EffectiveRules } from '../../src/rules/effective.ts'
+import { keyOf } from '../policy/keys.ts'
 import { firedNames } from '../policy/rules.ts'
 import { MemoryStorage, rulesText, setting, snapshot } from './fixture.ts'
 
@@ -11,7 +12,7 @@ const WORD = { name: 'mine', type: 'keyword_block', pattern: 'secret', action: '
 
 /** The names of the keyword rules that fire on the text. */
 const fires = (rules: EffectiveRules, text: string): string[] =>
-  firedNames(rules.current.select(['m'], 'k'), text)
+  firedNames(rules.current.select(['m'], keyOf('k')), text)
 
 const idOf = (rules: EffectiveRules, name: string): string =>
   rules.list().find((rule) => rule.name === name)?.id ?? ''
@@ -179,7 +180,7 @@ t.test('API rules', async (t) => {
     [
       'no type',
       { name: 'x', action: 'block' },
-      /^400 missing_required_parameter type: type is required \(one of: keyword_block, pii, prompt_injection, rate_limit\)\.$/,
+      /^400 missing_required_parameter type: type is required \(one of: keyword_block, pii, prompt_injection, rate_limit, model_access\)\.$/,
     ],
     [
       'no pattern',

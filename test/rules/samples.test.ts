@@ -6,6 +6,7 @@ import { printRules } from '../../src/rules/declaration.ts'
 import { loadRules } from '../../src/rules/load.ts'
 import { RULES_SCHEMA } from '../../src/rules/schema.ts'
 import { snapshotOf } from '../../src/rules/snapshot.ts'
+import { keyOf } from '../policy/keys.ts'
 import { firedNames } from '../policy/rules.ts'
 
 const CONFIG = fileURLToPath(new URL('../../config/', import.meta.url))
@@ -36,7 +37,7 @@ t.test('the sample rules load, compile and match their samples', async (t) => {
     t.match(readFileSync(path, 'utf8'), /^# yaml-language-server: \$schema=\.\.\/rules\.schema\.json\n/)
   }
   t.ok(rules.every(({ rule }) => rule.description !== undefined))
-  const selection = compileRules(rules, 'r').select(['gpt-4o'], 'app')
+  const selection = compileRules(rules, 'r').select(['gpt-4o'], keyOf('app'))
   const names = (text: string) => firedNames(selection, text)
   t.same(names('the Project Aurora launch'), ['unreleased-projects'])
   t.same(names('Strictly confidential'), ['classified-documents'])

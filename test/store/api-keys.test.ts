@@ -4,9 +4,17 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { verifyChain } from '../../src/audit/verify.ts'
 import { createApiKey, hashApiKey } from '../../src/core/apikey.ts'
+import type { CallKey } from '../../src/core/key-terms.ts'
 import type { Environment } from '../../src/store/lmdb.ts'
 import type { Table } from '../../src/store/table.ts'
+import { callKey, declaredKey } from '../policy/keys.ts'
 import { altered, openTestStore, START_MS, until } from './fixture.ts'
+
+/** The key that was accepted. */
+function accepted(key: CallKey | 'expired' | null): CallKey {
+  if (key === null || key === 'expired') throw new Error(`not accepted: ${key}`)
+  return key
+}
 
 const entries = (log: { records(from: number, limit: number): { bytes: Uint8Array }[] }) =>
   log.records(0, 1000).map((record) => JSON.parse(Buffer.from(record.bytes).toString()))
@@ -14,7 +22,7 @@ const entries = (log: { records(from: number, limit: number): { bytes: Uint8Arra
 t.test('a key works once created and is shown only then', async (t) => {
   const { store } = openTestStore(t)
   const { key, record } = await store.keys.create('batch-jobs')
-  t.strictSame(store.keys.authenticate(key), { id: record.id, name: 'batch-jobs' })
+  t.strictSame(store.keys.authenticate(key), callKey('batch-jobs', {}, record.id))
   t.match(record, {
     name: 'batch-jobs',
     prefix: `sgate_live_…${key.slice(-10, -6)}`,
@@ -110,12 +118,12 @@ t.test('a key name with personal data is refused and not sealed', async (t) => {
 
 t.test('keys declared by hash in the configuration are accepted', async (t) => {
   const key = createApiKey(randomBytes(32))
-  const fileKeys = [{ name: 'fleet', sha256: hashApiKey(key) }]
+  const fileKeys = [declaredKey('fleet', hashApiKey(key))]
   const { store, reopen } = openTestStore(t, { fileKeys })
-  const identity = store.keys.authenticate(key)
+  const identity = accepted(store.keys.authenticate(key))
   t.match(identity, { name: 'fleet' })
   t.match(store.keys.list(), [
-    { id: identity?.id, name: 'fleet', prefix: null, createdAtMs: null, revokedAtMs: null, source: 'file' },
+    { id: identity.id, name: 'fleet', prefix: null, createdAtMs: null, revokedAtMs: null, source: 'file' },
   ])
   const same = await reopen()
   t.strictSame(same.store.keys.authenticate(key), identity, 'the same in every process and after every start')
@@ -127,7 +135,7 @@ t.test('a revoked key stays revoked even if the configuration declares it later'
   const { store, reopen } = openTestStore(t)
   const { key, record } = await store.keys.create('k')
   await store.keys.revoke(record.id)
-  const { store: again } = await reopen({ fileKeys: [{ name: 'fleet', sha256: hashApiKey(key) }] })
+  const { store: again } = await reopen({ fileKeys: [declaredKey('fleet', hashApiKey(key))] })
   t.equal(again.keys.authenticate(key), null)
   t.match(again.keys.list()[0], { name: 'fleet', source: 'file', revokedAtMs: record.createdAtMs })
   t.equal(again.keys.countActive(), 0)
@@ -136,7 +144,7 @@ t.test('a revoked key stays revoked even if the configuration declares it later'
 t.test('a key that is both declared and created counts once', async (t) => {
   const { store, reopen } = openTestStore(t)
   const { key } = await store.keys.create('k')
-  const { store: again } = await reopen({ fileKeys: [{ name: 'fleet', sha256: hashApiKey(key) }] })
+  const { store: again } = await reopen({ fileKeys: [declaredKey('fleet', hashApiKey(key))] })
   t.match(again.keys.list(), [
     { source: 'file', revokedAtMs: null },
     { source: 'api', revokedAtMs: null },
@@ -203,9 +211,9 @@ t.test('flushing the last use does not restore a revoked key', async (t) => {
 
 t.test('a declared key can be revoked and stays revoked', async (t) => {
   const key = createApiKey(randomBytes(32))
-  const fileKeys = [{ name: 'fleet', sha256: hashApiKey(key) }]
+  const fileKeys = [declaredKey('fleet', hashApiKey(key))]
   const { store, reopen } = openTestStore(t, { fileKeys })
-  const id = store.keys.authenticate(key)?.id ?? ''
+  const { id } = accepted(store.keys.authenticate(key))
   const revoked = await store.keys.revoke(id)
   t.match(revoked, { id, name: 'fleet', prefix: null, createdAtMs: null, source: 'file' })
   t.type(revoked.revokedAtMs, 'number')
@@ -219,14 +227,14 @@ t.test('a declared key can be revoked and stays revoked', async (t) => {
   t.equal(again.store.keys.authenticate(key), null, 'after a restart')
   const { store: without } = await again.reopen({ fileKeys: [] })
   t.match(without.keys.list(), [{ id, name: 'fleet', prefix: null, revokedAtMs: revoked.revokedAtMs }])
-  const { store: anew } = await again.reopen({ fileKeys: [{ name: 'other', sha256: hashApiKey(key) }] })
+  const { store: anew } = await again.reopen({ fileKeys: [declaredKey('other', hashApiKey(key))] })
   t.equal(anew.keys.authenticate(key), null, 'declared again')
 })
 
 t.test('revoking a key that is both declared and created revokes both', async (t) => {
   const { store, reopen } = openTestStore(t)
   const { record, key } = await store.keys.create('k')
-  const { store: again } = await reopen({ fileKeys: [{ name: 'fleet', sha256: hashApiKey(key) }] })
+  const { store: again } = await reopen({ fileKeys: [declaredKey('fleet', hashApiKey(key))] })
   const [declared] = again.keys.list()
   t.match(await again.keys.revoke(declared?.id ?? ''), { id: declared?.id, source: 'file' })
   t.equal(again.keys.authenticate(key), null)

@@ -9,7 +9,7 @@ import { id, openTestStore, START_MS, type TestStore } from './fixture.ts'
 const MINUTE_MS = 60_000
 const request = (tokens: number, changes: Partial<ReserveRequest> = {}): ReserveRequest => ({
   ruleId: 'rule',
-  keyId: 'key',
+  subject: 'key',
   limitTokens: 1000,
   windowMs: MINUTE_MS,
   tokens,
@@ -33,10 +33,10 @@ t.test('parallel calls cannot exceed a limit that sequential calls would meet', 
     fc.property(
       fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 50 }),
       fc.uuid(),
-      (sizes, keyId) => {
+      (sizes, subject) => {
         const held = sizes.map((tokens) => ({
           tokens,
-          ...store.counters.reserve(request(tokens, { keyId })),
+          ...store.counters.reserve(request(tokens, { subject })),
         }))
         const taken = held.filter(({ allowed }) => allowed).reduce((sum, { tokens }) => sum + tokens, 0)
         return taken <= 1000 && held.every(({ allowed, tokens }) => allowed || tokens > 1000 - taken)
@@ -50,7 +50,7 @@ t.test('settling replaces the reserved tokens with the used ones, once', async (
   const reservation = store.counters.reserve(request(900))
   t.match(store.counters.reserve(request(200)), { allowed: false, remaining: 100 })
   const changes = store.counters.settle(reservation, 50, 0)
-  t.match(changes, [{ ruleId: 'rule', keyId: 'key', windowMs: MINUTE_MS, tokens: 50 }])
+  t.match(changes, [{ ruleId: 'rule', subject: 'key', windowMs: MINUTE_MS, tokens: 50 }])
   t.equal(used(store.counters), 50)
   t.strictSame(store.counters.settle(reservation, 50, 0), [], 'only once')
   t.equal(used(store.counters), 50)
@@ -93,7 +93,7 @@ t.test('a call settles in its reserved bucket after any time', async (t) => {
 t.test('rules, keys and windows have separate counts', async (t) => {
   const { store } = openTestStore(t)
   store.counters.reserve(request(900))
-  for (const changes of [{ ruleId: 'other' }, { keyId: 'other' }, { windowMs: 2 * MINUTE_MS }]) {
+  for (const changes of [{ ruleId: 'other' }, { subject: 'other' }, { windowMs: 2 * MINUTE_MS }]) {
     t.equal(used(store.counters, changes), 0)
   }
 })
@@ -116,7 +116,7 @@ t.test('after a restart the counts equal those of the entries in the log', async
   const anyCalls = fc.array(
     fc.record({
       ruleId: fc.constantFrom('r1', 'r2'),
-      keyId: fc.constantFrom('k1', 'k2'),
+      subject: fc.constantFrom('k1', 'k2'),
       windowMs: fc.constantFrom(1000, MINUTE_MS, 86_400_000),
       atMs: fc.nat(90_000),
       tokens: fc.nat(5000),
@@ -133,9 +133,9 @@ t.test('after a restart the counts equal those of the entries in the log', async
       }
       // Reserved and never sealed: a crash forgets the reservation with the call.
       const nowMs = first.clock.now()
-      const places = calls.map(({ ruleId, keyId, windowMs }) => ({ ruleId, keyId, windowMs, nowMs }))
+      const places = calls.map(({ ruleId, subject, windowMs }) => ({ ruleId, subject, windowMs, nowMs }))
       const before = places.map((place) => used(first.store.counters, place))
-      first.store.counters.reserve(request(77, { ruleId: 'r1', keyId: 'k1', nowMs }))
+      first.store.counters.reserve(request(77, { ruleId: 'r1', subject: 'k1', nowMs }))
       const second = await first.reopen()
       t.strictSame(
         places.map((place) => used(second.store.counters, place)),
@@ -160,7 +160,7 @@ t.test('expired windows are forgotten, in memory and on disk', async (t) => {
   const first = openTestStore(t)
   const { store, clock } = first
   for (let n = 0; n < 30; n++) {
-    await call(store, n, { keyId: `key ${n % 3}`, nowMs: clock.now() }, 10)
+    await call(store, n, { subject: `key ${n % 3}`, nowMs: clock.now() }, 10)
     clock.advance(5000)
   }
   t.equal(store.counters.size, 3)
@@ -195,7 +195,7 @@ t.test('a clock set back by any time resets no window, before and after a restar
     const { windowMs } = where()
     const spent = store.counters.charge({
       ruleId: 'rule',
-      keyId: 'key',
+      subject: 'key',
       windowMs,
       tokens: 7,
       atMs: clock.now(),
@@ -224,15 +224,15 @@ t.test('a key in steady use stores only its window', async (t) => {
 
 t.test('with too many counters limits refuse until some expire', async (t) => {
   const { store } = openTestStore(t)
-  for (let n = 0; n < MAX_COUNTERS; n++) store.counters.reserve(request(1, { keyId: String(n) }))
-  t.match(store.counters.reserve(request(1, { keyId: 'one more' })), {
+  for (let n = 0; n < MAX_COUNTERS; n++) store.counters.reserve(request(1, { subject: String(n) }))
+  t.match(store.counters.reserve(request(1, { subject: 'one more' })), {
     allowed: false,
     remaining: 0,
     retryAfterMs: 1000,
   })
-  t.equal(store.counters.reserve(request(1, { keyId: '7' })).allowed, true, 'existing counters still work')
+  t.equal(store.counters.reserve(request(1, { subject: '7' })).allowed, true, 'existing counters still work')
   t.equal(store.counters.size, MAX_COUNTERS)
   const later = START_MS + 2 * MINUTE_MS
-  t.equal(store.counters.reserve(request(1, { keyId: 'one more', nowMs: later })).allowed, true)
+  t.equal(store.counters.reserve(request(1, { subject: 'one more', nowMs: later })).allowed, true)
   t.equal(store.counters.size, 1)
 })

@@ -69,6 +69,8 @@ export function permit(...requests: PermittedRequests): Permit {
     injectionScore: null,
     modelThreshold: 1,
     limits: [],
+    models: ['m'],
+    keyModels: null,
   }
   const decision = decide(evidence, () => requests)
   if (decision.outcome !== 'permit') throw new Error('a call without rules and findings was denied')

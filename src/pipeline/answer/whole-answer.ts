@@ -218,7 +218,7 @@ export function keepThoughts(
 ): void {
   if (received.length === 0) return
   const logged = new Map(signedThoughts(call.record.response).map(({ signature, text }) => [signature, text]))
-  for (const thought of received) memory.keep(call.key.id, thought, logged.get(thought.signature) ?? '')
+  for (const thought of received) memory.keep(call.key.line, thought, logged.get(thought.signature) ?? '')
 }
 
 /** Reports whether a scan of the text would find nothing, at a fraction of its cost. */

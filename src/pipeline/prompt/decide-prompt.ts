@@ -25,7 +25,9 @@ export interface DecisionParts {
 }
 
 /** The part of an inspection that decides. */
-interface PromptEvidence extends Pick<Inspection, 'keywordHits' | 'injection' | 'binaryParts'> {
+interface PromptEvidence
+  extends Pick<Inspection, 'keywordHits' | 'injection' | 'binaryParts'>,
+    Pick<PolicyEvidence, 'models' | 'keyModels'> {
   readonly findings: readonly { readonly kind: PiiKind }[]
 }
 
@@ -36,7 +38,7 @@ type PayloadDenial = typeof PAYLOAD_DENIED
 
 export type PromptDenial = Denial | PayloadDenial
 
-/** Judges a prompt. Token limits are left out: they depend on traffic, not on the prompt. */
+/** Judges a prompt. Limits are left out: they depend on traffic, not on the prompt. */
 export function judgePrompt(
   prompt: PromptEvidence,
   selection: Selection,
@@ -47,7 +49,7 @@ export function judgePrompt(
 
 /**
  * Decides on the prompt of a call.
- * @param limits reserves tokens; called only when nothing else is known to deny the call
+ * @param limits reserves; called only when nothing else is known to deny the call
  * @param requests as in `decide`
  */
 export function decidePrompt(
@@ -65,7 +67,7 @@ const isPayloadDenied = ({ binaryParts }: PromptEvidence, parts: DecisionParts):
   binaryParts > 0 && parts.binaryParts === 'block'
 
 const evidenceOf = (
-  { findings, keywordHits, injection }: PromptEvidence,
+  { findings, keywordHits, injection, models, keyModels }: PromptEvidence,
   selection: Selection,
   parts: DecisionParts,
   limits: PolicyEvidence['limits'],
@@ -76,6 +78,8 @@ const evidenceOf = (
   injectionScore: injection?.score ?? null,
   modelThreshold: parts.injection.threshold,
   limits,
+  models,
+  keyModels,
 })
 
 /** Combines a score with the model and the rules it is compared with, as the entry stores it. */

@@ -1,25 +1,23 @@
-// Token limits of one call: reserved before it is forwarded, settled to the real usage when it is
+// The limits of one call: reserved before it is forwarded, settled to what it used when it is
 // sealed. Parallel calls cannot exceed a limit that the same calls in sequence would meet.
 
 import type { ModelRequest } from '../../chat/model-request.ts'
-import type { KeyIdentity } from '../../core/apikey.ts'
 import type { Milliseconds } from '../../core/clock.ts'
-import type { Selection } from '../../policy/compile.ts'
-import type { RuleReference } from '../../policy/rule.ts'
+import type { CallKey } from '../../core/key-terms.ts'
+import type { LimitRule, Selection } from '../../policy/compile.ts'
+import type { LimitEvidence } from '../../policy/decide.ts'
+import { subjectOf } from '../../policy/limit-scope.ts'
+import type { UsageLimit } from '../../policy/rule-pattern.ts'
 import type { CounterChange, Counters, Reservation } from '../../store/counters.ts'
+import type { ParallelCalls } from '../parallel-calls.ts'
 
-/** The tightest token limit of a call, as its headers report it. */
+/** The tightest limit of a call in one unit, as its headers report it. */
 export interface LimitState {
-  readonly limitTokens: number
-  readonly remainingTokens: number
+  readonly unit: 'tokens' | 'requests'
+  readonly limit: number
+  readonly remaining: number
   /** From now until the limit has room again. */
   readonly resetMs: Milliseconds
-}
-
-interface ReservedLimit {
-  readonly rule: RuleReference
-  readonly limitTokens: number
-  readonly reservation: Reservation
 }
 
 /** The tokens that a call asks of a limit. */
@@ -38,80 +36,159 @@ export const demandOf = ({ maxTokens, choices }: ModelRequest, promptTokens: num
   unlimitedChoices: maxTokens === null ? choices : 0,
 })
 
+/** What a call used of its limits. */
+export interface Used {
+  readonly tokens: number
+  /** The part of `tokens` that the answer took. */
+  readonly answerTokens: number
+  /** Whether the upstream may have read the call; only then it counts as a request. */
+  readonly isForwarded: boolean
+}
+
+/** A limit that applies to a call; without a rule, the key's own. */
+type AppliedLimit = Omit<LimitRule, 'rule'> & { readonly rule: LimitRule['rule'] | null }
+
+interface HeldLimit {
+  readonly limit: AppliedLimit
+  readonly reservation: Reservation
+}
+
+/** The refusal that a client is told about. */
+export interface Refusal {
+  readonly limit: AppliedLimit
+  /** From now until the call would pass. */
+  readonly retryAfterMs: Milliseconds
+  /** True when the call asks for more than a whole window allows: waiting is useless. */
+  readonly neverFits: boolean
+}
+
+/** What the limits of a call are counted in. */
+export interface QuotaParts {
+  readonly counters: Pick<Counters, 'reserve' | 'settle'>
+  readonly parallel: ParallelCalls
+}
+
+/** Retry time for a limit of parallel calls: one of them may end at any moment. */
+const RETRY_WHILE_RUNNING_MS: Milliseconds = 1000
+
+/** The name of a rule's count in a unit, apart from that of its tokens. */
+export const countOf = ({ rule, unit }: Pick<LimitRule, 'rule' | 'unit'>): string =>
+  unit === 'tokens' ? rule.id : `${rule.id}:${unit}`
+
 export class Quota {
   /** Evidence for the decision: which limits this call exceeds. */
-  readonly evidence: readonly { readonly rule: RuleReference; readonly exceeded: boolean }[]
+  readonly evidence: readonly LimitEvidence[]
   /**
-   * The limit with the least left, among those that deny the call if any do; null when none
-   * applies.
+   * The limit of each unit with the least left, among those that deny the call if any do. At most
+   * one for tokens and one for requests.
    */
-  readonly tightest: LimitState | null
-  /** From now until the call would pass, for `retry-after`; 0 when nothing denies it. */
-  readonly retryAfterMs: Milliseconds
-  /**
-   * True when the call asks for more than a denying limit allows in a whole window: waiting is
-   * useless.
-   */
-  readonly neverFits: boolean
-  readonly #counters: Counters
-  readonly #held: readonly ReservedLimit[]
+  readonly states: readonly LimitState[]
+  /** The limit that lets the call wait longest; null when none denies it. */
+  readonly refusal: Refusal | null
+  readonly #counters: QuotaParts['counters']
+  readonly #held: readonly HeldLimit[]
+  /** Each ends one of the call's places among parallel calls. */
+  readonly #places: (() => void)[] = []
 
   /**
-   * Reserves with every limit of the selection; releases everything when a blocking limit has no
-   * room.
+   * Reserves with every limit of the selection and of the key; releases everything when a blocking
+   * limit has no room.
    */
   constructor(
-    counters: Counters,
+    { counters, parallel }: QuotaParts,
     selection: Selection,
-    key: KeyIdentity,
+    key: CallKey,
     demand: Demand,
     nowMs: Milliseconds,
   ) {
     this.#counters = counters
-    const held = selection.limits.map(({ rule, tokens: limitTokens, windowMs }) => ({
-      rule,
-      limitTokens,
-      reservation: counters.reserve({
-        ruleId: rule.id,
-        keyId: key.id,
-        limitTokens,
-        windowMs,
-        ...demand,
-        nowMs,
-        force: rule.action === 'monitor',
-      }),
+    const reserve = (limit: AppliedLimit): Reservation => {
+      const subject = subjectOf(limit.scope, key)
+      const force = limit.rule?.action === 'monitor'
+      if (limit.unit === 'parallel' || limit.rule === null)
+        return this.#reserveParallel(parallel, `${limit.rule?.id ?? ''}\0${subject}`, limit, force)
+      const { rule, unit, amount: limitTokens, windowMs } = limit
+      const asked = unit === 'tokens' ? demand : { tokens: 1, unlimitedChoices: 0 }
+      const ruleId = countOf({ rule, unit })
+      return counters.reserve({ ruleId, subject, limitTokens, windowMs, ...asked, nowMs, force })
+    }
+    const held = limitsOf(selection, key).map((limit) => ({ limit, reservation: reserve(limit) }))
+    this.evidence = held.map(({ limit, reservation }) => ({
+      rule: limit.rule,
+      exceeded: !reservation.allowed,
     }))
-    this.evidence = held.map(({ rule, reservation }) => ({ rule, exceeded: !reservation.allowed }))
-    const refusing = held.filter(({ rule, reservation }) => rule.action === 'block' && !reservation.allowed)
-    this.retryAfterMs = Math.max(0, ...refusing.map(({ reservation }) => reservation.retryAfterMs))
-    this.neverFits = refusing.some(({ limitTokens }) => demand.tokens > limitTokens)
-    // When the call is denied, the limits that allow it release their share; what they have left
-    // says nothing.
-    const least = (refusing.length > 0 ? refusing : held).toSorted(
-      (a, b) => a.reservation.remaining - b.reservation.remaining,
-    )[0]
-    this.tightest =
-      least === undefined
+    const refusing = held.filter(
+      ({ limit, reservation }) => !reservation.allowed && limit.rule?.action !== 'monitor',
+    )
+    const longest = refusing.toSorted((a, b) => b.reservation.retryAfterMs - a.reservation.retryAfterMs)[0]
+    this.refusal =
+      longest === undefined
         ? null
         : {
-            limitTokens: least.limitTokens,
-            remainingTokens: least.reservation.remaining,
-            resetMs: least.reservation.resetMs,
+            limit: longest.limit,
+            retryAfterMs: longest.reservation.retryAfterMs,
+            neverFits: refusing.some(({ limit }) => limit.unit === 'tokens' && demand.tokens > limit.amount),
           }
+    // When the call is denied, the limits that allow it release their share; what they have left
+    // says nothing.
+    this.states = statesOf(refusing.length > 0 ? refusing : held)
     this.#held = held
     // A denied call uses nothing; release at once, so that parallel calls need not wait for its
     // entry.
-    if (refusing.length > 0) this.settle(0, 0)
+    if (refusing.length > 0) this.settle(NOTHING)
+  }
+
+  #reserveParallel(
+    parallel: ParallelCalls,
+    name: string,
+    { amount }: Pick<UsageLimit, 'amount'>,
+    force: boolean,
+  ): Reservation {
+    const left = amount - parallel.running(name)
+    const allowed = left > 0
+    if (allowed || force) this.#places.push(parallel.begin(name))
+    const remaining = Math.max(0, left - 1)
+    return { allowed, remaining, resetMs: 0, retryAfterMs: allowed ? 0 : RETRY_WHILE_RUNNING_MS }
   }
 
   /**
-   * Ends every reservation with the tokens used. The changes belong in the entry's own transaction.
-   * @param answerTokens the part of `usedTokens` that the answer took
+   * Ends every reservation with what was used. The changes belong in the entry's own transaction.
+   * Further calls return none.
    */
-  settle(usedTokens: number, answerTokens: number): CounterChange[] {
+  settle({ tokens, answerTokens, isForwarded }: Used): CounterChange[] {
+    this.release()
     const changes: CounterChange[] = []
-    for (const { reservation } of this.#held)
-      changes.push(...this.#counters.settle(reservation, usedTokens, answerTokens))
+    for (const { limit, reservation } of this.#held) {
+      const isRequests = limit.unit === 'requests'
+      const used = isRequests ? Number(isForwarded) : tokens
+      changes.push(...this.#counters.settle(reservation, used, isRequests ? 0 : answerTokens))
+    }
     return changes
   }
+
+  /** Ends the call's places among parallel calls; further calls do nothing. */
+  release(): void {
+    for (const end of this.#places.splice(0)) end()
+  }
+}
+
+const NOTHING: Used = { tokens: 0, answerTokens: 0, isForwarded: false }
+
+/** The limits of the rules, and the key's own limit of parallel calls. */
+function limitsOf({ limits }: Selection, { terms }: CallKey): readonly AppliedLimit[] {
+  if (terms.maxParallel === null) return limits
+  const own = { unit: 'parallel', amount: terms.maxParallel, windowMs: 0, scope: 'key' } as const
+  return [...limits, { rule: null, ...own }]
+}
+
+function statesOf(held: readonly HeldLimit[]): LimitState[] {
+  if (held.length === 0) return []
+  return (['tokens', 'requests'] as const).flatMap((unit) => {
+    const [least] = held
+      .filter(({ limit }) => limit.unit === unit)
+      .sort((a, b) => a.reservation.remaining - b.reservation.remaining)
+    if (least === undefined) return []
+    const { remaining, resetMs } = least.reservation
+    return [{ unit, limit: least.limit.amount, remaining, resetMs }]
+  })
 }

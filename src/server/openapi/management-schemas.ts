@@ -4,6 +4,7 @@
 import { APIS } from '../../chat/apis.ts'
 import { ERRORS } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { TERM_SCHEMAS } from '../../core/key-terms.ts'
 import { RULE_ACTIONS, RULE_TYPES } from '../../policy/rule.ts'
 import {
   bounded,
@@ -30,7 +31,13 @@ const DIFFERENCE = {
 const RULE_DECLARATION = {
   name: text('Unique among all rules.'),
   type: choice('What the rule checks.', ...RULE_TYPES),
-  pattern: text('By type: alternatives, kinds, a threshold or a limit.'),
+  pattern: {
+    anyOf: [
+      text('By type: alternatives, kinds, a threshold or a limit.'),
+      list(text('Glob of models that a model_access rule allows, or after `!` refuses.')),
+    ],
+  },
+  per: text('Calls that share the count of a rate_limit: `key`, `all` or `label:NAME`.'),
   action: choice('What the rule does when it fires.', ...RULE_ACTIONS),
   enabled: flag('Whether the rule is in force.'),
   description: text('Description for people.'),
@@ -40,10 +47,29 @@ const RULE_DECLARATION = {
     properties: {
       models: list(text('Glob over model names.')),
       keys: list(text('Glob over key names.')),
+      labels: {
+        type: 'object',
+        additionalProperties: { type: 'string' },
+        description: 'Labels of the key, each with this value.',
+      },
       direction: choice('Prompts, answers or both.', 'request', 'response', 'both'),
     },
   },
 } satisfies Record<string, JsonObject>
+
+/** Terms of a key. Missing ones change nothing in a request, and null removes one. */
+const KEY_TERMS: Record<string, JsonObject> = {
+  models: orNull(list(text(TERM_SCHEMAS.models.description))),
+  expires_at: orNull(time(TERM_SCHEMAS.expiresAt.description)),
+  owner: orNull(text(TERM_SCHEMAS.owner.description)),
+  labels: {
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: TERM_SCHEMAS.labels.description,
+  },
+  capture: orNull(choice(TERM_SCHEMAS.capture.description, ...TERM_SCHEMAS.capture.enum)),
+  max_parallel: orNull(whole(TERM_SCHEMAS.maxParallel.description, 1)),
+}
 
 export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
   UpstreamError: {
@@ -73,6 +99,8 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
     },
     name: text('Name of the key.'),
     created_at: time('When the key was created.'),
+    replaces: orNull(text('Id of the key that it replaces; null for none.')),
+    ...KEY_TERMS,
   }),
   Key: object({
     id: text('Id of the key.'),
@@ -81,8 +109,10 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
     created_at: orNull(time('When the key was created; null for keys of the configuration.')),
     last_used_at: orNull(time('When the key was last accepted, to the minute.')),
     revoked_at: orNull(time('When the key was revoked; null while it is active.')),
-    state: choice('Whether the key is accepted.', 'active', 'revoked'),
+    state: choice('Whether the key is accepted.', 'active', 'expired', 'revoked'),
     source: choice('Created through the API, or declared in the configuration file.', 'api', 'file'),
+    replaces: orNull(text('Id of the key that it replaces; null for none.')),
+    ...KEY_TERMS,
   }),
   Keys: object({ keys: list(ref('Key')), total: whole('Number of keys.') }),
   RuleDeclaration: object(
@@ -91,7 +121,7 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
       pattern: { ...RULE_DECLARATION.pattern, default: '' },
       enabled: { ...RULE_DECLARATION.enabled, default: true },
     },
-    ['pattern', 'enabled', 'description', 'match'],
+    ['pattern', 'per', 'enabled', 'description', 'match'],
   ),
   Rule: object(
     {
@@ -115,7 +145,7 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
       created_at: time('When the rule was first loaded or created.'),
       updated_at: time('When the rule last changed.'),
     },
-    ['description', 'match'],
+    ['per', 'description', 'match'],
   ),
   Rules: object({
     rules: list(ref('Rule')),
@@ -164,7 +194,14 @@ const API_NAMES_EVALUATED = APIS.map(({ name }) => name)
 
 export const BODY_SCHEMAS: Record<string, JsonObject> = {
   SignIn: object({ token: text('The admin token.') }),
-  KeyName: object({ name: short(1, 128) }),
+  KeyFields: object({ name: short(1, 128), ...KEY_TERMS }, Object.keys(KEY_TERMS)),
+  KeyTerms: object(KEY_TERMS, Object.keys(KEY_TERMS)),
+  KeyRotation: object({
+    grace_seconds: {
+      ...bounded(0, 30 * 86_400),
+      description: 'Seconds for which the old key still works; 0 for none.',
+    },
+  }),
   RuleChange: object(
     {
       enabled: flag('Whether the rule is to be in force.'),
@@ -191,7 +228,12 @@ export const BODY_SCHEMAS: Record<string, JsonObject> = {
       model: MODEL,
       api: choice('API of the request.', ...API_NAMES_EVALUATED),
       key_name: text('Name of a key.'),
+      key_labels: {
+        type: 'object',
+        additionalProperties: { type: 'string' },
+        description: 'Labels of the key.',
+      },
     },
-    ['model', 'api', 'key_name'],
+    ['model', 'api', 'key_name', 'key_labels'],
   ),
 }

@@ -60,9 +60,19 @@ export const OPERATIONS: readonly DescribedOperation[] = [
   operation('POST /api/v1/keys', 'Creates an API key.', {
     statuses: [201],
     answer: 'NewKey',
-    body: 'KeyName',
-    errors: [503],
+    body: 'KeyFields',
+    errors: [409, 503],
   }),
+  operation(
+    'PATCH /api/v1/keys/{id}',
+    'Changes terms of a key at once. Keys of the configuration are changed there.',
+    { answer: 'Key', body: 'KeyTerms', errors: [404, 409, 503] },
+  ),
+  operation(
+    'POST /api/v1/keys/{id}/rotate',
+    'Makes a successor with the same name and terms. The key itself works until the grace ends; both share limits and stored responses.',
+    { statuses: [201], answer: 'NewKey', body: 'KeyRotation', errors: [404, 409, 503] },
+  ),
   operation('GET /api/v1/keys', 'Lists all keys.', { answer: 'Keys', errors: [400] }),
   operation(
     'DELETE /api/v1/keys/{id}',

@@ -22,6 +22,11 @@ const USAGE_ENTRY = {
   prev_hash: orNull(text('Hash of the previous entry; null for the first.')),
   key_id: text('Id of the API key.'),
   key_name: text('Name of the API key.'),
+  labels: {
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: 'Labels of the key at the time of the call.',
+  },
   status: whole('HTTP status of the answer; 499 when the client disconnected first.'),
   outcome: choice(
     'How the call ended.',

@@ -1,26 +1,57 @@
-// API keys over REST: creates, lists and revokes them. Only the answer to a creation contains the
-// key.
+// API keys over REST: creates, lists, changes, rotates and revokes them. Only the answers to a
+// creation and a rotation contain a key.
 
-import type { JsonObject } from '../../core/json.ts'
+import type { Clock } from '../../core/clock.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { JsonObject, JsonValue } from '../../core/json.ts'
 import { isoTime, isoTimeOrNull } from '../../core/time.ts'
-import type { KeyRecord, KeyStore } from '../../store/api-keys.ts'
-import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
+import { type KeyRecord, type KeyStore, type NewKey, stateOf } from '../../store/api-keys.ts'
+import { TERM_FIELDS, termFields } from '../../store/key-terms-fields.ts'
+import { type ApiAnswer, type ApiRoute, ok, readFields, requireText } from '../api.ts'
 import { QueryString } from '../query-string.ts'
 
 const MAX_NAME_CHARACTERS = 128
+/** Longest time for which a rotated key still works: thirty days. */
+const MAX_GRACE_SECONDS = 30 * 86_400
 
-export function keyRoutes(keys: KeyStore): ApiRoute[] {
+/** @param clock says which keys have expired */
+export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[] {
+  const describe = (record: KeyRecord): JsonObject => ({
+    id: record.id,
+    name: record.name,
+    prefix: record.prefix,
+    created_at: isoTimeOrNull(record.createdAtMs),
+    last_used_at: isoTimeOrNull(record.lastUsedAtMs),
+    revoked_at: isoTimeOrNull(record.revokedAtMs),
+    state: stateOf(record, clock.now()),
+    source: record.source,
+    replaces: record.replaces,
+    ...termFields(record.terms),
+  })
   return [
     {
       method: 'POST',
       path: '/api/v1/keys',
       async answer(request) {
-        const name = requireText(await readFields(request, ['name']), 'name', MAX_NAME_CHARACTERS)
-        const { record, key } = await keys.create(name)
-        return {
-          status: 201,
-          body: { id: record.id, key, name: record.name, created_at: isoTime(record.createdAtMs) },
-        }
+        const fields = await readFields(request, ['name', ...TERM_FIELDS])
+        const { name: _name, ...terms } = fields
+        return created(await keys.create(requireText(fields, 'name', MAX_NAME_CHARACTERS), terms))
+      },
+    },
+    {
+      method: 'PATCH',
+      path: '/api/v1/keys/:id',
+      async answer(request) {
+        const fields = await readFields(request, TERM_FIELDS)
+        return ok(describe(await keys.change(request.params['id'] ?? '', fields)))
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/v1/keys/:id/rotate',
+      async answer(request) {
+        const { grace_seconds: grace } = await readFields(request, ['grace_seconds'])
+        return created(await keys.rotate(request.params['id'] ?? '', readGrace(grace)))
       },
     },
     {
@@ -42,13 +73,28 @@ export function keyRoutes(keys: KeyStore): ApiRoute[] {
   ]
 }
 
-const describe = (record: KeyRecord): JsonObject => ({
-  id: record.id,
-  name: record.name,
-  prefix: record.prefix,
-  created_at: isoTimeOrNull(record.createdAtMs),
-  last_used_at: isoTimeOrNull(record.lastUsedAtMs),
-  revoked_at: isoTimeOrNull(record.revokedAtMs),
-  state: record.revokedAtMs === null ? 'active' : 'revoked',
-  source: record.source,
+const created = ({ record, key }: NewKey): ApiAnswer => ({
+  status: 201,
+  body: {
+    id: record.id,
+    key,
+    name: record.name,
+    created_at: isoTime(record.createdAtMs),
+    replaces: record.replaces,
+    ...termFields(record.terms),
+  },
 })
+
+function readGrace(value: JsonValue | undefined): number {
+  if (value === undefined)
+    throw new GatewayError('missing_required_parameter', 'grace_seconds is required.', {
+      param: 'grace_seconds',
+    })
+  const isSeconds = typeof value === 'number' && Number.isInteger(value) && value >= 0
+  if (isSeconds && value <= MAX_GRACE_SECONDS) return value
+  throw new GatewayError(
+    'invalid_body',
+    `grace_seconds must be a whole number from 0 to ${MAX_GRACE_SECONDS}.`,
+    { param: 'grace_seconds' },
+  )
+}

@@ -118,12 +118,13 @@ function readChange(fields: JsonObject): { enabled: boolean; reason: string; ttl
 }
 
 function describe(rule: EffectiveRule): JsonObject {
-  const { id, name, type, pattern, action, enabled, source, override, description, match } = rule
+  const { id, name, type, pattern, per, action, enabled, source, override, description, match } = rule
   return {
     id,
     name,
     type,
-    pattern,
+    pattern: typeof pattern === 'string' ? pattern : [...pattern],
+    ...(per === undefined ? {} : { per }),
     action,
     enabled,
     source: { ...source },

@@ -5,6 +5,9 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Milliseconds } from '../../core/clock.ts'
 import { uuidv7 } from '../../core/ids.ts'
+import { NO_TERMS } from '../../core/key-terms.ts'
+import type { StoredKey } from '../api-keys.ts'
+import { sealedTerms } from '../key-terms-fields.ts'
 import { readJson } from '../layout.ts'
 import { type Environment, LOCK_FILE, openEnvironment, type SubDatabase } from '../lmdb.ts'
 import { Batch, beginLog } from '../log/batch.ts'
@@ -116,11 +119,11 @@ export function finishQuarantine(path: string): void {
 
 /** The new log seals every key that it accepts. */
 function sealKey(batch: Batch, value: Buffer, write: () => void): void {
-  const { id, name, revokedAtMs } = readJson<{ id: string; name: string; revokedAtMs: number | null }>(value)
+  const { id, name, revokedAtMs, terms = NO_TERMS } = readJson<StoredKey>(value)
   const named = { key_id: id, key_name: name }
   const draft =
     revokedAtMs === null
-      ? { type: 'key_created' as const, ...named, source: CARRIED_KEY_SOURCE }
+      ? { type: 'key_created' as const, ...named, source: CARRIED_KEY_SOURCE, terms: sealedTerms(terms) }
       : { type: 'key_revoked' as const, ...named }
   batch.add({ draft, captured: null, counters: [], write })
 }

@@ -19,7 +19,7 @@ async function caller(): Promise<void> {
     const id = uuidv7(systemClock.now(), randomBytes(16))
     const reservation = store.counters.reserve({
       ruleId: 'rule',
-      keyId: 'key',
+      subject: 'key',
       limitTokens: Number.MAX_SAFE_INTEGER,
       windowMs: WINDOW_MS,
       tokens: 100,
