@@ -8,8 +8,8 @@ import { readConfig } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import { isoTime, isoTimeOrNull } from '../core/time.ts'
-import { type KeyRecord, type NewKey, stateOf } from '../store/api-keys.ts'
 import { findUnfitKeys } from '../store/key-names.ts'
+import { type KeyRecord, type NewKey, stateOf } from '../store/key-record.ts'
 import { termFields } from '../store/key-terms-fields.ts'
 import { StoreOpenError } from '../store/lmdb.ts'
 import type { Store } from '../store/store.ts'
@@ -238,7 +238,7 @@ function report(value: object, text: string): void {
   console.log(process.stdout.isTTY ? text : JSON.stringify(value))
 }
 
-/** Prints the hash of the key on standard input. The key is on no command line, which `ps` shows. */
+/** Prints the hash of the key on standard input: a command line is shown by `ps`. */
 async function hashInput(): Promise<ExitCode> {
   let input = ''
   for await (const piece of process.stdin) {

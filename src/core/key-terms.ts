@@ -1,10 +1,11 @@
-// The terms of an API key: what it may call, until when, and what is kept of its calls.
+// The terms of an API key: what it may call, until when, and whether the text of its calls
+// is kept.
 
 import type { KeyIdentity } from './apikey.ts'
 import type { Milliseconds } from './clock.ts'
 
 /** Names and values that an operator gives to keys, such as `team: search`. */
-export type Labels = Readonly<Record<string, string>>
+export type KeyLabels = Readonly<Record<string, string>>
 
 export interface KeyTerms {
   /** Globs of the models that the key may call, as policy/access-list reads them; null for all. */
@@ -13,8 +14,8 @@ export interface KeyTerms {
   readonly expiresAtMs: Milliseconds | null
   /** Who answers for the key. Free text that may be an address; it is never sealed. */
   readonly owner: string | null
-  readonly labels: Labels
-  /** What is kept of the exchanges of its calls; null for what the configuration says. */
+  readonly labels: KeyLabels
+  /** Whether the text of its exchanges is kept; null for what the configuration says. */
   readonly capture: 'full' | 'metadata' | null
   /** Most calls at a time; null for no limit of its own. */
   readonly maxParallel: number | null
@@ -40,7 +41,7 @@ export interface CallKey extends KeyIdentity {
 }
 
 /** Sorts labels by name, the order in which they are sealed. */
-export const inOrder = (labels: Labels): Labels =>
+export const inOrder = (labels: KeyLabels): KeyLabels =>
   Object.fromEntries(Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1)))
 
 const MAX_GLOBS = 100
@@ -86,7 +87,7 @@ export const TERM_SCHEMAS = {
   },
   capture: {
     description:
-      'What is kept of the exchanges of the key: `full`, or `metadata` for none of their text. Without it, what `audit.capture` says.',
+      'Whether the exchanges of the key are kept: `full`, or `metadata` for none of their text. Without it, what `audit.capture` says.',
     enum: ['full', 'metadata'],
   },
   maxParallel: {

@@ -7,7 +7,7 @@ import type { ModelRequest } from '../chat/model-request.ts'
 import { parseReceived } from '../chat/strict-json.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import type { Labels } from '../core/key-terms.ts'
+import type { KeyLabels } from '../core/key-terms.ts'
 import { inSlices } from '../core/steps.ts'
 import type { Selection } from '../policy/compile.ts'
 import { maxFindings } from './memory-turn.ts'
@@ -23,8 +23,8 @@ const DEFAULT_KEY_NAME = 'evaluate'
 /**
  * Judges a request body as its endpoint would. `api` among its fields names the API, `chat` by
  * default, `key_name` the key and `key_labels` its labels. The terms of a key are left out, and so
- * are limits: they depend on traffic, not on the request. The injection score is reported even when no rule asks for it, so that people can see it
- * before they write the rule.
+ * are limits: they depend on traffic, not on the request. The injection score is reported even
+ * when no rule asks for it, so that people can see it before they write the rule.
  *
  * Offsets of findings refer to the strings in `input`. The injection span refers to the strings in
  * `redacted`, which are the ones that are scored.
@@ -53,7 +53,7 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
   }
   const request = readCleanRequest(api, body)
   const { clock, kinds, injection, searches } = pipeline
-  const selection = pipeline.rules().select(request.models, { name: keyName, labels: labels as Labels })
+  const selection = pipeline.rules().select(request.models, { name: keyName, labels: labels as KeyLabels })
   const steps = inspect(api.requestTexts(request.body), selection, {
     kinds,
     injection,

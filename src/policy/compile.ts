@@ -2,7 +2,7 @@
 // rules come from nor what follows from a decision.
 
 import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
-import type { CallKey, Labels } from '../core/key-terms.ts'
+import type { CallKey, KeyLabels } from '../core/key-terms.ts'
 import { type AccessTest, compileAccessList } from './access-list.ts'
 import { compileGlob } from './glob.ts'
 import { KeywordRuleIndex, type KeywordRules } from './keyword-rules.ts'
@@ -24,7 +24,7 @@ export interface RuleSet {
 /** What rules match of a key. */
 export interface MatchedKey {
   readonly name: string
-  readonly labels: Labels
+  readonly labels: KeyLabels
 }
 
 /** The part of a key that rules match. */

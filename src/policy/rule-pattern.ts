@@ -1,6 +1,6 @@
 // Parses the pattern of a rule by the rule's type: keywords, kinds of personal data, an injection
-// threshold, a limit or a list of models. Messages say what is wrong and what is allowed; they follow the name
-// of the field.
+// threshold, a limit or a list of models. Messages say what is wrong and what is allowed; they
+// follow the name of the field.
 
 import type { Milliseconds } from '../core/clock.ts'
 import { PII_KINDS, type PiiKind } from '../core/finding.ts'

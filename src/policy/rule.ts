@@ -2,7 +2,7 @@
 
 import type { Milliseconds } from '../core/clock.ts'
 import type { Direction } from '../core/finding.ts'
-import type { Labels } from '../core/key-terms.ts'
+import type { KeyLabels } from '../core/key-terms.ts'
 
 export const RULE_TYPES = ['keyword_block', 'pii', 'prompt_injection', 'rate_limit', 'model_access'] as const
 export type RuleType = (typeof RULE_TYPES)[number]
@@ -32,7 +32,7 @@ interface RuleMatch {
   /** Globs over the API key's name. */
   readonly keys?: readonly string[]
   /** Labels of the API key, each with this value. */
-  readonly labels?: Labels
+  readonly labels?: KeyLabels
   /** Default `both`. */
   readonly direction?: Direction | 'both'
 }

@@ -7,7 +7,7 @@ import type { ApiName } from '../chat/api-format.ts'
 import { formatPath, type Path, readDocument } from '../core/document.ts'
 import type { PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { Labels } from '../core/key-terms.ts'
+import type { KeyLabels } from '../core/key-terms.ts'
 import type { Problem } from '../core/problem.ts'
 import type { MatchedKey } from '../policy/compile.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
@@ -34,7 +34,7 @@ interface WrittenCase {
   readonly request?: JsonObject
   readonly api?: ApiName
   readonly key?: string
-  readonly labels?: Labels
+  readonly labels?: KeyLabels
   readonly model?: string
   readonly answer?: string | JsonObject
   readonly expect: Expectation

@@ -12,7 +12,7 @@ import { apiNamed } from '../chat/apis.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import type { Labels } from '../core/key-terms.ts'
+import type { KeyLabels } from '../core/key-terms.ts'
 import type { Problem } from '../core/problem.ts'
 import type { MatchedKey } from '../policy/compile.ts'
 import type { RecordedExchange } from './difference.ts'
@@ -168,7 +168,7 @@ function callOf(entry: JsonObject): SealedCall | null {
   if (entry['type'] !== 'request') return null
   const api = apiOf(entry['api'])
   const { seq, id, key_name: name, labels } = entry
-  const key = { name: String(name), labels: isObject(labels) ? (labels as Labels) : {} }
+  const key = { name: String(name), labels: isObject(labels) ? (labels as KeyLabels) : {} }
   return api === null ? null : { api, seq: seq as number, id: String(id), key }
 }
 

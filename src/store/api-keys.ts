@@ -1,16 +1,29 @@
-// Creates, lists, changes, rotates, revokes and authenticates API keys. Every call reads the database, so a key
-// revoked in another process is refused at once. Stores the SHA-256 of a key, never its text.
+// Creates, lists, changes, rotates, revokes and authenticates API keys. Every call reads the
+// database, so a key revoked in another process is refused at once. Stores the SHA-256 of a key,
+// never its text.
 
-import { createApiKey, hashApiKey, type KeyIdentity, keyPrefix, parseApiKey } from '../core/apikey.ts'
-import type { Clock, Milliseconds } from '../core/clock.ts'
+import { hashApiKey, parseApiKey } from '../core/apikey.ts'
+import type { Clock } from '../core/clock.ts'
 import type { FileKey } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
-import { uuidv5, uuidv7 } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import { type CallKey, type KeyTerms, NO_TERMS } from '../core/key-terms.ts'
 import { isoTime } from '../core/time.ts'
 import { whyNotKeyName } from './key-names.ts'
+import {
+  isOver,
+  type KeyRecord,
+  keyOfFile,
+  type MadeKey,
+  makeKey,
+  type NewKey,
+  ReadKeys,
+  recordOf,
+  rowOf,
+  type StoredKey,
+} from './key-record.ts'
 import { readTerms, sealedTerms } from './key-terms-fields.ts'
+import { KeyUses } from './key-uses.ts'
 import { readJson, readU64, u64, writeJson } from './layout.ts'
 import type { Environment } from './lmdb.ts'
 import type { UsageLog } from './log/log.ts'
@@ -22,60 +35,8 @@ const KEY_RANDOM_BYTES = 32
 const ID_RANDOM_BYTES = 16
 /** Most keys, revoked ones included: they stay listed, and a list is one answer. */
 const MAX_KEYS = 20_000
-/** Rows in the cache of parsed rows, which is cleared when full. */
-const MAX_READ_ROWS = 1024
 /** Longest id to look up, characters. */
 const MAX_ID_CHARACTERS = 64
-
-export interface KeyRecord extends KeyIdentity {
-  /** The part that lists show; null when only the hash of the key is cached. */
-  readonly prefix: string | null
-  /** Null for keys declared in the configuration. */
-  readonly createdAtMs: Milliseconds | null
-  readonly lastUsedAtMs: Milliseconds | null
-  readonly revokedAtMs: Milliseconds | null
-  /** Id of the key that this one replaces; null for none. */
-  readonly replaces: string | null
-  readonly terms: KeyTerms
-  readonly source: 'api' | 'file'
-}
-
-/** Whether a key is accepted. */
-export function stateOf(
-  { revokedAtMs, terms }: Pick<KeyRecord, 'revokedAtMs' | 'terms'>,
-  nowMs: Milliseconds,
-): 'active' | 'expired' | 'revoked' {
-  if (revokedAtMs !== null) return 'revoked'
-  return isOver(terms, nowMs) ? 'expired' : 'active'
-}
-
-const isOver = ({ expiresAtMs }: KeyTerms, nowMs: Milliseconds): boolean =>
-  expiresAtMs !== null && expiresAtMs <= nowMs
-
-export interface NewKey {
-  readonly record: KeyRecord & { readonly createdAtMs: Milliseconds }
-  /** The key itself; returned once and never stored. */
-  readonly key: string
-}
-
-/** The row of a key. */
-export interface StoredKey {
-  readonly id: string
-  readonly name: string
-  readonly prefix: string | null
-  readonly createdAtMs: Milliseconds
-  readonly revokedAtMs: Milliseconds | null
-  /** As in CallKey and KeyRecord; absent in rows of releases without them. */
-  readonly line?: string
-  readonly replaces?: string | null
-  readonly terms?: KeyTerms
-}
-
-/** A stored row and its key; undefined for a revoked one. */
-interface ReadRow {
-  readonly bytes: Buffer
-  readonly key: CallKey | undefined
-}
 
 const noSuchKey = (): GatewayError => new GatewayError('not_found', 'There is no key with this id.')
 
@@ -94,24 +55,18 @@ export class KeyStore {
   readonly #clock: Clock
   readonly #random: (length: number) => Buffer
   readonly #fileKeys: ReadonlyMap<string, CallKey>
-  /** Last seen rows, by hash. Saves parsing an unchanged row; the row is still read. */
-  readonly #parsedRows = new Map<string, ReadRow>()
-  /** Uses since the last flush, by id: at most one for each key. */
-  readonly #lastUses = new Map<string, Milliseconds>()
+  readonly #readKeys = new ReadKeys()
+  readonly #uses: KeyUses
   /** Terms of the keys that are not revoked. */
   #active: { readonly changes: number; readonly terms: readonly KeyTerms[] } = { changes: -1, terms: [] }
 
   constructor({ environment, log, clock, random, fileKeys }: KeyStoreOptions) {
     this.#environment = environment
+    this.#uses = new KeyUses(environment)
     this.#log = log
     this.#clock = clock
     this.#random = random
-    this.#fileKeys = new Map(
-      fileKeys.map(({ name, sha256, terms }) => {
-        const id = uuidv5(`key:${sha256}`)
-        return [sha256, { id, name, line: id, terms }]
-      }),
-    )
+    this.#fileKeys = new Map(fileKeys.map((key) => [key.sha256, keyOfFile(key)]))
   }
 
   /**
@@ -198,13 +153,9 @@ export class KeyStore {
     })
   }
 
-  #newKey(name: string, terms: KeyTerms, after: Pick<StoredKey, 'line' | 'replaces'> = {}) {
-    const key = createApiKey(this.#random(KEY_RANDOM_BYTES))
-    const createdAtMs = this.#clock.now()
-    const id = uuidv7(createdAtMs, this.#random(ID_RANDOM_BYTES))
-    const own = { id, name, prefix: keyPrefix(key), createdAtMs, revokedAtMs: null }
-    const stored: StoredKey = { ...own, ...after, terms }
-    return { rowKey: Buffer.from(hashApiKey(key), 'hex'), stored, key }
+  #newKey(name: string, terms: KeyTerms, after: Pick<StoredKey, 'line' | 'replaces'> = {}): MadeKey {
+    const random = { key: this.#random(KEY_RANDOM_BYTES), id: this.#random(ID_RANDOM_BYTES) }
+    return makeKey({ name, terms, ...after }, this.#clock.now(), random)
   }
 
   #add(rowKey: Buffer, stored: StoredKey): void {
@@ -274,25 +225,16 @@ export class KeyStore {
     return this.#log.change(() => {
       const rowKey = declared === undefined ? this.#rowKeyOf(id) : Buffer.from(declared[0], 'hex')
       const stored =
-        rowKey === undefined ? undefined : (this.#storedAt(rowKey) ?? this.#toStored(declared?.[1]))
+        rowKey === undefined ? undefined : (this.#storedAt(rowKey) ?? rowOf(declared?.[1], this.#clock.now()))
       if (rowKey === undefined || stored === undefined) throw noSuchKey()
       if (stored.revokedAtMs !== null) return { draft: null, write: () => {}, result: describe(stored) }
       const revoked: StoredKey = { ...stored, revokedAtMs: this.#clock.now() }
       return {
         draft: { type: 'key_revoked', key_id: stored.id, key_name: stored.name },
-        write: () => {
-          this.#put(rowKey, revoked)
-        },
+        write: () => this.#put(rowKey, revoked),
         result: describe(revoked),
       }
     })
-  }
-
-  /** Returns the row that revokes a declared key. */
-  #toStored(key: CallKey | undefined): StoredKey | undefined {
-    if (key === undefined) return undefined
-    const { id, name } = key
-    return { id, name, prefix: null, createdAtMs: this.#clock.now(), revokedAtMs: null }
   }
 
   /**
@@ -304,36 +246,17 @@ export class KeyStore {
     const sha256 = hashApiKey(text)
     this.#environment.refresh()
     const bytes = this.#environment.tables.keys.peek(Buffer.from(sha256, 'hex'))
-    const key = bytes === undefined ? this.#fileKeys.get(sha256) : this.#readActive(sha256, bytes)
+    const key = bytes === undefined ? this.#fileKeys.get(sha256) : this.#readKeys.read(sha256, bytes)
     if (key === undefined) return null
     const nowMs = this.#clock.now()
     if (isOver(key.terms, nowMs)) return 'expired'
-    this.#lastUses.set(key.id, nowMs)
-    return key
-  }
-
-  /** @param bytes the current row, valid until the next read */
-  #readActive(sha256: string, bytes: Buffer): CallKey | undefined {
-    const cached = this.#parsedRows.get(sha256)
-    if (cached?.bytes.equals(bytes) === true) return cached.key
-    const { id, name, revokedAtMs, line = id, terms = NO_TERMS } = readJson<StoredKey>(bytes)
-    const key = revokedAtMs === null ? { id, name, line, terms } : undefined
-    if (this.#parsedRows.size >= MAX_READ_ROWS) this.#parsedRows.clear()
-    this.#parsedRows.set(sha256, { bytes: Buffer.from(bytes), key })
+    this.#uses.note(key.id, nowMs)
     return key
   }
 
   /** Makes the times of last use durable. Call it every minute and before closing. */
-  async flush(): Promise<void> {
-    if (this.#lastUses.size === 0) return
-    const used = [...this.#lastUses]
-    const { keyuse } = this.#environment.tables
-    await this.#environment.transaction(() => {
-      for (const [id, timeMs] of used) keyuse.put(Buffer.from(id), u64(timeMs))
-    })
-    for (const [id, timeMs] of used) {
-      if (this.#lastUses.get(id) === timeMs) this.#lastUses.delete(id)
-    }
+  flush(): Promise<void> {
+    return this.#uses.flush()
   }
 
   #put(rowKey: Buffer, stored: StoredKey): void {
@@ -352,19 +275,12 @@ export class KeyStore {
     return this.#environment.tables.keyids.get(Buffer.from(id))
   }
 
-  #lastUsed(id: string): Milliseconds | null {
-    const flushed = this.#environment.tables.keyuse.get(Buffer.from(id))
-    return this.#lastUses.get(id) ?? (flushed === undefined ? null : readU64(flushed))
-  }
-
-  #describe(stored: StoredKey): KeyRecord & { readonly createdAtMs: Milliseconds } {
-    const { id, name, prefix, createdAtMs, revokedAtMs, replaces = null, terms = NO_TERMS } = stored
-    const lastUsedAtMs = this.#lastUsed(id)
-    return { id, name, prefix, createdAtMs, lastUsedAtMs, revokedAtMs, replaces, terms, source: 'api' }
+  #describe(stored: StoredKey): NewKey['record'] {
+    return recordOf(stored, this.#uses.lastUsed(stored.id))
   }
 
   #describeFileKey(sha256: string, { id, name, terms }: CallKey): KeyRecord {
-    const lastUsedAtMs = this.#lastUsed(id)
+    const lastUsedAtMs = this.#uses.lastUsed(id)
     const revokedAtMs = this.#storedFor(sha256)?.revokedAtMs ?? null
     const none = { prefix: null, createdAtMs: null, replaces: null }
     return { id, name, ...none, lastUsedAtMs, revokedAtMs, terms, source: 'file' }

@@ -1,5 +1,5 @@
-// Says which names and labels a key may have. They are sealed in every entry of the key, which an erasure
-// leaves as it is.
+// Says which names and labels a key may have. They are sealed in every entry of the key, which an
+// erasure leaves as it is.
 
 import type { Config, ConfigReading } from '../core/config.ts'
 import { isAmong } from '../core/config.ts'

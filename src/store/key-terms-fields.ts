@@ -4,7 +4,7 @@ import type { Milliseconds } from '../core/clock.ts'
 import { checkValue, formatPath } from '../core/document.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
-import { inOrder, type KeyTerms, type Labels, TERM_SCHEMAS } from '../core/key-terms.ts'
+import { inOrder, type KeyLabels, type KeyTerms, TERM_SCHEMAS } from '../core/key-terms.ts'
 import { isoTimeOrNull, parseTime } from '../core/time.ts'
 import { whyNotLabel } from './key-names.ts'
 
@@ -74,8 +74,8 @@ function readExpiry(value: unknown, nowMs: Milliseconds): Milliseconds | null {
   return timeMs
 }
 
-function readLabels(value: unknown): Labels {
-  const labels = (value ?? {}) as Labels
+function readLabels(value: unknown): KeyLabels {
+  const labels = (value ?? {}) as KeyLabels
   for (const [name, text] of Object.entries(labels)) {
     const reason = whyNotLabel(name, text)
     if (reason !== null) throw refusal('labels', reason)

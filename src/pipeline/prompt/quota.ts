@@ -53,7 +53,7 @@ interface HeldLimit {
   readonly reservation: Reservation
 }
 
-/** The refusal that a client is told about. */
+/** The refusal that the error of a call names. */
 export interface Refusal {
   readonly limit: AppliedLimit
   /** From now until the call would pass. */

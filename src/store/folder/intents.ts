@@ -7,7 +7,7 @@ import { closeSync, openSync, readFileSync, renameSync, writeFileSync, writeSync
 import { join } from 'node:path'
 import { type Clock, type Milliseconds, systemClock } from '../../core/clock.ts'
 import { InFlight, type InFlightSlot } from '../../core/inflight.ts'
-import type { Labels } from '../../core/key-terms.ts'
+import type { KeyLabels } from '../../core/key-terms.ts'
 import { unavailable } from '../log/appender.ts'
 
 /** In the data folder, next to the database. */
@@ -35,7 +35,7 @@ export interface Intent {
   /** As CallKey.line, when it is not `key_id`. */
   readonly key_line?: string
   /** Labels of the key; absent without any. */
-  readonly labels?: Labels
+  readonly labels?: KeyLabels
   /** Name of the API; absent in intents of releases that served only `chat`. */
   readonly api?: string
   readonly model: string
