@@ -55,8 +55,9 @@ interface HeldLimit {
 
 /** The refusal that the error of a call names. */
 export interface Refusal {
+  /** The first limit that denies it. */
   readonly limit: AppliedLimit
-  /** From now until the call would pass. */
+  /** From now until the call would pass all of them. */
   readonly retryAfterMs: Milliseconds
   /** True when the call asks for more than a whole window allows: waiting is useless. */
   readonly neverFits: boolean
@@ -83,7 +84,7 @@ export class Quota {
    * one for tokens and one for requests.
    */
   readonly states: readonly LimitState[]
-  /** The limit that lets the call wait longest; null when none denies it. */
+  /** Null when no limit denies the call. */
   readonly refusal: Refusal | null
   readonly #counters: QuotaParts['counters']
   readonly #held: readonly HeldLimit[]
@@ -120,13 +121,13 @@ export class Quota {
     const refusing = held.filter(
       ({ limit, reservation }) => !reservation.allowed && limit.rule?.action !== 'monitor',
     )
-    const longest = refusing.toSorted((a, b) => b.reservation.retryAfterMs - a.reservation.retryAfterMs)[0]
+    const [first] = refusing
     this.refusal =
-      longest === undefined
+      first === undefined
         ? null
         : {
-            limit: longest.limit,
-            retryAfterMs: longest.reservation.retryAfterMs,
+            limit: first.limit,
+            retryAfterMs: Math.max(...refusing.map(({ reservation }) => reservation.retryAfterMs)),
             neverFits: refusing.some(({ limit }) => limit.unit === 'tokens' && demand.tokens > limit.amount),
           }
     // When the call is denied, the limits that allow it release their share; what they have left

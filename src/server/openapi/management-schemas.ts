@@ -159,7 +159,9 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
   RuleRevision: object({
     revision: text('Revision, as `policy_revision` of a usage entry names it.'),
     first_seen_at: time('When the rule set was first in force.'),
-    rules: list(object({ id: text('Id of the rule.'), ...RULE_DECLARATION }, ['description', 'match'])),
+    rules: list(
+      object({ id: text('Id of the rule.'), ...RULE_DECLARATION }, ['per', 'description', 'match']),
+    ),
   }),
   RuleProblem: object({
     file: text('Rule file.'),
