@@ -117,7 +117,7 @@ class Gateway {
     return {
       address,
       opsAddress,
-      createKey: async (name) => (await store.keys.create(name)).key,
+      createKey: async (name, actor) => (await store.keys.create(name, actor)).key,
       reloadRules: async () => {
         await Promise.all([rules.reload(), shadowRules?.reload()])
       },

@@ -2,6 +2,7 @@
 // canonical form (RFC 8785) is the same in every language. Knows neither the store nor the events
 // that cause entries.
 
+import type { Actor } from '../core/actor.ts'
 import type { Direction } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
 
@@ -137,7 +138,8 @@ export interface SealedTerms {
   readonly max_parallel: number | null
 }
 
-export type ChangeDraft =
+/** The members of an entry that is not a call, by its type. */
+type ChangeFields =
   | {
       readonly type: 'key_created'
       readonly key_id: string
@@ -242,6 +244,12 @@ export type ChangeDraft =
       readonly erased: number
     }
 
+/** Anything but a call: a change, a sign-in, a start or a stop. */
+export type ChangeDraft = ChangeFields & {
+  /** Who caused it. */
+  readonly actor: Actor
+}
+
 /** What a caller can seal. */
 export type EntryDraft = RequestDraft | ChangeDraft
 
@@ -249,6 +257,8 @@ export type EntryDraft = RequestDraft | ChangeDraft
 export interface GenesisDraft {
   readonly type: 'genesis'
   readonly product: 'sidegate'
+  /** Who began the log: the gateway, or a command. */
+  readonly actor: Actor
   /**
    * The log that this one replaces, its newest known entry, and the reason; null for a first log.
    */
@@ -281,5 +291,13 @@ export interface Envelope {
  */
 export type SealedRequest = RequestDraft & Envelope & { readonly content_hash: string | null }
 
-export type SealedEntry = SealedRequest | (ChangeDraft & Envelope) | (GenesisDraft & Envelope)
+/** An entry of a release before actors has none. */
+type WithoutActor<Draft extends { readonly actor: Actor }> = Draft extends unknown
+  ? Omit<Draft, 'actor'> & Partial<Pick<Draft, 'actor'>>
+  : never
+
+export type SealedEntry =
+  | SealedRequest
+  | (WithoutActor<ChangeDraft> & Envelope)
+  | (WithoutActor<GenesisDraft> & Envelope)
 export type EntryType = SealedEntry['type']

@@ -5,6 +5,7 @@ import type { Config } from '../core/config.ts'
 import type { EraseSelection, Erasure } from '../store/log/erase.ts'
 import { requireLog } from '../store/verification/log-source.ts'
 import { type ExitCode, UsageError } from './command.ts'
+import { commandActor } from './command-actor.ts'
 import { openConfiguredStore } from './open-store.ts'
 
 /** Returns the selection of the options. @throws UsageError unless exactly one is given */
@@ -32,7 +33,7 @@ export async function erase(config: Config, selection: EraseSelection): Promise<
   requireLog(config.data.path)
   const store = openConfiguredStore(config)
   try {
-    const erasure = await store.log.erase(selection)
+    const erasure = await store.log.erase(selection, commandActor())
     if (erasure === null) {
       const missing =
         'keyId' in selection

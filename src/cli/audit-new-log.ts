@@ -8,6 +8,7 @@ import { DirectoryHeldError, holdDirectory } from '../store/folder/lock.ts'
 import { finishQuarantine, quarantineStore, succeedStore } from '../store/folder/quarantine.ts'
 import { requireLog, SourceError } from '../store/verification/log-source.ts'
 import type { ExitCode } from './command.ts'
+import { commandActor } from './command-actor.ts'
 
 const REASON = 'begun by hand'
 
@@ -25,7 +26,7 @@ export async function beginNewLog(path: string): Promise<ExitCode> {
     if (inspection.state === 'unknown') throw new SourceError(inspection.reason)
     const reason = inspection.state === 'sound' ? REASON : inspection.reason
     const setAside = inspection.state === 'damaged' ? quarantineStore : succeedStore
-    const ended = { ...position, reason }
+    const ended = { ...position, reason, actor: commandActor() }
     const { log, folder, carried } = await setAside(path, ended, systemClock.now(), randomBytes)
     const result = { log, predecessor: position, reason, folder, keys_carried: carried }
     console.log(

@@ -10,6 +10,7 @@ import { parseConfig } from '../core/config.ts'
 import { type StandIn, startStandIn } from '../demo/stand-in-server.ts'
 import { newSigningKey } from '../store/folder/signingkey.ts'
 import { type Command, type ExitCode, printProblems } from './command.ts'
+import { commandActor } from './command-actor.ts'
 import type { RunGateway, RunningGateway } from './running-gateway.ts'
 import { Signals, untilStopped } from './signals.ts'
 
@@ -61,7 +62,7 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
         )
         return 2
       }
-      const key = await gateway.createKey('demo')
+      const key = await gateway.createKey('demo', commandActor())
       console.log(invitation(gateway, token, key, folder, rules))
       return await untilStopped(gateway, signals)
     } finally {

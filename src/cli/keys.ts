@@ -15,6 +15,7 @@ import { StoreOpenError } from '../store/lmdb.ts'
 import type { Store } from '../store/store.ts'
 import { requireLog, SourceError } from '../store/verification/log-source.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
+import { commandActor } from './command-actor.ts'
 import { openConfiguredStore } from './open-store.ts'
 
 const HELP = `Usage: sidegate keys create --name NAME [terms] [--config FILE]
@@ -131,7 +132,8 @@ function chooseAction([action = '', id, ...rest]: readonly string[], values: Val
       const { name } = values
       if (name === undefined) throw new UsageError('create needs --name NAME')
       const terms = termsOf(values)
-      return async (store) => showKey(store, await store.keys.create(name, terms).catch(rethrow))
+      return async (store) =>
+        showKey(store, await store.keys.create(name, commandActor(), terms).catch(rethrow))
     }
     case 'list':
       return async (store) => list(store.keys.list(), values.json === true || !process.stdout.isTTY)
@@ -139,11 +141,11 @@ function chooseAction([action = '', id, ...rest]: readonly string[], values: Val
       const grace = wholeNumber('grace', values.grace)
       if (grace === undefined)
         throw new UsageError('rotate needs --grace SECONDS, for which the old key still works')
-      return async (store) => showKey(store, await store.keys.rotate(id!, grace))
+      return async (store) => showKey(store, await store.keys.rotate(id!, grace, commandActor()))
     }
     case 'revoke':
       return async (store) => {
-        const record = await store.keys.revoke(id!)
+        const record = await store.keys.revoke(id!, commandActor())
         report(describe(record), `revoked ${record.id} (${record.name})`)
       }
     default:
@@ -201,7 +203,7 @@ async function showKey(store: Store, { record, key }: NewKey): Promise<void> {
   const fault = await new Promise((resolve) => process.stdout.write(output, resolve))
   if (fault === null || fault === undefined) return
   // Nobody has seen the key, so nobody uses it.
-  await store.keys.revoke(id)
+  await store.keys.revoke(id, commandActor())
   throw new Error(`the key could not be written to standard output and was revoked (${id}); create another`)
 }
 

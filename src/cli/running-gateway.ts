@@ -1,5 +1,6 @@
 // The gateway as the commands see it; the composition root implements it.
 
+import type { Actor } from '../core/actor.ts'
 import type { ConfigReading } from '../core/config.ts'
 import type { Problem } from '../core/problem.ts'
 
@@ -8,7 +9,7 @@ export interface RunningGateway {
   readonly address: string
   readonly opsAddress: string
   /** Creates an API key and returns its text, which cannot be read again. */
-  createKey(name: string): Promise<string>
+  createKey(name: string, actor: Actor): Promise<string>
   reloadRules(): Promise<void>
   /**
    * Drains, seals the calls that remain and closes everything. A second call waits for the first.

@@ -2,6 +2,7 @@
 // quarantines a damaged log and reads the intents of the last process.
 
 import { randomBytes } from 'node:crypto'
+import { GATEWAY_ACTOR } from '../core/actor.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { markCleanShutdown } from '../store/folder/clean-shutdown.ts'
@@ -100,7 +101,8 @@ async function endUnusableLog(path: string, logger: GatewayLogger): Promise<void
   if (inspection.state === 'unknown') throw new StoreOpenError(inspection.reason)
   const isDamaged = inspection.state === 'damaged'
   const setAside = isDamaged ? quarantineStore : succeedStore
-  const { folder, log, reason, carried } = await setAside(path, inspection, systemClock.now(), randomBytes)
+  const ended = { ...inspection, actor: GATEWAY_ACTOR }
+  const { folder, log, reason, carried } = await setAside(path, ended, systemClock.now(), randomBytes)
   const keys = carried
     ? 'API keys and rules made through the API were carried over'
     : 'API keys and rules made through the API are lost'

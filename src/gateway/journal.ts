@@ -1,6 +1,7 @@
 // Seals the entries that are not calls: boots and stops, loaded rule sets, changes of rules.
 
 import type { ChangeDraft } from '../audit/entry.ts'
+import { GATEWAY_ACTOR } from '../core/actor.ts'
 import { VERSION } from '../core/version.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { EffectiveRules } from '../rules/effective.ts'
@@ -40,11 +41,12 @@ export class Journal {
   boot(identity: Identity): Promise<void> {
     // A new log: its genesis entry was sealed before entries were counted.
     if (this.#log.head.seq === 0) this.#metrics.auditEntries.inc({ type: 'genesis' })
-    return this.#append({ type: 'boot', version: VERSION, clean: this.#endedCleanly(), ...identity })
+    const clean = this.#endedCleanly()
+    return this.#append({ type: 'boot', version: VERSION, clean, ...identity, actor: GATEWAY_ACTOR })
   }
 
   stop(): Promise<void> {
-    return this.#append({ type: 'stop', version: VERSION })
+    return this.#append({ type: 'stop', version: VERSION, actor: GATEWAY_ACTOR })
   }
 
   /** Seals the rule set in force, in full where the log does not have it yet. */

@@ -2,6 +2,7 @@
 // They stop counting at once; deleting and reporting follow in the background and are retried.
 
 import type { ChangeDraft } from '../audit/entry.ts'
+import { GATEWAY_ACTOR } from '../core/actor.ts'
 import type { ApiRule, RuleOverride } from '../policy/rule.ts'
 import type { EndedOverride } from './merge.ts'
 import { draftOf, type RuleChange, type RuleStorage, type SealedChange } from './ports.ts'
@@ -54,15 +55,13 @@ export class Cleanup {
 
   endOverride({ override, cause }: EndedOverride): void {
     const { ruleId, ruleName } = override
-    this.#delete(overrideKey(override), { type: 'rule_override_ended', ruleId, ruleName, cause }, (sealed) =>
-      this.#storage.deleteOverride(override, sealed),
-    )
+    const change = { type: 'rule_override_ended', ruleId, ruleName, cause, actor: GATEWAY_ACTOR } as const
+    this.#delete(overrideKey(override), change, (sealed) => this.#storage.deleteOverride(override, sealed))
   }
 
   dropRule(rule: ApiRule): void {
-    this.#delete(rule.id, { type: 'rule_deleted', rule, cause: 'declared_in_file' }, (sealed) =>
-      this.#storage.deleteRule(rule.id, sealed),
-    )
+    const change = { type: 'rule_deleted', rule, cause: 'declared_in_file', actor: GATEWAY_ACTOR } as const
+    this.#delete(rule.id, change, (sealed) => this.#storage.deleteRule(rule.id, sealed))
   }
 
   #delete(key: string, change: SealedChange, remove: (sealed: ChangeDraft) => Promise<void>): void {

@@ -1,6 +1,7 @@
 // Changes rules through the API: creates, switches and deletes them. Each change is stored and
-// sealed before it is in force. Knows neither requests nor the store.
+// sealed, with its actor, before it is in force. Knows neither requests nor the store.
 
+import type { Actor } from '../core/actor.ts'
 import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -36,7 +37,7 @@ export class RuleEditor {
    * @throws GatewayError 400 naming the field, 409 for a name that exists or when the API may not
    * write
    */
-  create(fields: JsonObject): Promise<EffectiveRule> {
+  create(fields: JsonObject, actor: Actor): Promise<EffectiveRule> {
     return this.#rules.enqueue(async () => {
       const { rule: declaration, pattern } = readDeclaration(fields)
       assertFree(this.#rules.list(), declaration.name)
@@ -47,7 +48,7 @@ export class RuleEditor {
       const rule: ApiRule = { ...declaration, id, createdAtMs: nowMs, updatedAtMs: nowMs }
       const added = { rule: { ...rule, declaredEnabled: rule.enabled }, pattern }
       assertFits([...this.#rules.parsed, added], 'pattern')
-      await this.#rules.apply({ type: 'rule_created', rule, cause: 'api' }, (sealed) =>
+      await this.#rules.apply({ type: 'rule_created', rule, cause: 'api', actor }, (sealed) =>
         this.#storage.putRule(rule, sealed),
       )
       // A file read during the write may have replaced the rule.
@@ -66,6 +67,7 @@ export class RuleEditor {
     id: string,
     enabled: boolean,
     { reason, ttlSeconds }: { readonly reason: string; readonly ttlSeconds: number | null },
+    actor: Actor,
   ): Promise<EffectiveRule> {
     return this.#rules.enqueue(async () => {
       const rule = this.#get(id)
@@ -76,14 +78,15 @@ export class RuleEditor {
         )
         assertFits(changed, 'enabled')
       }
-      if (rule.source.kind === 'api' && ttlSeconds === null) return this.#changeApiRule(rule, enabled)
-      if (enabled === rule.declaredEnabled) return this.#withdraw(rule)
+      if (rule.source.kind === 'api' && ttlSeconds === null) return this.#changeApiRule(rule, enabled, actor)
+      if (enabled === rule.declaredEnabled) return this.#withdraw(rule, actor)
       const nowMs = this.#options.clock.now()
       const expiresAtMs = ttlSeconds === null ? null : nowMs + ttlSeconds * 1000
       const declaredHash = declarationHash({ ...rule, enabled: rule.declaredEnabled })
       const named = { ruleId: id, ruleName: rule.name }
       const override = { ...named, enabled, reason, expiresAtMs, declaredHash, createdAtMs: nowMs }
-      const change = { type: 'rule_override', rule: { ...rule, enabled }, reason, expiresAtMs } as const
+      const changed = { rule: { ...rule, enabled }, reason, expiresAtMs }
+      const change = { type: 'rule_override', ...changed, actor } as const
       await this.#rules.applyOverride(override, change, (sealed) =>
         this.#storage.putOverride(override, sealed),
       )
@@ -95,39 +98,38 @@ export class RuleEditor {
    * Deletes an API rule and returns it as it was.
    * @throws GatewayError 404 for an unknown id, 409 for a file rule or when the API may not write
    */
-  delete(id: string): Promise<EffectiveRule> {
+  delete(id: string, actor: Actor): Promise<EffectiveRule> {
     return this.#rules.enqueue(async () => {
       const rule = this.#get(id)
       this.#assertWritable(rule)
       if (rule.source.kind === 'file') {
         throw conflict(`The rule is declared in ${sourceOf(rule)}; delete it there, or disable it here.`)
       }
-      await this.#rules.apply({ type: 'rule_deleted', rule, cause: 'api' }, (sealed) =>
+      await this.#rules.apply({ type: 'rule_deleted', rule, cause: 'api', actor }, (sealed) =>
         this.#storage.deleteRule(id, sealed),
       )
       return rule
     })
   }
 
-  async #changeApiRule(rule: EffectiveRule, enabled: boolean): Promise<EffectiveRule> {
+  async #changeApiRule(rule: EffectiveRule, enabled: boolean, actor: Actor): Promise<EffectiveRule> {
     const { source: _source, declaredEnabled, override, ...declared } = rule
     if (declaredEnabled === enabled && override === null) return rule
     const updatedAtMs = this.#options.clock.now()
-    if (override !== null) await this.#withdraw(rule)
+    if (override !== null) await this.#withdraw(rule, actor)
     const changed = { ...declared, enabled, updatedAtMs }
-    await this.#rules.apply({ type: 'rule_changed', rule: changed, cause: 'api' }, (sealed) =>
+    await this.#rules.apply({ type: 'rule_changed', rule: changed, cause: 'api', actor }, (sealed) =>
       this.#storage.putRule(changed, sealed),
     )
     return this.#get(rule.id)
   }
 
-  async #withdraw(rule: EffectiveRule): Promise<EffectiveRule> {
+  async #withdraw(rule: EffectiveRule, actor: Actor): Promise<EffectiveRule> {
     const { id: ruleId, name: ruleName } = rule
     const stored = this.#storage.overrides().find((override) => override.ruleId === ruleId)
     if (rule.override === null || stored === undefined) return rule
-    await this.#rules.apply({ type: 'rule_override_ended', ruleId, ruleName, cause: 'withdrawn' }, (sealed) =>
-      this.#storage.deleteOverride(stored, sealed),
-    )
+    const change = { type: 'rule_override_ended', ruleId, ruleName, cause: 'withdrawn', actor } as const
+    await this.#rules.apply(change, (sealed) => this.#storage.deleteOverride(stored, sealed))
     return this.#get(ruleId)
   }
 

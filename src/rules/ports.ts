@@ -2,6 +2,7 @@
 // they report.
 
 import type { ChangeDraft } from '../audit/entry.ts'
+import type { Actor } from '../core/actor.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { isoTime } from '../core/time.ts'
 import type { ApiRule, Rule, RuleOverride } from '../policy/rule.ts'
@@ -26,6 +27,19 @@ type ChangedRule = Pick<Rule, 'id' | 'name' | 'enabled'>
 
 /** A change of the rules in force that did not come from the files alone. */
 export type RuleChange =
+  | SealedChange
+  /**
+   * A rule or override has ended, but deleting and sealing failed. Both are retried when rules
+   * change.
+   */
+  | { readonly type: 'state_write_failed'; readonly error: unknown }
+
+/** A change that has an entry in the log. */
+export type SealedChange = ChangedState & {
+  readonly actor: Actor
+}
+
+type ChangedState =
   | {
       readonly type: 'rule_created' | 'rule_changed' | 'rule_deleted'
       readonly rule: ChangedRule
@@ -44,21 +58,15 @@ export type RuleChange =
       readonly ruleName: string
       readonly cause: OverrideEnd
     }
-  /**
-   * A rule or override has ended, but deleting and sealing failed. Both are retried when rules
-   * change.
-   */
-  | { readonly type: 'state_write_failed'; readonly error: unknown }
-
-export type SealedChange = Exclude<RuleChange, { type: 'state_write_failed' }>
 
 /** The log entry of a change. */
 export function draftOf(change: SealedChange): ChangeDraft {
   if (change.type === 'rule_override_ended') {
-    return { type: change.type, rule_id: change.ruleId, rule_name: change.ruleName, cause: change.cause }
+    const { type, ruleId, ruleName, cause, actor } = change
+    return { type, rule_id: ruleId, rule_name: ruleName, cause, actor }
   }
   const { id, name, enabled } = change.rule
-  const named = { rule_id: id, rule_name: name, enabled }
+  const named = { rule_id: id, rule_name: name, enabled, actor: change.actor }
   if (change.type !== 'rule_override') return { type: change.type, ...named }
   const expiresAt = change.expiresAtMs === null ? null : isoTime(change.expiresAtMs)
   return { type: change.type, ...named, reason: change.reason, expires_at: expiresAt }

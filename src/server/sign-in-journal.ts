@@ -1,6 +1,7 @@
 // Records sign-ins: a log line, a counter, and a sealed entry. A flood of failures makes a bounded
 // number of lines and entries, and none is uncounted.
 
+import { UNKNOWN_ACTOR } from '../core/actor.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { Logger } from '../pipeline/record.ts'
@@ -77,7 +78,8 @@ export class SignInJournal {
   async #seal(address: string, result: 'ok' | SignInFailure): Promise<void> {
     const omitted = this.#unsealed
     this.#unsealed = 0
-    const draft = { type: 'sign_in', address, result, omitted } as const
+    const actor = result === 'ok' ? 'admin' : UNKNOWN_ACTOR
+    const draft = { type: 'sign_in', address, result, omitted, actor } as const
     const change: Change<void> = { draft, write: () => {}, result: undefined }
     try {
       await this.#parts.log.change(() => change)

@@ -2,6 +2,7 @@
 // database, so a key revoked in another process is refused at once. Stores the SHA-256 of a key,
 // never its text.
 
+import type { Actor } from '../core/actor.ts'
 import { hashApiKey, parseApiKey } from '../core/apikey.ts'
 import type { Clock } from '../core/clock.ts'
 import type { FileKey } from '../core/config.ts'
@@ -76,7 +77,7 @@ export class KeyStore {
    * @throws GatewayError `invalid_parameter` for a name that whyNotKeyName refuses; `conflict` at
    * MAX_KEYS; as `readTerms`
    */
-  async create(name: string, fields: JsonObject = {}): Promise<NewKey> {
+  async create(name: string, actor: Actor, fields: JsonObject = {}): Promise<NewKey> {
     const reason = whyNotKeyName(name)
     if (reason !== null) throw new GatewayError('invalid_parameter', `name ${reason}`, { param: 'name' })
     const terms = readTerms(fields, NO_TERMS, this.#clock.now())
@@ -90,6 +91,7 @@ export class KeyStore {
           key_name: name,
           source: 'api',
           terms: sealedTerms(terms),
+          actor,
         },
         write: () => this.#add(rowKey, stored),
         result: { record: this.#describe(stored), key },
@@ -103,7 +105,7 @@ export class KeyStore {
    * @param fields as `readTerms` reads them
    * @throws GatewayError `not_found`; `conflict` for a declared or revoked key; as `readTerms`
    */
-  change(id: string, fields: JsonObject): Promise<KeyRecord> {
+  change(id: string, fields: JsonObject, actor: Actor): Promise<KeyRecord> {
     return this.#log.change(() => {
       const { rowKey, stored } = this.#changeable(id)
       const before = stored.terms ?? NO_TERMS
@@ -113,7 +115,7 @@ export class KeyStore {
       return {
         draft: isSame
           ? null
-          : { type: 'key_changed', key_id: id, key_name: stored.name, terms: sealedTerms(terms) },
+          : { type: 'key_changed', key_id: id, key_name: stored.name, terms: sealedTerms(terms), actor },
         write: () => this.#put(rowKey, changed),
         result: this.#describe(changed),
       }
@@ -126,7 +128,7 @@ export class KeyStore {
    * @throws GatewayError `not_found`; `conflict` for a declared, revoked or expired key, and at
    * MAX_KEYS
    */
-  rotate(id: string, graceSeconds: number): Promise<NewKey> {
+  rotate(id: string, graceSeconds: number, actor: Actor): Promise<NewKey> {
     return this.#log.change(() => {
       const { rowKey, stored } = this.#changeable(id)
       const terms = stored.terms ?? NO_TERMS
@@ -143,6 +145,7 @@ export class KeyStore {
           key_name: stored.name,
           successor_id: successor.stored.id,
           expires_at: isoTime(endMs),
+          actor,
         },
         write: () => {
           this.#put(rowKey, { ...stored, terms: { ...terms, expiresAtMs: endMs } })
@@ -216,7 +219,7 @@ export class KeyStore {
    * A declared key stays revoked in this database although it is still declared.
    * @throws GatewayError `not_found`
    */
-  async revoke(id: string): Promise<KeyRecord> {
+  async revoke(id: string, actor: Actor): Promise<KeyRecord> {
     const declared = [...this.#fileKeys].find(([, identity]) => identity.id === id)
     const describe = (stored: StoredKey): KeyRecord =>
       declared === undefined
@@ -230,7 +233,7 @@ export class KeyStore {
       if (stored.revokedAtMs !== null) return { draft: null, write: () => {}, result: describe(stored) }
       const revoked: StoredKey = { ...stored, revokedAtMs: this.#clock.now() }
       return {
-        draft: { type: 'key_revoked', key_id: stored.id, key_name: stored.name },
+        draft: { type: 'key_revoked', key_id: stored.id, key_name: stored.name, actor },
         write: () => this.#put(rowKey, revoked),
         result: describe(revoked),
       }

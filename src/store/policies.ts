@@ -2,6 +2,7 @@
 // limit, so the policy of a call stays readable after its entry is pruned. Does not interpret
 // rules.
 
+import { GATEWAY_ACTOR } from '../core/actor.ts'
 import type { Clock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import { isoTime } from '../core/time.ts'
@@ -70,7 +71,7 @@ export class PolicyStore {
         const firstSeenAt = existing?.firstSeenAt ?? isoTime(this.#clock.now())
         const stored = { revision, firstSeenAt, rules: parts.flatMap((one) => one ?? []) }
         return {
-          draft: { type: 'rules_loaded', revision, rules: rules.length, ...part },
+          draft: { type: 'rules_loaded', revision, rules: rules.length, ...part, actor: GATEWAY_ACTOR },
           write: (seq) => {
             if (index === 0) first = seq
             if (!isLast) return

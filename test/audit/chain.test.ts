@@ -14,7 +14,9 @@ const OTHER_LOG = '01980000-0000-7000-8000-0000000000fe'
 const START_MS = Date.UTC(2026, 2, 1)
 
 function build(drafts: readonly EntryDraft[], log = LOG): StoredRecord[] {
-  const sealed: Sealed[] = [genesis(log, { type: 'genesis', product: 'sidegate', continues: null }, START_MS)]
+  const sealed: Sealed[] = [
+    genesis(log, { type: 'genesis', product: 'sidegate', continues: null, actor: 'gateway' }, START_MS),
+  ]
   for (const [index, draft] of drafts.entries()) {
     const { entry, hash } = sealed.at(-1) as Sealed
     sealed.push(seal({ log: entry.log, seq: entry.seq, hash }, draft, START_MS + index, null))
@@ -28,6 +30,7 @@ const anyDraft: fc.Arbitrary<EntryDraft> = fc.oneof(
     type: fc.constant('key_revoked' as const),
     key_id: fc.uuid(),
     key_name: fc.string({ unit: 'grapheme' }),
+    actor: fc.string({ unit: 'grapheme' }),
   }),
 )
 const anyLog = fc.array(anyDraft, { minLength: 2, maxLength: 8 }).map((drafts) => build(drafts))
@@ -60,7 +63,7 @@ t.test('an entry holds its position in the chain, and its hash covers every fiel
 t.test('only requests commit to content, and null means there was none', async (t) => {
   const head: Head = { log: LOG, seq: 0, hash: 'sha256:00' }
   t.equal(seal(head, requestDraft(), START_MS, null).entry.content_hash, null)
-  const change = seal(head, { type: 'stop', version: '1' }, START_MS, null)
+  const change = seal(head, { type: 'stop', version: '1', actor: 'gateway' }, START_MS, null)
   t.notOk('content_hash' in change.entry)
 })
 

@@ -10,6 +10,7 @@ export const bootDraft = (signer: string): EntryDraft => ({
   instance: null,
   signer,
   key_source: 'configured',
+  actor: 'gateway',
 })
 
 export function requestDraft(changes: Partial<RequestDraft> = {}): RequestDraft {

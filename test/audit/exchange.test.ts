@@ -96,7 +96,7 @@ function exported(): { readonly lines: readonly string[]; readonly log: TestLog 
     const last = log.records.at(-1)
     const head = { log: LOG, seq: seq - 1, hash: last?.hash as string }
     const committed = seq === 6 ? null : hashContent(SALT, content)
-    const draft = seq === 5 ? ({ type: 'stop', version: '1' } as const) : requestDraft()
+    const draft = seq === 5 ? ({ type: 'stop', version: '1', actor: 'gateway' } as const) : requestDraft()
     const sealed = seal(head, draft, Date.UTC(2026, 2, 1), draft.type === 'stop' ? null : committed)
     log.records.push({ seq, hash: sealed.hash, bytes: sealed.bytes })
     lines.push(entryLine(sealed))

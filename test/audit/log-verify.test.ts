@@ -161,10 +161,15 @@ t.test('rows that a prune has not removed yet are accepted', async (t) => {
 t.test('a prune entry that names other entries is found', async (t) => {
   const log = TestLog.of(entries(5), signer)
   const frontier = TestLog.of(
-    [...entries(2), { kind: 'entry', draft: { type: 'stop', version: '1' } }],
+    [...entries(2), { kind: 'entry', draft: { type: 'stop', version: '1', actor: 'gateway' } }],
     signer,
   )
-  const forged = { first_seq: 3, head: frontier.records[2]?.hash as string, reason: 'age' as const }
+  const forged = {
+    first_seq: 3,
+    head: frontier.records[2]?.hash as string,
+    reason: 'age' as const,
+    actor: 'gateway',
+  }
   log.add({
     type: 'prune',
     ...forged,
@@ -373,4 +378,14 @@ t.test('any export gets a verdict', async () => {
 
 t.test("a log's key signs under the log's own name", async (t) => {
   t.equal(signer.verifier.name, originOf(LOG))
+})
+
+t.test('a log with entries without an actor, as earlier releases sealed them, is intact', async (t) => {
+  const log = TestLog.of([])
+  const { actor: _, ...earlier } = { type: 'key_revoked', key_id: 'k', key_name: 'web', actor: '' } as const
+  log.add(earlier as typeof earlier & { actor: string })
+  log.add({ ...earlier, actor: 'vera' })
+  log.checkpoint()
+  t.notMatch(log.records[1]?.bytes.toString(), /"actor"/)
+  t.match(verifyDump(log.dump), { ok: true, findings: [] })
 })

@@ -30,7 +30,7 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
     weight: 1,
     arbitrary: fc.constant({
       kind: 'entry' as const,
-      draft: { type: 'erase' as const, selection: { key_id: 'k' }, erased: 2 },
+      draft: { type: 'erase' as const, selection: { key_id: 'k' }, erased: 2, actor: 'vera' },
     }),
   },
   { weight: 2, arbitrary: fc.constant({ kind: 'checkpoint' as const }) },
@@ -55,7 +55,9 @@ export class TestLog {
   constructor(log = LOG, signer = newSigner(log)) {
     this.log = log
     this.signer = signer
-    this.#take(genesis(log, { type: 'genesis', product: 'sidegate', continues: null }, START_MS))
+    this.#take(
+      genesis(log, { type: 'genesis', product: 'sidegate', continues: null, actor: 'gateway' }, START_MS),
+    )
   }
 
   static of(steps: readonly Step[], signer = newSigner()): TestLog {
@@ -99,6 +101,7 @@ export class TestLog {
       head: this.#hashes[first - 1] as string,
       frontier,
       reason: 'age',
+      actor: 'gateway',
     })
     this.records = this.records.filter(({ seq }) => seq >= first)
   }

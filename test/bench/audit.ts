@@ -61,7 +61,11 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 /** CPU of canonical form, hashes and tree of an entry, without the database. */
 function measureSealing(): void {
   const drafts = Array.from({ length: SEALED }, (_, n) => draftOf(n, systemClock.now()))
-  const first = genesis(newId(), { type: 'genesis', product: 'sidegate', continues: null }, 0)
+  const first = genesis(
+    newId(),
+    { type: 'genesis', product: 'sidegate', continues: null, actor: 'gateway' },
+    0,
+  )
   let head: Head = { log: first.entry.log, seq: 0, hash: first.hash }
   const frontier = Frontier.empty()
   const { user, system } = process.cpuUsage()
@@ -175,7 +179,7 @@ async function measureErasing(): Promise<void> {
   const store = open('filled')
   let erased = 0
   const spentMs = await timed(async () => {
-    erased = (await store.log.erase({ keyId: 'key-3' }))?.erased ?? 0
+    erased = (await store.log.erase({ keyId: 'key-3' }, 'vera'))?.erased ?? 0
   })
   add(`erasing the ${erased} exchanges of a key`, `${(spentMs / 1000).toFixed(2)} s`)
   await store.close()

@@ -205,7 +205,7 @@ t.test('verify finds a stored exchange that differs from its sealed hash', async
     random: randomBytes,
     maxBytes: 1024 ** 3,
   })
-  await store.log.append({ type: 'erase', selection: { request_id: 'call-1' }, erased: 1 })
+  await store.log.append({ type: 'erase', selection: { request_id: 'call-1' }, erased: 1, actor: 'vera' })
   await store.close()
   t.equal((await verify(['--config', deployment.file])).code, 0)
   await edit(deployment, ({ ids }) => ids.remove(Buffer.from('call-3')))

@@ -19,7 +19,7 @@ async function deploy(folder: string) {
     random: randomBytes,
     maxBytes: 1024 ** 3,
   })
-  for (let index = 0; index < 40; index++) await store.keys.create(`key ${index}`)
+  for (let index = 0; index < 40; index++) await store.keys.create(`key ${index}`, 'vera')
   await store.close()
   return file
 }

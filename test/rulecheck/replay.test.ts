@@ -26,7 +26,11 @@ async function record(t: Test, lines: readonly (string | Buffer)[]): Promise<Rec
 
 /** Lines of an export; each step is a draft and its captured exchange, or null. */
 function exported(steps: readonly (readonly [EntryDraft, unknown])[]): string[] {
-  let { hash, bytes } = genesis(LOG, { type: 'genesis', product: 'sidegate', continues: null }, 0)
+  let { hash, bytes } = genesis(
+    LOG,
+    { type: 'genesis', product: 'sidegate', continues: null, actor: 'gateway' },
+    0,
+  )
   const lines = [entryLine({ hash, bytes })]
   for (const [index, [draft, captured]] of steps.entries()) {
     ;({ hash, bytes } = seal({ log: LOG, seq: index, hash }, draft, 0, null))
@@ -61,13 +65,13 @@ t.test('request bodies and objects with a request are read', async (t) => {
 t.test('an export gives keys from entries and content from exchanges', async (t) => {
   const { exchanges, problems, withoutExchange, file } = await record(t, [
     ...exported([
-      [{ type: 'key_created', key_id: 'k', key_name: 'web', source: 'api' }, null],
+      [{ type: 'key_created', key_id: 'k', key_name: 'web', source: 'api', actor: 'vera' }, null],
       [request('call-1'), { request: REQUEST, response: ANSWER }],
       [request('call-2'), null],
       [request('call-3', 'batch'), { request: REQUEST, response: null }],
       [request('call-4'), { request: REQUEST, response: { error: { message: 'no' } } }],
       [request('call-5'), null],
-      [{ type: 'stop', version: '1' }, null],
+      [{ type: 'stop', version: '1', actor: 'gateway' }, null],
       [request('call-6'), null],
     ]),
     '{"checkpoint":"sidegate/x\\n1\\n"}\n',

@@ -89,7 +89,7 @@ t.test('API rules', async (t) => {
   t.test('an API rule is in force when create resolves', async (t) => {
     const { rules, editor, storage, changes } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    const rule = await editor.create(WORD)
+    const rule = await editor.create(WORD, 'vera')
     t.match(rule, {
       ...WORD,
       id: 'api-1',
@@ -105,17 +105,17 @@ t.test('API rules', async (t) => {
   t.test('an API rule is enabled and disabled without an override, and can be deleted', async (t) => {
     const { rules, editor, clock, changes, storage } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    const { id } = await editor.create(WORD)
+    const { id } = await editor.create(WORD, 'vera')
     clock.nowMs += 5
-    t.match(await editor.setEnabled(id, false, NO_END), {
+    t.match(await editor.setEnabled(id, false, NO_END, 'vera'), {
       enabled: false,
       declaredEnabled: false,
       override: null,
       updatedAtMs: clock.nowMs,
     })
     t.same(fires(rules, 'my secret'), [])
-    t.match(await editor.setEnabled(id, false, NO_END), { enabled: false }, 'again')
-    t.match(await editor.delete(id), { name: 'mine' })
+    t.match(await editor.setEnabled(id, false, NO_END, 'vera'), { enabled: false }, 'again')
+    t.match(await editor.delete(id, 'vera'), { name: 'mine' })
     t.same(
       rules.list().map(({ name }) => name),
       ['alpha'],
@@ -128,7 +128,7 @@ t.test('API rules', async (t) => {
     const storage = new MemoryStorage()
     const before = setting(t, { storage })
     before.rules.replaceFiles(snapshot(rulesText('alpha')))
-    await before.editor.create(WORD)
+    await before.editor.create(WORD, 'vera')
     const after = setting(t, { storage })
     after.rules.replaceFiles(snapshot(rulesText('alpha')))
     t.equal(after.rules.revision, before.rules.revision)
@@ -138,7 +138,7 @@ t.test('API rules', async (t) => {
   t.test('a file that declares the name replaces the API rule', async (t) => {
     const { rules, editor, storage, changes, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    await editor.create(WORD)
+    await editor.create(WORD, 'vera')
     const file = snapshot(rules.toYaml())
     t.same(file.problems, [])
     rules.replaceFiles(file)
@@ -230,7 +230,7 @@ t.test('API rules', async (t) => {
       const { rules, editor, changes } = setting(t)
       rules.replaceFiles(snapshot(rulesText('alpha')))
       const given = JSON.parse(JSON.stringify(fields))
-      t.match(await refusal(editor.create(given)), expected)
+      t.match(await refusal(editor.create(given, 'vera')), expected)
       t.same(changes, [])
     })
   }
@@ -239,10 +239,10 @@ t.test('API rules', async (t) => {
     const { rules, editor, storage } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     t.match(
-      await refusal(editor.create({ ...WORD, name: 'alpha' })),
+      await refusal(editor.create({ ...WORD, name: 'alpha' }, 'vera')),
       /^409 conflict -: .*`alpha` exists already \(rules\/a\.yaml:2\)/,
     )
-    const answers = await Promise.all([1, 2, 3].map(() => refusal(editor.create(WORD))))
+    const answers = await Promise.all([1, 2, 3].map(() => refusal(editor.create(WORD, 'vera'))))
     t.same(
       answers.map((answer) => answer.slice(0, 3)),
       ['acc', '409', '409'],
@@ -252,7 +252,7 @@ t.test('API rules', async (t) => {
 
   t.test('a rule whose name a file takes during the write is refused', async (t) => {
     const { rules, editor } = setting(t)
-    const answer = refusal(editor.create({ ...WORD, name: 'alpha' }))
+    const answer = refusal(editor.create({ ...WORD, name: 'alpha' }, 'vera'))
     // The name has been checked and the rule is not stored yet.
     await Promise.resolve()
     rules.replaceFiles(snapshot(rulesText('alpha')))
@@ -264,15 +264,18 @@ t.test('API rules', async (t) => {
     const { rules, editor } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha', 'Caf\u00e9')))
     t.equal(
-      await refusal(editor.create({ ...WORD, name: 'ALPHA' })),
+      await refusal(editor.create({ ...WORD, name: 'ALPHA' }, 'vera')),
       '409 conflict -: A rule named `ALPHA` exists already (rules/a.yaml:2 as `alpha`, which differs only in case); choose another name.',
     )
     t.match(
-      await refusal(editor.create({ ...WORD, name: 'Cafe\u0301' })),
+      await refusal(editor.create({ ...WORD, name: 'Cafe\u0301' }, 'vera')),
       /a\.yaml:3 as `Caf\u00e9`.*Unicode form/,
     )
-    await editor.create({ ...WORD, name: 'Beta' })
-    t.match(await refusal(editor.create({ ...WORD, name: 'BETA' })), /\(made through the API as `Beta`/)
+    await editor.create({ ...WORD, name: 'Beta' }, 'vera')
+    t.match(
+      await refusal(editor.create({ ...WORD, name: 'BETA' }, 'vera')),
+      /\(made through the API as `Beta`/,
+    )
     rules.replaceFiles(snapshot(rulesText('beta')))
     t.same(
       rules.list().map(({ name }) => name),
@@ -285,10 +288,10 @@ t.test('API rules', async (t) => {
     const { rules, editor, storage, changes } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     storage.failure = new GatewayError('audit_unavailable', 'disk full')
-    t.match(await refusal(editor.create(WORD)), /^503 audit_unavailable/)
+    t.match(await refusal(editor.create(WORD, 'vera')), /^503 audit_unavailable/)
     t.same(fires(rules, 'secret'), [])
     t.same(changes, [])
-    t.equal(await refusal(editor.create(WORD)), 'accepted', 'the next write succeeds')
+    t.equal(await refusal(editor.create(WORD, 'vera')), 'accepted', 'the next write succeeds')
   })
 })
 
@@ -299,7 +302,7 @@ t.test('overrides', async (t) => {
     const { revision } = rules
     const id = idOf(rules, 'alpha')
     clock.nowMs += 7
-    t.match(await editor.setEnabled(id, false, HOUR), {
+    t.match(await editor.setEnabled(id, false, HOUR, 'vera'), {
       enabled: false,
       declaredEnabled: true,
       override: { reason: 'incident 12', expiresAtMs: clock.nowMs + 3_600_000 },
@@ -307,7 +310,7 @@ t.test('overrides', async (t) => {
     })
     t.same(fires(rules, 'alpha beta'), ['beta'])
     t.not(rules.revision, revision)
-    t.match(await editor.setEnabled(id, true, NO_END), { enabled: true, override: null })
+    t.match(await editor.setEnabled(id, true, NO_END, 'vera'), { enabled: true, override: null })
     t.same(fires(rules, 'alpha beta'), ['alpha', 'beta'])
     t.equal(rules.revision, revision)
     t.equal(storage.stored.size, 0)
@@ -317,7 +320,10 @@ t.test('overrides', async (t) => {
   t.test('setting what is declared makes no override', async (t) => {
     const { rules, editor, storage, changes } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    t.match(await editor.setEnabled(idOf(rules, 'alpha'), true, HOUR), { enabled: true, override: null })
+    t.match(await editor.setEnabled(idOf(rules, 'alpha'), true, HOUR, 'vera'), {
+      enabled: true,
+      override: null,
+    })
     t.equal(storage.stored.size, 0)
     t.same(changes, [])
   })
@@ -325,7 +331,7 @@ t.test('overrides', async (t) => {
   t.test('an override counts until its time and not after expire', async (t) => {
     const { rules, editor, storage, changes, clock, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    await editor.setEnabled(idOf(rules, 'alpha'), false, HOUR)
+    await editor.setEnabled(idOf(rules, 'alpha'), false, HOUR, 'vera')
     clock.nowMs += 3_599_999
     t.same(fires(rules, 'alpha'), [])
     rules.expire(clock.nowMs)
@@ -342,7 +348,7 @@ t.test('overrides', async (t) => {
   t.test('a timer ends an override when nothing calls expire', async (t) => {
     const { rules, editor, clock, timers, changes, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    await editor.setEnabled(idOf(rules, 'alpha'), false, { reason: 'x', ttlSeconds: 100_000 })
+    await editor.setEnabled(idOf(rules, 'alpha'), false, { reason: 'x', ttlSeconds: 100_000 }, 'vera')
     // Longer than one wait of the timer.
     for (const stepMs of [86_400_000, 13_600_000]) {
       t.equal(changes.length, 1)
@@ -357,7 +363,7 @@ t.test('overrides', async (t) => {
   t.test('an override ends when the declaration changes', async (t) => {
     const { rules, editor, storage, changes, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
-    await editor.setEnabled(idOf(rules, 'alpha'), false, NO_END)
+    await editor.setEnabled(idOf(rules, 'alpha'), false, NO_END, 'vera')
     rules.replaceFiles(snapshot(rulesText('gamma', 'alpha')))
     t.same(fires(rules, 'alpha'), [], 'a move in the file is no change')
     rules.replaceFiles(snapshot(rulesText('alpha').replace('pattern: alpha', 'pattern: alpha|omega')))
@@ -373,7 +379,7 @@ t.test('overrides', async (t) => {
   t.test('an override ends with its rule and does not return with it', async (t) => {
     const { rules, editor, changes, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
-    await editor.setEnabled(idOf(rules, 'alpha'), false, NO_END)
+    await editor.setEnabled(idOf(rules, 'alpha'), false, NO_END, 'vera')
     rules.replaceFiles(snapshot(rulesText('beta')))
     rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
     t.same(fires(rules, 'alpha'), ['alpha'])
@@ -385,7 +391,7 @@ t.test('overrides', async (t) => {
     const storage = new MemoryStorage()
     const before = setting(t, { storage })
     before.rules.replaceFiles(snapshot(rulesText('alpha')))
-    await before.editor.setEnabled(idOf(before.rules, 'alpha'), false, NO_END)
+    await before.editor.setEnabled(idOf(before.rules, 'alpha'), false, NO_END, 'vera')
     before.rules.replaceFiles(snapshot('rules: 5'))
     t.same(fires(before.rules, 'alpha'), [])
     const after = setting(t, { storage })
@@ -398,7 +404,7 @@ t.test('overrides', async (t) => {
   t.test('an override that cannot be deleted ends and is reported', async (t) => {
     const { rules, editor, storage, changes, clock, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    await editor.setEnabled(idOf(rules, 'alpha'), false, HOUR)
+    await editor.setEnabled(idOf(rules, 'alpha'), false, HOUR, 'vera')
     clock.nowMs += 3_600_000
     storage.failure = new Error('disk full')
     rules.expire(clock.nowMs)
@@ -417,7 +423,7 @@ t.test('overrides', async (t) => {
     const { rules, editor, storage, changes, settled } = setting(t)
     const declared = snapshot(rulesText('alpha'))
     rules.replaceFiles(declared)
-    await editor.setEnabled(idOf(rules, 'alpha'), false, NO_END)
+    await editor.setEnabled(idOf(rules, 'alpha'), false, NO_END, 'vera')
     storage.failure = new Error('disk full')
     rules.replaceFiles(snapshot(rulesText('alpha').replace('action: block', 'action: monitor')))
     await settled()
@@ -438,9 +444,9 @@ t.test('overrides', async (t) => {
     const { rules, editor, storage, clock, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     const id = idOf(rules, 'alpha')
-    await editor.setEnabled(id, false, HOUR)
+    await editor.setEnabled(id, false, HOUR, 'vera')
     clock.nowMs += 3_600_000
-    const again = editor.setEnabled(id, false, HOUR)
+    const again = editor.setEnabled(id, false, HOUR, 'vera')
     rules.expire(clock.nowMs)
     t.match(await again, { enabled: false })
     await settled()
@@ -451,8 +457,8 @@ t.test('overrides', async (t) => {
   t.test('a change of an API rule with a time to live is an override', async (t) => {
     const { rules, editor, clock, changes, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    const { id } = await editor.create(WORD)
-    t.match(await editor.setEnabled(id, false, HOUR), {
+    const { id } = await editor.create(WORD, 'vera')
+    t.match(await editor.setEnabled(id, false, HOUR, 'vera'), {
       enabled: false,
       declaredEnabled: true,
       override: { reason: 'incident 12' },
@@ -471,10 +477,12 @@ t.test('disabled rules cannot be enabled beyond the limits of the rule set', asy
   const pattern = Array.from({ length: 4 }, (_, n) => `${n}`.repeat(1000)).join('|')
   const made = []
   for (let n = 0; n < 70; n++)
-    made.push(await editor.create({ ...WORD, name: `w${n}`, pattern, enabled: false }))
+    made.push(await editor.create({ ...WORD, name: `w${n}`, pattern, enabled: false }, 'vera'))
   const refusals = []
   for (const { id } of made)
-    refusals.push(await refusal(editor.setEnabled(id, true, refusals.length % 2 === 0 ? NO_END : HOUR)))
+    refusals.push(
+      await refusal(editor.setEnabled(id, true, refusals.length % 2 === 0 ? NO_END : HOUR, 'vera')),
+    )
   const first = refusals.findIndex((text) => text.startsWith('400 invalid_body'))
   t.ok(first > 0, 'the first ones fit')
   t.ok(refusals.slice(first).every((text) => /^400 invalid_body .*keywords together/.test(text)))
@@ -486,10 +494,10 @@ t.test('disabled rules cannot be enabled beyond the limits of the rule set', asy
 t.test('unknown ids and file rules cannot be changed as API rules', async (t) => {
   const { rules, editor } = setting(t)
   rules.replaceFiles(snapshot(rulesText('alpha')))
-  t.match(await refusal(editor.setEnabled('nobody', true, NO_END)), /^404 not_found/)
-  t.match(await refusal(editor.delete('nobody')), /^404 not_found/)
+  t.match(await refusal(editor.setEnabled('nobody', true, NO_END, 'vera')), /^404 not_found/)
+  t.match(await refusal(editor.delete('nobody', 'vera')), /^404 not_found/)
   t.match(
-    await refusal(editor.delete(idOf(rules, 'alpha'))),
+    await refusal(editor.delete(idOf(rules, 'alpha'), 'vera')),
     /^409 conflict -: The rule is declared in rules\/a\.yaml:2/,
   )
 })
@@ -498,19 +506,25 @@ t.test('with apiWrites readonly only file rules are in force, and refusals name 
   const storage = new MemoryStorage()
   const overlay = setting(t, { storage })
   overlay.rules.replaceFiles(snapshot(rulesText('alpha')))
-  await overlay.editor.create(WORD)
-  await overlay.editor.setEnabled(idOf(overlay.rules, 'alpha'), false, NO_END)
+  await overlay.editor.create(WORD, 'vera')
+  await overlay.editor.setEnabled(idOf(overlay.rules, 'alpha'), false, NO_END, 'vera')
   const { rules, editor, changes } = setting(t, { storage, apiWrites: 'readonly' })
   rules.replaceFiles(snapshot(rulesText('alpha')))
   t.same(fires(rules, 'alpha secret'), ['alpha'])
   const id = idOf(rules, 'alpha')
   t.match(
-    await refusal(editor.setEnabled(id, false, HOUR)),
+    await refusal(editor.setEnabled(id, false, HOUR, 'vera')),
     /^409 conflict -: The rule is declared in rules\/a\.yaml:2; change it there/,
   )
-  t.match(await refusal(editor.delete(id)), /^409 conflict -: The rule is declared in rules\/a\.yaml:2/)
-  t.match(await refusal(editor.create(WORD)), /^409 conflict -: Rules are declared in files only/)
-  t.match(await refusal(editor.create({ ...WORD, name: 'alpha' })), /^409 conflict -: .*rules\/a\.yaml:2/)
+  t.match(
+    await refusal(editor.delete(id, 'vera')),
+    /^409 conflict -: The rule is declared in rules\/a\.yaml:2/,
+  )
+  t.match(await refusal(editor.create(WORD, 'vera')), /^409 conflict -: Rules are declared in files only/)
+  t.match(
+    await refusal(editor.create({ ...WORD, name: 'alpha' }, 'vera')),
+    /^409 conflict -: .*rules\/a\.yaml:2/,
+  )
   t.equal(storage.rules.size, 1, 'the stored rule stays stored')
   t.same(changes, [])
 })
@@ -518,12 +532,15 @@ t.test('with apiWrites readonly only file rules are in force, and refusals name 
 t.test('toYaml prints a file that loads to the rules in force', async (t) => {
   const { rules, editor } = setting(t)
   rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
-  await editor.create({
-    ...WORD,
-    description: 'a: "b"\n# c',
-    match: { models: ['gpt*'], direction: 'request' },
-  })
-  await editor.setEnabled(idOf(rules, 'beta'), false, NO_END)
+  await editor.create(
+    {
+      ...WORD,
+      description: 'a: "b"\n# c',
+      match: { models: ['gpt*'], direction: 'request' },
+    },
+    'vera',
+  )
+  await editor.setEnabled(idOf(rules, 'beta'), false, NO_END, 'vera')
   const yaml = rules.toYaml()
   t.equal(yaml, rules.toYaml())
   const { rules: again, problems } = snapshot(yaml)
@@ -546,12 +563,12 @@ t.test('drift lists overridden rules and API rules', async (t) => {
   const names = () => rules.drift().map(({ name }) => name)
   t.same(names(), [])
   t.equal(rules.revision, rules.declaredRevision)
-  await editor.setEnabled(idOf(rules, 'beta'), false, NO_END)
-  const { id } = await editor.create(WORD)
+  await editor.setEnabled(idOf(rules, 'beta'), false, NO_END, 'vera')
+  const { id } = await editor.create(WORD, 'vera')
   t.same(names(), ['beta', 'mine'])
   t.not(rules.revision, rules.declaredRevision)
-  await editor.setEnabled(idOf(rules, 'beta'), true, NO_END)
-  await editor.delete(id)
+  await editor.setEnabled(idOf(rules, 'beta'), true, NO_END, 'vera')
+  await editor.delete(id, 'vera')
   t.same(names(), [])
   t.equal(rules.revision, rules.declaredRevision)
 })
@@ -562,9 +579,9 @@ t.test('files that exceed a limit together with API rules are refused', async (t
     Array.from({ length: 60 }, (_, index) => `${from + index}${'x'.repeat(1000)}`).join('|')
   rules.replaceFiles(snapshot(rulesText('alpha')))
   for (const from of [0, 60, 120, 180])
-    await editor.create({ ...WORD, name: `r${from}`, pattern: words(from) })
+    await editor.create({ ...WORD, name: `r${from}`, pattern: words(from) }, 'vera')
   t.match(
-    await refusal(editor.create({ ...WORD, name: 'more', pattern: words(240) })),
+    await refusal(editor.create({ ...WORD, name: 'more', pattern: words(240) }, 'vera')),
     /^400 invalid_body pattern: all keywords together/,
   )
   rules.replaceFiles(

@@ -21,7 +21,7 @@ const entries = (log: { records(from: number, limit: number): { bytes: Uint8Arra
 
 t.test('a key works once created and is shown only then', async (t) => {
   const { store } = openTestStore(t)
-  const { key, record } = await store.keys.create('batch-jobs')
+  const { key, record } = await store.keys.create('batch-jobs', 'vera')
   t.strictSame(store.keys.authenticate(key), callKey('batch-jobs', {}, record.id))
   t.match(record, {
     name: 'batch-jobs',
@@ -38,24 +38,27 @@ t.test('a key works once created and is shown only then', async (t) => {
 
 t.test('creation and revocation of a key are sealed in the chain', async (t) => {
   const { store } = openTestStore(t)
-  const { record } = await store.keys.create('k')
-  await store.keys.revoke(record.id)
+  const { record } = await store.keys.create('k', 'vera')
+  await store.keys.revoke(record.id, 'vera')
   t.match(entries(store.log).slice(1), [
-    { type: 'key_created', key_id: record.id, key_name: 'k', source: 'api' },
-    { type: 'key_revoked', key_id: record.id, key_name: 'k' },
+    { type: 'key_created', key_id: record.id, key_name: 'k', source: 'api', actor: 'vera' },
+    { type: 'key_revoked', key_id: record.id, key_name: 'k', actor: 'vera' },
   ])
   t.match(verifyChain(store.log.records(0, 10)), { ok: true, checked: 3 })
 })
 
 t.test('a revoked key is refused and stays listed; revoking it again changes nothing', async (t) => {
   const { store, clock, reopen } = openTestStore(t)
-  const { key, record } = await store.keys.create('k')
+  const { key, record } = await store.keys.create('k', 'vera')
   clock.advance(1000)
-  const revoked = await store.keys.revoke(record.id)
+  const revoked = await store.keys.revoke(record.id, 'vera')
   t.equal(revoked.revokedAtMs, START_MS + 1000)
   t.equal(store.keys.authenticate(key), null)
   clock.advance(1000)
-  const twice = await Promise.all([store.keys.revoke(record.id), store.keys.revoke(record.id)])
+  const twice = await Promise.all([
+    store.keys.revoke(record.id, 'vera'),
+    store.keys.revoke(record.id, 'vera'),
+  ])
   t.strictSame(twice, [revoked, revoked])
   t.equal(store.log.head.seq, 2, 'sealed once')
   const { store: again } = await reopen()
@@ -65,14 +68,14 @@ t.test('a revoked key is refused and stays listed; revoking it again changes not
 
 t.test('parallel revocations of a key are sealed once', async (t) => {
   const { store } = openTestStore(t)
-  const { record } = await store.keys.create('k')
-  await Promise.all(Array.from({ length: 10 }, () => store.keys.revoke(record.id)))
+  const { record } = await store.keys.create('k', 'vera')
+  await Promise.all(Array.from({ length: 10 }, () => store.keys.revoke(record.id, 'vera')))
   t.equal(store.log.head.seq, 2)
 })
 
 t.test('malformed and unknown keys are refused', async (t) => {
   const { store } = openTestStore(t)
-  const { key } = await store.keys.create('k')
+  const { key } = await store.keys.create('k', 'vera')
   for (const text of ['', 'x', key.slice(0, -1), `${key}x`, createApiKey(randomBytes(32)), '\0'.repeat(60)]) {
     t.equal(store.keys.authenticate(text), null)
   }
@@ -81,7 +84,7 @@ t.test('malformed and unknown keys are refused', async (t) => {
 t.test('an unknown key id is not found', async (t) => {
   const { store } = openTestStore(t)
   for (const id of ['', 'x', '\0', 'x'.repeat(100_000), '01980000-0000-7000-8000-000000000001']) {
-    await t.rejects(store.keys.revoke(id), { code: 'not_found' })
+    await t.rejects(store.keys.revoke(id, 'vera'), { code: 'not_found' })
   }
   t.equal(store.log.head.seq, 0)
   t.equal(store.log.available, true)
@@ -90,9 +93,9 @@ t.test('an unknown key id is not found', async (t) => {
 t.test('a key name has 1 to 128 characters', async (t) => {
   const { store } = openTestStore(t)
   for (const name of ['', ' ', 'x'.repeat(129), 'a\ud800', 'a\nb', '\u001b[31m']) {
-    await t.rejects(store.keys.create(name), { code: 'invalid_parameter', param: 'name' })
+    await t.rejects(store.keys.create(name, 'vera'), { code: 'invalid_parameter', param: 'name' })
   }
-  await store.keys.create('x'.repeat(128))
+  await store.keys.create('x'.repeat(128), 'vera')
   t.equal(store.keys.list().length, 1)
 })
 
@@ -106,13 +109,13 @@ t.test('a key name with personal data is refused and not sealed', async (t) => {
     '+1 415 555 2671',
   ]
   for (const name of [...names, 'GB82WEST12345698765432', 'ghp_16C7e42F292c6912E7710c838347Ae178B4a']) {
-    const error = await store.keys.create(name).catch((error: unknown) => error)
+    const error = await store.keys.create(name, 'vera').catch((error: unknown) => error)
     t.match(error, { code: 'invalid_parameter', param: 'name' })
     t.notOk(String(error).includes(name))
   }
   t.equal(store.log.head.seq, 0)
   for (const name of ['batch-2024-08-06', 'team Köln / nightly', 'svc_7', 'Maria'])
-    await store.keys.create(name)
+    await store.keys.create(name, 'vera')
   t.equal(store.keys.list().length, 4)
 })
 
@@ -133,8 +136,8 @@ t.test('keys declared by hash in the configuration are accepted', async (t) => {
 
 t.test('a revoked key stays revoked even if the configuration declares it later', async (t) => {
   const { store, reopen } = openTestStore(t)
-  const { key, record } = await store.keys.create('k')
-  await store.keys.revoke(record.id)
+  const { key, record } = await store.keys.create('k', 'vera')
+  await store.keys.revoke(record.id, 'vera')
   const { store: again } = await reopen({ fileKeys: [declaredKey('fleet', hashApiKey(key))] })
   t.equal(again.keys.authenticate(key), null)
   t.match(again.keys.list()[0], { name: 'fleet', source: 'file', revokedAtMs: record.createdAtMs })
@@ -143,7 +146,7 @@ t.test('a revoked key stays revoked even if the configuration declares it later'
 
 t.test('a key that is both declared and created counts once', async (t) => {
   const { store, reopen } = openTestStore(t)
-  const { key } = await store.keys.create('k')
+  const { key } = await store.keys.create('k', 'vera')
   const { store: again } = await reopen({ fileKeys: [declaredKey('fleet', hashApiKey(key))] })
   t.match(again.keys.list(), [
     { source: 'file', revokedAtMs: null },
@@ -167,10 +170,10 @@ t.test('active keys are counted again only after a process changed one', async (
   const { store, path, clock } = openTestStore(t, { wrap })
   const other = openTestStore(t, { path, testClock: clock, seed: 'other' })
   t.equal(store.keys.countActive(), 0)
-  const { record } = await other.store.keys.create('a')
-  await store.keys.create('b')
+  const { record } = await other.store.keys.create('a', 'vera')
+  await store.keys.create('b', 'vera')
   t.equal(store.keys.countActive(), 2)
-  await other.store.keys.revoke(record.id)
+  await other.store.keys.revoke(record.id, 'vera')
   t.equal(store.keys.countActive(), 1)
   readings = 0
   t.equal(store.keys.countActive(), 1)
@@ -179,9 +182,9 @@ t.test('active keys are counted again only after a process changed one', async (
 
 t.test('the time of last use is visible at once, and durable every minute and at close', async (t) => {
   const { store, clock, reopen, path, tick } = openTestStore(t)
-  const a = await store.keys.create('a')
+  const a = await store.keys.create('a', 'vera')
   clock.advance(1)
-  const b = await store.keys.create('b')
+  const b = await store.keys.create('b', 'vera')
   clock.advance(4999)
   store.keys.authenticate(a.key)
   const lastUsed = (keys: typeof store.keys) => keys.list().map((record) => record.lastUsedAtMs)
@@ -199,10 +202,10 @@ t.test('the time of last use is visible at once, and durable every minute and at
 
 t.test('flushing the last use does not restore a revoked key', async (t) => {
   const { store, path, clock, tick } = openTestStore(t)
-  const { key, record } = await store.keys.create('k')
+  const { key, record } = await store.keys.create('k', 'vera')
   store.keys.authenticate(key)
   const other = openTestStore(t, { path, testClock: clock, seed: 'other' })
-  await other.store.keys.revoke(record.id)
+  await other.store.keys.revoke(record.id, 'vera')
   tick(60_000)
   await store.keys.flush()
   t.equal(store.keys.authenticate(key), null)
@@ -214,13 +217,13 @@ t.test('a declared key can be revoked and stays revoked', async (t) => {
   const fileKeys = [declaredKey('fleet', hashApiKey(key))]
   const { store, reopen } = openTestStore(t, { fileKeys })
   const { id } = accepted(store.keys.authenticate(key))
-  const revoked = await store.keys.revoke(id)
+  const revoked = await store.keys.revoke(id, 'vera')
   t.match(revoked, { id, name: 'fleet', prefix: null, createdAtMs: null, source: 'file' })
   t.type(revoked.revokedAtMs, 'number')
   t.equal(store.keys.authenticate(key), null)
   t.strictSame(store.keys.list(), [revoked], 'listed once')
   t.equal(store.keys.countActive(), 0)
-  t.strictSame(await store.keys.revoke(id), revoked, 'a repeated call changes nothing')
+  t.strictSame(await store.keys.revoke(id, 'vera'), revoked, 'a repeated call changes nothing')
   const sealed = entries(store.log).filter(({ type }) => type === 'key_revoked')
   t.match(sealed, [{ key_id: id, key_name: 'fleet' }])
   const again = await reopen({ fileKeys })
@@ -233,10 +236,10 @@ t.test('a declared key can be revoked and stays revoked', async (t) => {
 
 t.test('revoking a key that is both declared and created revokes both', async (t) => {
   const { store, reopen } = openTestStore(t)
-  const { record, key } = await store.keys.create('k')
+  const { record, key } = await store.keys.create('k', 'vera')
   const { store: again } = await reopen({ fileKeys: [declaredKey('fleet', hashApiKey(key))] })
   const [declared] = again.keys.list()
-  t.match(await again.keys.revoke(declared?.id ?? ''), { id: declared?.id, source: 'file' })
+  t.match(await again.keys.revoke(declared?.id ?? '', 'vera'), { id: declared?.id, source: 'file' })
   t.equal(again.keys.authenticate(key), null)
   t.notOk(again.keys.list().some(({ revokedAtMs }) => revokedAtMs === null))
   t.equal(again.keys.list().find(({ id }) => id === record.id)?.name, 'k')

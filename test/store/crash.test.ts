@@ -100,7 +100,7 @@ t.test('parallel processes write one chain', { timeout: TIMEOUT_SECONDS * 1000 }
       const entry = readAcknowledged(line)
       if (entry !== null) acknowledged.push(entry)
       // This process writes as well.
-      if (acknowledged.length % 50 === 0) keys.push(store.keys.create(`key ${keys.length}`))
+      if (acknowledged.length % 50 === 0) keys.push(store.keys.create(`key ${keys.length}`, 'vera'))
     }
   }
   await Promise.all(children.map(read))
@@ -115,12 +115,12 @@ t.test(
   { timeout: TIMEOUT_SECONDS * 1000 },
   async (t) => {
     const { store, path } = openTestStore(t)
-    const { key, record } = await store.keys.create('k')
+    const { key, record } = await store.keys.create('k', 'vera')
     const child = run(t, 'authenticate.ts', path, key)
     const lines: string[] = []
     for await (const line of linesOf(child)) {
       lines.push(line)
-      if (line === 'accepted') await store.keys.revoke(record.id)
+      if (line === 'accepted') await store.keys.revoke(record.id, 'vera')
     }
     t.strictSame(lines, ['accepted', 'refused'])
   },

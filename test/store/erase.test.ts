@@ -39,7 +39,7 @@ t.test('erasing one call removes its exchange, keeps its entry and is sealed', a
   await append(store.log, call, 1)
   await append(store.log, call, 2)
   t.match(store.log.get(id(1)), { erased: false, request: { text: 'text 1' } })
-  t.same(await store.log.erase({ requestId: id(1) }), { erased: 1, entries: 1 })
+  t.same(await store.log.erase({ requestId: id(1) }, 'vera'), { erased: 1, entries: 1 })
   t.match(store.log.get(id(1)), {
     request: null,
     response: null,
@@ -49,26 +49,28 @@ t.test('erasing one call removes its exchange, keeps its entry and is sealed', a
   t.match(store.log.get(id(2)), { erased: false, request: { text: 'text 2' } })
   t.match(eraseEntries(store.log), [{ seq: 3, selection: { request_id: id(1) }, erased: 1 }])
   t.same(
-    await store.log.erase({ requestId: id(1) }),
+    await store.log.erase({ requestId: id(1) }, 'vera'),
     { erased: 0, entries: 0 },
     'nothing left to erase or to seal',
   )
-  t.equal(await store.log.erase({ requestId: id(9) }), null)
-  for (const odd of ['', '\0', 'x'.repeat(100_000)]) t.equal(await store.log.erase({ requestId: odd }), null)
+  t.equal(await store.log.erase({ requestId: id(9) }, 'vera'), null)
+  for (const odd of ['', '\0', 'x'.repeat(100_000)])
+    t.equal(await store.log.erase({ requestId: odd }, 'vera'), null)
   t.match(verifyChain(store.log.records(0, 100)), { ok: true, checked: 4 })
 })
 
 t.test('a key without calls has nothing to erase, and an unknown key is not found', async (t) => {
   const { store } = openTestStore(t)
-  const { record } = await store.keys.create('app')
-  t.same(await store.log.erase({ keyId: record.id }), { erased: 0, entries: 0 })
-  for (const keyId of ['app', '', 'x'.repeat(100_000)]) t.equal(await store.log.erase({ keyId }), null)
+  const { record } = await store.keys.create('app', 'vera')
+  t.same(await store.log.erase({ keyId: record.id }, 'vera'), { erased: 0, entries: 0 })
+  for (const keyId of ['app', '', 'x'.repeat(100_000)])
+    t.equal(await store.log.erase({ keyId }, 'vera'), null)
 })
 
 t.test('a call without an exchange has nothing to erase', async (t) => {
   const { store } = openTestStore(t)
   await append(store.log, { key: 'k', minutes: 0, captured: false }, 1)
-  t.same(await store.log.erase({ requestId: id(1) }), { erased: 0, entries: 0 })
+  t.same(await store.log.erase({ requestId: id(1) }, 'vera'), { erased: 0, entries: 0 })
   t.match(store.log.get(id(1)), { erased: false, content_hash: null })
 })
 
@@ -78,7 +80,7 @@ t.test('an erasure larger than one transaction is sealed in slices', async (t) =
   const call = { key: 'k', minutes: 0, captured: true }
   await Promise.all(Array.from({ length: calls }, (_, n) => append(store.log, call, n)))
   clock.advance(MINUTE_MS)
-  t.same(await store.log.erase({ beforeMs: clock.now() }), { erased: calls, entries: 3 })
+  t.same(await store.log.erase({ beforeMs: clock.now() }, 'vera'), { erased: calls, entries: 3 })
   t.same(
     eraseEntries(store.log).map(({ erased }) => erased),
     [ERASE_SLICE_ROWS, ERASE_SLICE_ROWS, 7],
@@ -122,7 +124,7 @@ t.test('erasing few calls among many does not read the exchanges between them', 
       append(store.log, { key: keyOf(n), minutes: 0, captured: true }, n),
     ),
   )
-  t.same(await store.log.erase({ keyId: 'rare' }), { erased: 2, entries: 1 })
+  t.same(await store.log.erase({ keyId: 'rare' }, 'vera'), { erased: 2, entries: 1 })
   t.ok(most < calls / 2, `${most} exchanges read at once`)
 })
 
@@ -132,7 +134,7 @@ t.test('the space of erased exchanges is reused', async (t) => {
   const round = async (from: number) => {
     for (let n = from; n < from + 20; n++)
       await store.log.append(requestDraft({ id: id(n) }), { content: large })
-    await store.log.erase({ beforeMs: START_MS + MINUTE_MS })
+    await store.log.erase({ beforeMs: START_MS + MINUTE_MS }, 'vera')
   }
   await round(0)
   const { usedBytes } = store.size()
@@ -178,7 +180,7 @@ t.test('exactly the selected exchanges are erased, and the entries count them', 
             ('keyId' in selection && calls.some(({ key }) => key === selection.keyId)) ||
             'beforeMs' in selection
           const expected = { erased: hit.length, entries: Math.min(1, hit.length) }
-          t.same(await store.log.erase(selection), known ? expected : null)
+          t.same(await store.log.erase(selection, 'vera'), known ? expected : null)
         }
         for (const [n, { captured }] of calls.entries()) {
           const detail = store.log.get(id(n))

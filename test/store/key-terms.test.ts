@@ -22,7 +22,7 @@ const entries = (log: { records(from: number, limit: number): { bytes: Uint8Arra
 
 t.test('terms are read, kept, sealed without the owner and given to calls', async (t) => {
   const { store, reopen } = openTestStore(t)
-  const { key, record } = await store.keys.create('app', TERMS)
+  const { key, record } = await store.keys.create('app', 'vera', TERMS)
   const terms = {
     models: ['gpt-*', '!gpt-secret'],
     expiresAtMs: START_MS + DAY_MS,
@@ -35,6 +35,7 @@ t.test('terms are read, kept, sealed without the owner and given to calls', asyn
   const sealed = entries(store.log).at(-1)
   t.match(sealed, {
     type: 'key_created',
+    actor: 'vera',
     terms: { models: TERMS.models, expires_at: TERMS.expires_at, labels: TERMS.labels, max_parallel: 5 },
   })
   t.notMatch(JSON.stringify(entries(store.log)), /ann@example/)
@@ -67,14 +68,14 @@ t.test('a wrong term is refused with its field and the allowed form', async (t) 
     [{ max_parallel: 1.5 }, 'max_parallel', /./],
   ]
   for (const [fields, param, message] of cases) {
-    await t.rejects(store.keys.create('app', fields), { code: 'invalid_body', param, message }, param)
+    await t.rejects(store.keys.create('app', 'vera', fields), { code: 'invalid_body', param, message }, param)
   }
   t.equal(store.keys.list().length, 0)
 })
 
 t.test('a key is refused from the time at which it expires', async (t) => {
   const { store, clock } = openTestStore(t)
-  const { key } = await store.keys.create('app', { expires_at: TERMS.expires_at })
+  const { key } = await store.keys.create('app', 'vera', { expires_at: TERMS.expires_at })
   clock.advance(DAY_MS - 1)
   t.match(store.keys.authenticate(key), { name: 'app' })
   t.equal(store.keys.countActive(), 1)
@@ -86,28 +87,29 @@ t.test('a key is refused from the time at which it expires', async (t) => {
 
 t.test('a change keeps what it does not name, and null removes a term', async (t) => {
   const { store } = openTestStore(t)
-  const { key, record } = await store.keys.create('app', TERMS)
-  const changed = await store.keys.change(record.id, { models: null, max_parallel: 2 })
+  const { key, record } = await store.keys.create('app', 'vera', TERMS)
+  const changed = await store.keys.change(record.id, { models: null, max_parallel: 2 }, 'vera')
   t.match(changed.terms, { models: null, maxParallel: 2, labels: TERMS.labels, capture: 'metadata' })
   t.match(store.keys.authenticate(key), { terms: { models: null, maxParallel: 2 } })
   t.match(entries(store.log).at(-1), {
     type: 'key_changed',
+    actor: 'vera',
     key_id: record.id,
     terms: { models: null, max_parallel: 2, labels: TERMS.labels },
   })
   const { seq } = store.log.head
-  await store.keys.change(record.id, { max_parallel: 2 })
+  await store.keys.change(record.id, { max_parallel: 2 }, 'vera')
   t.equal(store.log.head.seq, seq, 'a change to the same terms is not sealed')
-  await t.rejects(store.keys.change('nobody', {}), { code: 'not_found' })
-  await t.rejects(store.keys.change(record.id, { capture: 'x' }), { code: 'invalid_body' })
-  await store.keys.revoke(record.id)
-  await t.rejects(store.keys.change(record.id, {}), { code: 'conflict' })
+  await t.rejects(store.keys.change('nobody', {}, 'vera'), { code: 'not_found' })
+  await t.rejects(store.keys.change(record.id, { capture: 'x' }, 'vera'), { code: 'invalid_body' })
+  await store.keys.revoke(record.id, 'vera')
+  await t.rejects(store.keys.change(record.id, {}, 'vera'), { code: 'conflict' })
 })
 
 t.test('a rotated key works until the grace ends, and its successor has its terms and line', async (t) => {
   const { store, clock } = openTestStore(t)
-  const first = await store.keys.create('app', { ...TERMS, expires_at: null })
-  const second = await store.keys.rotate(first.record.id, 60)
+  const first = await store.keys.create('app', 'vera', { ...TERMS, expires_at: null })
+  const second = await store.keys.rotate(first.record.id, 60, 'vera')
   t.not(second.key, first.key)
   t.match(second.record, { name: 'app', replaces: first.record.id, terms: { models: TERMS.models } })
   const accepted = store.keys.authenticate(second.key)
@@ -115,6 +117,7 @@ t.test('a rotated key works until the grace ends, and its successor has its term
   t.match(store.keys.authenticate(first.key), { id: first.record.id, line: first.record.id })
   t.match(entries(store.log).at(-1), {
     type: 'key_rotated',
+    actor: 'vera',
     key_id: first.record.id,
     successor_id: second.record.id,
     expires_at: new Date(START_MS + 60_000).toISOString(),
@@ -122,16 +125,16 @@ t.test('a rotated key works until the grace ends, and its successor has its term
   clock.advance(60_000)
   t.equal(store.keys.authenticate(first.key), 'expired')
   t.match(store.keys.authenticate(second.key), { id: second.record.id })
-  await t.rejects(store.keys.rotate(first.record.id, 60), { code: 'conflict', message: /expired/ })
-  const third = await store.keys.rotate(second.record.id, 0)
+  await t.rejects(store.keys.rotate(first.record.id, 60, 'vera'), { code: 'conflict', message: /expired/ })
+  const third = await store.keys.rotate(second.record.id, 0, 'vera')
   t.equal(store.keys.authenticate(second.key), 'expired', 'without a grace it ends at once')
   t.match(store.keys.authenticate(third.key), { line: first.record.id })
 })
 
 t.test('a grace never makes a key live longer', async (t) => {
   const { store, clock } = openTestStore(t)
-  const { key, record } = await store.keys.create('app', { expires_at: TERMS.expires_at })
-  await store.keys.rotate(record.id, 30 * 86_400)
+  const { key, record } = await store.keys.create('app', 'vera', { expires_at: TERMS.expires_at })
+  await store.keys.rotate(record.id, 30 * 86_400, 'vera')
   clock.advance(DAY_MS)
   t.equal(store.keys.authenticate(key), 'expired')
 })
@@ -143,8 +146,8 @@ t.test('keys of the configuration have terms and are changed there', async (t) =
   const accepted = store.keys.authenticate(key)
   t.match(accepted, { name: 'fleet', terms: { models: ['o3'] } })
   const { id } = accepted as { id: string }
-  await t.rejects(store.keys.change(id, {}), { code: 'conflict', message: /configuration/ })
-  await t.rejects(store.keys.rotate(id, 0), { code: 'conflict', message: /configuration/ })
+  await t.rejects(store.keys.change(id, {}, 'vera'), { code: 'conflict', message: /configuration/ })
+  await t.rejects(store.keys.rotate(id, 0, 'vera'), { code: 'conflict', message: /configuration/ })
   clock.advance(1000)
   t.equal(store.keys.authenticate(key), 'expired')
   t.equal(store.keys.countActive(), 0)

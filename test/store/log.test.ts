@@ -195,9 +195,10 @@ t.test('entries of other types are in the chain but not in the usage list', asyn
     part: 1,
     parts: 1,
     declarations: null,
+    actor: 'gateway',
   })
   await store.log.append(requestDraft({ id: id(1) }))
-  await store.log.append({ type: 'stop', version: '1' })
+  await store.log.append({ type: 'stop', version: '1', actor: 'gateway' })
   const { logs, total } = await store.log.list({ limit: 10, offset: 0 })
   t.strictSame([logs.map((entry) => entry.seq), total], [[2], 1])
   t.match(verdict(store.log), { ok: true, checked: 4 })
@@ -273,7 +274,7 @@ t.test('security events have totals, days and pages', async (t) => {
 
 t.test('a full store refuses calls but accepts a revocation', async (t) => {
   const { store, tick, reopen } = openTestStore(t)
-  const { record } = await store.keys.create('k')
+  const { record } = await store.keys.create('k', 'vera')
   await store.log.append(requestDraft({ id: id(1) }))
   const events: string[] = []
   const full = await reopen({
@@ -298,7 +299,7 @@ t.test('a full store refuses calls but accepts a revocation', async (t) => {
   t.equal(full.store.log.available, false)
   t.strictSame(events, ['the store has reached 200000 bytes (audit.maxBytes)'])
   t.ok(full.store.size().usedBytes < 300_000)
-  await full.store.keys.revoke(record.id)
+  await full.store.keys.revoke(record.id, 'vera')
   t.match(verdict(full.store.log), { ok: true, checked: taken + 4 })
   const { store: larger } = await full.reopen({ maxBytes: 1_000_000 })
   t.equal(larger.log.available, true)
@@ -342,9 +343,11 @@ t.test('failed commits acknowledge and store nothing, and the log recovers', asy
   failing = true
   await t.rejects(store.log.append(requestDraft({ id: id(2) })), { code: 'audit_unavailable' })
   t.equal(store.log.available, false)
-  await t.rejects(store.keys.create('k'), { code: 'audit_unavailable' })
-  await t.rejects(store.sessions.create('f', 1000), { code: 'audit_unavailable' })
-  await t.rejects(store.rules.deleteRule('r', { type: 'stop', version: '1' }), {
+  await t.rejects(store.keys.create('k', 'vera'), { code: 'audit_unavailable' })
+  await t.rejects(store.sessions.create('f', 1000), {
+    code: 'audit_unavailable',
+  })
+  await t.rejects(store.rules.deleteRule('r', { type: 'stop', version: '1', actor: 'gateway' }), {
     code: 'audit_unavailable',
   })
   tick(1000)

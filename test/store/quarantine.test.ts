@@ -15,7 +15,7 @@ import { openTestStore, START_MS } from './fixture.ts'
 /** A log with a missing entry and one key. */
 async function damaged(t: Test) {
   const { store, path } = openTestStore(t, { path: t.testdir() })
-  const { key } = await store.keys.create('app')
+  const { key } = await store.keys.create('app', 'vera')
   for (const id of ['a', 'b', 'c']) await store.log.append(requestDraft({ id }))
   await store.close()
   const environment = openEnvironment(path)
@@ -23,7 +23,7 @@ async function damaged(t: Test) {
   await environment.close()
   const inspection = await inspectStore(path)
   if (inspection.state !== 'damaged') throw new Error(inspection.state)
-  return { path, key, inspection }
+  return { path, key, inspection: { ...inspection, actor: 'vera' } }
 }
 
 function successor(t: Test, path: string) {

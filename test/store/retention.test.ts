@@ -275,7 +275,7 @@ t.test('an honest log verifies after any prunes and erasures, and its indexes ma
       for (const step of steps) {
         if (step.kind === 'calls') for (let i = 0; i < step.count; i++) await call(opened.log, clock, n++)
         else if (step.kind === 'wait') clock.advance(step.hours * HOUR_MS)
-        else if (step.kind === 'erase') await opened.log.erase({ keyId: step.key })
+        else if (step.kind === 'erase') await opened.log.erase({ keyId: step.key }, 'vera')
         else if (step.kind === 'prune') await opened.retention.tick()
         else {
           await opened.close()

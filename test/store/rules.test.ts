@@ -30,6 +30,7 @@ const sealed = (name: string): ChangeDraft => ({
   rule_id: name,
   rule_name: name,
   enabled: true,
+  actor: 'vera',
 })
 const names = (records: readonly { readonly bytes: Uint8Array }[]) =>
   records.map(({ bytes }) => JSON.parse(Buffer.from(bytes).toString()).rule_name).filter(Boolean)

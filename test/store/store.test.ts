@@ -29,7 +29,7 @@ t.test('failed housekeeping is reported and retried, and stops nothing', async (
     fileKeys: [],
   })
   failing = false
-  const { key } = await store.keys.create('k')
+  const { key } = await store.keys.create('k', 'vera')
   clock.advance(1)
   store.keys.authenticate(key)
   failing = true
@@ -55,7 +55,7 @@ t.test('a failed reader check is reported, and the rest of housekeeping runs', a
     wrap,
     onHousekeepingError: (error) => errors.push((error as Error).message),
   })
-  const { key } = await store.keys.create('k')
+  const { key } = await store.keys.create('k', 'vera')
   store.keys.authenticate(key)
   tick(60_000)
   tick(60_000)
@@ -76,7 +76,7 @@ t.test('housekeeping continues in a full store', async (t) => {
     })
   const { store, clock, tick, path } = openTestStore(t, { wrap, maxBytes: 1 })
   t.equal(store.log.available, false)
-  const { key } = await store.keys.create('k')
+  const { key } = await store.keys.create('k', 'vera')
   clock.advance(1)
   store.keys.authenticate(key)
   tick(60_000)
@@ -153,7 +153,7 @@ t.test('a stuck disk is noticed for every writer, and so is its recovery', async
   for (const [name, write] of Object.entries(writers)) {
     const { state, releaseAll, ...opened } = hangingStore(t)
     const { store, clock, tick } = opened
-    const { key } = await store.keys.create('k')
+    const { key } = await store.keys.create('k', 'vera')
     store.keys.authenticate(key)
     state.hangs = true
     const written = write(opened)
@@ -197,7 +197,7 @@ t.test('a slow disk that completes writes is not stuck', async (t) => {
 
 t.test('closing ends although the last uses of keys cannot be written', async (t) => {
   const { store, clock, tick, state } = hangingStore(t)
-  const { key } = await store.keys.create('k')
+  const { key } = await store.keys.create('k', 'vera')
   store.keys.authenticate(key)
   state.hangs = true
   const closed = store.close()

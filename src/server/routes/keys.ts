@@ -14,6 +14,8 @@ import { QueryString } from '../query-string.ts'
 const MAX_NAME_CHARACTERS = 128
 /** Longest time for which a rotated key still works: thirty days. */
 const MAX_GRACE_SECONDS = 30 * 86_400
+/** The administrator that the admin token signs in. */
+const ONLY_ADMIN = 'admin'
 
 /** @param clock says which keys have expired */
 export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[] {
@@ -36,7 +38,8 @@ export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[]
       async answer(request) {
         const fields = await readFields(request, ['name', ...TERM_FIELDS])
         const { name: _name, ...terms } = fields
-        return created(await keys.create(requireText(fields, 'name', MAX_NAME_CHARACTERS), terms))
+        const name = requireText(fields, 'name', MAX_NAME_CHARACTERS)
+        return created(await keys.create(name, ONLY_ADMIN, terms))
       },
     },
     {
@@ -44,7 +47,7 @@ export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[]
       path: '/api/v1/keys/:id',
       async answer(request) {
         const fields = await readFields(request, TERM_FIELDS)
-        return ok(describe(await keys.change(request.params['id'] ?? '', fields)))
+        return ok(describe(await keys.change(request.params['id'] ?? '', fields, ONLY_ADMIN)))
       },
     },
     {
@@ -52,7 +55,7 @@ export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[]
       path: '/api/v1/keys/:id/rotate',
       async answer(request) {
         const { grace_seconds: grace } = await readFields(request, ['grace_seconds'])
-        return created(await keys.rotate(request.params['id'] ?? '', readGrace(grace)))
+        return created(await keys.rotate(request.params['id'] ?? '', readGrace(grace), ONLY_ADMIN))
       },
     },
     {
@@ -68,7 +71,7 @@ export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[]
       method: 'DELETE',
       path: '/api/v1/keys/:id',
       async answer(request) {
-        return ok(describe(await keys.revoke(request.params['id'] ?? '')))
+        return ok(describe(await keys.revoke(request.params['id'] ?? '', ONLY_ADMIN)))
       },
     },
   ]

@@ -11,6 +11,8 @@ import type { PolicyStore } from '../../store/policies.ts'
 import { type ApiRoute, ok, readFields } from '../api.ts'
 import { QueryString } from '../query-string.ts'
 
+/** The administrator that the admin token signs in. */
+const ONLY_ADMIN = 'admin'
 const FIELDS = ['name', 'type', 'pattern', 'action', 'enabled', 'description', 'match']
 
 /** The pipeline's dry run: judges a request body without forwarding or logging it. */
@@ -67,7 +69,10 @@ export function ruleRoutes(
       method: 'POST',
       path: '/api/v1/rules',
       async answer(request) {
-        return { status: 201, body: describe(await editor.create(await readFields(request, FIELDS))) }
+        return {
+          status: 201,
+          body: describe(await editor.create(await readFields(request, FIELDS), ONLY_ADMIN)),
+        }
       },
     },
     {
@@ -84,14 +89,16 @@ export function ruleRoutes(
       async answer(request) {
         const fields = await readFields(request, ['enabled', 'reason', 'ttl_seconds'])
         const change = readChange(fields)
-        return ok(describe(await editor.setEnabled(request.params['id'] ?? '', change.enabled, change)))
+        return ok(
+          describe(await editor.setEnabled(request.params['id'] ?? '', change.enabled, change, ONLY_ADMIN)),
+        )
       },
     },
     {
       method: 'DELETE',
       path: '/api/v1/rules/:id',
       async answer(request) {
-        return ok(describe(await editor.delete(request.params['id'] ?? '')))
+        return ok(describe(await editor.delete(request.params['id'] ?? '', ONLY_ADMIN)))
       },
     },
   ]

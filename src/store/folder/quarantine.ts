@@ -3,6 +3,7 @@
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import type { Actor } from '../../core/actor.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { NO_TERMS } from '../../core/key-terms.ts'
@@ -29,8 +30,8 @@ const LOG_FILES = [DATA_FILE, LOCK_FILE, INTENTS_FILE, RESULT_FILE]
 /** `source` in `key_created` entries for keys of the old log. */
 const CARRIED_KEY_SOURCE = 'carried'
 
-/** The log that a new one continues, and why it does. */
-export type EndedLog = LogPosition & { readonly reason: string }
+/** The log that a new one continues, why it does, and who ended it. */
+export type EndedLog = LogPosition & { readonly reason: string; readonly actor: Actor }
 
 export interface QuarantineResult {
   /** Folder of the old log. */
@@ -69,7 +70,7 @@ export const succeedStore = (
 
 async function replaceLog(
   path: string,
-  { log, seq, reason }: EndedLog,
+  { log, seq, reason, actor }: EndedLog,
   prefix: string,
   nowMs: Milliseconds,
   random: (length: number) => Buffer,
@@ -82,8 +83,8 @@ async function replaceLog(
   const environment = openEnvironment(next)
   const newLog = uuidv7(nowMs, random(ID_RANDOM_BYTES))
   environment.initialize(() => {
-    beginLog(environment, newLog, nowMs, { log, seq, reason })
-    carryRows(environment, carried ?? {}, nowMs)
+    beginLog(environment, newLog, nowMs, { log, seq, reason }, actor)
+    carryRows(environment, carried ?? {}, actor, nowMs)
   })
   // Moving the file keeps its identity.
   recordIdentity(environment, next)
@@ -93,12 +94,12 @@ async function replaceLog(
   return { folder, log: newLog, reason, carried: carried !== null }
 }
 
-function carryRows({ tables }: Environment, carried: CarriedRows, nowMs: Milliseconds): void {
+function carryRows({ tables }: Environment, carried: CarriedRows, actor: Actor, nowMs: Milliseconds): void {
   const batch = new Batch(tables, nowMs)
   for (const [name, rows] of Object.entries(carried) as [SubDatabase, CarriedRows['keys']][]) {
     for (const [key, value] of rows ?? []) {
       const write = () => tables[name].put(key, value)
-      if (name === 'keys') sealKey(batch, value, write)
+      if (name === 'keys') sealKey(batch, value, actor, write)
       else write()
     }
   }
@@ -118,9 +119,9 @@ export function finishQuarantine(path: string): void {
 }
 
 /** The new log seals every key that it accepts. */
-function sealKey(batch: Batch, value: Buffer, write: () => void): void {
+function sealKey(batch: Batch, value: Buffer, actor: Actor, write: () => void): void {
   const { id, name, revokedAtMs, terms = NO_TERMS } = readJson<StoredKey>(value)
-  const named = { key_id: id, key_name: name }
+  const named = { key_id: id, key_name: name, actor }
   const draft =
     revokedAtMs === null
       ? { type: 'key_created' as const, ...named, source: CARRIED_KEY_SOURCE, terms: sealedTerms(terms) }

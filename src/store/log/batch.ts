@@ -14,6 +14,7 @@ import type {
 import { Frontier, leafHash } from '../../audit/merkle.ts'
 import { type SecurityEventType, securityEvents } from '../../audit/security.ts'
 import { MAX_ENTRY_BYTES } from '../../audit/verify.ts'
+import { type Actor, GATEWAY_ACTOR } from '../../core/actor.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { type CounterChange, CounterChanges } from '../counters.ts'
 import {
@@ -242,8 +243,10 @@ export function beginLog(
   log: string,
   nowMs: Milliseconds,
   continues: GenesisDraft['continues'] = null,
+  actor: Actor = GATEWAY_ACTOR,
 ): void {
-  const { entry, bytes, hash } = genesis(log, { type: 'genesis', product: 'sidegate', continues }, nowMs)
+  const draft: GenesisDraft = { type: 'genesis', product: 'sidegate', continues, actor }
+  const { entry, bytes, hash } = genesis(log, draft, nowMs)
   tables.entries.put(u64(entry.seq), packEntry(hash, bytes))
   const frontier = Frontier.empty()
   frontier.push(leafHash(hash))

@@ -3,6 +3,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ChangeDraft } from '../../audit/entry.ts'
+import type { Actor } from '../../core/actor.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import { isoTime } from '../../core/time.ts'
 import { readU64, summarySeq, summaryTest, u64 } from '../layout.ts'
@@ -45,12 +46,13 @@ type SealChange = <Result>(decide: () => Change<Result>) => Promise<Result>
 export async function eraseContent(
   environment: Environment,
   selection: EraseSelection,
+  actor: Actor,
   change: SealChange,
 ): Promise<Erasure | null> {
   const { tables } = environment
   let erasure: Erasure = { erased: 0, entries: 0 }
   const eraseSlice = async (seqs: readonly number[]) => {
-    const erased = await change(() => eraseChange(tables, selection, seqs))
+    const erased = await change(() => eraseChange(tables, selection, actor, seqs))
     if (erased > 0) erasure = { erased: erasure.erased + erased, entries: erasure.entries + 1 }
   }
   environment.refresh()
@@ -113,11 +115,15 @@ const withContent = ({ content }: StoreTables, seqs: readonly number[]): number[
 function eraseChange(
   tables: StoreTables,
   selection: EraseSelection,
+  actor: Actor,
   seqs: readonly number[],
 ): Change<number> {
   const present = withContent(tables, seqs)
   return {
-    draft: present.length === 0 ? null : draftOf(selection, present.length),
+    draft:
+      present.length === 0
+        ? null
+        : { type: 'erase', selection: describe(selection), erased: present.length, actor },
     write: () => {
       for (const seq of present) tables.content.remove(u64(seq))
     },
@@ -125,10 +131,8 @@ function eraseChange(
   }
 }
 
-function draftOf(selection: EraseSelection, erased: number): ChangeDraft {
-  if ('requestId' in selection) {
-    return { type: 'erase', selection: { request_id: selection.requestId }, erased }
-  }
-  if ('keyId' in selection) return { type: 'erase', selection: { key_id: selection.keyId }, erased }
-  return { type: 'erase', selection: { before: isoTime(selection.beforeMs) }, erased }
+function describe(selection: EraseSelection): Extract<ChangeDraft, { type: 'erase' }>['selection'] {
+  if ('requestId' in selection) return { request_id: selection.requestId }
+  if ('keyId' in selection) return { key_id: selection.keyId }
+  return { before: isoTime(selection.beforeMs) }
 }

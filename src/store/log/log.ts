@@ -6,6 +6,7 @@ import type { Head } from '../../audit/chain.ts'
 import { type Commitment, type Content, commit, contentBytes, SALT_BYTES } from '../../audit/content.ts'
 import type { EntryDraft, RequestDraft, SealedEntry, SealedRequest } from '../../audit/entry.ts'
 import type { StoredRecord } from '../../audit/verify.ts'
+import type { Actor } from '../../core/actor.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { readU64, u64, unpackEntry } from '../layout.ts'
@@ -198,8 +199,8 @@ export class UsageLog {
    * stay.
    * @returns null when there is no call with the requested id
    */
-  erase(selection: EraseSelection): Promise<Erasure | null> {
-    return eraseContent(this.#environment, selection, (decide) => this.change(decide))
+  erase(selection: EraseSelection, actor: Actor): Promise<Erasure | null> {
+    return eraseContent(this.#environment, selection, actor, (decide) => this.change(decide))
   }
 
   /**

@@ -4,6 +4,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SealedEntry } from '../../audit/entry.ts'
+import { GATEWAY_ACTOR } from '../../core/actor.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { isoTime } from '../../core/time.ts'
 import { readJson, readU64, u64, unpackEntry } from '../layout.ts'
@@ -185,7 +186,9 @@ export class Retention {
     const sealed = await log.change(() => {
       const first = readPrunePoint(tables).firstSeq < firstSeq
       return {
-        draft: first ? { type: 'prune', first_seq: firstSeq, head, frontier, reason } : null,
+        draft: first
+          ? { type: 'prune', first_seq: firstSeq, head, frontier, reason, actor: GATEWAY_ACTOR }
+          : null,
         write: (pruneSeq) => writePrunePoint(tables, { firstSeq, frontier, pruneSeq }),
         result: first,
       }
