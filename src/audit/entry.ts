@@ -220,6 +220,13 @@ type ChangeFields =
       readonly omitted: number
     }
   | {
+      /** An administrator ended a session by its id; signing out has no entry. */
+      readonly type: 'session_ended'
+      readonly session_id: string
+      /** Name of the administrator whose session it was. */
+      readonly administrator: string
+    }
+  | {
       /**
        * Removes the entries before `first_seq`. This entry, and every signature over it, holds
        * their hashes.

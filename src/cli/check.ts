@@ -12,6 +12,7 @@ import { missingPaths, readSources } from '../rulecheck/rule-sources.ts'
 import { findUnread } from '../rulecheck/unread.ts'
 import { whyNoRules } from '../rules/files.ts'
 import { snapshotOf } from '../rules/snapshot.ts'
+import { findUnfitAdminNames } from '../store/admin-names.ts'
 import { findUnfitKeys } from '../store/key-names.ts'
 import { unsafeSettings } from '../upstream/environment.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, UsageError } from './command.ts'
@@ -122,8 +123,9 @@ async function checkConfig(file: string) {
     const severity = isAbsentSecret(problem) ? 'warning' : 'error'
     return { severity, problem }
   })
-  for (const problem of config === null ? [] : findUnfitKeys(reading, config))
-    remarks.push({ severity: 'error', problem })
+  for (const findUnfit of [findUnfitKeys, findUnfitAdminNames])
+    for (const problem of config === null ? [] : findUnfit(reading, config))
+      remarks.push({ severity: 'error', problem })
   for (const { baseUrl, declaredAt } of config?.upstreams ?? []) {
     const at = [...declaredAt, 'baseUrl']
     const noPath = isAmong(problems, at) ? null : missingPath(baseUrl)
@@ -155,11 +157,12 @@ async function testFileProblems(paths: readonly string[], checked: Set<string>):
   return problems
 }
 
-const SECRETS = ['upstream.apiKey', 'upstream.proxy', 'audit.signingKey', 'admin.token']
+const SECRETS =
+  /^(?:upstream\.apiKey|upstream\.proxy|audit\.signingKey|admin\.token|admin\.tokens\[\d+\]\.token)$/
 
 /** Whether a secret is missing, which a pull request does not have and the gateway will. */
 const isAbsentSecret = ({ path, message }: Problem): boolean =>
-  SECRETS.includes(path) && /^(?:environment variable|file) /.test(message)
+  SECRETS.test(path) && /^(?:environment variable|file) /.test(message)
 
 function lint(
   files: Parameters<typeof lintRules>[0],

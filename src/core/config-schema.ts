@@ -1,5 +1,6 @@
 // JSON Schema (2020-12) of the configuration. Documents every key: description, unit and default.
 
+import { ADMIN_ROLES } from './admin-role.ts'
 import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
 import { TERM_SCHEMAS } from './key-terms.ts'
 import { integer, reference, secret, section } from './schema-parts.ts'
@@ -167,8 +168,34 @@ export const CONFIG_SCHEMA = {
     }),
     admin: section('The management API.', {
       token: secret(
-        'Token with which an administrator signs in, at least 16 characters. Without it the management API is closed.',
+        'Token with which the administrator `admin`, of the role `admin`, signs in, at least 16 characters. Without this or `tokens` the management API is closed.',
       ),
+      tokens: {
+        description: 'Administrators, each with a name, a role and a token.',
+        type: 'array',
+        maxItems: 100,
+        default: [],
+        items: {
+          type: 'object',
+          additionalProperties: false,
+          required: ['name', 'token', 'role'],
+          properties: {
+            name: {
+              description:
+                'Unique name, sealed in the log with each change. It must hold no personal data, and must not be `gateway` or `unknown` or begin with `cli:`.',
+              type: 'string',
+              minLength: 1,
+              maxLength: 128,
+            },
+            token: secret('Token with which the administrator signs in, at least 16 characters.'),
+            role: {
+              description:
+                'What the administrator may do. `viewer`: read everything but captured texts. `auditor`: also read those, and verify the log. `editor`: also change keys and rules. `admin`: also erase captured texts and end the sessions of others.',
+              enum: [...ADMIN_ROLES],
+            },
+          },
+        },
+      },
       sessionTtlSeconds: integer('Lifetime of a session, seconds.', 60, 30 * 86_400, 28_800),
       allowedHosts: {
         description: '`Host` names that the management API accepts besides loopback names, without port.',

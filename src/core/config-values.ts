@@ -27,7 +27,6 @@ export interface Context {
 }
 
 const UPSTREAM_HINT = 'set it to your provider key, or try the product without an account: npm run demo'
-const TOKEN_HINT = 'set it to a long random string, such as the output of: openssl rand -hex 32'
 const PROXY_HINT = 'set it to a URL like http://proxy.example:3128, or remove the proxy'
 
 /** Read from the environment, because all Pods share one file. */
@@ -92,22 +91,6 @@ export function readProxy(
   }
   return secret
 }
-
-/** Characters of an admin token: fewer can be guessed. */
-const MIN_TOKEN_CHARACTERS = 16
-
-export function readAdminToken(context: Context, reference: SecretReference | undefined): Secret | null {
-  const path = ['admin', 'token']
-  const secret = readSecret(context, path, reference, TOKEN_HINT, whyNotToken)
-  const problem = secret === null ? null : whyNotToken(secret.current())
-  if (problem !== null) context.add(path, problem)
-  return secret
-}
-
-const whyNotToken = (value: string): string | null =>
-  Array.from(value).length >= MIN_TOKEN_CHARACTERS
-    ? null
-    : `is shorter than ${MIN_TOKEN_CHARACTERS} characters and can be guessed; ${TOKEN_HINT}`
 
 /** Reports entries of admin.allowedHosts that can match no `Host`. */
 export function rejectHosts({ add }: Context, hosts: readonly string[]): void {

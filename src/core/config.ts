@@ -2,13 +2,13 @@
 
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { type AdminToken, type DeclaredAdminToken, readAdminTokens } from './admin-tokens.ts'
 import type { Clock } from './clock.ts'
 import { CONFIG_SCHEMA } from './config-schema.ts'
 import {
   type Address,
   type Context,
   readAddress,
-  readAdminToken,
   readInstance,
   readSecret,
   rejectHosts,
@@ -69,7 +69,8 @@ export interface Config {
   readonly instance: string | null
   readonly data: { readonly path: string }
   readonly admin: {
-    readonly token: Secret | null
+    /** The single token first. */
+    readonly tokens: readonly AdminToken[]
     readonly sessionTtlSeconds: number
     readonly allowedHosts: readonly string[]
   }
@@ -93,7 +94,10 @@ type Declared = Omit<
   upstreams?: readonly DeclaredUpstream[]
   passThrough: readonly DeclaredPassThrough[]
   audit: Omit<Config['audit'], 'signingKey'> & { signingKey?: SecretReference }
-  admin: Omit<Config['admin'], 'token'> & { token?: SecretReference }
+  admin: Omit<Config['admin'], 'tokens'> & {
+    token?: SecretReference
+    tokens: readonly DeclaredAdminToken[]
+  }
 }
 
 /** Result of reading. `config` is usable only if there are no problems. */
@@ -176,7 +180,11 @@ export function parseConfig(
     audit: { ...audit, signingKey: readSecret(context, ['audit', 'signingKey'], audit.signingKey, KEY_HINT) },
     instance: readInstance(context),
     data: { path: resolve(folder, declared.data.path) },
-    admin: { ...admin, token: readAdminToken(context, admin.token) },
+    admin: {
+      sessionTtlSeconds: admin.sessionTtlSeconds,
+      allowedHosts: admin.allowedHosts,
+      tokens: readAdminTokens(context, admin.token, isAmong(found, ['admin', 'tokens']) ? [] : admin.tokens),
+    },
   }
   if (!isAmong(found, ['listen'])) rejectSameAddress(context, config.listen)
   // Indices differ from the file's if invalid keys were removed.

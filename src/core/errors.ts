@@ -56,6 +56,7 @@ export const ERRORS = {
   invalid_token: kind(401, 'invalid_request_error', 'invalid_request'),
   too_many_attempts: kind(429, 'rate_limit_error', 'invalid_request'),
   cross_site: kind(403, 'invalid_request_error', 'invalid_request'),
+  forbidden: kind(403, 'invalid_request_error', 'invalid_request'),
   not_found: kind(404, 'invalid_request_error', 'invalid_request'),
   previous_response_not_found: kind(400, 'invalid_request_error', 'invalid_request'),
   model_not_found: kind(404, 'invalid_request_error', 'invalid_request'),

@@ -1,6 +1,6 @@
 // Finds the reasons why a gateway cannot start, before anything is opened: busy ports, missing
-// rules, an unsafe environment, names that no key may have, a data folder that cannot be written,
-// an unusable signing key. Changes nothing.
+// rules, an unsafe environment, names that no key or administrator may have, a data folder that
+// cannot be written, an unusable signing key. Changes nothing.
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -9,6 +9,7 @@ import type { Problem } from '../core/problem.ts'
 import type { Secret } from '../core/secret.ts'
 import { whyNoRules } from '../rules/files.ts'
 import { whyNotListen } from '../server/address.ts'
+import { findUnfitAdminNames } from '../store/admin-names.ts'
 import { checkSigningKey } from '../store/folder/signingkey.ts'
 import { findUnfitKeys } from '../store/key-names.ts'
 import { unsafeSettings } from '../upstream/environment.ts'
@@ -18,7 +19,7 @@ import { unsafeSettings } from '../upstream/environment.ts'
  * skipped.
  */
 export async function findObstacles(reading: ConfigReading, config: Config): Promise<Problem[]> {
-  const problems: Problem[] = findUnfitKeys(reading, config)
+  const problems = [...findUnfitKeys(reading, config), ...findUnfitAdminNames(reading, config)]
   const add = (path: readonly string[], reason: string | null) => {
     if (reason !== null && !isAmong(reading.problems, path)) problems.push(reading.problemAt(path, reason))
   }

@@ -12,7 +12,7 @@ export function logRotations({ upstreams, admin }: Config, logger: GatewayLogger
       formatPath([...declaredAt, 'apiKey']),
       apiKey,
     ]),
-    ['admin.token', admin.token],
+    ...admin.tokens.map(({ tokenAt, token }): [string, Secret | null] => [formatPath(tokenAt), token]),
   ]
   for (const [setting, secret] of secrets) {
     secret?.onTurn((problem) => {

@@ -30,13 +30,13 @@ interface RouteParts {
 
 export function managementRoutes(parts: RouteParts): ApiRoute[] {
   const { store, pipeline, attestation } = parts
-  return [
-    ...openApiRoutes(),
-    ...sessionRoutes(parts.gatekeeper),
+  const routes = [
+    ...sessionRoutes(parts.gatekeeper, store.sessions),
     ...keyRoutes(store.keys, systemClock),
     ...ruleRoutes(parts.rules, parts.editor, store.policies, (body) => evaluate(pipeline, body)),
     ...candidateRoutes(parts.shadowRules),
     ...usageRoutes(store.log, systemClock),
     ...auditRoutes(attestation.signatures, store.checkpoints, attestation.check),
   ]
+  return [...routes, ...openApiRoutes(routes)]
 }

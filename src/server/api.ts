@@ -1,9 +1,11 @@
-// The interface of a management route: its request and its answer. handler.ts does the rest once
-// for all routes: matching, session, origin, body parsing and errors.
+// The interface of a management route: its request, its answer and the role that it needs.
+// handler.ts does the rest once for all routes: matching, session, origin, body parsing and errors.
 
 import type { IncomingHttpHeaders } from 'node:http'
+import type { AdminRole } from '../core/admin-role.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import type { Session } from '../store/sessions.ts'
 
 export interface ApiRequest {
   readonly headers: IncomingHttpHeaders
@@ -16,6 +18,11 @@ export interface ApiRequest {
   body(): Promise<JsonValue>
 }
 
+export interface SessionRequest extends ApiRequest {
+  /** The session that the request belongs to; its name is the actor of what the route changes. */
+  readonly session: Session
+}
+
 export interface ApiAnswer {
   readonly status: number
   readonly body: JsonValue
@@ -24,15 +31,26 @@ export interface ApiAnswer {
   readonly text?: { readonly type: string; readonly content: string }
 }
 
-export interface ApiRoute {
+interface RouteTarget {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
-  /** Needs no session: sign-in and the description of the API. */
-  readonly open?: true
   /** The body is a prompt, limited by limits.bodyBytes. */
   readonly takesPrompt?: true
+}
+
+/** Needs no session: sign-in and the description of the API. */
+interface OpenRoute extends RouteTarget {
+  readonly access: 'open'
   readonly answer: (request: ApiRequest) => Promise<ApiAnswer>
 }
+
+interface SessionRoute extends RouteTarget {
+  /** The least role that the route answers. */
+  readonly access: AdminRole
+  readonly answer: (request: SessionRequest) => Promise<ApiAnswer>
+}
+
+export type ApiRoute = OpenRoute | SessionRoute
 
 export const ok = (body: JsonValue): ApiAnswer => ({ status: 200, body })
 

@@ -133,17 +133,18 @@ async function answer(
   const releases: (() => void)[] = []
   try {
     parts.gatekeeper.checkOrigin(route.method, headers)
-    if (route.open !== true) parts.gatekeeper.require(headers)
     const body = async (): Promise<JsonValue> =>
       parseJson(
         await (route.takesPrompt === true
           ? readPrompt(parts.pipeline, request, releases)
           : readJsonBody(request, FIELDS_BYTES)),
       )
-    send(
-      response,
-      await route.answer({ headers, address: request.socket.remoteAddress ?? '', ...target, body }),
-    )
+    const asked = { headers, address: request.socket.remoteAddress ?? '', ...target, body }
+    const answered =
+      route.access === 'open'
+        ? route.answer(asked)
+        : route.answer({ ...asked, session: parts.gatekeeper.require(headers, route.access) })
+    send(response, await answered)
   } catch (error) {
     fail(parts, response, error)
   } finally {

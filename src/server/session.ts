@@ -1,10 +1,12 @@
-// Guards the management API: checks the session cookie, the `Host` and, for browsers, the origin.
+// Guards the management API: checks the session cookie and its role, the `Host` and, for browsers,
+// the origin.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { type Administrator, type AdminRole, includesRole } from '../core/admin-role.ts'
+import type { AdminToken } from '../core/admin-tokens.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Secret } from '../core/secret.ts'
 import type { Session, Sessions } from '../store/sessions.ts'
 import { allowedName, isLoopback, isOriginOf, parseHost } from './host.ts'
 import type { SignInJournal } from './sign-in-journal.ts'
@@ -18,7 +20,7 @@ const sha256 = (text: string): Buffer => createHash('sha256').update(text).diges
 
 /** `retry-after` of a throttled sign-in. */
 const RETRY_AFTER_SECONDS = '1'
-const OFF = 'Sign-in is off because no admin token is configured; set admin.token.'
+const OFF = 'Sign-in is off because no admin token is configured; set admin.token or admin.tokens.'
 
 /** Where a sign-in comes from. */
 export interface SignInClient {
@@ -28,13 +30,16 @@ export interface SignInClient {
 }
 
 export interface SignedIn {
-  readonly expiresAtMs: Milliseconds
+  readonly session: Session
   readonly cookie: string
 }
 
+/** Whom a token signs in, if it can be read. */
+type GatekeeperToken = Pick<AdminToken, 'name' | 'role' | 'token'>
+
 export class Gatekeeper {
   readonly #sessions: Sessions
-  readonly #token: Secret | null
+  readonly #tokens: readonly GatekeeperToken[]
   readonly #ttlMs: Milliseconds
   readonly #allowedHosts: ReadonlySet<string | null>
   readonly #throttle: SignInThrottle
@@ -42,14 +47,14 @@ export class Gatekeeper {
 
   constructor(options: {
     readonly sessions: Sessions
-    readonly token: Secret | null
+    readonly tokens: readonly GatekeeperToken[]
     readonly clock: Clock
     readonly sessionTtlSeconds: number
     readonly allowedHosts: readonly string[]
     readonly journal: SignInJournal
   }) {
     this.#sessions = options.sessions
-    this.#token = options.token
+    this.#tokens = options.tokens
     this.#throttle = new SignInThrottle(options.clock)
     this.#journal = options.journal
     this.#ttlMs = options.sessionTtlSeconds * 1000
@@ -79,17 +84,26 @@ export class Gatekeeper {
     )
   }
 
-  /** Returns the session of a request. @throws GatewayError `session_required` */
-  require(headers: IncomingHttpHeaders): Session {
-    const id = readCookie(headers.cookie)
-    const session =
-      id === null || this.#token === null ? null : this.#sessions.find(id, this.#fingerprint(this.#token))
-    if (session !== null) return session
-    throw new GatewayError('session_required', 'Sign in first: POST /api/v1/session with {"token": "…"}.')
+  /**
+   * Returns the session of a request.
+   * @param needed the least role
+   * @throws GatewayError `session_required`, or `forbidden` that names the role needed
+   */
+  require(headers: IncomingHttpHeaders, needed: AdminRole): Session {
+    const secret = readCookie(headers.cookie)
+    const session = secret === null ? null : this.#sessions.find(secret, (name) => this.#fingerprint(name))
+    if (session === null) {
+      throw new GatewayError('session_required', 'Sign in first: POST /api/v1/session with {"token": "…"}.')
+    }
+    if (includesRole(session.role, needed)) return session
+    throw new GatewayError(
+      'forbidden',
+      `This needs the role ${needed}, and your role is ${session.role}. admin.tokens in the configuration gives roles.`,
+    )
   }
 
   /**
-   * Compares the token in constant time and opens a session, once its entry is sealed.
+   * Compares with all tokens in constant time and opens a session, once its entry is sealed.
    * @param client its address, and whether it uses TLS, which makes the cookie `Secure`
    * @throws GatewayError (rejects) `invalid_token`, `too_many_attempts`, or `audit_unavailable`
    * when the entry of a success cannot be sealed
@@ -101,28 +115,45 @@ export class Gatekeeper {
         headers: { 'retry-after': RETRY_AFTER_SECONDS },
       })
     }
-    const expected = this.#token?.current()
-    // Constant-time comparison needs equal lengths, which hashing gives.
-    if (expected === undefined || !timingSafeEqual(sha256(token), sha256(expected))) {
-      await this.#journal.failed(address, expected === undefined ? 'off' : 'wrong_token')
-      throw new GatewayError('invalid_token', expected === undefined ? OFF : 'The admin token is wrong.')
+    const administrator = this.#holderOf(token)
+    if (administrator === null) {
+      const isOff = this.#tokens.length === 0
+      await this.#journal.failed(address, isOff ? 'off' : 'wrong_token')
+      throw new GatewayError('invalid_token', isOff ? OFF : 'The admin token is wrong.')
     }
-    await this.#journal.succeeded(address)
-    const { id, expiresAtMs } = await this.#sessions.create(sha256(expected).toString('hex'), this.#ttlMs)
-    return { expiresAtMs, cookie: formatCookie(id, Math.floor(this.#ttlMs / 1000), secure) }
+    await this.#journal.succeeded(address, administrator.name)
+    const fingerprint = fingerprintOf(administrator, token)
+    const { secret, ...session } = await this.#sessions.create(administrator, fingerprint, this.#ttlMs)
+    return { session, cookie: formatCookie(secret, Math.floor(this.#ttlMs / 1000), secure) }
   }
 
   /** Ends the session and returns the cookie that deletes it in a browser. */
   async signOut(headers: IncomingHttpHeaders, secure: boolean): Promise<string> {
-    const id = readCookie(headers.cookie)
-    if (id !== null) await this.#sessions.delete(id)
+    const secret = readCookie(headers.cookie)
+    if (secret !== null) await this.#sessions.delete(secret)
     return formatCookie('', 0, secure)
   }
 
-  #fingerprint(token: Secret): string {
-    return sha256(token.current()).toString('hex')
+  /** The first administrator with the token. Always compares with all of them. */
+  #holderOf(token: string): GatekeeperToken | null {
+    const given = sha256(token)
+    // Constant-time comparison needs equal lengths, which hashing gives.
+    const holders = this.#tokens.filter(
+      (one) => one.token !== null && timingSafeEqual(given, sha256(one.token.current())),
+    )
+    return holders[0] ?? null
+  }
+
+  /** Another token or role of a name makes another fingerprint, which ends its older sessions. */
+  #fingerprint(name: string): string | null {
+    const administrator = this.#tokens.find((one) => one.name === name)
+    const token = administrator?.token?.current()
+    return administrator === undefined || token === undefined ? null : fingerprintOf(administrator, token)
   }
 }
+
+const fingerprintOf = ({ name, role }: Administrator, token: string): string =>
+  sha256(JSON.stringify([name, role, token])).toString('hex')
 
 function readCookie(header: string | undefined): string | null {
   for (const pair of header?.split(';') ?? []) {

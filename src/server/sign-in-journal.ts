@@ -1,7 +1,7 @@
 // Records sign-ins: a log line, a counter, and a sealed entry. A flood of failures makes a bounded
 // number of lines and entries, and none is uncounted.
 
-import { UNKNOWN_ACTOR } from '../core/actor.ts'
+import { type Actor, UNKNOWN_ACTOR } from '../core/actor.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { Logger } from '../pipeline/record.ts'
@@ -45,12 +45,13 @@ export class SignInJournal {
   /**
    * Records that the token was right. Resolves when the entry is durable.
    * @param address IP address of the client
+   * @param actor name of the administrator
    * @throws GatewayError `audit_unavailable` (rejects) when it cannot be sealed
    */
-  async succeeded(address: string): Promise<void> {
-    await this.#seal(address, 'ok')
+  async succeeded(address: string, actor: Actor): Promise<void> {
+    await this.#seal(address, 'ok', actor)
     this.#parts.metrics.signIns.inc({ result: 'ok' })
-    this.#parts.logger.info({ address, result: 'ok', ...this.#takeUnlogged() }, 'sign-in')
+    this.#parts.logger.info({ address, result: 'ok', actor, ...this.#takeUnlogged() }, 'sign-in')
   }
 
   /** Records a failure. Without an entry it counts in the next one. Never rejects. */
@@ -64,7 +65,7 @@ export class SignInJournal {
       this.#unsealed++
       return
     }
-    await this.#seal(address, result).catch(() => {
+    await this.#seal(address, result, UNKNOWN_ACTOR).catch(() => {
       this.#unsealed++
     })
   }
@@ -75,10 +76,9 @@ export class SignInJournal {
     return omitted === 0 ? {} : { omitted }
   }
 
-  async #seal(address: string, result: 'ok' | SignInFailure): Promise<void> {
+  async #seal(address: string, result: 'ok' | SignInFailure, actor: Actor): Promise<void> {
     const omitted = this.#unsealed
     this.#unsealed = 0
-    const actor = result === 'ok' ? 'admin' : UNKNOWN_ACTOR
     const draft = { type: 'sign_in', address, result, omitted, actor } as const
     const change: Change<void> = { draft, write: () => {}, result: undefined }
     try {

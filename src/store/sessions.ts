@@ -1,82 +1,151 @@
-// Stores sessions of the management API. Only the hash of an id is stored, and the binding to the
-// admin token is keyed with the id: a reader of the database can neither use a session nor test
-// guesses of the token.
+// Stores sessions of the management API with their administrators. Only the hash of a secret is
+// stored, and the binding to the administrator's token is keyed with it: a reader of the database
+// can neither use a session nor test guesses of the token.
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import type { Actor } from '../core/actor.ts'
+import type { Administrator } from '../core/admin-role.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
+import { GatewayError } from '../core/errors.ts'
 import { readJson, writeJson } from './layout.ts'
 import type { Environment } from './lmdb.ts'
 import { unavailable } from './log/appender.ts'
+import type { UsageLog } from './log/log.ts'
 
-const ID_BYTES = 32
+const SECRET_BYTES = 32
 /** 32 bytes in base64url. */
-const ID_FORM = /^[A-Za-z0-9_-]{43}$/
+const SECRET_FORM = /^[A-Za-z0-9_-]{43}$/
 /** Most sessions at a time; a new one replaces the oldest, so signing in always works. */
 const MAX_SESSIONS = 100
 
-export interface Session {
+/** Bytes of the hash that name a session to others. */
+const SESSION_ID_BYTES = 16
+
+export interface Session extends Administrator {
+  /** Names the session in lists, and does not open it. */
+  readonly id: string
+  readonly createdAtMs: Milliseconds
   readonly expiresAtMs: Milliseconds
 }
 
-interface StoredSession extends Session {
-  readonly createdAtMs: Milliseconds
-  /** HMAC of the fingerprint under the id, hexadecimal. */
+interface StoredSession extends Omit<Session, 'id'> {
+  /** HMAC of the fingerprint under the secret, hexadecimal. */
   readonly binding: string
 }
 
+/**
+ * Returns the fingerprint of the token, name and role of an administrator; null for a name that
+ * nobody has.
+ */
+export type FingerprintOf = (name: string) => string | null
+
 export class Sessions {
   readonly #environment: Environment
+  readonly #log: Pick<UsageLog, 'change'>
   readonly #clock: Clock
   readonly #random: (length: number) => Buffer
   /** End of each session seen by this process, on the monotonic clock; by row key, hexadecimal. */
   readonly #endMs = new Map<string, Milliseconds>()
 
-  constructor(environment: Environment, clock: Clock, random: (length: number) => Buffer) {
+  constructor(
+    environment: Environment,
+    log: Pick<UsageLog, 'change'>,
+    clock: Clock,
+    random: (length: number) => Buffer,
+  ) {
     this.#environment = environment
+    this.#log = log
     this.#clock = clock
     this.#random = random
   }
 
   /**
    * Begins a session; resolves when it is durable.
-   * @param fingerprint of the admin token; `find` requires the same one
+   * @param fingerprint of the administrator; `find` requires the same one
+   * @returns the session, and the secret that opens it
    * @throws GatewayError `audit_unavailable` (rejects) when the store cannot be written
    */
-  async create(fingerprint: string, ttlMs: Milliseconds): Promise<Session & { readonly id: string }> {
+  async create(
+    { name, role }: Administrator,
+    fingerprint: string,
+    ttlMs: Milliseconds,
+  ): Promise<Session & { readonly secret: string }> {
     const { sessions } = this.#environment.tables
-    const id = this.#random(ID_BYTES).toString('base64url')
+    const secret = this.#random(SECRET_BYTES).toString('base64url')
+    const rowKey = rowKeyOf(secret)
     const createdAtMs = this.#clock.now()
     const expiresAtMs = createdAtMs + ttlMs
-    const session: StoredSession = { createdAtMs, expiresAtMs, binding: bindingOf(id, fingerprint) }
+    const binding = bindingOf(secret, fingerprint)
+    const session: StoredSession = { name, role, createdAtMs, expiresAtMs, binding }
     await this.#write(() => {
       const others = sessions.rows().map(({ key, value }) => ({ key, ...readJson<StoredSession>(value) }))
       others.sort((a, b) => a.createdAtMs - b.createdAtMs)
       for (const { key } of others.slice(0, Math.max(0, others.length - MAX_SESSIONS + 1)))
         sessions.remove(key)
-      sessions.put(rowKeyOf(id), writeJson(session))
+      sessions.put(rowKey, writeJson(session))
     })
-    this.#isOver(rowKeyOf(id), session)
-    return { id, expiresAtMs }
+    this.#isOver(rowKey, session)
+    return { ...describe(rowKey, session), secret }
   }
 
-  /** Returns null when the session is unknown, expired, or of another token. */
-  find(id: string, fingerprint: string): Session | null {
-    if (!ID_FORM.test(id)) return null
+  /**
+   * Returns null when the session is unknown or expired, or when its administrator has another
+   * token or role since.
+   */
+  find(secret: string, fingerprintOf: FingerprintOf): Session | null {
+    if (!SECRET_FORM.test(secret)) return null
     this.#environment.refresh()
-    const rowKey = rowKeyOf(id)
+    const rowKey = rowKeyOf(secret)
     const bytes = this.#environment.tables.sessions.get(rowKey)
     if (bytes === undefined) return null
     const session = readJson<StoredSession>(bytes)
-    if (this.#isOver(rowKey, session) || !isEqual(session.binding, bindingOf(id, fingerprint))) return null
-    return { expiresAtMs: session.expiresAtMs }
+    const fingerprint = fingerprintOf(session.name)
+    if (fingerprint === null || this.#isOver(rowKey, session)) return null
+    return isEqual(session.binding, bindingOf(secret, fingerprint)) ? describe(rowKey, session) : null
   }
 
-  /** Ends a session; an unknown id is fine. */
-  async delete(id: string): Promise<void> {
-    if (!ID_FORM.test(id)) return
+  /** Ends a session; an unknown secret is fine. */
+  async delete(secret: string): Promise<void> {
+    if (!SECRET_FORM.test(secret)) return
     await this.#write(() => {
-      this.#environment.tables.sessions.remove(rowKeyOf(id))
+      this.#environment.tables.sessions.remove(rowKeyOf(secret))
     })
+  }
+
+  /**
+   * Returns the sessions that have not expired, newest first. One whose administrator has another
+   * token since is listed although it opens nothing: only its secret can tell.
+   */
+  list(): Session[] {
+    this.#environment.refresh()
+    return this.#rows()
+      .filter(({ key, session }) => !this.#isOver(key, session))
+      .map(({ key, session }) => describe(key, session))
+      .sort((a, b) => b.createdAtMs - a.createdAtMs)
+  }
+
+  /**
+   * Ends a session by its id and seals that, in one transaction.
+   * @throws GatewayError (rejects) `not_found`, or `audit_unavailable`
+   */
+  end(id: string, actor: Actor): Promise<Session> {
+    return this.#log.change(() => {
+      const row = this.#rows().find(({ key, session }) => idOf(key) === id && !this.#isOver(key, session))
+      if (row === undefined) throw new GatewayError('not_found', 'There is no session with this id.')
+      return {
+        draft: { type: 'session_ended', session_id: id, administrator: row.session.name, actor },
+        write: () => this.#environment.tables.sessions.remove(row.key),
+        result: describe(row.key, row.session),
+      }
+    })
+  }
+
+  /** Sessions of releases without named administrators open nothing and are left out. */
+  #rows(): { readonly key: Buffer; readonly session: StoredSession }[] {
+    return this.#environment.tables.sessions
+      .rows()
+      .map(({ key, value }) => ({ key, session: readJson<StoredSession>(value) }))
+      .filter(({ session }) => session.name !== undefined)
   }
 
   /** Removes expired sessions. Call it every minute. */
@@ -115,12 +184,22 @@ export class Sessions {
   }
 }
 
-function rowKeyOf(id: string): Buffer {
-  return createHash('sha256').update(id).digest()
+function rowKeyOf(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest()
 }
 
-function bindingOf(id: string, fingerprint: string): string {
-  return createHmac('sha256', id).update(fingerprint).digest('hex')
+const idOf = (rowKey: Buffer): string => rowKey.subarray(0, SESSION_ID_BYTES).toString('hex')
+
+const describe = (rowKey: Buffer, { name, role, createdAtMs, expiresAtMs }: StoredSession): Session => ({
+  id: idOf(rowKey),
+  name,
+  role,
+  createdAtMs,
+  expiresAtMs,
+})
+
+function bindingOf(secret: string, fingerprint: string): string {
+  return createHmac('sha256', secret).update(fingerprint).digest('hex')
 }
 
 function isEqual(a: string, b: string): boolean {

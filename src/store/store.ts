@@ -124,7 +124,7 @@ class OpenStore implements Store {
     this.rules = new RuleStore(environment, this.log)
     this.policies = new PolicyStore(environment, this.log, clock, maxBytes)
     this.counters = new Counters(environment, clock)
-    this.sessions = new Sessions(environment, clock, random)
+    this.sessions = new Sessions(environment, this.log, clock, random)
     this.stored = new StoredAnswers(environment, clock)
     this.#stopWatch = every(WATCH_MS, () => {
       this.log.tick(environment.pendingMs())

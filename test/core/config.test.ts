@@ -139,7 +139,7 @@ t.test('a secret is read by reference and rejected as a value', async (t) => {
   t.equal(config?.upstreams[0]?.apiKey?.current(), 'value')
   const folder = t.testdir({ token: 'a token from a file\n', empty: '\n' })
   const file = parse(`upstream: { baseUrl: http://h }\nadmin: { token: { file: ${folder}/token } }`)
-  t.equal(file.config?.admin.token?.current(), 'a token from a file')
+  t.equal(file.config?.admin.tokens[0]?.token?.current(), 'a token from a file')
   t.match(problems(`upstream: { baseUrl: http://h }\nadmin: { token: { file: ${folder}/empty } }`), [
     /2:\d+ admin\.token: .*the file is empty/,
   ])
@@ -160,6 +160,75 @@ t.test('an admin token of fewer than 16 characters is refused', async (t) => {
   t.match(problems(`upstream: { baseUrl: http://h }\nadmin: { token: { file: ${folder}/token } }`), [
     /admin\.token: is shorter than 16 characters/,
   ])
+})
+
+const TOKENS = { A: 'the first token for tests', B: 'the second token for tests' }
+/** A configuration with administrators, each on a line of its own from line 3 on. */
+const withAdmins = (...administrators: string[]) =>
+  `upstream: { baseUrl: http://h }\nadmin:\n  tokens:\n${administrators.map((one) => `    - { ${one} }\n`).join('')}`
+
+t.test('administrators have a name, a token by reference and a role, besides the single token', async (t) => {
+  const { config, problems: found } = parse(
+    `${withAdmins('name: vera, token: { env: A }, role: viewer')}  token: { env: B }\n`,
+    TOKENS,
+  )
+  t.same(found, [])
+  t.strictSame(
+    config?.admin.tokens.map(({ name, role, token }) => [name, role, token?.current()]),
+    [
+      ['admin', 'admin', TOKENS.B],
+      ['vera', 'viewer', TOKENS.A],
+    ],
+  )
+  t.strictSame(parse('upstream: { baseUrl: http://h }').config?.admin.tokens, [])
+})
+
+t.test('every wrong value of an administrator is an error with its place and the allowed form', async (t) => {
+  const vera = 'name: vera, token: { env: A }, role: viewer'
+  const cases: [string[], RegExp][] = [
+    [
+      ['name: vera, token: { env: A }, role: boss'],
+      /:4:\d+ admin\.tokens\[0\]\.role: must be one of: viewer, auditor, editor, admin \(not `boss`\)/,
+    ],
+    [['name: vera, token: { env: A }'], /admin\.tokens\[0\]\.role: is required/],
+    [['token: { env: A }, role: viewer'], /admin\.tokens\[0\]\.name: is required/],
+    [['name: vera, role: viewer'], /admin\.tokens\[0\]\.token: is required/],
+    [['name: "", token: { env: A }, role: viewer'], /admin\.tokens\[0\]\.name: must not be empty/],
+    [['name: vera, token: plain-text-token, role: viewer'], /admin\.tokens\[0\]\.token: must be an object/],
+    [
+      ['name: vera, token: { env: NONE }, role: viewer'],
+      /:4:\d+ admin\.tokens\[0\]\.token: environment variable NONE is not set/,
+    ],
+    [
+      ['name: vera, token: { env: SHORT }, role: viewer'],
+      /admin\.tokens\[0\]\.token: is shorter than 16 characters/,
+    ],
+    [
+      ['name: vera, token: { env: A }, role: viewer, mail: x'],
+      /admin\.tokens\[0\]\.mail: is not a known key/,
+    ],
+    [
+      [vera, 'name: VERA, token: { env: B }, role: admin'],
+      /:5:\d+ admin\.tokens\[1\]\.name: is also the name of the administrator at admin\.tokens\[0\]; rename/,
+    ],
+    [
+      [vera, 'name: ed, token: { env: A }, role: admin'],
+      /:5:\d+ admin\.tokens\[1\]\.token: is also the token of admin\.tokens\[0\]/,
+    ],
+    ...['gateway', 'Unknown', 'cli:root', 'CLI:x'].map((name): [string[], RegExp] => [
+      [`name: "${name}", token: { env: A }, role: viewer`],
+      /admin\.tokens\[0\]\.name: must not be gateway or unknown and must not begin with cli:/,
+    ]),
+  ]
+  for (const [administrators, problem] of cases) {
+    const found = problems(withAdmins(...administrators), { ...TOKENS, SHORT: 'short' })
+    t.match(found, [problem], administrators.join())
+    t.notMatch(found.join(), /plain-text-token|the first token/)
+  }
+  t.match(
+    problems(`${withAdmins('name: Admin, token: { env: A }, role: viewer')}  token: { env: B }\n`, TOKENS),
+    [/admin\.tokens\[0\]\.name: is also the name of the administrator at admin\.token; /],
+  )
 })
 
 t.test('allowed hosts are names and IP addresses, without ports', async (t) => {

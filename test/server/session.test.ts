@@ -2,6 +2,8 @@
 
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { ADMIN_ROLES } from '../../src/core/admin-role.ts'
+import type { AdminToken } from '../../src/core/admin-tokens.ts'
 import { fixedSecret, type Secret } from '../../src/core/secret.ts'
 import { Gatekeeper } from '../../src/server/session.ts'
 import { SignInJournal } from '../../src/server/sign-in-journal.ts'
@@ -11,9 +13,16 @@ import { openTestStore } from '../store/fixture.ts'
 const like = (fields: object) => fields as Error
 
 const TOKEN = 'the right token'
+
+type HeldToken = Pick<AdminToken, 'name' | 'role' | 'token'>
 const UNSAFE = ['POST', 'PATCH', 'DELETE', 'PUT', 'ANYTHING']
 
-function setting(t: Test, token: Secret | null = fixedSecret(TOKEN), allowedHosts: readonly string[] = []) {
+/** @param token of the administrator `admin`, or all tokens; null for none */
+function setting(
+  t: Test,
+  token: Secret | readonly HeldToken[] | null = fixedSecret(TOKEN),
+  allowedHosts: readonly string[] = [],
+) {
   const { store, clock } = openTestStore(t)
   const lines: { level: string; fields: object; message: string }[] = []
   const counted: string[] = []
@@ -24,7 +33,9 @@ function setting(t: Test, token: Secret | null = fixedSecret(TOKEN), allowedHost
     metrics: { signIns: { inc: ({ result }: { result: string }) => counted.push(result) } as any },
     clock,
   })
-  const options = { sessions: store.sessions, clock, token, sessionTtlSeconds: 600, allowedHosts, journal }
+  const tokens =
+    token === null ? [] : 'current' in token ? [{ name: 'admin', role: 'admin' as const, token }] : token
+  const options = { sessions: store.sessions, clock, tokens, sessionTtlSeconds: 600, allowedHosts, journal }
   const gatekeeper = new Gatekeeper(options)
   const sealed = () =>
     store.log
@@ -186,7 +197,8 @@ t.test('no other origin passes, even one that looks similar', async (t) => {
 
 t.test('the right token opens a session until it expires', async (t) => {
   const { gatekeeper, clock } = setting(t)
-  const { cookie, expiresAtMs } = await gatekeeper.signIn(TOKEN, HERE)
+  const { cookie, session } = await gatekeeper.signIn(TOKEN, HERE)
+  const { expiresAtMs } = session
   t.equal(expiresAtMs, clock.now() + 600_000)
   t.match(
     cookie,
@@ -195,18 +207,18 @@ t.test('the right token opens a session until it expires', async (t) => {
   )
   t.match((await gatekeeper.signIn(TOKEN, { ...HERE, secure: true })).cookie, /; Secure$/)
   const mine = sentBack(cookie)
-  t.equal(gatekeeper.require({ cookie: mine }).expiresAtMs, expiresAtMs)
+  t.equal(gatekeeper.require({ cookie: mine }, 'viewer').expiresAtMs, expiresAtMs)
   clock.advance(599_999)
-  t.equal(gatekeeper.require({ cookie: mine }).expiresAtMs, expiresAtMs)
+  t.equal(gatekeeper.require({ cookie: mine }, 'viewer').expiresAtMs, expiresAtMs)
   clock.advance(1)
-  t.throws(() => gatekeeper.require({ cookie: mine }), like({ code: 'session_required' }), 'over')
+  t.throws(() => gatekeeper.require({ cookie: mine }, 'viewer'), like({ code: 'session_required' }), 'over')
 })
 
 t.test('the session cookie is found among others and in any position', async (t) => {
   const { gatekeeper } = setting(t)
   const mine = sentBack((await gatekeeper.signIn(TOKEN, HERE)).cookie)
   for (const cookie of [mine, `a=b; ${mine}`, `${mine};c=d`, `  ${mine}  `, `a; ${mine}`, `=; ${mine}`]) {
-    t.ok(gatekeeper.require({ cookie }), cookie.replace(mine, 'ours'))
+    t.ok(gatekeeper.require({ cookie }, 'viewer'), cookie.replace(mine, 'ours'))
   }
   const id = mine.split('=')[1] ?? ''
   const wrong = [
@@ -223,12 +235,12 @@ t.test('the session cookie is found among others and in any position', async (t)
   ]
   for (const cookie of wrong) {
     t.throws(
-      () => gatekeeper.require({ cookie }),
+      () => gatekeeper.require({ cookie }, 'viewer'),
       like({ code: 'session_required' }),
       cookie.replace(id, 'id'),
     )
   }
-  t.throws(() => gatekeeper.require({}), like({ code: 'session_required' }))
+  t.throws(() => gatekeeper.require({}, 'viewer'), like({ code: 'session_required' }))
 })
 
 t.test('signing out ends the session', async (t) => {
@@ -236,8 +248,8 @@ t.test('signing out ends the session', async (t) => {
   const mine = { cookie: sentBack((await gatekeeper.signIn(TOKEN, HERE)).cookie) }
   const other = { cookie: sentBack((await gatekeeper.signIn(TOKEN, HERE)).cookie) }
   t.match(await gatekeeper.signOut(mine, true), /^sidegate_session=; .*Max-Age=0; Secure$/)
-  t.throws(() => gatekeeper.require(mine), like({ code: 'session_required' }))
-  t.ok(gatekeeper.require(other), 'the other session stays')
+  t.throws(() => gatekeeper.require(mine, 'viewer'), like({ code: 'session_required' }))
+  t.ok(gatekeeper.require(other, 'viewer'), 'the other session stays')
   await t.resolves(gatekeeper.signOut({}, false), 'without a session')
 })
 
@@ -300,7 +312,7 @@ t.test('without an admin token nobody can sign in', async (t) => {
     await t.rejects(gatekeeper.signIn(guess, HERE), refusal, 'every guess gets the same answer')
   }
   const cookie = `sidegate_session=${'A'.repeat(43)}`
-  t.throws(() => gatekeeper.require({ cookie }), like({ code: 'session_required' }))
+  t.throws(() => gatekeeper.require({ cookie }, 'viewer'), like({ code: 'session_required' }))
 })
 
 t.test('a changed admin token ends the sessions of the old one', async (t) => {
@@ -308,9 +320,9 @@ t.test('a changed admin token ends the sessions of the old one', async (t) => {
   const { gatekeeper } = setting(t, { current: () => value, onTurn: () => {} })
   const first = { cookie: sentBack((await gatekeeper.signIn('first', HERE)).cookie) }
   value = 'second'
-  t.throws(() => gatekeeper.require(first), like({ code: 'session_required' }))
+  t.throws(() => gatekeeper.require(first, 'viewer'), like({ code: 'session_required' }))
   await t.rejects(gatekeeper.signIn('first', HERE), like({ code: 'invalid_token' }))
-  t.ok(gatekeeper.require({ cookie: sentBack((await gatekeeper.signIn('second', HERE)).cookie) }))
+  t.ok(gatekeeper.require({ cookie: sentBack((await gatekeeper.signIn('second', HERE)).cookie) }, 'viewer'))
 })
 
 t.test('each sign-in has a log line, a count and a sealed entry', async (t) => {
@@ -318,13 +330,13 @@ t.test('each sign-in has a log line, a count and a sealed entry', async (t) => {
   await t.resolves(gatekeeper.signIn(TOKEN, from('10.0.0.1')))
   await t.rejects(gatekeeper.signIn('guess', from('2001:db8::1')))
   t.strictSame(lines, [
-    { level: 'info', fields: { address: '10.0.0.1', result: 'ok' }, message: 'sign-in' },
+    { level: 'info', fields: { address: '10.0.0.1', result: 'ok', actor: 'admin' }, message: 'sign-in' },
     { level: 'warn', fields: { address: '2001:db8::1', result: 'wrong_token' }, message: 'sign-in refused' },
   ])
   t.strictSame(counted, ['ok', 'wrong_token'])
   t.match(sealed(), [
-    { address: '10.0.0.1', result: 'ok', omitted: 0 },
-    { address: '2001:db8::1', result: 'wrong_token', omitted: 0 },
+    { address: '10.0.0.1', result: 'ok', omitted: 0, actor: 'admin' },
+    { address: '2001:db8::1', result: 'wrong_token', omitted: 0, actor: 'unknown' },
   ])
 })
 
@@ -339,3 +351,79 @@ t.test('of many failures ten a minute are sealed, and the next entry counts the 
   t.match(sealed().at(-1), { result: 'ok', omitted: 990 })
   t.match(lines.at(-1)?.fields, { result: 'ok', omitted: 980 })
 })
+
+/** An administrator with a token that says their name. */
+const held = (name: string, role: AdminToken['role'], token = `token of ${name}`): HeldToken => ({
+  name,
+  role,
+  token: fixedSecret(token),
+})
+
+t.test('each token opens a session with its own name and role', async (t) => {
+  const { gatekeeper, sealed } = setting(t, [held('vera', 'viewer'), held('ed', 'editor')])
+  for (const [name, role] of [
+    ['vera', 'viewer'],
+    ['ed', 'editor'],
+  ] as const) {
+    const { session, cookie } = await gatekeeper.signIn(`token of ${name}`, HERE)
+    t.match(session, { name, role })
+    t.match(gatekeeper.require({ cookie: sentBack(cookie) }, 'viewer'), session)
+  }
+  await t.rejects(gatekeeper.signIn('token of nobody', HERE), isWrong)
+  t.match(
+    sealed().map(({ actor, result }) => [actor, result]),
+    [
+      ['vera', 'ok'],
+      ['ed', 'ok'],
+      ['unknown', 'wrong_token'],
+    ],
+  )
+})
+
+t.test('a session does what its role includes, and a refusal names the role needed', async (t) => {
+  const { gatekeeper } = setting(
+    t,
+    ADMIN_ROLES.map((role) => held(role, role)),
+  )
+  for (const [level, role] of ADMIN_ROLES.entries()) {
+    const { cookie } = await gatekeeper.signIn(`token of ${role}`, from(`10.0.0.${level}`))
+    const headers = { cookie: sentBack(cookie) }
+    for (const [required, needed] of ADMIN_ROLES.entries()) {
+      const check = () => gatekeeper.require(headers, needed)
+      if (level >= required) t.doesNotThrow(check, `${role} may what needs ${needed}`)
+      else
+        t.throws(
+          check,
+          like({
+            code: 'forbidden',
+            status: 403,
+            message: new RegExp(`needs the role ${needed},.* ${role}\\.`),
+          }),
+        )
+    }
+  }
+})
+
+t.test(
+  'a session ends when its token is removed, and when its name gets another token or role',
+  async (t) => {
+    const changes: [string, readonly HeldToken[]][] = [
+      ['removed', [held('other', 'admin')]],
+      ['another token', [held('vera', 'editor', 'a new token')]],
+      ['a lower role', [held('vera', 'viewer')]],
+      ['a higher role', [held('vera', 'admin')]],
+      ['another name', [held('wanda', 'editor', 'token of vera')]],
+      ['unreadable', [{ name: 'vera', role: 'editor', token: null }]],
+      ['all removed', []],
+    ]
+    for (const [change, after] of changes) {
+      const tokens = [held('vera', 'editor'), held('ed', 'editor')]
+      const { gatekeeper } = setting(t, tokens)
+      const mine = { cookie: sentBack((await gatekeeper.signIn('token of vera', HERE)).cookie) }
+      const other = { cookie: sentBack((await gatekeeper.signIn('token of ed', HERE)).cookie) }
+      tokens.splice(0, 1, ...after)
+      t.throws(() => gatekeeper.require(mine, 'viewer'), like({ code: 'session_required' }), change)
+      t.ok(gatekeeper.require(other, 'viewer'), `${change}: the session of another stays`)
+    }
+  },
+)

@@ -96,6 +96,13 @@ export function openTestStore(t: Test, options: Options = {}): TestStore {
   }
 }
 
+/** The sealed entries of a type, in order. */
+export const entriesOf = (log: UsageLog, type: string): Record<string, unknown>[] =>
+  log
+    .records(0, 100_000)
+    .map(({ bytes }): Record<string, unknown> => JSON.parse(Buffer.from(bytes).toString()))
+    .filter((entry) => entry['type'] === type)
+
 /** A log without the rest of the store. */
 export interface TestLog {
   readonly environment: Environment

@@ -3,55 +3,64 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openTestStore, START_MS } from './fixture.ts'
+import type { Environment } from '../../src/store/lmdb.ts'
+import { entriesOf, openTestStore, START_MS } from './fixture.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
+const VERA = { name: 'vera', role: 'viewer' } as const
+
+/** Fingerprints where vera has this one and nobody else has any. */
+const of = (fingerprint: string) => (name: string) => (name === 'vera' ? fingerprint : null)
 
 t.test('a session is found with its own token, also after a restart', async (t) => {
   const { store, reopen } = openTestStore(t)
-  const { id, expiresAtMs } = await store.sessions.create('fingerprint', 8 * HOUR_MS)
-  t.match(id, /^[A-Za-z0-9_-]{43}$/)
-  t.equal(expiresAtMs, START_MS + 8 * HOUR_MS)
-  t.strictSame(store.sessions.find(id, 'fingerprint'), { expiresAtMs })
+  const { secret, ...session } = await store.sessions.create(VERA, 'fingerprint', 8 * HOUR_MS)
+  t.match(secret, /^[A-Za-z0-9_-]{43}$/)
+  t.match(session, { ...VERA, createdAtMs: START_MS, expiresAtMs: START_MS + 8 * HOUR_MS })
+  t.strictSame(store.sessions.find(secret, of('fingerprint')), session)
   const { store: again } = await reopen()
-  t.strictSame(again.sessions.find(id, 'fingerprint'), { expiresAtMs })
+  t.strictSame(again.sessions.find(secret, of('fingerprint')), session)
 })
 
-t.test('a new admin token ends a session', async (t) => {
+t.test('another token, or none, of the administrator ends a session', async (t) => {
   const { store } = openTestStore(t)
-  const { id } = await store.sessions.create('fingerprint', HOUR_MS)
-  t.equal(store.sessions.find(id, 'another'), null)
+  const { secret } = await store.sessions.create(VERA, 'fingerprint', HOUR_MS)
+  t.equal(store.sessions.find(secret, of('another')), null)
+  t.equal(
+    store.sessions.find(secret, () => null),
+    null,
+  )
 })
 
-t.test('neither id nor fingerprint is stored', async (t) => {
+t.test('neither secret nor fingerprint is stored', async (t) => {
   const { store, path } = openTestStore(t)
-  const { id } = await store.sessions.create('the fingerprint', HOUR_MS)
+  const { secret } = await store.sessions.create(VERA, 'the fingerprint', HOUR_MS)
   const file = readFileSync(join(path, 'data.mdb'))
-  t.notOk(file.includes(id))
+  t.notOk(file.includes(secret))
   t.notOk(file.includes('the fingerprint'))
 })
 
 t.test('a session survives a restart until it expires', async (t) => {
   const { store, clock, reopen } = openTestStore(t)
-  const { id } = await store.sessions.create('f', 8 * HOUR_MS)
+  const { secret } = await store.sessions.create(VERA, 'f', 8 * HOUR_MS)
   clock.advance(4 * HOUR_MS)
   const { store: again } = await reopen()
   clock.advance(4 * HOUR_MS - 1)
-  t.ok(again.sessions.find(id, 'f'))
+  t.ok(again.sessions.find(secret, of('f')))
   clock.advance(1)
-  t.equal(again.sessions.find(id, 'f'), null)
+  t.equal(again.sessions.find(secret, of('f')), null)
 })
 
 t.test('use does not prolong a session', async (t) => {
   const { store, clock } = openTestStore(t)
-  const { id } = await store.sessions.create('f', HOUR_MS)
+  const { secret } = await store.sessions.create(VERA, 'f', HOUR_MS)
   for (let minutes = 0; minutes < 59; minutes++) {
     clock.advance(MINUTE_MS)
-    t.ok(store.sessions.find(id, 'f'))
+    t.ok(store.sessions.find(secret, of('f')))
   }
   clock.advance(MINUTE_MS)
-  t.equal(store.sessions.find(id, 'f'), null)
+  t.equal(store.sessions.find(secret, of('f')), null)
 })
 
 t.test('setting the clock back does not prolong a session, here or after a restart', async (t) => {
@@ -65,55 +74,98 @@ t.test('setting the clock back does not prolong a session, here or after a resta
     },
   }
   const { store, reopen } = openTestStore(t, { testClock: clock })
-  const { id } = await store.sessions.create('f', HOUR_MS)
+  const { secret } = await store.sessions.create(VERA, 'f', HOUR_MS)
   time.wallMs -= 24 * HOUR_MS
   clock.advance(HOUR_MS - 1)
-  t.ok(store.sessions.find(id, 'f'))
+  t.ok(store.sessions.find(secret, of('f')))
   clock.advance(1)
-  t.equal(store.sessions.find(id, 'f'), null)
+  t.equal(store.sessions.find(secret, of('f')), null)
   const { store: again } = await reopen()
-  t.ok(again.sessions.find(id, 'f'), 'its age is unknown here')
+  t.ok(again.sessions.find(secret, of('f')), 'its age is unknown here')
   clock.advance(HOUR_MS)
-  t.equal(again.sessions.find(id, 'f'), null, 'but not beyond its full length')
+  t.equal(again.sessions.find(secret, of('f')), null, 'but not beyond its full length')
   await again.sessions.sweep()
   time.wallMs = START_MS
-  t.equal((await reopen()).store.sessions.find(id, 'f'), null, 'and it is removed')
+  t.equal((await reopen()).store.sessions.find(secret, of('f')), null, 'and it is removed')
 })
 
-t.test('signing out ends a session at once; repeated or malformed ids are fine', async (t) => {
+t.test('signing out ends a session at once; repeated or malformed secrets are fine', async (t) => {
   const { store } = openTestStore(t)
-  const { id } = await store.sessions.create('f', HOUR_MS)
-  await store.sessions.delete(id)
-  t.equal(store.sessions.find(id, 'f'), null)
-  await store.sessions.delete(id)
+  const { secret } = await store.sessions.create(VERA, 'f', HOUR_MS)
+  await store.sessions.delete(secret)
+  t.equal(store.sessions.find(secret, of('f')), null)
+  await store.sessions.delete(secret)
   await store.sessions.delete('')
 })
 
-t.test('a malformed id finds no session', async (t) => {
+t.test('a malformed secret finds no session', async (t) => {
   const { store } = openTestStore(t)
-  for (const id of ['', 'x', 'A'.repeat(43), 'x'.repeat(1_000_000), '\0'.repeat(43)]) {
-    t.equal(store.sessions.find(id, 'f'), null)
+  for (const secret of ['', 'x', 'A'.repeat(43), 'x'.repeat(1_000_000), '\0'.repeat(43)]) {
+    t.equal(store.sessions.find(secret, of('f')), null)
   }
 })
 
 t.test('a new session replaces the oldest of a hundred', async (t) => {
   const { store, clock } = openTestStore(t)
-  const ids: string[] = []
+  const secrets: string[] = []
   for (let n = 0; n < 102; n++) {
-    ids.push((await store.sessions.create('f', HOUR_MS)).id)
+    secrets.push((await store.sessions.create(VERA, 'f', HOUR_MS)).secret)
     clock.advance(1)
   }
-  const alive = ids.map((id) => store.sessions.find(id, 'f') !== null)
+  const alive = secrets.map((secret) => store.sessions.find(secret, of('f')) !== null)
   t.strictSame(alive.slice(0, 3), [false, false, true])
   t.equal(alive.filter(Boolean).length, 100)
 })
 
 t.test('expired sessions are removed', async (t) => {
   const { store, clock, reopen } = openTestStore(t)
-  const { id } = await store.sessions.create('f', HOUR_MS)
+  const { secret } = await store.sessions.create(VERA, 'f', HOUR_MS)
   clock.advance(HOUR_MS)
   await store.sessions.sweep()
   clock.advance(-HOUR_MS)
   const { store: again } = await reopen()
-  t.equal(again.sessions.find(id, 'f'), null)
+  t.equal(again.sessions.find(secret, of('f')), null)
+})
+
+t.test('sessions are listed, newest first, and each can be ended by its id, which is sealed', async (t) => {
+  const { store, clock } = openTestStore(t)
+  const first = await store.sessions.create(VERA, 'f', HOUR_MS)
+  clock.advance(MINUTE_MS)
+  const second = await store.sessions.create({ name: 'root', role: 'admin' }, 'f', HOUR_MS)
+  t.match(store.sessions.list(), [
+    { id: second.id, name: 'root', role: 'admin' },
+    { id: first.id, name: 'vera', role: 'viewer', createdAtMs: START_MS, expiresAtMs: START_MS + HOUR_MS },
+  ])
+  t.notMatch(JSON.stringify(store.sessions.list()), first.secret)
+  t.equal(store.sessions.find(first.id, of('f')), null, 'an id opens nothing')
+  t.match(await store.sessions.end(first.id, 'root'), { id: first.id, name: 'vera' })
+  t.equal(store.sessions.find(first.secret, of('f')), null)
+  for (const id of [first.id, '', 'x', first.secret])
+    await t.rejects(store.sessions.end(id, 'root'), { code: 'not_found' }, id)
+  t.match(entriesOf(store.log, 'session_ended'), [
+    { session_id: first.id, administrator: 'vera', actor: 'root' },
+  ])
+  clock.advance(HOUR_MS)
+  t.strictSame(store.sessions.list(), [], 'an expired session is not listed')
+})
+
+t.test('a session of a release without names opens nothing and is not listed', async (t) => {
+  const opened: Environment[] = []
+  const wrap = (real: Environment) => {
+    opened.push(real)
+    return real
+  }
+  const { store } = openTestStore(t, { wrap })
+  const environment = opened[0]!
+  const { secret } = await store.sessions.create(VERA, 'f', HOUR_MS)
+  await environment.transaction(() => {
+    const { sessions } = environment.tables
+    for (const { key, value } of sessions.rows()) {
+      const { name: _name, role: _role, ...old } = JSON.parse(value.toString())
+      sessions.put(key, Buffer.from(JSON.stringify(old)))
+    }
+  })
+  t.equal(store.sessions.find(secret, of('f')), null)
+  t.strictSame(store.sessions.list(), [])
+  t.ok(await store.sessions.create(VERA, 'f', HOUR_MS))
 })

@@ -8,6 +8,8 @@ import type { Environment } from '../../src/store/lmdb.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { altered, id, openTestStore, until, withTransactions } from './fixture.ts'
 
+const ADMIN = { name: 'vera', role: 'admin' } as const
+
 t.test('closing makes accepted work durable and may be repeated', async (t) => {
   const first = openTestStore(t)
   const appended = Array.from({ length: 600 }, (_, n) => first.store.log.append(requestDraft({ id: id(n) })))
@@ -123,7 +125,7 @@ t.test('a paused process does not report a stuck disk', async (t) => {
   const opened = hangingStore(t)
   const { store, clock, tick, state, releaseAll } = opened
   state.hangs = true
-  const created = store.sessions.create('token', 60_000)
+  const created = store.sessions.create(ADMIN, 'token', 60_000)
   await nextTurn()
   advance(opened, 3000)
   clock.advance(60_000)
@@ -132,7 +134,7 @@ t.test('a paused process does not report a stuck disk', async (t) => {
   releaseAll()
   await created
   state.hangs = true
-  const stuck = store.sessions.create('token', 60_000)
+  const stuck = store.sessions.create(ADMIN, 'token', 60_000)
   await nextTurn()
   for (let looks = 0; looks < 5; looks++) {
     clock.advance(60_000)
@@ -146,7 +148,7 @@ t.test('a paused process does not report a stuck disk', async (t) => {
 t.test('a stuck disk is noticed for every writer, and so is its recovery', async (t) => {
   const writers: Record<string, (opened: ReturnType<typeof openTestStore>) => unknown> = {
     'an entry': ({ store }) => store.log.append(requestDraft({ id: id(1) })).catch(() => {}),
-    'a session': ({ store }) => store.sessions.create('token', 60_000),
+    'a session': ({ store }) => store.sessions.create(ADMIN, 'token', 60_000),
     'a checkpoint': ({ store }) => store.checkpoints.save({ size: 1, note: 'note' }),
     'the last use of a key': ({ tick }) => tick(60_000),
   }
@@ -178,7 +180,10 @@ t.test('a stuck disk is noticed for every writer, and so is its recovery', async
 t.test('a slow disk that completes writes is not stuck', async (t) => {
   const { store, clock, tick, state, releaseOne } = hangingStore(t)
   state.hangs = true
-  const created = [store.sessions.create('token', 60_000), store.sessions.create('token', 60_000)]
+  const created = [
+    store.sessions.create(ADMIN, 'token', 60_000),
+    store.sessions.create(ADMIN, 'token', 60_000),
+  ]
   await nextTurn()
   advance({ clock, tick }, 9000)
   releaseOne()

@@ -2,6 +2,7 @@
 // the API.
 
 import { APIS } from '../../chat/apis.ts'
+import { ADMIN_ROLES } from '../../core/admin-role.ts'
 import { ERRORS } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { TERM_SCHEMAS } from '../../core/key-terms.ts'
@@ -26,6 +27,18 @@ const DIFFERENCE = {
   direction: choice('The prompt (request) or the answer (response).', 'request', 'response'),
   live: choice('Effect of the rule in force; `none` when it does not fire or does not exist.', ...EFFECTS),
   candidate: choice('Effect of the candidate rule.', ...EFFECTS),
+}
+
+const SESSION = {
+  name: text('Name of the administrator who is signed in.'),
+  role: choice('What the administrator may do. Each role includes those before it.', ...ADMIN_ROLES),
+  expires_at: time('When the session ends.'),
+  user: { ...text('The same as `name`.'), deprecated: true },
+} satisfies Record<string, JsonObject>
+const LISTED_SESSION = {
+  id: text('Id of the session, which does not open it.'),
+  created_at: time('When the administrator signed in.'),
+  ...SESSION,
 }
 
 const RULE_DECLARATION = {
@@ -88,7 +101,12 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
       ['rule_id', 'rule_name'],
     ),
   }),
-  Session: object({ user: text('Who is signed in.'), expires_at: time('When the session ends.') }, ['user']),
+  Session: object(SESSION),
+  EndedSession: object(LISTED_SESSION),
+  Sessions: object({
+    sessions: list(object({ ...LISTED_SESSION, current: flag('The session of this request.') })),
+    total: whole('Number of sessions.'),
+  }),
   SignedOut: object({ signed_out: flag('Always true.') }),
   NewKey: object({
     id: text('UUIDv7.'),
@@ -195,7 +213,7 @@ const MODEL: JsonObject = { type: 'string', minLength: 1 }
 const API_NAMES_EVALUATED = APIS.map(({ name }) => name)
 
 export const BODY_SCHEMAS: Record<string, JsonObject> = {
-  SignIn: object({ token: text('The admin token.') }),
+  SignIn: object({ token: text('The token of an administrator.') }),
   KeyFields: object({ name: short(1, 128), ...KEY_TERMS }, Object.keys(KEY_TERMS)),
   KeyTerms: object(KEY_TERMS, Object.keys(KEY_TERMS)),
   KeyRotation: object({

@@ -9,7 +9,8 @@ type Security = 'key' | 'session' | 'none'
 /** Errors of every operation, by what it needs. */
 const COMMON_ERRORS: Readonly<Record<Security, readonly number[]>> = {
   key: [401, 502, 503, 504, 529],
-  session: [401, 421],
+  // 403: the session has too low a role, or another site sent an unsafe request.
+  session: [401, 403, 421],
   none: [421],
 }
 /** An unsafe method of the management API is refused when another site sends it. */

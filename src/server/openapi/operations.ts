@@ -56,6 +56,13 @@ export const OPERATIONS: readonly DescribedOperation[] = [
   }),
   operation('GET /api/v1/session', 'Reports who is signed in.', { answer: 'Session' }),
   operation('DELETE /api/v1/session', 'Signs out.', { answer: 'SignedOut' }),
+  operation('GET /api/v1/sessions', 'Lists the sessions of all administrators, newest first.', {
+    answer: 'Sessions',
+  }),
+  operation('DELETE /api/v1/sessions/{id}', 'Ends a session.', {
+    answer: 'EndedSession',
+    errors: [404, 503],
+  }),
 
   operation('POST /api/v1/keys', 'Creates an API key.', {
     statuses: [201],
@@ -140,10 +147,14 @@ export const OPERATIONS: readonly DescribedOperation[] = [
     },
     errors: [400],
   }),
-  operation('GET /api/v1/usage/logs/{id}', 'Returns one entry with the captured exchange.', {
-    answer: 'UsageEntryDetail',
-    errors: [404],
-  }),
+  operation(
+    'GET /api/v1/usage/logs/{id}',
+    'Returns one entry with the captured exchange, whose texts are null for a viewer.',
+    {
+      answer: 'UsageEntryDetail',
+      errors: [404],
+    },
+  ),
   operation('GET /api/v1/usage/security', 'Reports the security events of the last days.', {
     answer: 'SecurityReport',
     query: { ...PAGE, days: bounded(1, 365, 7) },

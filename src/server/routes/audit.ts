@@ -32,11 +32,13 @@ export function auditRoutes(
     {
       method: 'GET',
       path: '/api/v1/audit/checkpoint',
+      access: 'viewer',
       answer: async () => ok(describeCheckpoint(newestOf(signatures), signatures.publicKey)),
     },
     {
       method: 'GET',
       path: '/api/v1/audit/proof',
+      access: 'viewer',
       answer: async ({ search }) => {
         const query = new QueryString(search, ['seq', 'from', 'size'])
         const isInclusion = query.text('seq') !== null
@@ -51,10 +53,16 @@ export function auditRoutes(
         )
       },
     },
-    { method: 'GET', path: '/api/v1/audit/verify', answer: async () => ok(describeCheck(check.status)) },
+    {
+      method: 'GET',
+      path: '/api/v1/audit/verify',
+      access: 'viewer',
+      answer: async () => ok(describeCheck(check.status)),
+    },
     {
       method: 'POST',
       path: '/api/v1/audit/verify',
+      access: 'auditor',
       answer: () => verify(check),
     },
   ]

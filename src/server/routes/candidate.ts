@@ -22,6 +22,7 @@ export function candidateRoutes(view: ShadowView | null): ApiRoute[] {
     {
       method: 'GET',
       path: '/api/v1/rules/candidate',
+      access: 'viewer',
       async answer() {
         if (view === null) {
           throw new GatewayError('not_found', 'There are no candidate rules; set rules.candidatePath.')

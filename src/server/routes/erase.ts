@@ -9,15 +9,15 @@ import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
 
 const SELECTIONS = ['request_id', 'key_id', 'before']
 const MAX_TEXT = 128
-/** The administrator that the admin token signs in. */
-const ONLY_ADMIN = 'admin'
 
 export function eraseRoute(log: UsageLog): ApiRoute {
   return {
     method: 'POST',
     path: '/api/v1/audit/erase',
+    access: 'admin',
     async answer(request) {
-      const erasure = await log.erase(readSelection(await readFields(request, SELECTIONS)), ONLY_ADMIN)
+      const selection = readSelection(await readFields(request, SELECTIONS))
+      const erasure = await log.erase(selection, request.session.name)
       if (erasure === null)
         throw new GatewayError(
           'not_found',

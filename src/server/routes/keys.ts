@@ -14,8 +14,6 @@ import { QueryString } from '../query-string.ts'
 const MAX_NAME_CHARACTERS = 128
 /** Longest time for which a rotated key still works: thirty days. */
 const MAX_GRACE_SECONDS = 30 * 86_400
-/** The administrator that the admin token signs in. */
-const ONLY_ADMIN = 'admin'
 
 /** @param clock says which keys have expired */
 export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[] {
@@ -35,32 +33,36 @@ export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[]
     {
       method: 'POST',
       path: '/api/v1/keys',
+      access: 'editor',
       async answer(request) {
         const fields = await readFields(request, ['name', ...TERM_FIELDS])
         const { name: _name, ...terms } = fields
         const name = requireText(fields, 'name', MAX_NAME_CHARACTERS)
-        return created(await keys.create(name, ONLY_ADMIN, terms))
+        return created(await keys.create(name, request.session.name, terms))
       },
     },
     {
       method: 'PATCH',
       path: '/api/v1/keys/:id',
+      access: 'editor',
       async answer(request) {
         const fields = await readFields(request, TERM_FIELDS)
-        return ok(describe(await keys.change(request.params['id'] ?? '', fields, ONLY_ADMIN)))
+        return ok(describe(await keys.change(request.params['id'] ?? '', fields, request.session.name)))
       },
     },
     {
       method: 'POST',
       path: '/api/v1/keys/:id/rotate',
+      access: 'editor',
       async answer(request) {
         const { grace_seconds: grace } = await readFields(request, ['grace_seconds'])
-        return created(await keys.rotate(request.params['id'] ?? '', readGrace(grace), ONLY_ADMIN))
+        return created(await keys.rotate(request.params['id'] ?? '', readGrace(grace), request.session.name))
       },
     },
     {
       method: 'GET',
       path: '/api/v1/keys',
+      access: 'viewer',
       async answer(request) {
         new QueryString(request.search, [])
         const list = keys.list().map(describe)
@@ -70,8 +72,9 @@ export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[]
     {
       method: 'DELETE',
       path: '/api/v1/keys/:id',
+      access: 'editor',
       async answer(request) {
-        return ok(describe(await keys.revoke(request.params['id'] ?? '', ONLY_ADMIN)))
+        return ok(describe(await keys.revoke(request.params['id'] ?? '', request.session.name)))
       },
     },
   ]

@@ -4,7 +4,8 @@
 import { type ApiRoute, ok } from '../api.ts'
 import { openApiDocument } from '../openapi.ts'
 
-export function openApiRoutes(): ApiRoute[] {
-  const document = openApiDocument()
-  return [{ method: 'GET', path: '/openapi.json', open: true, answer: async () => ok(document) }]
+/** @param routes of the management API */
+export function openApiRoutes(routes: readonly ApiRoute[]): ApiRoute[] {
+  const document = openApiDocument(routes)
+  return [{ method: 'GET', path: '/openapi.json', access: 'open', answer: async () => ok(document) }]
 }

@@ -11,8 +11,6 @@ import type { PolicyStore } from '../../store/policies.ts'
 import { type ApiRoute, ok, readFields } from '../api.ts'
 import { QueryString } from '../query-string.ts'
 
-/** The administrator that the admin token signs in. */
-const ONLY_ADMIN = 'admin'
 const FIELDS = ['name', 'type', 'pattern', 'action', 'enabled', 'description', 'match']
 
 /** The pipeline's dry run: judges a request body without forwarding or logging it. */
@@ -28,6 +26,7 @@ export function ruleRoutes(
     {
       method: 'GET',
       path: '/api/v1/rules/revisions/:revision',
+      access: 'viewer',
       async answer(request) {
         const found = policies.find(request.params['revision'] ?? '')
         if (found === null)
@@ -45,6 +44,7 @@ export function ruleRoutes(
     {
       method: 'GET',
       path: '/api/v1/rules',
+      access: 'viewer',
       async answer(request) {
         const query = new QueryString(request.search, ['format', 'drift'])
         const format = query.text('format')
@@ -68,16 +68,16 @@ export function ruleRoutes(
     {
       method: 'POST',
       path: '/api/v1/rules',
+      access: 'editor',
       async answer(request) {
-        return {
-          status: 201,
-          body: describe(await editor.create(await readFields(request, FIELDS), ONLY_ADMIN)),
-        }
+        const fields = await readFields(request, FIELDS)
+        return { status: 201, body: describe(await editor.create(fields, request.session.name)) }
       },
     },
     {
       method: 'POST',
       path: '/api/v1/rules/evaluate',
+      access: 'viewer',
       takesPrompt: true,
       async answer(request) {
         return ok(await evaluate(await request.body()))
@@ -86,19 +86,21 @@ export function ruleRoutes(
     {
       method: 'PATCH',
       path: '/api/v1/rules/:id',
+      access: 'editor',
       async answer(request) {
         const fields = await readFields(request, ['enabled', 'reason', 'ttl_seconds'])
         const change = readChange(fields)
-        return ok(
-          describe(await editor.setEnabled(request.params['id'] ?? '', change.enabled, change, ONLY_ADMIN)),
-        )
+        const { name } = request.session
+        const id = request.params['id'] ?? ''
+        return ok(describe(await editor.setEnabled(id, change.enabled, change, name)))
       },
     },
     {
       method: 'DELETE',
       path: '/api/v1/rules/:id',
+      access: 'editor',
       async answer(request) {
-        return ok(describe(await editor.delete(request.params['id'] ?? '', ONLY_ADMIN)))
+        return ok(describe(await editor.delete(request.params['id'] ?? '', request.session.name)))
       },
     },
   ]

@@ -1,47 +1,76 @@
-// Sessions over REST: signs in, signs out, and reports who is signed in.
+// Sessions over REST: signs in, signs out, reports who is signed in, and ends the sessions of
+// others.
 
+import type { JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
+import type { Session, Sessions } from '../../store/sessions.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
 import { overTls } from '../host.ts'
 import type { Gatekeeper } from '../session.ts'
 
 const MAX_TOKEN_CHARACTERS = 4096
 
-export function sessionRoutes(gatekeeper: Gatekeeper): ApiRoute[] {
+export function sessionRoutes(gatekeeper: Gatekeeper, sessions: Pick<Sessions, 'list' | 'end'>): ApiRoute[] {
   return [
     {
       method: 'POST',
       path: '/api/v1/session',
-      open: true,
+      access: 'open',
       async answer(request) {
         const fields = await readFields(request, ['token'])
         const token = requireText(fields, 'token', MAX_TOKEN_CHARACTERS)
-        const signedIn = await gatekeeper.signIn(token, {
+        const { session, cookie } = await gatekeeper.signIn(token, {
           address: request.address,
           secure: overTls(request.headers),
         })
-        return {
-          status: 201,
-          body: { expires_at: isoTime(signedIn.expiresAtMs) },
-          headers: { 'set-cookie': signedIn.cookie },
-        }
+        return { status: 201, body: describe(session), headers: { 'set-cookie': cookie } }
       },
     },
     {
       method: 'GET',
       path: '/api/v1/session',
-      async answer(request) {
-        const session = gatekeeper.require(request.headers)
-        return ok({ user: 'admin', expires_at: isoTime(session.expiresAtMs) })
-      },
+      access: 'viewer',
+      answer: async ({ session }) => ok(describe(session)),
     },
     {
       method: 'DELETE',
       path: '/api/v1/session',
+      access: 'viewer',
       async answer(request) {
         const cookie = await gatekeeper.signOut(request.headers, overTls(request.headers))
         return { status: 200, body: { signed_out: true }, headers: { 'set-cookie': cookie } }
       },
     },
+    {
+      method: 'GET',
+      path: '/api/v1/sessions',
+      access: 'admin',
+      async answer(request) {
+        const list = sessions.list().map((session) => ({
+          id: session.id,
+          created_at: isoTime(session.createdAtMs),
+          ...describe(session),
+          current: session.id === request.session.id,
+        }))
+        return ok({ sessions: list, total: list.length })
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/api/v1/sessions/:id',
+      access: 'admin',
+      async answer(request) {
+        const session = await sessions.end(request.params['id'] ?? '', request.session.name)
+        return ok({ id: session.id, created_at: isoTime(session.createdAtMs), ...describe(session) })
+      },
+    },
   ]
 }
+
+/** `user` is the name by which releases with one token called it. */
+const describe = ({ name, role, expiresAtMs }: Session): JsonObject => ({
+  user: name,
+  name,
+  role,
+  expires_at: isoTime(expiresAtMs),
+})

@@ -1,5 +1,6 @@
 // The usage log and the security events over REST.
 
+import { includesRole } from '../../core/admin-role.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { readCursor, type UsageCursor } from '../../store/log/list.ts'
@@ -39,6 +40,7 @@ export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
     {
       method: 'GET',
       path: '/api/v1/usage/logs',
+      access: 'viewer',
       async answer(request) {
         const query = new QueryString(request.search, [...PAGE, ...FILTERS, 'cursor'])
         return ok(
@@ -60,6 +62,7 @@ export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
     {
       method: 'GET',
       path: '/api/v1/usage/logs/:id',
+      access: 'viewer',
       async answer(request) {
         const entry = log.get(request.params['id'] ?? '')
         if (entry === null)
@@ -67,12 +70,14 @@ export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
             'not_found',
             'There is no usage entry with this id; GET /api/v1/usage/logs lists the entries.',
           )
-        return ok(entry)
+        if (includesRole(request.session.role, 'auditor')) return ok(entry)
+        return ok({ ...entry, request: null, response: null })
       },
     },
     {
       method: 'GET',
       path: '/api/v1/usage/security',
+      access: 'viewer',
       async answer(request) {
         const query = new QueryString(request.search, ['days', ...PAGE])
         const days = query.integer('days', DEFAULT_DAYS, 1, MAX_DAYS)
