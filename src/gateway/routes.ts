@@ -36,7 +36,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     ...ruleRoutes(parts.rules, parts.editor, store.policies, (body) => evaluate(pipeline, body)),
     ...candidateRoutes(parts.shadowRules),
     ...usageRoutes(store.log, systemClock),
-    ...auditRoutes(attestation.signatures, store.checkpoints, attestation.check),
+    ...auditRoutes(store.log, attestation.signatures, store.checkpoints, attestation.check),
   ]
   return [...routes, ...openApiRoutes(routes)]
 }

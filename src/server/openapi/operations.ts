@@ -184,6 +184,20 @@ export const OPERATIONS: readonly DescribedOperation[] = [
     },
   ),
   operation(
+    'GET /api/v1/audit/changes',
+    'Lists the sealed entries that are not calls, newest first, with the actor of each.',
+    {
+      answer: 'Changes',
+      query: {
+        limit: bounded(1, 1000, 50),
+        before: whole('`next_before` of an answer: lists entries with a lower sequence number.'),
+        actor: text('Entries of one actor.'),
+        type: text('Entries of one type.'),
+      },
+      errors: [400],
+    },
+  ),
+  operation(
     'GET /api/v1/audit/verify',
     'Reports the running full check of the log, or the result of the last one.',
     { answer: 'LogCheck' },

@@ -101,6 +101,29 @@ const INJECTION = {
 } satisfies Record<string, JsonObject>
 
 export const USAGE_SCHEMAS: Record<string, JsonObject> = {
+  Changes: object(
+    {
+      changes: list({
+        ...object({
+          type: text('Type of the entry, such as key_created or rule_override.'),
+          actor: orNull(
+            text(
+              'Who caused it: the name of an administrator, `cli:<user>` for a command on the machine, `gateway` for what no person does, `unknown` for a failed sign-in; null in entries of older releases.',
+            ),
+          ),
+          created_at: time('When the entry was sealed.'),
+          seq: whole('Sequence number in the chain.'),
+          hash: text('`sha256:` and the hash of the sealed entry.'),
+        }),
+        description: 'The entry as sealed, with further members by its type.',
+        additionalProperties: true,
+      }),
+      next_before: whole(
+        '`before` of the next page; left out on the last. A page may be shorter than `limit`, because each reads a bounded number of entries.',
+      ),
+    },
+    ['next_before'],
+  ),
   UsageEntry: object(USAGE_ENTRY, OPTIONAL),
   UsageEntryDetail: object(
     {

@@ -1,5 +1,5 @@
-// Evidence of the usage log over REST: the newest checkpoint, inclusion and consistency proofs, and
-// a full check on demand.
+// Evidence of the usage log over REST: the newest checkpoint, inclusion and consistency proofs, a
+// full check on demand, and who changed what.
 
 import type { Checkpoint } from '../../audit/checkpoint.ts'
 import type { Milliseconds } from '../../core/clock.ts'
@@ -8,12 +8,16 @@ import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Checkpoints } from '../../store/log/checkpoints.ts'
+import type { UsageLog } from '../../store/log/log.ts'
 import type { BackgroundVerification, VerificationStatus } from '../../store/verification/background.ts'
 import { type ApiAnswer, type ApiRoute, ok } from '../api.ts'
 import { QueryString } from '../query-string.ts'
 
 /** Time to wait for a check before the answer; the check of a short log ends within it. */
 const MAX_WAIT_MS: Milliseconds = 5000
+/** Entries on a page of changes. */
+const DEFAULT_CHANGES = 50
+const MAX_CHANGES = 1000
 
 type Signed = Checkpoint & { readonly note: string }
 
@@ -24,6 +28,7 @@ interface Signatures {
 }
 
 export function auditRoutes(
+  log: Pick<UsageLog, 'listChanges'>,
   signatures: Signatures,
   checkpoints: Checkpoints,
   check: BackgroundVerification,
@@ -58,6 +63,23 @@ export function auditRoutes(
       path: '/api/v1/audit/verify',
       access: 'viewer',
       answer: async () => ok(describeCheck(check.status)),
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/audit/changes',
+      access: 'viewer',
+      async answer({ search }) {
+        const query = new QueryString(search, ['limit', 'before', 'actor', 'type'])
+        const before = query.integer('before', -1, 0, Number.MAX_SAFE_INTEGER)
+        return ok(
+          await log.listChanges({
+            limit: query.integer('limit', DEFAULT_CHANGES, 1, MAX_CHANGES),
+            beforeSeq: before < 0 ? null : before,
+            actor: query.text('actor'),
+            type: query.text('type'),
+          }),
+        )
+      },
     },
     {
       method: 'POST',

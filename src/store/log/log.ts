@@ -15,6 +15,7 @@ import { storedRows } from '../stored-answers.ts'
 import type { AppendOptions } from './append-options.ts'
 import { Appender, type AppenderEvents, unavailable } from './appender.ts'
 import { type Batch, beginLog, type Change, type CommitEvents, commitsOf, readLogState } from './batch.ts'
+import { type ChangesPage, type ChangesQuery, listChanges } from './changes.ts'
 import { type EraseSelection, type Erasure, eraseContent } from './erase.ts'
 import { listUsage, type UsagePage, type UsageQuery } from './list.ts'
 import {
@@ -215,6 +216,11 @@ export class UsageLog {
   list(query: UsageQuery): Promise<UsagePage> {
     this.#environment.refresh()
     return listUsage(this.#environment.tables, query)
+  }
+
+  /** Returns a page of entries that are not calls, newest first. */
+  listChanges(query: ChangesQuery): Promise<ChangesPage> {
+    return listChanges(this.#environment, query)
   }
 
   /** Reports whether a call with this id is sealed and not pruned. */

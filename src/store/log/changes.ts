@@ -1,0 +1,79 @@
+// Lists the entries that are not calls, newest first. They have no index: a bounded number of
+// entries is read, and the answer says where to continue.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { JsonObject } from '../../core/json.ts'
+import { readJson, readU64, u64, unpackEntry } from '../layout.ts'
+import type { Environment } from '../lmdb.ts'
+import { readLogState } from './batch.ts'
+
+/** Entries read before the event loop gets its turn: about a millisecond. */
+const PAGE_ROWS = 250
+/** Most entries read for one request, about a tenth of a second. */
+export const MAX_READ_ENTRIES = 20_000
+/** In the canonical form of a call; a quote in a text is escaped there. */
+const CALL = Buffer.from('"type":"request"')
+
+export interface ChangesQuery {
+  readonly limit: number
+  /** Lists entries with a lower sequence number; null for the newest. */
+  readonly beforeSeq: number | null
+  /** Lists entries of one actor, or of one type. */
+  readonly actor: string | null
+  readonly type: string | null
+}
+
+export type ChangesPage = {
+  changes: JsonObject[]
+  /** `before` of the next page; absent when there are no more entries. */
+  next_before?: number
+}
+
+/** Returns a page of entries. A page with `next_before` may have fewer than `limit`. */
+export async function listChanges(environment: Environment, query: ChangesQuery): Promise<ChangesPage> {
+  const { tables } = environment
+  environment.refresh()
+  const newest = readLogState(tables)?.seq ?? -1
+  const start = Math.min(newest, (query.beforeSeq ?? newest + 1) - 1)
+  const stop = Math.max(-1, start - MAX_READ_ENTRIES)
+  const changes: JsonObject[] = []
+  let seq = start
+  while (seq > stop && changes.length < query.limit) {
+    // Another transaction may have written during the pause.
+    environment.refresh()
+    const rows = tables.entries.rows({
+      start: u64(seq),
+      reverse: true,
+      limit: Math.min(PAGE_ROWS, seq - stop),
+    })
+    if (rows.length === 0) return { changes }
+    for (const { key, value } of rows) {
+      seq = readU64(key) - 1
+      const change = value.includes(CALL) ? null : describe(readU64(key), value)
+      if (change !== null && isWanted(change, query)) changes.push(change)
+      if (changes.length === query.limit) break
+    }
+    await nextTurn()
+  }
+  return seq < 0 ? { changes } : { changes, next_before: seq + 1 }
+}
+
+const isWanted = (change: JsonObject, { actor, type }: ChangesQuery): boolean =>
+  (actor === null || change['actor'] === actor) && (type === null || change['type'] === type)
+
+/**
+ * An entry as sealed, without its place in the chain. Without declarations of rules, which may be
+ * long; the revision leads to them.
+ */
+function describe(seq: number, packed: Buffer): JsonObject {
+  const { hash, bytes } = unpackEntry(seq, packed)
+  const {
+    v: _v,
+    log: _log,
+    prev: _prev,
+    ts,
+    declarations: _declarations,
+    ...members
+  } = readJson<JsonObject>(Buffer.from(bytes))
+  return { ...members, actor: members['actor'] ?? null, created_at: ts ?? null, seq, hash }
+}
