@@ -4,7 +4,7 @@
 
 import type { Actor } from '../core/actor.ts'
 import type { Direction } from '../core/finding.ts'
-import type { JsonObject } from '../core/json.ts'
+import type { ChangeDraft } from './change-draft.ts'
 
 export type Outcome =
   | 'ok'
@@ -126,135 +126,6 @@ export interface RequestDraft {
   readonly policy_revision: string
   /** The upstream's own id of the call; absent when it sent none. */
   readonly upstream_request_id?: string
-}
-
-/** The terms of a key, without its owner. */
-export interface SealedTerms {
-  readonly models: readonly string[] | null
-  /** RFC 3339; null for never. */
-  readonly expires_at: string | null
-  readonly labels: Readonly<Record<string, string>>
-  readonly capture: 'full' | 'metadata' | null
-  readonly max_parallel: number | null
-}
-
-/** The members of an entry that is not a call, by its type. */
-type ChangeFields =
-  | {
-      readonly type: 'key_created'
-      readonly key_id: string
-      readonly key_name: string
-      readonly source: string
-      /** Absent in entries of releases without them. */
-      readonly terms?: SealedTerms
-    }
-  | {
-      readonly type: 'key_changed'
-      readonly key_id: string
-      readonly key_name: string
-      /** All terms after the change. */
-      readonly terms: SealedTerms
-    }
-  | {
-      readonly type: 'key_rotated'
-      readonly key_id: string
-      readonly key_name: string
-      /** The key that replaces it, with the same name and terms. */
-      readonly successor_id: string
-      /** When the key itself ends, RFC 3339. */
-      readonly expires_at: string
-    }
-  | { readonly type: 'key_revoked'; readonly key_id: string; readonly key_name: string }
-  | {
-      readonly type: 'rules_loaded'
-      readonly revision: string
-      /** Number of rules in the set. */
-      readonly rules: number
-      /** Counted from 1; a large set takes several entries. */
-      readonly part: number
-      readonly parts: number
-      /** The declared rules of this part; null when an earlier entry holds them. */
-      readonly declarations: readonly JsonObject[] | null
-    }
-  | {
-      readonly type: 'rule_created' | 'rule_changed' | 'rule_deleted'
-      readonly rule_id: string
-      readonly rule_name: string
-      readonly enabled: boolean
-    }
-  | {
-      readonly type: 'rule_override'
-      readonly rule_id: string
-      readonly rule_name: string
-      readonly enabled: boolean
-      readonly reason: string
-      /** RFC 3339; null when the override lasts until the file changes that rule. */
-      readonly expires_at: string | null
-    }
-  | {
-      readonly type: 'rule_override_ended'
-      readonly rule_id: string
-      readonly rule_name: string
-      readonly cause: string
-    }
-  | {
-      readonly type: 'boot'
-      readonly version: string
-      /** Whether the previous run sealed a `stop` entry. */
-      readonly clean: boolean
-      /** Id of the environment, such as a Pod's UID; null when none is configured. */
-      readonly instance: string | null
-      /** The key that signs checkpoints from here on: a signed-note verifier key. */
-      readonly signer: string
-      /** Whether the key was configured or generated in the data directory. */
-      readonly key_source: 'configured' | 'generated'
-    }
-  | { readonly type: 'stop'; readonly version: string }
-  | {
-      /** An administrator signed in, or tried to. Only some of many failures have an entry. */
-      readonly type: 'sign_in'
-      /** IP address of the connection. */
-      readonly address: string
-      readonly result: 'ok' | 'wrong_token' | 'throttled' | 'off'
-      /** Failures since the previous entry of this type that have no entry of their own. */
-      readonly omitted: number
-    }
-  | {
-      /** An administrator ended a session by its id; signing out has no entry. */
-      readonly type: 'session_ended'
-      readonly session_id: string
-      /** Name of the administrator whose session it was. */
-      readonly administrator: string
-    }
-  | {
-      /**
-       * Removes the entries before `first_seq`. This entry, and every signature over it, holds
-       * their hashes.
-       */
-      readonly type: 'prune'
-      readonly first_seq: number
-      /** Hash of the entry before `first_seq`. */
-      readonly head: string
-      /** The Merkle frontier over the entries before `first_seq`, base64. */
-      readonly frontier: readonly string[]
-      readonly reason: 'age' | 'size'
-    }
-  | {
-      /** Captured exchanges were erased, with their salts; the entries that commit to them stay. */
-      readonly type: 'erase'
-      /** The requested selection: exactly one member. `before` is RFC 3339. */
-      readonly selection:
-        | { readonly request_id: string }
-        | { readonly key_id: string }
-        | { readonly before: string }
-      /** Number of exchanges erased. */
-      readonly erased: number
-    }
-
-/** Anything but a call: a change, a sign-in, a start or a stop. */
-export type ChangeDraft = ChangeFields & {
-  /** Who caused it. */
-  readonly actor: Actor
 }
 
 /** What a caller can seal. */

@@ -1,6 +1,6 @@
 // Seals the entries that are not calls: boots and stops, loaded rule sets, changes of rules.
 
-import type { ChangeDraft } from '../audit/entry.ts'
+import type { ChangeDraft } from '../audit/change-draft.ts'
 import { GATEWAY_ACTOR } from '../core/actor.ts'
 import { VERSION } from '../core/version.ts'
 import type { Metrics } from '../metrics/registry.ts'

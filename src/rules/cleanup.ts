@@ -1,7 +1,7 @@
 // Deletes what has ended but is still stored: overrides that ended, API rules that a file replaced.
 // They stop counting at once; deleting and reporting follow in the background and are retried.
 
-import type { ChangeDraft } from '../audit/entry.ts'
+import type { ChangeDraft } from '../audit/change-draft.ts'
 import { GATEWAY_ACTOR } from '../core/actor.ts'
 import type { ApiRule, RuleOverride } from '../policy/rule.ts'
 import type { EndedOverride } from './merge.ts'

@@ -2,7 +2,7 @@
 // replaced whole. Every change that does not come from the files is reported. Knows neither files
 // nor the store.
 
-import type { ChangeDraft } from '../audit/entry.ts'
+import type { ChangeDraft } from '../audit/change-draft.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Problem } from '../core/problem.ts'
 import { systemTimers, type Timers } from '../core/timers.ts'

@@ -1,7 +1,7 @@
 // What the effective rules need from outside: storage for API rules and overrides, and the changes
 // they report.
 
-import type { ChangeDraft } from '../audit/entry.ts'
+import type { ChangeDraft } from '../audit/change-draft.ts'
 import type { Actor } from '../core/actor.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { isoTime } from '../core/time.ts'

@@ -1,6 +1,6 @@
 // Stores rules made through the API and overrides of file rules. Does not interpret them.
 
-import type { ChangeDraft } from '../audit/entry.ts'
+import type { ChangeDraft } from '../audit/change-draft.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ApiRule, RuleOverride } from '../policy/rule.ts'
 import { readJson, writeJson } from './layout.ts'

@@ -8,7 +8,9 @@ import { MAX_ENTRY_BYTES } from '../../src/audit/verify.ts'
 import { requestDraft } from './drafts.ts'
 
 const README = readFileSync(new URL('../../src/audit/README.md', import.meta.url), 'utf8')
-const SOURCE = readFileSync(new URL('../../src/audit/entry.ts', import.meta.url), 'utf8')
+const SOURCE = ['entry.ts', 'change-draft.ts']
+  .map((file) => readFileSync(new URL(`../../src/audit/${file}`, import.meta.url), 'utf8'))
+  .join('\n')
 
 t.test('the README names every entry type and every member', async (t) => {
   const types = [...SOURCE.matchAll(/readonly type: ((?:'[a-z_]+'(?: \| )?)+)/g)].flatMap(([, list]) =>

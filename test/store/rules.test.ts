@@ -1,7 +1,7 @@
 // Stored rules and overrides.
 
 import t from 'tap'
-import type { ChangeDraft } from '../../src/audit/entry.ts'
+import type { ChangeDraft } from '../../src/audit/change-draft.ts'
 import { openTestStore, START_MS } from './fixture.ts'
 
 const rule = (id: string) => ({

@@ -2,7 +2,7 @@
 // seals the erasure in the same transaction.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ChangeDraft } from '../../audit/entry.ts'
+import type { ChangeDraft } from '../../audit/change-draft.ts'
 import type { Actor } from '../../core/actor.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import { isoTime } from '../../core/time.ts'
