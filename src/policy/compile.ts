@@ -4,6 +4,7 @@
 import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
 import type { CallKey, KeyLabels } from '../core/key-terms.ts'
 import { type AccessTest, compileAccessList } from './access-list.ts'
+import { type CaptureMode, combineCapture } from './capture.ts'
 import { compileGlob } from './glob.ts'
 import { KeywordRuleIndex, type KeywordRules } from './keyword-rules.ts'
 import { type LimitScope, readScope } from './limit-scope.ts'
@@ -76,6 +77,8 @@ export interface Selection {
   readonly watchesInjection: boolean
   readonly limits: readonly LimitRule[]
   readonly access: readonly AccessRule[]
+  /** What the rules say of capturing the call; null when none says anything. */
+  readonly capture: CaptureMode | null
 }
 
 /** Selections kept at once, one for each combination of rules. */
@@ -123,7 +126,8 @@ export function compileRules(rules: readonly ParsedRule[], revision: string): Ru
 }
 
 function scope({ rule, pattern }: ParsedRule): ScopedRule {
-  const { id, name, type, action, match } = rule
+  // A rule without an action fires on no call.
+  const { id, name, type, action = 'allow', match } = rule
   const models = match?.models?.map((glob) => compileGlob(glob.toLowerCase()))
   const keys = match?.keys?.map(compileGlob)
   const labels = Object.entries(match?.labels ?? {})
@@ -172,6 +176,7 @@ function selectionOf(
     const allows: AccessTest = (model) => !concernsModel(model) || isListed(model)
     return [Object.freeze({ rule: reference, globs: pattern.globs, allows })]
   })
+  const modes = chosen.flatMap(({ pattern }) => (pattern.type === 'capture' ? [pattern.capture] : []))
   return Object.freeze({
     revision,
     pii: (kind: PiiKind, direction: Direction) => pii[direction].get(kind) ?? NO_RULE,
@@ -180,6 +185,7 @@ function selectionOf(
     watchesInjection: injection.length > 0 && injection.every(({ rule }) => rule.action === 'monitor'),
     limits,
     access,
+    capture: modes.length === 0 ? null : combineCapture(...modes),
   })
 }
 

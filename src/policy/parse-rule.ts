@@ -36,10 +36,17 @@ export function parseRule<Declared extends RuleDeclaration>(
 /**
  * Returns the errors in the fields that are present, for a rule whose other fields do not fit the
  * schema.
+ * @param isActionMissing the rule has no action, not even one that does not fit
  */
-export const checkRulePart = (part: Partial<RuleDeclaration>): readonly RuleProblem[] => parse(part).problems
+export const checkRulePart = (
+  part: Partial<RuleDeclaration>,
+  isActionMissing: boolean,
+): readonly RuleProblem[] => parse(part, isActionMissing).problems
 
-function parse(declaration: Partial<RuleDeclaration>): {
+function parse(
+  declaration: Partial<RuleDeclaration>,
+  isActionMissing = declaration.action === undefined,
+): {
   readonly pattern: RulePattern | null
   readonly problems: readonly RuleProblem[]
 } {
@@ -47,7 +54,10 @@ function parse(declaration: Partial<RuleDeclaration>): {
   const problems: RuleProblem[] = []
   const add = (path: string, message: string) => problems.push({ path, message })
   const actions = type === undefined ? RULE_ACTIONS : ACTIONS_OF[type]
-  if (action !== undefined && !actions.includes(action)) {
+  if (actions.length === 0) {
+    if (action !== undefined) add('action', `must be removed: ${type} rules have no action`)
+  } else if (isActionMissing) add('action', `is required; use ${alternatives(actions)}`)
+  else if (action !== undefined && !actions.includes(action)) {
     add('action', `\`${action}\` is not allowed for ${type} rules; use ${alternatives(actions)}`)
   }
   const parsed = type === undefined || source === undefined ? null : parsePattern(type, source)
@@ -65,6 +75,9 @@ function parse(declaration: Partial<RuleDeclaration>): {
   }
   if (declaration.per !== undefined && type !== undefined && type !== 'rate_limit')
     add('per', 'is allowed for rate_limit rules only; remove it')
+  if (type === 'capture' && match?.direction !== undefined && match.direction !== 'both') {
+    add('match.direction', 'must be `both`: capture concerns the whole call')
+  }
   if (action === 'restore' && match?.direction === 'response') {
     add('match.direction', 'must be `request` or `both`: only values redacted from a prompt can be restored')
   }

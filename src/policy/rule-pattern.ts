@@ -1,11 +1,12 @@
 // Parses the pattern of a rule by the rule's type: keywords, kinds of personal data, an injection
-// threshold, a limit or a list of models. Messages say what is wrong and what is allowed; they
-// follow the name of the field.
+// threshold, a limit, a list of models or a capture mode. Messages say what is wrong and what is
+// allowed; they follow the name of the field.
 
 import type { Milliseconds } from '../core/clock.ts'
 import { PII_KINDS, type PiiKind } from '../core/finding.ts'
 import { nearest } from '../core/suggest.ts'
 import { type ParsedPattern, parseKeywords } from '../keyword/pattern-index.ts'
+import { CAPTURE_MODES, type CaptureMode } from './capture.ts'
 import { CALENDAR_MONTH } from './limit.ts'
 import type { RuleDeclaration, RuleType } from './rule.ts'
 
@@ -17,6 +18,7 @@ export type RulePattern =
   | { readonly type: 'prompt_injection'; readonly threshold: number | null }
   | { readonly type: 'rate_limit'; readonly limit: UsageLimit }
   | { readonly type: 'model_access'; readonly globs: readonly string[] }
+  | { readonly type: 'capture'; readonly capture: CaptureMode }
 
 /** Kinds that a `pii` rule names; `*` for all. */
 export type KindPattern = '*' | readonly PiiKind[]
@@ -52,6 +54,8 @@ export function parsePattern(
       return parseThreshold(pattern)
     case 'rate_limit':
       return parseLimit(pattern)
+    case 'capture':
+      return parseCapture(pattern)
   }
 }
 
@@ -143,6 +147,11 @@ function parseLimit(pattern: string): RulePattern | PatternRefusal {
   const windowMs = Number(length) * UNITS_MS[time!]!
   if (windowMs < 1000 || windowMs > MAX_WINDOW_MS) return refuse('the window must be from 1s to 30d, or 1mo')
   return { type: 'rate_limit', limit: { unit, amount, windowMs } }
+}
+
+function parseCapture(pattern: string): RulePattern | PatternRefusal {
+  const capture = CAPTURE_MODES.find((mode) => mode === pattern.trim())
+  return capture === undefined ? refuse('must be `full` or `metadata`') : { type: 'capture', capture }
 }
 
 /** Longest name that a message repeats, characters. */

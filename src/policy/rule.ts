@@ -4,7 +4,14 @@ import type { Milliseconds } from '../core/clock.ts'
 import type { Direction } from '../core/finding.ts'
 import type { KeyLabels } from '../core/key-terms.ts'
 
-export const RULE_TYPES = ['keyword_block', 'pii', 'prompt_injection', 'rate_limit', 'model_access'] as const
+export const RULE_TYPES = [
+  'keyword_block',
+  'pii',
+  'prompt_injection',
+  'rate_limit',
+  'model_access',
+  'capture',
+] as const
 export type RuleType = (typeof RULE_TYPES)[number]
 
 /**
@@ -14,13 +21,14 @@ export type RuleType = (typeof RULE_TYPES)[number]
 export const RULE_ACTIONS = ['block', 'redact', 'restore', 'monitor', 'allow'] as const
 export type RuleAction = (typeof RULE_ACTIONS)[number]
 
-/** The actions each type allows; the most common first. */
+/** The actions each type allows; the most common first. A type without any takes no action. */
 export const ACTIONS_OF: Readonly<Record<RuleType, readonly RuleAction[]>> = {
   keyword_block: ['block', 'monitor'],
   pii: ['redact', 'restore', 'block', 'monitor', 'allow'],
   prompt_injection: ['block', 'monitor'],
   rate_limit: ['block', 'monitor'],
   model_access: ['block', 'monitor'],
+  capture: [],
 }
 
 /** Whether the action replaces personal data by placeholders. */
@@ -49,7 +57,8 @@ export interface RuleDeclaration {
   readonly pattern: string | readonly string[]
   /** What shares one count, for `rate_limit`: `key` (default), `all` or `label:NAME`. */
   readonly per?: string
-  readonly action: RuleAction
+  /** Absent exactly where ACTIONS_OF has none for the type. */
+  readonly action?: RuleAction
   readonly enabled: boolean
   readonly description?: string
   readonly match?: RuleMatch

@@ -110,6 +110,9 @@ function warnBroad({ parsed: { rule, pattern }, warn }: LintedRule): void {
   if (pattern.type === 'prompt_injection' && (pattern.threshold ?? 1) < LOW_THRESHOLD) {
     warn(['pattern'], `fires on ordinary prompts; thresholds below ${LOW_THRESHOLD} are for experiments`)
   }
+  if (pattern.type === 'capture' && pattern.capture === 'full') {
+    warn(['pattern'], 'changes nothing: text is captured unless something says `metadata`, which wins')
+  }
 }
 
 function ordinaryMatch(alternative: string): string | null {
@@ -210,6 +213,7 @@ function includes(outer: ParsedRule, inner: ParsedRule): boolean {
   }
   if (wide.type === 'model_access' && narrow.type === 'model_access')
     return JSON.stringify(wide.globs) === JSON.stringify(narrow.globs)
+  if (wide.type === 'capture' && narrow.type === 'capture') return wide.capture === narrow.capture
   return false
 }
 

@@ -40,13 +40,16 @@ export function kindsOf({ pattern }: ParsedRule): readonly PiiKind[] {
 
 const namesAllKinds = ({ pattern }: ParsedRule): boolean => pattern.type === 'pii' && pattern.kinds === '*'
 
+/** A lower number is stricter. A rule without an action is the least strict. */
+const strictnessOf = ({ rule: { action = 'allow' } }: ParsedRule): number => RULE_ACTIONS.indexOf(action)
+
 /**
  * Whether `other` decides wherever both pii rules apply: a kind before `*`, then the stricter
  * action, then the first in order (policy/compile).
  */
 function outranks(other: ParsedRule, rule: ParsedRule, isEarlier: boolean): boolean {
   const specific = Number(namesAllKinds(rule)) - Number(namesAllKinds(other))
-  const strict = RULE_ACTIONS.indexOf(rule.rule.action) - RULE_ACTIONS.indexOf(other.rule.action)
+  const strict = strictnessOf(rule) - strictnessOf(other)
   return specific > 0 || (specific === 0 && (strict > 0 || (strict === 0 && isEarlier)))
 }
 

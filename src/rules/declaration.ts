@@ -35,7 +35,7 @@ export function readDeclaration(fields: JsonObject): ParsedRule<RuleDeclaration>
   const parsed = parseRule(completeRule(fields as unknown as WrittenRule))
   if (!('problems' in parsed)) return parsed
   const { path, message } = parsed.problems[0]!
-  const isMissing = path === 'pattern' && fields['pattern'] === undefined
+  const isMissing = (path === 'pattern' || path === 'action') && fields[path] === undefined
   const code = isMissing ? 'missing_required_parameter' : 'invalid_body'
   throw new GatewayError(code, `${path} ${message}.`, { param: path })
 }
@@ -61,7 +61,7 @@ const canonicalParts = ({
   name,
   type,
   pattern,
-  action,
+  action ?? null,
   enabled,
   description ?? null,
   match?.models ?? null,
@@ -94,7 +94,7 @@ export function printRules(rules: readonly RuleDeclaration[]): string {
     type,
     pattern,
     ...(per === undefined ? {} : { per }),
-    action,
+    ...(action === undefined ? {} : { action }),
     enabled,
     ...(match === undefined ? {} : { match }),
   }))

@@ -27,7 +27,7 @@ export const RULE_SCHEMA = {
   description: 'One policy rule.',
   type: 'object',
   additionalProperties: false,
-  required: ['name', 'type', 'action'],
+  required: ['name', 'type'],
   properties: {
     name: {
       description:
@@ -39,12 +39,12 @@ export const RULE_SCHEMA = {
     },
     type: {
       description:
-        'keyword_block: words and expressions in prompts and answers. pii: personal data in prompts and answers. prompt_injection: attacks in prompts. rate_limit: tokens, requests or calls at a time. model_access: the models that are allowed.',
+        'keyword_block: words and expressions in prompts and answers. pii: personal data in prompts and answers. prompt_injection: attacks in prompts. rate_limit: tokens, requests or calls at a time. model_access: the models that are allowed. capture: whether the texts of a call are stored.',
       enum: [...RULE_TYPES],
     },
     pattern: {
       description:
-        'keyword_block: alternatives separated by `|`, each a regular expression in RE2 syntax, found anywhere, ignoring case; write it in single quotes. pii: kinds separated by `|`, or `*`. prompt_injection: empty, or a threshold such as `score>=0.70`. rate_limit: `60000 tokens/1m` (`60000/1m` for short), `100 requests/1mo` or `5 parallel`; windows s, m, h, d and 1mo, the calendar month in UTC. model_access: a list of globs of allowed models, and after `!` of refused ones; case counts.',
+        'keyword_block: alternatives separated by `|`, each a regular expression in RE2 syntax, found anywhere, ignoring case; write it in single quotes. pii: kinds separated by `|`, or `*`. prompt_injection: empty, or a threshold such as `score>=0.70`. rate_limit: `60000 tokens/1m` (`60000/1m` for short), `100 requests/1mo` or `5 parallel`; windows s, m, h, d and 1mo, the calendar month in UTC. model_access: a list of globs of allowed models, and after `!` of refused ones; case counts. capture: `full` or `metadata`, which stores no text.',
       type: ['string', 'array'],
       maxLength: MAX_PATTERN_CHARACTERS,
       maxItems: MAX_GLOBS,
@@ -59,7 +59,7 @@ export const RULE_SCHEMA = {
     },
     action: {
       description:
-        'block: refuse the call or its answer. monitor: report what block would refuse, and let it pass. For pii also redact (the default for personal data), restore (redact in the prompt and put the values back in the answer; values new in the answer are redacted) and allow.',
+        'block: refuse the call or its answer. monitor: report what block would refuse, and let it pass. For pii also redact (the default for personal data), restore (redact in the prompt and put the values back in the answer; values new in the answer are redacted) and allow. Required, except for capture, which has none.',
       enum: [...RULE_ACTIONS],
     },
     enabled: { description: 'A disabled rule is listed and has no effect.', type: 'boolean', default: true },

@@ -102,7 +102,7 @@ function parseFile({ name: file, text }: RuleFile): ParsedFile {
     }
     const parsed =
       complete === null
-        ? { problems: checkRulePart(part) }
+        ? { problems: checkRulePart(part, lacksAction(written)) }
         : parseRule({ ...complete, id: uuidv5(complete.name), path: file, line })
     if (!('problems' in parsed)) return [parsed]
     for (const problem of parsed.problems) found.push(problemIn(reading, file, index, problem))
@@ -120,6 +120,9 @@ function fittingPart(written: unknown): Partial<RuleDeclaration> {
   if (part === null) return {}
   return 'pattern' in (written as object) ? part : { ...part, pattern: '' }
 }
+
+const lacksAction = (written: unknown): boolean =>
+  typeof written === 'object' && written !== null && !('action' in written)
 
 function writtenRules(document: unknown): readonly unknown[] {
   const rules = typeof document === 'object' && document !== null && 'rules' in document ? document.rules : []

@@ -130,8 +130,10 @@ export class PolicyStore {
 function declarationOf({ pattern, per, description, match, ...rule }: Rule): JsonObject {
   const { id, name, type, action, enabled } = rule
   return {
-    ...{ id, name, type, pattern: typeof pattern === 'string' ? pattern : [...pattern], action, enabled },
+    ...{ id, name, type, pattern: typeof pattern === 'string' ? pattern : [...pattern] },
     ...(per === undefined ? {} : { per }),
+    ...(action === undefined ? {} : { action }),
+    enabled,
     ...(description === undefined ? {} : { description }),
     ...(match === undefined ? {} : { match: structuredClone(match) as JsonObject }),
   }

@@ -9,12 +9,12 @@ import { type InjectionModel, loadInjectionModel } from '../../src/detect/inject
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { inspect } from '../../src/pipeline/prompt/inspect.ts'
 import { CachedScan, ScanCache } from '../../src/pipeline/prompt/scan-cache.ts'
-import type { Rule } from '../../src/policy/rule.ts'
+import type { Rule, RuleAction } from '../../src/policy/rule.ts'
 import { rule } from '../policy/rules.ts'
 import { selectRules } from './fixture.ts'
 
 const model = loadInjectionModel()
-const ruleOf = (type: Rule['type'], pattern: string, action: Rule['action']): Rule =>
+const ruleOf = (type: Rule['type'], pattern: string, action: RuleAction): Rule =>
   rule(`${type} ${pattern}`, pattern, { type, action })
 const RULES = [
   ruleOf('keyword_block', 'project aurora', 'block'),

@@ -11,13 +11,13 @@ import { StreamDetector } from '../../src/detect/pii/detect-stream.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { inspect } from '../../src/pipeline/prompt/inspect.ts'
 import { ScanCache } from '../../src/pipeline/prompt/scan-cache.ts'
-import type { Rule } from '../../src/policy/rule.ts'
+import type { Rule, RuleAction } from '../../src/policy/rule.ts'
 import { ATTACKS, INNOCENT } from '../detect/injection/clear-data.ts'
 import { TEXTS } from '../detect/pii/texts-data.ts'
 import { rule } from '../policy/rules.ts'
 import { selectRules } from './fixture.ts'
 
-const ruleOf = (type: Rule['type'], pattern: string, action: Rule['action']): Rule =>
+const ruleOf = (type: Rule['type'], pattern: string, action: RuleAction): Rule =>
   rule(`${type} ${pattern}`, pattern, { type, action })
 const selection = selectRules([
   ruleOf('keyword_block', 'project aurora|caf\u00e9', 'monitor'),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { RuleAction } from '../../src/policy/rule.ts'
 import { keyOf } from './keys.ts'
-import { compileRules, fired, firedNames, rule, select } from './rules.ts'
+import { compileRules, fired, firedNames, rule, select, withoutAction } from './rules.ts'
 
 t.test('personal data is redacted when no rule names it', async (t) => {
   t.same(select([]).pii('email', 'request'), { action: 'redact', rule: null })
@@ -112,6 +112,19 @@ t.test('a keyword rule that blocks holds back what may begin its match', async (
   }
   t.equal(safe('block'), 0)
   t.equal(safe('monitor'), 2)
+})
+
+t.test('the capture rules of any model of a call count, and metadata wins', async (t) => {
+  const rules = [
+    withoutAction('capture', 'full', 'all'),
+    { ...withoutAction('capture', 'metadata', 'hr'), match: { models: ['hr/*'] } },
+    { ...withoutAction('capture', 'metadata', 'off'), enabled: false },
+  ]
+  const set = compileRules(rules, 'test')
+  t.equal(set.select(['m'], keyOf('app')).capture, 'full')
+  t.equal(set.select(['hr/m'], keyOf('app')).capture, 'metadata')
+  t.equal(set.select(['m', 'HR/m'], keyOf('app')).capture, 'metadata')
+  t.equal(select([rule('word', 'aurora')]).capture, null)
 })
 
 t.test('a selection carries the thresholds and limits of its rules', async (t) => {

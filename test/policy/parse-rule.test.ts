@@ -2,7 +2,7 @@ import t from 'tap'
 import { splitAlternatives } from '../../src/keyword/pattern-syntax.ts'
 import { parseRule } from '../../src/policy/parse-rule.ts'
 import type { Rule } from '../../src/policy/rule.ts'
-import { rule } from './rules.ts'
+import { rule, withoutAction } from './rules.ts'
 
 const problemsOf = (declared: Rule) => {
   const result = parseRule(declared)
@@ -99,6 +99,24 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
     [['action', /is not allowed for keyword_block rules; use `block` or `monitor`$/]],
   ],
   [
+    'a capture rule with an action',
+    rule('r', 'metadata', { type: 'capture' }),
+    [['action', /^must be removed: capture rules have no action$/]],
+  ],
+  [
+    'a rule without an action',
+    withoutAction('pii', '*'),
+    [['action', /^is required; use `redact`, .* or `allow`$/]],
+  ],
+  [
+    'a capture rule for one direction',
+    { ...withoutAction('capture', 'none'), match: { direction: 'request' } },
+    [
+      ['pattern', /^must be `full` or `metadata`$/],
+      ['match.direction', /whole call/],
+    ],
+  ],
+  [
     'a rule that restores in answers alone',
     rule('r', 'email', { type: 'pii', action: 'restore', match: { direction: 'response' } }),
     [['match.direction', /must be `request` or `both`/]],
@@ -186,6 +204,7 @@ const accepted = [
   rule('r', '', { type: 'prompt_injection', match: { direction: 'request' } }),
   rule('r', '', { type: 'prompt_injection', match: { direction: 'both' } }),
   rule('r', '60000/1m', { type: 'rate_limit', match: { direction: 'both' } }),
+  { ...withoutAction('capture', 'metadata'), match: { models: ['hr/*'], keys: ['hr'] } },
 ]
 for (const declaration of accepted) {
   t.test(`${declaration.type} ${declaration.pattern.slice(0, 20)} is accepted`, async (t) => {

@@ -44,6 +44,13 @@ for (const [pattern, threshold] of thresholds) {
   })
 }
 
+t.test('a capture pattern is full or metadata', async (t) => {
+  for (const capture of ['full', 'metadata'])
+    t.same(parsePattern('capture', ` ${capture} `), { type: 'capture', capture })
+  for (const wrong of ['', 'none', 'Metadata', 'full|metadata'])
+    t.match(parsePattern('capture', wrong), { messages: [/^must be `full` or `metadata`$/] })
+})
+
 const limits: [pattern: string, tokens: number, windowMs: number][] = [
   ['60000/1m', 60_000, 60_000],
   ['2M/1d', 2_000_000, DAY_MS],

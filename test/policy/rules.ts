@@ -17,6 +17,12 @@ export const rule = (name: string, pattern: Rule['pattern'], more: Partial<Rule>
   ...more,
 })
 
+/** A rule as it is declared for a type that takes no action. */
+export const withoutAction = (type: Rule['type'], pattern: string, name = 'r'): Rule => {
+  const { action: _, ...declared } = rule(name, pattern, { type })
+  return declared
+}
+
 /** @throws Error for a rule that is refused */
 export function parsed(declared: Rule): ParsedRule {
   const result = parseRule(declared)

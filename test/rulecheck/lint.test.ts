@@ -60,6 +60,21 @@ const WARNED: readonly [name: string, rules: string[], message: RegExp, line: nu
     3,
   ],
   [
+    'a capture rule that says what holds anyway',
+    ['  - { name: a, type: capture, pattern: full }\n'],
+    /changes nothing: text is captured unless/,
+    2,
+  ],
+  [
+    'a capture rule that another covers',
+    [
+      '  - { name: a, type: capture, pattern: metadata }\n',
+      '  - { name: b, type: capture, pattern: metadata, match: { models: [m] } }\n',
+    ],
+    /adds nothing to `a`/,
+    3,
+  ],
+  [
     'an expression as a glob',
     [rule('a', 'pii', '*', 'redact', ', match: { models: ["gpt.*"] }')],
     /globs know only/,

@@ -180,7 +180,7 @@ t.test('API rules', async (t) => {
     [
       'no type',
       { name: 'x', action: 'block' },
-      /^400 missing_required_parameter type: type is required \(one of: keyword_block, pii, prompt_injection, rate_limit, model_access\)\.$/,
+      /^400 missing_required_parameter type: type is required \(one of: keyword_block, pii, prompt_injection, rate_limit, model_access, capture\)\.$/,
     ],
     [
       'no pattern',
@@ -197,6 +197,16 @@ t.test('API rules', async (t) => {
       'a wrong action',
       { ...WORD, action: 'redact' },
       /^400 invalid_body action: action `redact` is not allowed for keyword_block rules; use `block`/,
+    ],
+    [
+      'no action',
+      { ...WORD, action: undefined },
+      /^400 missing_required_parameter action: action is required; use `block` or `monitor`\.$/,
+    ],
+    [
+      'an action of a capture rule',
+      { ...WORD, type: 'capture', pattern: 'metadata' },
+      /^400 invalid_body action: action must be removed: capture rules have no action\.$/,
     ],
     [
       'a wrong kind',

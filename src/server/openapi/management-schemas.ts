@@ -46,12 +46,12 @@ const RULE_DECLARATION = {
   type: choice('What the rule checks.', ...RULE_TYPES),
   pattern: {
     anyOf: [
-      text('By type: alternatives, kinds, a threshold or a limit.'),
+      text('By type: alternatives, kinds, a threshold, a limit, or `full` or `metadata`.'),
       list(text('Glob of models that a model_access rule allows, or after `!` refuses.')),
     ],
   },
   per: text('Calls that share the count of a rate_limit: `key`, `all` or `label:NAME`.'),
-  action: choice('What the rule does when it fires.', ...RULE_ACTIONS),
+  action: choice('What the rule does when it fires; a capture rule has none.', ...RULE_ACTIONS),
   enabled: flag('Whether the rule is in force.'),
   description: text('Description for people.'),
   match: {
@@ -139,7 +139,7 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
       pattern: { ...RULE_DECLARATION.pattern, default: '' },
       enabled: { ...RULE_DECLARATION.enabled, default: true },
     },
-    ['pattern', 'per', 'enabled', 'description', 'match'],
+    ['pattern', 'per', 'action', 'enabled', 'description', 'match'],
   ),
   Rule: object(
     {
@@ -163,7 +163,7 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
       created_at: time('When the rule was first loaded or created.'),
       updated_at: time('When the rule last changed.'),
     },
-    ['per', 'description', 'match'],
+    ['per', 'action', 'description', 'match'],
   ),
   Rules: object({
     rules: list(ref('Rule')),
@@ -178,7 +178,7 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
     revision: text('Revision, as `policy_revision` of a usage entry names it.'),
     first_seen_at: time('When the rule set was first in force.'),
     rules: list(
-      object({ id: text('Id of the rule.'), ...RULE_DECLARATION }, ['per', 'description', 'match']),
+      object({ id: text('Id of the rule.'), ...RULE_DECLARATION }, ['per', 'action', 'description', 'match']),
     ),
   }),
   RuleProblem: object({

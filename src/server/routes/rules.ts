@@ -134,7 +134,7 @@ function describe(rule: EffectiveRule): JsonObject {
     type,
     pattern: typeof pattern === 'string' ? pattern : [...pattern],
     ...(per === undefined ? {} : { per }),
-    action,
+    ...(action === undefined ? {} : { action }),
     enabled,
     source: { ...source },
     declared_enabled: rule.declaredEnabled,
