@@ -88,6 +88,7 @@ const toRequestEntry = (
   ...(draft.api === undefined ? {} : { api: draft.api }),
   ...(draft.attempts === undefined ? {} : { attempts: draft.attempts }),
   blocked: draft.blocked,
+  ...(draft.captured === undefined ? {} : { captured: draft.captured }),
   completion_tokens: draft.completion_tokens,
   content_hash: contentHash,
   cost: draft.cost,

@@ -124,6 +124,8 @@ export interface RequestDraft {
   /** Null when no injection rule asked for a score. */
   readonly injection: SealedInjection | null
   readonly policy_revision: string
+  /** False for a call whose text was not to be stored; absent for any other. */
+  readonly captured?: false
   /** The upstream's own id of the call; absent when it sent none. */
   readonly upstream_request_id?: string
 }

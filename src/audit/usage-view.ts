@@ -34,6 +34,8 @@ export type UsageView = {
   readonly rules: { readonly id: string; readonly name: string; readonly action: string }[]
   readonly policy_revision: string
   readonly content_hash: string | null
+  /** False for a call whose text was not to be stored; absent for any other. */
+  readonly captured?: false
   readonly api: string
   readonly attempts?: number
   readonly upstream?: string
@@ -88,6 +90,7 @@ export function toUsageView(sealed: SealedRequest): UsageView {
     rules: [...rules.values()],
     policy_revision: sealed.policy_revision,
     content_hash: sealed.content_hash,
+    ...(sealed.captured === false && { captured: false as const }),
     api: sealed.api ?? 'chat',
     ...(sealed.attempts !== undefined && { attempts: sealed.attempts }),
     ...(sealed.upstream !== undefined && { upstream: sealed.upstream }),

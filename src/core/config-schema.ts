@@ -147,6 +147,12 @@ export const CONFIG_SCHEMA = {
         enum: ['refuse', 'drop-content'],
         default: 'refuse',
       },
+      capture: {
+        description:
+          'What is kept of the exchanges of calls: their redacted text (`full`), or none of it (`metadata`). A `capture` rule or a key can also say `metadata`, which wins.',
+        enum: ['full', 'metadata'],
+        default: 'full',
+      },
       verifyEverySeconds: integer(
         'Seconds between two full verifications of the log, each in a child process of low priority; the first after a random part of them. The metric `sidegate_audit_verified` has the result. 0: only on request.',
         0,

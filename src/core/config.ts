@@ -60,6 +60,8 @@ export interface Config {
     readonly retainDays: number
     readonly maxBytes: number
     readonly whenFull: 'refuse' | 'drop-content'
+    /** `metadata`: no text of any call is stored. */
+    readonly capture: 'full' | 'metadata'
     /** Interval of full verifications; 0 for none. */
     readonly verifyEverySeconds: number
     /** Ed25519 private key, PEM; null to generate one in the data folder. */

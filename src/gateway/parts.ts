@@ -142,6 +142,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
   const pipeline: Pipeline = {
     ...shared,
     shadow: shadowRules?.shadow ?? null,
+    capture: config.audit.capture,
     log: store.log,
     intents: folder.intents,
     keys: store.keys,

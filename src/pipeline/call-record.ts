@@ -6,6 +6,7 @@ import { mergeUsage, type Usage, withEstimates } from '../chat/token-usage.ts'
 import type { Direction, PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
+import type { CaptureMode } from '../policy/capture.ts'
 import type { Selection } from '../policy/compile.ts'
 import type { RuleAction, RuleHit } from '../policy/rule.ts'
 import type { OpenIntent } from '../store/folder/intents.ts'
@@ -63,6 +64,8 @@ export class CallRecord {
   /** Bytes of the answer as received, approximately. */
   responseBytes = 0
   hits: RuleHit[] = []
+  /** What the rules say of capturing the call; null when none says anything. */
+  ruleCapture: CaptureMode | null = null
   readonly findings: FindingCount[] = []
   /** Null when no rule asked for a score. */
   injection: InjectionJudgement | null = null

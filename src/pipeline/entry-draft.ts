@@ -49,12 +49,23 @@ function usedTokens(noted: CallRecord, ending: Ending): UsedTokens {
   return { prompt, completion, total: prompt + completion, source: 'estimated' }
 }
 
+/** What an entry says beside the record and the ending of its call. */
+interface SealedFacts {
+  /** False when another entry has the tokens. */
+  readonly usesTokens: boolean
+  /** False when no text of the call is stored. */
+  readonly isCaptured: boolean
+}
+
 /**
  * Makes the entry of a call. Nested members are in canonical order (RFC 8785 §3.2.3), which seals
  * faster.
- * @param usesTokens false when another entry has the tokens
  */
-export function draftEntry(call: Call, ending: Ending, usesTokens: boolean): RequestDraft {
+export function draftEntry(
+  call: Call,
+  ending: Ending,
+  { usesTokens, isCaptured }: SealedFacts,
+): RequestDraft {
   const { record: noted } = call
   const tokens = call.api.usesTokens && usesTokens ? usedTokens(noted, ending) : NO_TOKENS
   const latencyMs = call.elapsedMs()
@@ -91,6 +102,7 @@ export function draftEntry(call: Call, ending: Ending, usesTokens: boolean): Req
     ...(noted.hits.length > MAX_SEALED_RULES && { rules_omitted: noted.hits.length - MAX_SEALED_RULES }),
     injection: noted.injection === null ? null : sealedInjection(noted.injection),
     policy_revision: noted.policyRevision,
+    ...(!isCaptured && { captured: false as const }),
     ...(noted.upstreamRequestId !== null && { upstream_request_id: noted.upstreamRequestId }),
   }
 }

@@ -79,6 +79,7 @@ async function read(pipeline: Pipeline, { call, client, admission }: Admitted): 
   const selection = rules().select(request.models, matchedKey(call.key))
   const { model, models, stream, asksForJson } = request
   Object.assign(call.record, { model, models, stream, asksForJson, policyRevision: selection.revision })
+  call.record.ruleCapture = selection.capture
   const continuation = continueAnswers(pipeline, call, request)
   const routes = continuation?.routes ?? upstreams.routesFor(call.api.family, model)
   call.addPhase('inspect', clock.monotonic() - startMs)

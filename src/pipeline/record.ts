@@ -3,6 +3,7 @@
 import type { Outcome, RequestDraft } from '../audit/entry.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Metrics, Phase } from '../metrics/registry.ts'
+import { type CaptureMode, combineCapture } from '../policy/capture.ts'
 import type { Intents } from '../store/folder/intents.ts'
 import type { AppendOptions } from '../store/log/append-options.ts'
 import type { Call } from './call.ts'
@@ -60,6 +61,8 @@ export interface RecordParts extends StoredParts {
   readonly clock: Clock
   /** Evaluates the shadow rules; null when there are none. */
   readonly shadow: Shadow | null
+  /** What the configuration says of capturing calls. */
+  readonly capture: CaptureMode
 }
 
 /** A receipt as the header `x-sidegate-audit` has it. */
@@ -68,17 +71,24 @@ export const formatReceipt = ({ log, seq, hash }: Receipt): string => `${log};se
 /** Outcomes that an operator should see without asking for debug logs. */
 const FAILED: ReadonlySet<Outcome> = new Set(['upstream_error', 'interrupted', 'overloaded'])
 
+/** Whether the text of a call is stored: what configuration, rules and key say together. */
+const capturesText = (
+  { capture }: Pick<RecordParts, 'capture'>,
+  { key, record: { ruleCapture } }: Call,
+): boolean => combineCapture(capture, ruleCapture, key.terms.capture) === 'full'
+
 /**
  * Writes the call down before it is forwarded, and reserves space for its exchange.
  * Resolves when the intent is written.
  * @throws GatewayError `audit_unavailable`
  */
 export async function recordIntent(
-  { log, intents }: Pick<RecordParts, 'log' | 'intents'>,
+  parts: Pick<RecordParts, 'log' | 'intents' | 'capture'>,
   call: Call,
 ): Promise<void> {
+  const { log, intents } = parts
   const { record: noted } = call
-  call.hold(log.reserve(noted.request?.length ?? 0))
+  call.hold(log.reserve(capturesText(parts, call) ? (noted.request?.length ?? 0) : 0))
   noted.intent = await intents.begin({
     id: call.id,
     api: call.api.name,
@@ -103,11 +113,12 @@ export async function recordIntent(
 export async function record(parts: RecordParts, call: Call, ending: Ending): Promise<Receipt> {
   const { record: noted } = call
   const stored = settleStored(parts, call, ending.outcome)
-  const draft = draftEntry(call, ending, stored.usesTokens)
+  const isCaptured = capturesText(parts, call)
+  const draft = draftEntry(call, ending, { usesTokens: stored.usesTokens, isCaptured })
   const reserved = noted.quota?.settle(usedBy(noted, draft)) ?? []
   const startMs = parts.clock.monotonic()
   const receipt = await parts.log.append(draft, {
-    ...(noted.request === null ? {} : { content: captureOf(noted.request, noted) }),
+    ...(isCaptured && noted.request !== null && { content: captureOf(noted.request, noted) }),
     counters: [...reserved, ...stored.charge(draft.total_tokens)],
     stored: stored.changes,
   })

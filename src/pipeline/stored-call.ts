@@ -59,6 +59,7 @@ function readAndPermit(
   const { models, asksForJson } = answer
   Object.assign(call.record, { model, models, stream, asksForJson, placeholders })
   call.record.policyRevision = selection.revision
+  call.record.ruleCapture = selection.capture
   call.record.stored = { type: 'asks', id, effect, answer, limits: selection.limits }
   call.record.request = Buffer.from(
     JSON.stringify({ method, path: `/v1${api.target}/${shown ?? HIDDEN_ID}${path}` }),

@@ -148,6 +148,7 @@ async function call(
     metrics: createMetrics('0', () => undefined as never),
     logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
     shadow: null,
+    capture: 'full',
   }
   const client = new Caller(content, options.named ?? { model: 'm' })
   await handle(pipeline, client, CHAT)

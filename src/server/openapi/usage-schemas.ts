@@ -58,6 +58,9 @@ const USAGE_ENTRY = {
   ),
   policy_revision: text('Revision of the rule set that decided on the call.'),
   content_hash: orNull(text('Salted commitment to the captured exchange; null when nothing was captured.')),
+  captured: flag(
+    'False for a call whose text was not to be stored (`audit.capture`, a rule or the key); left out for any other.',
+  ),
   api: text(
     'Name of the API: chat, responses, completions, embeddings, moderations, messages or count_tokens.',
   ),
@@ -73,6 +76,7 @@ const USAGE_ENTRY = {
 
 /** Members that only some entries have. */
 const OPTIONAL: readonly string[] = [
+  'captured',
   'attempts',
   'upstream',
   'unscanned',
