@@ -95,6 +95,7 @@ const toRequestEntry = (
   created_at: draft.created_at,
   error_code: draft.error_code,
   finish_reason: draft.finish_reason,
+  ...(draft.has_user === undefined ? {} : { has_user: draft.has_user }),
   id: draft.id,
   injection: draft.injection,
   key_id: draft.key_id,

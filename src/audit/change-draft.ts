@@ -118,13 +118,20 @@ type ChangeFields =
   | {
       /** Captured exchanges were erased, with their salts; the entries that commit to them stay. */
       readonly type: 'erase'
-      /** The requested selection: exactly one member. `before` is RFC 3339. */
+      /**
+       * The requested selection: exactly one member. `before` is RFC 3339. Which end user was
+       * erased is not said.
+       */
       readonly selection:
         | { readonly request_id: string }
         | { readonly key_id: string }
         | { readonly before: string }
+        | { readonly user: true }
+        | { readonly older_than_days: number }
       /** Number of exchanges erased. */
       readonly erased: number
+      /** Number of calls whose end user was erased; absent when there were none. */
+      readonly users?: number
     }
 
 /** Anything but a call: a change, a sign-in, a start or a stop. */

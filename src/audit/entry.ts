@@ -126,6 +126,8 @@ export interface RequestDraft {
   readonly policy_revision: string
   /** False for a call whose text was not to be stored; absent for any other. */
   readonly captured?: false
+  /** The call named its end user, who is kept apart from the entry; absent for any other. */
+  readonly has_user?: true
   /** The upstream's own id of the call; absent when it sent none. */
   readonly upstream_request_id?: string
 }

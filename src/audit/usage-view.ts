@@ -34,6 +34,8 @@ export type UsageView = {
   readonly rules: { readonly id: string; readonly name: string; readonly action: string }[]
   readonly policy_revision: string
   readonly content_hash: string | null
+  /** The end user: a hash, or clear text if so configured; null without one, or once erased. */
+  readonly user: string | null
   /** False for a call whose text was not to be stored; absent for any other. */
   readonly captured?: false
   readonly api: string
@@ -60,7 +62,8 @@ const unscannedView = ({ method, path, request_bytes, response_bytes }: SealedRe
 /** Sealed costs are in millionths. */
 const COST_UNIT = 1_000_000
 
-export function toUsageView(sealed: SealedRequest): UsageView {
+/** @param user as stored apart from the entry */
+export function toUsageView(sealed: SealedRequest, user: string | null = null): UsageView {
   const rules = new Map(sealed.rules.map(({ id, name, action }) => [id, { id, name, action }]))
   return {
     id: sealed.id,
@@ -90,6 +93,7 @@ export function toUsageView(sealed: SealedRequest): UsageView {
     rules: [...rules.values()],
     policy_revision: sealed.policy_revision,
     content_hash: sealed.content_hash,
+    user,
     ...(sealed.captured === false && { captured: false as const }),
     api: sealed.api ?? 'chat',
     ...(sealed.attempts !== undefined && { attempts: sealed.attempts }),

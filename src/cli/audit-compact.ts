@@ -16,6 +16,7 @@ import { makeFolder } from '../store/folder/folder.ts'
 import { DATA_FILE } from '../store/folder/header.ts'
 import { adoptCopy, isCopy, recordedIdentity } from '../store/folder/identity.ts'
 import { SIGNING_KEY_FILE } from '../store/folder/signingkey.ts'
+import { USER_KEY_FILE } from '../store/folder/user-key.ts'
 import { LOCK_FILE } from '../store/lmdb.ts'
 import { openDirectory, SourceError } from '../store/verification/log-source.ts'
 import type { ExitCode } from './command.ts'
@@ -27,7 +28,7 @@ import type { ExitCode } from './command.ts'
 const OWNER_ONLY = 0o077
 
 /**
- * Copies a snapshot of the database and the generated signing key; a running gateway is not
+ * Copies a snapshot of the database and the generated keys; a running gateway is not
  * disturbed. The copy is durable when this resolves, so the original may then be destroyed.
  * @throws SourceError (rejects) when there is no log, or the folder is not empty
  */
@@ -44,10 +45,9 @@ export async function compact(path: string, folder: string): Promise<ExitCode> {
       rmSync(join(folder, LOCK_FILE))
     }
     sync(file)
-    const key = join(folder, SIGNING_KEY_FILE)
-    if (existsSync(join(path, SIGNING_KEY_FILE))) {
-      copyFileSync(join(path, SIGNING_KEY_FILE), key)
-      sync(key)
+    for (const name of [SIGNING_KEY_FILE, USER_KEY_FILE].filter((one) => existsSync(join(path, one)))) {
+      copyFileSync(join(path, name), join(folder, name))
+      sync(join(folder, name))
     }
     sync(folder)
     const sizes = { from_bytes: environment.size().fileBytes, to_bytes: statSync(file).size }

@@ -2,8 +2,9 @@
 // stopped gateway.
 
 import type { Config } from '../core/config.ts'
+import { readUserKey } from '../store/folder/user-key.ts'
 import type { EraseSelection, Erasure } from '../store/log/erase.ts'
-import { requireLog } from '../store/verification/log-source.ts'
+import { requireLog, SourceError } from '../store/verification/log-source.ts'
 import { type ExitCode, UsageError } from './command.ts'
 import { commandActor } from './command-actor.ts'
 import { openConfiguredStore } from './open-store.ts'
@@ -12,26 +13,28 @@ import { openConfiguredStore } from './open-store.ts'
 export function readSelection(
   request: string | undefined,
   key: string | undefined,
+  user: string | undefined,
   beforeMs: number | null,
 ): EraseSelection {
   const given: EraseSelection[] = []
   if (request !== undefined) given.push({ requestId: request })
   if (key !== undefined) given.push({ keyId: key })
+  if (user !== undefined) given.push({ user })
   if (beforeMs !== null) given.push({ beforeMs })
   const [selection, more] = given
   if (selection === undefined || more !== undefined) {
-    throw new UsageError('give exactly one of --request, --key and --before')
+    throw new UsageError('give exactly one of --request, --key, --user and --before')
   }
   return selection
 }
 
 /**
  * Erases the selection and prints the counts.
- * @throws SourceError (rejects) when there is no log
+ * @throws SourceError (rejects) when there is no log, or a damaged key of end users
  */
 export async function erase(config: Config, selection: EraseSelection): Promise<ExitCode> {
   requireLog(config.data.path)
-  const store = openConfiguredStore(config)
+  const store = openConfiguredStore(config, 'user' in selection ? userKeyOf(config.data.path) : null)
   try {
     const erasure = await store.log.erase(selection, commandActor())
     if (erasure === null) {
@@ -49,7 +52,15 @@ export async function erase(config: Config, selection: EraseSelection): Promise<
   }
 }
 
+function userKeyOf(path: string): Buffer | null {
+  try {
+    return readUserKey(path)
+  } catch (error) {
+    throw new SourceError((error as Error).message, { cause: error })
+  }
+}
+
 function describe({ erased, entries }: Erasure): string {
-  if (erased === 0) return 'Nothing to erase: no exchange is stored for it.'
+  if (entries === 0) return 'Nothing to erase: no exchange and no end user is stored for it.'
   return `Erased ${erased} ${erased === 1 ? 'exchange' : 'exchanges'}; sealed in ${entries} ${entries === 1 ? 'entry' : 'entries'}.`
 }

@@ -27,7 +27,8 @@ const HELP = `Usage: sidegate audit verify [--config FILE | --export FILE] [--ch
                              [--format pretty|json]
        sidegate audit export [--config FILE] [--since TIME] [--until TIME]
                              [--exchanges]
-       sidegate audit erase [--config FILE] --request ID | --key ID | --before TIME
+       sidegate audit erase [--config FILE] --request ID | --key ID |
+                             --user VALUE | --before TIME
        sidegate audit compact [--config FILE] --to FOLDER
        sidegate audit new-log [--config FILE]
 
@@ -68,6 +69,8 @@ still verifies. Erased exchanges cannot be restored.
 
   --request ID        the exchange of one call
   --key ID            those of all calls with an API key
+  --user VALUE        those of all calls for an end user, as the client names the user, and
+                      with them who it was
   --before TIME       those of all calls that arrived before TIME
 
 compact copies the data directory without the free pages of its file, which may hold
@@ -104,6 +107,7 @@ const OPTIONS = {
   exchanges: { type: 'boolean' },
   request: { type: 'string' },
   key: { type: 'string' },
+  user: { type: 'string' },
   before: { type: 'string' },
   to: { type: 'string' },
 } as const
@@ -111,7 +115,7 @@ const OPTIONS = {
 /** Options that only one action takes. */
 const CHECKS = ['export', 'checkpoint', 'public-key', 'partial', 'format'] as const
 const EXPORTS = ['since', 'until', 'exchanges'] as const
-const SELECTIONS = ['request', 'key', 'before'] as const
+const SELECTIONS = ['request', 'key', 'user', 'before'] as const
 
 const parse = (args: readonly string[]) =>
   parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
@@ -214,7 +218,8 @@ function sourceOf(values: Values, spool: Spool | null): VerifiedSource | null {
 
 async function runErase(values: Values): Promise<ExitCode> {
   refuseOptions(values, [...CHECKS, ...EXPORTS, 'to'], 'erase')
-  const selection = readSelection(values.request, values.key, readTime('before', values.before))
+  const { request, key, user, before } = values
+  const selection = readSelection(request, key, user, readTime('before', before))
   const config = configOf(values)
   return config === null ? 2 : erase(config, selection)
 }

@@ -5,12 +5,17 @@ import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { openStore, type Store } from '../store/store.ts'
 
-/** Creates what is missing. @throws StoreOpenError that says what is wrong and what to do */
-export const openConfiguredStore = ({ data, audit, keys }: Config): Store =>
+/**
+ * Creates what is missing.
+ * @param userKey to find calls by their end users
+ * @throws StoreOpenError that says what is wrong and what to do
+ */
+export const openConfiguredStore = ({ data, audit, keys }: Config, userKey: Buffer | null = null): Store =>
   openStore({
     path: data.path,
     clock: systemClock,
     random: randomBytes,
     maxBytes: audit.maxBytes,
     fileKeys: keys,
+    userKey,
   })

@@ -149,9 +149,28 @@ export const CONFIG_SCHEMA = {
       },
       capture: {
         description:
-          'What is kept of the exchanges of calls: their redacted text (`full`), or none of it (`metadata`). A `capture` rule or a key can also say `metadata`, which wins.',
+          'Whether the redacted text of calls is stored (`full`) or not (`metadata`). A `capture` rule or a key can also say `metadata`, which wins.',
         enum: ['full', 'metadata'],
         default: 'full',
+      },
+      user: {
+        description:
+          'How the end user of a call is kept: as a keyed hash (`hash`), as the client names it (`clear`), or not at all (`off`). It is kept apart from the sealed entry, so that an erasure removes it; unless `clear`, the captured request holds `[USER]` in its place.',
+        enum: ['hash', 'clear', 'off'],
+        default: 'hash',
+      },
+      userFields: {
+        description:
+          'Members of a request body that name the end user, with a dot between the levels. The first that holds a text counts.',
+        type: 'array',
+        maxItems: 16,
+        uniqueItems: true,
+        items: {
+          description: 'A member, such as `user` or `metadata.user_id`.',
+          type: 'string',
+          pattern: '^[A-Za-z_][A-Za-z0-9_-]{0,63}(\\.[A-Za-z_][A-Za-z0-9_-]{0,63}){0,3}$',
+        },
+        default: ['user', 'safety_identifier', 'metadata.user_id'],
       },
       verifyEverySeconds: integer(
         'Seconds between two full verifications of the log, each in a child process of low priority; the first after a random part of them. The metric `sidegate_audit_verified` has the result. 0: only on request.',

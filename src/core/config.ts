@@ -62,6 +62,10 @@ export interface Config {
     readonly whenFull: 'refuse' | 'drop-content'
     /** `metadata`: no text of any call is stored. */
     readonly capture: 'full' | 'metadata'
+    /** How the end user of a call is kept. */
+    readonly user: 'hash' | 'clear' | 'off'
+    /** Members of a body that name the end user, such as `metadata.user_id`; the first counts. */
+    readonly userFields: readonly string[]
     /** Interval of full verifications; 0 for none. */
     readonly verifyEverySeconds: number
     /** Ed25519 private key, PEM; null to generate one in the data folder. */

@@ -18,6 +18,7 @@ import {
   succeedStore,
 } from '../store/folder/quarantine.ts'
 import { ownSigningKey } from '../store/folder/signingkey.ts'
+import { ownUserKey, readUserKey } from '../store/folder/user-key.ts'
 import { StoreOpenError } from '../store/lmdb.ts'
 import type { GatewayLogger } from './logger.ts'
 
@@ -25,6 +26,8 @@ export interface DataFolder {
   readonly intents: Intents
   /** Private key for checkpoints: Ed25519, PKCS#8, PEM. */
   readonly signingKey: string
+  /** Key under which end users are hashed; null when none was ever made. */
+  readonly userKey: Buffer | null
   /** Number of damaged logs set aside in it, by this start or an earlier one. */
   readonly quarantines: number
   /**
@@ -72,6 +75,7 @@ export async function takeDataFolder({ data, audit }: Config, logger: GatewayLog
     return {
       intents,
       signingKey: audit.signingKey?.current() ?? ownSigningKey(path),
+      userKey: audit.user === 'off' ? readUserKey(path) : ownUserKey(path),
       quarantines: listQuarantines(path).length,
       release(intact = false) {
         released ??= release(intact)

@@ -10,6 +10,7 @@ import { loadInjectionModel } from '../detect/injection/score.ts'
 import { kindSet } from '../detect/pii/kinds.ts'
 import { createMetrics, type Metrics } from '../metrics/registry.ts'
 import { AdmissionControl } from '../pipeline/admission.ts'
+import { EndUsers } from '../pipeline/end-users.ts'
 import { ParallelCalls } from '../pipeline/parallel-calls.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { ScanCache } from '../pipeline/prompt/scan-cache.ts'
@@ -69,6 +70,7 @@ export function buildParts(
   const metrics = createMetrics(VERSION, () => state.read())
   const failed = Promise.withResolvers<string>()
   const storage = openStorage(config, {
+    userKey: folder.userKey,
     logger,
     metrics,
     onStalled: () => failed.resolve('a write to the usage log hangs; check the disk'),
@@ -143,6 +145,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     ...shared,
     shadow: shadowRules?.shadow ?? null,
     capture: config.audit.capture,
+    endUsers: new EndUsers(config.audit.user, config.audit.userFields, folder.userKey),
     log: store.log,
     intents: folder.intents,
     keys: store.keys,

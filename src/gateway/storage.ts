@@ -13,6 +13,7 @@ import type { GatewayLogger } from './logger.ts'
 const DAY_MS = 86_400_000
 
 interface StorageParts {
+  readonly userKey: Buffer | null
   readonly logger: GatewayLogger
   readonly metrics: Metrics
   /** A write hangs and will not return. */
@@ -33,7 +34,10 @@ export interface GatewayStorage {
 }
 
 /** @throws StoreOpenError that says what is wrong and what to do */
-export function openStorage(config: Config, { logger, metrics, onStalled }: StorageParts): GatewayStorage {
+export function openStorage(
+  config: Config,
+  { userKey, logger, metrics, onStalled }: StorageParts,
+): GatewayStorage {
   const { retainDays, maxBytes, whenFull } = config.audit
   let users: StorageUsers | null = null
   const store = openStore({
@@ -42,6 +46,7 @@ export function openStorage(config: Config, { logger, metrics, onStalled }: Stor
     random: randomBytes,
     maxBytes,
     whenFull,
+    userKey,
     fileKeys: config.keys,
     retention: {
       retainMs: retainDays * DAY_MS,

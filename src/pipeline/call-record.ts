@@ -10,6 +10,7 @@ import type { CaptureMode } from '../policy/capture.ts'
 import type { Selection } from '../policy/compile.ts'
 import type { RuleAction, RuleHit } from '../policy/rule.ts'
 import type { OpenIntent } from '../store/folder/intents.ts'
+import type { StoredUser } from '../store/log/user-rows.ts'
 import type { StoredAnswer } from '../store/stored-answers.ts'
 import { type UpstreamHead, upstreamRequestId } from '../upstream/response.ts'
 import type { InjectionEvidence } from './prompt/injection-evidence.ts'
@@ -63,6 +64,8 @@ export class CallRecord {
   received: Buffer | null = null
   /** Bytes of the answer as received, approximately. */
   responseBytes = 0
+  /** The end user that the client names; null without one. */
+  user: StoredUser | null = null
   hits: RuleHit[] = []
   /** What the rules say of capturing the call; null when none says anything. */
   ruleCapture: CaptureMode | null = null

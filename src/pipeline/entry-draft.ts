@@ -10,6 +10,7 @@ import {
   type SealedRule,
 } from '../audit/entry.ts'
 import type { PiiKind } from '../core/finding.ts'
+import type { JsonObject } from '../core/json.ts'
 import type { KeyTerms } from '../core/key-terms.ts'
 import type { RuleHit } from '../policy/rule.ts'
 import type { Call } from './call.ts'
@@ -49,7 +50,7 @@ function usedTokens(noted: CallRecord, ending: Ending): UsedTokens {
   return { prompt, completion, total: prompt + completion, source: 'estimated' }
 }
 
-/** What an entry says beside the record and the ending of its call. */
+/** What an entry says besides the record and the ending of its call. */
 interface SealedFacts {
   /** False when another entry has the tokens. */
   readonly usesTokens: boolean
@@ -103,6 +104,7 @@ export function draftEntry(
     injection: noted.injection === null ? null : sealedInjection(noted.injection),
     policy_revision: noted.policyRevision,
     ...(!isCaptured && { captured: false as const }),
+    ...(noted.user !== null && { has_user: true as const }),
     ...(noted.upstreamRequestId !== null && { upstream_request_id: noted.upstreamRequestId }),
   }
 }
@@ -164,11 +166,12 @@ const sealedInjection = ({
   threshold: inThousandths(threshold),
 })
 
-/** The exchange after redaction, as it is stored with the entry. */
-export const captureOf = (request: Uint8Array, { response, received }: CallRecord): Content => [
-  '{"request":',
-  request,
-  ',"response":',
-  received ?? JSON.stringify(response),
-  '}',
-]
+/**
+ * The exchange after redaction, as it is stored with the entry.
+ * @param received the bytes of the response, where they are known
+ */
+export const captureOf = (
+  request: Uint8Array,
+  response: JsonObject | null,
+  received: Uint8Array | null,
+): Content => ['{"request":', request, ',"response":', received ?? JSON.stringify(response), '}']

@@ -66,7 +66,7 @@ export const carryOut = (
  */
 async function read(pipeline: Pipeline, { call, client, admission }: Admitted): Promise<Received> {
   if (admission.refusal !== null) throw admission.refusal
-  const { admission: control, bodyBytes, clock, rules, searches, upstreams } = pipeline
+  const { admission: control, bodyBytes, clock, rules, searches, upstreams, endUsers } = pipeline
   const keep = (bytes: number) => control.keep(admission, bytes)
   const bytes = await call.waitForClient(client.readBody(bodyBytes, keep))
   await endOfTurn()
@@ -80,6 +80,8 @@ async function read(pipeline: Pipeline, { call, client, admission }: Admitted): 
   const { model, models, stream, asksForJson } = request
   Object.assign(call.record, { model, models, stream, asksForJson, policyRevision: selection.revision })
   call.record.ruleCapture = selection.capture
+  // Before redaction, which would make all users alike.
+  call.record.user = endUsers.read(request.body)
   const continuation = continueAnswers(pipeline, call, request)
   const routes = continuation?.routes ?? upstreams.routesFor(call.api.family, model)
   call.addPhase('inspect', clock.monotonic() - startMs)
@@ -99,13 +101,14 @@ async function inspectPrompt(pipeline: Pipeline, admitted: Admitted, received: R
 }
 
 function* inspectAndCapture(
-  { kinds, injection: model, scanCache, metrics, binaryParts, thoughts, toolServers, searches }: Pipeline,
+  pipeline: Pipeline,
   { call, client }: Admitted,
   { request, selection, continued, isLong, release }: Received,
 ): Steps<Pick<Inspected, 'inspection' | 'json'>> {
+  const { kinds, injection: model, scanCache, metrics, binaryParts, thoughts, searches } = pipeline
   const noted = call.record
   const servers = takeServerSecrets(request.body)
-  if (servers.servers > 0 && toolServers === 'refuse') throw serversRefused()
+  if (servers.servers > 0 && pipeline.toolServers === 'refuse') throw serversRefused()
   const received = signedThoughts(request.body).map(({ text }) => text)
   const inspection = yield* inspect(call.api.requestTexts(request.body), selection, {
     kinds,
@@ -126,7 +129,8 @@ function* inspectAndCapture(
     noted.injection = injectionJudgement(inspection.injection, selection, model)
   // Each of the next steps reads the whole prompt.
   yield
-  const json = JSON.stringify(request.body)
+  const captured = pipeline.endUsers.withoutNames(request.body)
+  const json = JSON.stringify(captured)
   yield
   noted.request = Buffer.from(json)
   yield
@@ -135,7 +139,7 @@ function* inspectAndCapture(
   servers.putBack()
   const restored = thoughts.restore(call.key.line, received, request.body)
   if (restored.dropped > 0) metrics.thoughtsDropped.inc(restored.dropped)
-  const isCaptured = servers.servers === 0 && !restored.changed
+  const isCaptured = servers.servers === 0 && !restored.changed && captured === request.body
   return { inspection, json: isCaptured ? noted.request : Buffer.from(JSON.stringify(request.body)) }
 }
 

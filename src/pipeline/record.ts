@@ -1,5 +1,6 @@
 // Seals a call: its record becomes exactly one entry, its metrics and its log line.
 
+import type { Content } from '../audit/content.ts'
 import type { Outcome, RequestDraft } from '../audit/entry.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Metrics, Phase } from '../metrics/registry.ts'
@@ -8,6 +9,7 @@ import type { Intents } from '../store/folder/intents.ts'
 import type { AppendOptions } from '../store/log/append-options.ts'
 import type { Call } from './call.ts'
 import { type CallRecord, isAnswered } from './call-record.ts'
+import type { EndUsers } from './end-users.ts'
 import { captureOf, draftEntry, type Ending, hasLabels } from './entry-draft.ts'
 import type { Used } from './prompt/quota.ts'
 import { type StoredParts, settleStored } from './settle-stored.ts'
@@ -63,6 +65,7 @@ export interface RecordParts extends StoredParts {
   readonly shadow: Shadow | null
   /** What the configuration says of capturing calls. */
   readonly capture: CaptureMode
+  readonly endUsers: EndUsers
 }
 
 /** A receipt as the header `x-sidegate-audit` has it. */
@@ -118,9 +121,10 @@ export async function record(parts: RecordParts, call: Call, ending: Ending): Pr
   const reserved = noted.quota?.settle(usedBy(noted, draft)) ?? []
   const startMs = parts.clock.monotonic()
   const receipt = await parts.log.append(draft, {
-    ...(isCaptured && noted.request !== null && { content: captureOf(noted.request, noted) }),
+    ...(isCaptured && noted.request !== null && { content: contentOf(parts, noted.request, noted) }),
     counters: [...reserved, ...stored.charge(draft.total_tokens)],
     stored: stored.changes,
+    user: noted.user,
   })
   // The shadow rules may hold on to the record for a while.
   noted.received = null
@@ -139,6 +143,16 @@ const usedBy = ({ forwarded }: CallRecord, draft: RequestDraft): Used => ({
   answerTokens: draft.completion_tokens,
   isForwarded: forwarded,
 })
+
+/** The exchange without the end user, whom some providers repeat in their answers. */
+function contentOf(
+  { endUsers }: Pick<RecordParts, 'endUsers'>,
+  request: Buffer,
+  { response, received }: CallRecord,
+): Content {
+  const hidden = response === null ? null : endUsers.withoutNames(response)
+  return captureOf(request, hidden, hidden === response ? received : null)
+}
 
 function logCall(logger: Logger, call: Call, draft: RequestDraft, receipt: Receipt, ending: Ending): void {
   const { hits, upstreamStatus, upstreamRequestId } = call.record

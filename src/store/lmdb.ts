@@ -31,6 +31,10 @@ const SUB_DATABASES = [
   'ids',
   /** Dense ordinal of a usage entry → its sequence and its filter fields. */
   'requests',
+  /** Sequence of a usage entry → the hash of its end user, its ordinal, and the clear text. */
+  'users',
+  /** Hash of an end user and ordinal of a usage entry → nothing. */
+  'usercalls',
   /** UTC day and dense ordinal within it → location of a security event. */
   'security',
   /** UTC day → counts of its security events. */
@@ -103,9 +107,7 @@ export interface Environment {
   size(): StoreSize
   /** Frees the slots of dead readers, whose snapshots would keep the file growing. */
   reapReaders(): void
-  /**
-   * Copies the current contents to an empty folder, without free pages and the bytes left in them.
-   */
+  /** Copies the current contents to an empty folder, without free pages and their bytes. */
   copyTo(folder: string): Promise<void>
   /** Resolves when running transactions are done. */
   close(): Promise<void>
@@ -274,9 +276,8 @@ class LmdbEnvironment implements Environment {
   }
 
   /**
-   * At the end of an event turn the library creates another promise for the commit, with no
-   * handler. A failed commit would end the process. This immediate runs right after the library's
-   * own.
+   * At the end of a turn the library creates another promise for the commit, with no handler: a
+   * failed commit would end the process. This immediate runs right after the library's own.
    */
   #observeCommit(): void {
     setImmediate(() => {
@@ -295,6 +296,5 @@ class LmdbEnvironment implements Environment {
   }
 }
 
-function pagesOf(statistics: Statistics): number {
-  return statistics.treeBranchPageCount + statistics.treeLeafPageCount + statistics.overflowPages
-}
+const pagesOf = (statistics: Statistics): number =>
+  statistics.treeBranchPageCount + statistics.treeLeafPageCount + statistics.overflowPages

@@ -31,6 +31,8 @@ export interface StoreOptions extends Partial<UsageLogEvents> {
   readonly maxBytes: number
   /** What to drop near that size; calls by default. */
   readonly whenFull?: WhenFull
+  /** Key under which end users are hashed; null, the default, when none was ever made. */
+  readonly userKey?: Buffer | null
   /** Limits on the log's growth. Omit it in commands that run next to a gateway. */
   readonly retention?: Pick<RetentionOptions, 'retainMs' | 'beforePrune' | 'onPruned'>
   /** Keys that the configuration declares by hash. */
@@ -103,6 +105,7 @@ class OpenStore implements Store {
 
   constructor(environment: WatchedEnvironment, options: StoreOptions) {
     const { clock, random, maxBytes, whenFull = 'refuse', fileKeys = [], every = everyUnref } = options
+    const { userKey = null } = options
     this.#environment = environment
     this.#onHousekeepingError = options.onHousekeepingError ?? (() => {})
     const events = {
@@ -112,7 +115,7 @@ class OpenStore implements Store {
         options.onStalled?.()
       },
     }
-    this.log = new UsageLog({ environment, clock, random, maxBytes, whenFull, events })
+    this.log = new UsageLog({ environment, clock, random, maxBytes, whenFull, userKey, events })
     const onError = this.#onHousekeepingError
     const { retention } = options
     this.#retention =

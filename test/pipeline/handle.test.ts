@@ -12,6 +12,7 @@ import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { createMetrics } from '../../src/metrics/registry.ts'
 import { AdmissionControl } from '../../src/pipeline/admission.ts'
+import { EndUsers } from '../../src/pipeline/end-users.ts'
 import { handle } from '../../src/pipeline/handle.ts'
 import { ParallelCalls } from '../../src/pipeline/parallel-calls.ts'
 import type { Pipeline } from '../../src/pipeline/pipeline.ts'
@@ -149,6 +150,7 @@ async function call(
     logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
     shadow: null,
     capture: 'full',
+    endUsers: new EndUsers('off', [], null),
   }
   const client = new Caller(content, options.named ?? { model: 'm' })
   await handle(pipeline, client, CHAT)

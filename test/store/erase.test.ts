@@ -172,7 +172,7 @@ t.test('exactly the selected exchanges are erased, and the entries count them', 
             if (!captured) return false
             if ('requestId' in selection) return selection.requestId === id(n)
             if ('keyId' in selection) return selection.keyId === key
-            return START_MS + minutes * MINUTE_MS < selection.beforeMs
+            return 'beforeMs' in selection && START_MS + minutes * MINUTE_MS < selection.beforeMs
           })
           for (const [n] of hit) left.delete(n)
           const known =

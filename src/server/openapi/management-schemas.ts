@@ -231,10 +231,15 @@ export const BODY_SCHEMAS: Record<string, JsonObject> = {
     ['reason', 'ttl_seconds'],
   ),
   EraseSelection: {
-    description: 'Exactly one of the three.',
+    description: 'Exactly one of the four.',
     oneOf: [
       object({ request_id: text('The call with this usage entry.') }),
       object({ key_id: text('All calls with this API key.') }),
+      object({
+        user: text(
+          'All calls for this end user, as the client names the user, or the hash in `user` of an entry.',
+        ),
+      }),
       object({ before: time('All calls that arrived before this time.') }),
     ],
   },

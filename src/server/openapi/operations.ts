@@ -136,6 +136,7 @@ export const OPERATIONS: readonly DescribedOperation[] = [
     query: {
       ...PAGE,
       key_id: { type: 'string' },
+      user: text('End user, as the client names the user, or the hash in `user` of an entry.'),
       model: { type: 'string' },
       blocked: { type: 'boolean' },
       pii_detected: { type: 'boolean' },

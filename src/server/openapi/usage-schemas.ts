@@ -27,6 +27,11 @@ const USAGE_ENTRY = {
     additionalProperties: { type: 'string' },
     description: 'Labels of the key at the time of the call.',
   },
+  user: orNull(
+    text(
+      'End user that the client named: a keyed hash, or clear text with `audit.user: clear`. Null without one, and once it is erased.',
+    ),
+  ),
   status: whole('HTTP status of the answer; 499 when the client disconnected first.'),
   outcome: choice(
     'How the call ended.',

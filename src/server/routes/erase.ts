@@ -1,4 +1,5 @@
-// Erases captured exchanges over REST: those of one call, of a key, or from before a time.
+// Erases captured exchanges over REST: those of one call, of a key, of an end user, or from before
+// a time.
 
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -7,8 +8,9 @@ import type { EraseSelection } from '../../store/log/erase.ts'
 import type { UsageLog } from '../../store/log/log.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
 
-const SELECTIONS = ['request_id', 'key_id', 'before']
+const SELECTIONS = ['request_id', 'key_id', 'user', 'before']
 const MAX_TEXT = 128
+const MAX_USER_CHARACTERS = 65_536
 
 export function eraseRoute(log: UsageLog): ApiRoute {
   return {
@@ -35,6 +37,7 @@ function readSelection(fields: JsonObject): EraseSelection {
       param: more ?? 'request_id',
     })
   }
+  if (name === 'user') return { user: requireText(fields, name, MAX_USER_CHARACTERS) }
   const text = requireText(fields, name, MAX_TEXT)
   if (name === 'request_id') return { requestId: text }
   if (name === 'key_id') return { keyId: text }

@@ -10,7 +10,7 @@ import { QueryString } from '../query-string.ts'
 import { eraseRoute } from './erase.ts'
 
 const PAGE = ['limit', 'offset']
-const FILTERS = ['key_id', 'model', 'blocked', 'pii_detected', 'since', 'until']
+const FILTERS = ['key_id', 'user', 'model', 'blocked', 'pii_detected', 'since', 'until']
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 1000
 const DEFAULT_DAYS = 7
@@ -47,6 +47,7 @@ export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
           await log.list({
             ...page(query),
             cursor: readPageCursor(query),
+            user: query.text('user'),
             filter: {
               keyId: query.text('key_id'),
               model: query.text('model'),

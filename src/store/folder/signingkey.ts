@@ -2,12 +2,12 @@
 // folder, readable by its owner.
 
 import { generateKeyPairSync } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readSigner } from '../../audit/note.ts'
+import { writeOnce } from './private-file.ts'
 
 export const SIGNING_KEY_FILE = 'signing-key.pem'
-const FILE_MODE = 0o600
 
 /** @throws TypeError or the parser's error unless it is an Ed25519 private key, PKCS#8, PEM */
 export function checkSigningKey(pem: string): void {
@@ -20,7 +20,7 @@ export function checkSigningKey(pem: string): void {
  */
 export function ownSigningKey(folder: string): string {
   const file = join(folder, SIGNING_KEY_FILE)
-  if (!existsSync(file)) writeWhole(file, newSigningKey())
+  if (!existsSync(file)) writeOnce(file, newSigningKey())
   const pem = readFileSync(file, 'utf8')
   try {
     checkSigningKey(pem)
@@ -35,17 +35,4 @@ export function ownSigningKey(folder: string): string {
 export function newSigningKey(): string {
   const { privateKey } = generateKeyPairSync('ed25519')
   return privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
-}
-
-/** Writes the file atomically: half a key would stop every later start. */
-function writeWhole(file: string, text: string): void {
-  const draft = `${file}.new`
-  const handle = openSync(draft, 'w', FILE_MODE)
-  try {
-    writeSync(handle, text)
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
-  renameSync(draft, file)
 }

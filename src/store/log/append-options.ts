@@ -3,6 +3,7 @@
 import type { Content } from '../../audit/content.ts'
 import type { CounterChange } from '../counters.ts'
 import type { StoredChange } from '../stored-answers.ts'
+import type { StoredUser } from './user-rows.ts'
 
 export interface AppendOptions {
   /** The captured exchange: JSON of an object with `request` and `response`. */
@@ -11,4 +12,6 @@ export interface AppendOptions {
   readonly counters?: readonly CounterChange[]
   /** Changes to the answers that providers keep. */
   readonly stored?: readonly StoredChange[]
+  /** The end user of the call; null without one. */
+  readonly user?: StoredUser | null
 }

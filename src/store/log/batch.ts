@@ -35,6 +35,7 @@ import { MAX_STORED_ROWS, type StoredChange, writeStored } from '../stored-answe
 import type { Commits, Transaction } from './appender.ts'
 import { dropOldest, writeDay } from './prune.ts'
 import { storeNode } from './tree.ts'
+import { type StoredUser, writeUser } from './user-rows.ts'
 
 const STATE_KEY = Buffer.from('log')
 /** Longest id of a usage entry, bytes: it is a database key. */
@@ -55,6 +56,7 @@ export interface Addition {
   readonly captured: Commitment | null
   readonly counters: readonly CounterChange[]
   readonly stored?: readonly StoredChange[]
+  readonly user?: StoredUser | null
   /** Writes the change that the entry records. */
   readonly write?: (seq: number) => void
 }
@@ -111,7 +113,7 @@ export class Batch implements Transaction {
    * @throws before the first write, when the draft cannot be sealed; the rest of the batch is
    * unaffected
    */
-  add({ draft, captured, counters, stored = [], write }: Addition): SealedEntry {
+  add({ draft, captured, counters, stored = [], user = null, write }: Addition): SealedEntry {
     const request = draft.type === 'request' ? this.#readRequest(draft) : null
     const { entry, bytes, hash } = seal(this.#state, draft, this.#nowMs, captured?.hash ?? null)
     if (bytes.length > MAX_ENTRY_BYTES)
@@ -123,7 +125,10 @@ export class Batch implements Transaction {
     if (captured !== null) this.#tables.content.put(key, captured.salted)
     this.#frontier.push(leafHash(hash), (level, index, node) => storeNode(this.#tables, level, index, node))
     let { nextRequest } = this.#state
-    if (request !== null && entry.type === 'request') this.#index(entry, request, nextRequest++)
+    if (request !== null && entry.type === 'request') {
+      if (user !== null) writeUser(this.#tables, entry.seq, nextRequest, user)
+      this.#index(entry, request, nextRequest++)
+    }
     this.#state = { ...this.#state, seq: entry.seq, hash, nextRequest }
     this.#counters.add(counters)
     writeStored(this.#tables, stored, this.#maxStored)

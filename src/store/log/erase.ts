@@ -1,5 +1,5 @@
-// Erases captured exchanges: removes salt and content, keeps the entries that commit to them, and
-// seals the erasure in the same transaction.
+// Erases captured exchanges: removes salt, content and end user, keeps the entries that commit to
+// them, and seals the erasure in the same transaction.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ChangeDraft } from '../../audit/change-draft.ts'
@@ -10,6 +10,7 @@ import { readU64, summarySeq, summaryTest, u64 } from '../layout.ts'
 import type { Environment, StoreTables } from '../lmdb.ts'
 import { type Change, MAX_ID_BYTES, readLogState } from './batch.ts'
 import { entryKeyOf } from './query.ts'
+import { findUser, hasUser, oldestCalls, removeUser } from './user-rows.ts'
 
 /** Rows read before the event loop gets its turn. */
 const PAGE_ROWS = 500
@@ -17,13 +18,20 @@ const PAGE_ROWS = 500
 export const ERASE_SLICE_ROWS = 1000
 
 /**
- * Selects the exchange of one call, of all calls of a key, or of all calls that arrived before a
- * point in time.
+ * Selects the exchange of one call, of all calls of a key or of an end user, or of all calls that
+ * arrived before a point in time.
  */
 export type EraseSelection =
   | { readonly requestId: string }
   | { readonly keyId: string }
+  /** As `findUser` takes it. */
+  | { readonly user: string }
   | { readonly beforeMs: Milliseconds }
+
+/** Selects exchanges whose time is over (`audit.retain`). */
+export interface ExpirySelection {
+  readonly olderThanDays: number
+}
 
 export type Erasure = {
   /** Number of exchanges removed. */
@@ -39,6 +47,7 @@ type SealChange = <Result>(decide: () => Change<Result>) => Promise<Result>
 /**
  * Erases the exchanges of calls sealed so far, without waiting for calls in flight. Repeated after
  * a crash, it continues where it stopped.
+ * @param userKey as `findUser` takes it
  * @returns null when there is no call with the requested id, or neither a key with that id nor a
  * call of it
  * @throws GatewayError `audit_unavailable` (rejects); slices erased before stay erased and sealed
@@ -47,13 +56,14 @@ export async function eraseContent(
   environment: Environment,
   selection: EraseSelection,
   actor: Actor,
+  userKey: Buffer | null,
   change: SealChange,
 ): Promise<Erasure | null> {
   const { tables } = environment
   let erasure: Erasure = { erased: 0, entries: 0 }
   const eraseSlice = async (seqs: readonly number[]) => {
-    const erased = await change(() => eraseChange(tables, selection, actor, seqs))
-    if (erased > 0) erasure = { erased: erasure.erased + erased, entries: erasure.entries + 1 }
+    const { erased, entries } = await change(() => eraseChange(tables, selection, actor, seqs))
+    erasure = { erased: erasure.erased + erased, entries: erasure.entries + entries }
   }
   environment.refresh()
   if ('requestId' in selection) {
@@ -64,9 +74,11 @@ export async function eraseContent(
   }
   let slice: number[] = []
   let isKnown = !('keyId' in selection) || hasKey(tables, selection.keyId)
-  for await (const seqs of matching(environment, selection)) {
+  const pages =
+    'user' in selection ? callsOf(environment, userKey, selection.user) : matching(environment, selection)
+  for await (const seqs of pages) {
     isKnown ||= seqs.length > 0
-    slice.push(...withContent(tables, seqs))
+    slice.push(...seqs.filter((seq) => hasContent(tables, seq) || hasUser(tables, seq)))
     if (slice.length < ERASE_SLICE_ROWS) continue
     await eraseSlice(slice.slice(0, ERASE_SLICE_ROWS))
     slice = slice.slice(ERASE_SLICE_ROWS)
@@ -85,7 +97,7 @@ function hasKey({ keyids }: StoreTables, id: string): boolean {
 /** Yields the sequence numbers of matching calls, oldest first, at most a page at a time. */
 async function* matching(
   environment: Environment,
-  selection: Exclude<EraseSelection, { requestId: string }>,
+  selection: Exclude<EraseSelection, { requestId: string } | { user: string }>,
 ): AsyncGenerator<number[]> {
   const { tables } = environment
   const test = summaryTest(
@@ -104,35 +116,69 @@ async function* matching(
   }
 }
 
-/**
- * Returns the sequence numbers that have an exchange. Reads keys only, because exchanges may be
- * large. One by one: the calls of a key may be far apart.
- */
-const withContent = ({ content }: StoreTables, seqs: readonly number[]): number[] =>
-  seqs.filter((seq) => content.count({ start: u64(seq), end: u64(seq + 1) }) > 0)
-
-/** Checks again inside the transaction: another process may have erased or pruned meanwhile. */
-function eraseChange(
-  tables: StoreTables,
-  selection: EraseSelection,
-  actor: Actor,
-  seqs: readonly number[],
-): Change<number> {
-  const present = withContent(tables, seqs)
-  return {
-    draft:
-      present.length === 0
-        ? null
-        : { type: 'erase', selection: describe(selection), erased: present.length, actor },
-    write: () => {
-      for (const seq of present) tables.content.remove(u64(seq))
-    },
-    result: present.length,
+/** Yields the sequence numbers of the calls of an end user, in the same way. */
+async function* callsOf(
+  environment: Environment,
+  key: Buffer | null,
+  user: string,
+): AsyncGenerator<number[]> {
+  const { tables } = environment
+  const hash = findUser(tables, key, user)
+  if (hash === null) return
+  const end = readLogState(tables)?.nextRequest ?? 0
+  for (let from = 0; from < end; ) {
+    environment.refresh()
+    const ordinals = oldestCalls(tables, hash, from, PAGE_ROWS)
+    yield ordinals.flatMap((ordinal) => {
+      const summary = tables.requests.get(u64(ordinal))
+      return summary === undefined ? [] : summarySeq(summary)
+    })
+    from = ordinals.length < PAGE_ROWS ? end : ordinals.at(-1)! + 1
+    await nextTurn()
   }
 }
 
-function describe(selection: EraseSelection): Extract<ChangeDraft, { type: 'erase' }>['selection'] {
+/** Reads keys only, because exchanges may be large; one by one, because calls may be far apart. */
+const hasContent = ({ content }: StoreTables, seq: number): boolean =>
+  content.count({ start: u64(seq), end: u64(seq + 1) }) > 0
+
+/** Checks again inside the transaction: another process may have erased or pruned meanwhile. */
+export function eraseChange(
+  tables: StoreTables,
+  selection: EraseSelection | ExpirySelection,
+  actor: Actor,
+  seqs: readonly number[],
+): Change<Erasure> {
+  const captured = seqs.filter((seq) => hasContent(tables, seq))
+  const named = seqs.filter((seq) => hasUser(tables, seq))
+  const isEmpty = captured.length + named.length === 0
+  return {
+    draft: isEmpty ? null : draftOf(selection, actor, captured.length, named.length),
+    write: () => {
+      for (const seq of captured) tables.content.remove(u64(seq))
+      for (const seq of named) removeUser(tables, seq)
+    },
+    result: { erased: captured.length, entries: isEmpty ? 0 : 1 },
+  }
+}
+
+function draftOf(
+  selection: EraseSelection | ExpirySelection,
+  actor: Actor,
+  erased: number,
+  users: number,
+): ChangeDraft {
+  const counts = { erased, ...(users > 0 && { users }) }
+  return { type: 'erase', selection: sealedSelection(selection), ...counts, actor }
+}
+
+function sealedSelection(
+  selection: EraseSelection | ExpirySelection,
+): Extract<ChangeDraft, { type: 'erase' }>['selection'] {
   if ('requestId' in selection) return { request_id: selection.requestId }
   if ('keyId' in selection) return { key_id: selection.keyId }
+  // Who it was is what was erased.
+  if ('user' in selection) return { user: true }
+  if ('olderThanDays' in selection) return { older_than_days: selection.olderThanDays }
   return { before: isoTime(selection.beforeMs) }
 }

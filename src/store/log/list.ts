@@ -2,11 +2,13 @@
 // filter, a bounded number of summaries is scanned, and a cursor marks where to continue.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { toUsageView, type UsageView } from '../../audit/usage-view.ts'
+import type { UsageView } from '../../audit/usage-view.ts'
 import { readU64, summarySeq, summaryTest, type UsageFilter, u64 } from '../layout.ts'
 import type { StoreTables } from '../lmdb.ts'
+import type { Row } from '../table.ts'
 import { readLogState } from './batch.ts'
-import { readRequest } from './query.ts'
+import { readRequest, viewOf } from './query.ts'
+import { findUser, newestCalls } from './user-rows.ts'
 
 /** Rows read before the event loop gets its turn: about a millisecond. */
 const PAGE_ROWS = 500
@@ -30,6 +32,8 @@ export interface UsageQuery {
   /** Matching entries to skip; ignored with a cursor. */
   readonly offset: number
   readonly filter?: UsageFilter
+  /** The end user whose calls to list, as `findUser` takes it; null for all calls. */
+  readonly user?: string | null
   /** Continues there, with the filter of the page that returned it. */
   readonly cursor?: UsageCursor | null
 }
@@ -43,6 +47,8 @@ export type UsagePage = {
   /** Cursor of the next page; absent on the last. */
   next_cursor?: string
 }
+
+const acceptAll = (): boolean => true
 
 interface UsageRows {
   readonly seqs: readonly number[]
@@ -65,22 +71,29 @@ export function readCursor(text: string): UsageCursor | null {
 
 /**
  * Returns a page of usage entries, newest first by sequence. Without a filter the work depends on
- * `limit` only.
+ * `limit` only; for an end user, on the number of calls for that user.
+ * @param userKey as `findUser` takes it
  */
-export async function listUsage(tables: StoreTables, query: UsageQuery): Promise<UsagePage> {
+export async function listUsage(
+  tables: StoreTables,
+  query: UsageQuery,
+  userKey: Buffer | null = null,
+): Promise<UsagePage> {
   const state = readLogState(tables)
-  if (state === null) return { logs: [], total: 0 }
+  const user = query.user == null ? undefined : findUser(tables, userKey, query.user)
+  if (state === null || user === null) return { logs: [], total: 0 }
   const test = summaryTest(query.filter ?? {})
   const newest = state.nextRequest - 1
+  const read = user === undefined ? allCalls(tables) : callsOf(tables, user)
   const rows =
-    test === null
+    test === null && user === undefined
       ? readPage(tables, newest, state.firstRequest, query)
-      : await scan(tables, newest, state.firstRequest, query, test)
+      : await scan(read, newest, state.firstRequest, query, test ?? acceptAll)
   const logs: UsageView[] = []
   for (const [index, seq] of rows.seqs.entries()) {
     if (index > 0 && index % PAGE_ROWS === 0) await nextTurn()
     const entry = readRequest(tables, seq)
-    if (entry !== null) logs.push(toUsageView(entry))
+    if (entry !== null) logs.push(viewOf(tables, entry))
   }
   return {
     logs,
@@ -110,24 +123,45 @@ function readPage(
   }
 }
 
+/**
+ * Reads rows of summaries at and below an ordinal, newest first. Fewer than `limit` are the last.
+ */
+type SummaryReader = (newest: number, limit: number) => readonly Row[]
+
+const allCalls =
+  (tables: StoreTables): SummaryReader =>
+  (newest, limit) =>
+    tables.requests.rows({ start: u64(newest), reverse: true, limit })
+
+/** Reads only calls of one end user. */
+const callsOf =
+  (tables: StoreTables, user: Buffer): SummaryReader =>
+  (newest, limit) =>
+    newestCalls(tables, user, newest, limit).flatMap((ordinal) => {
+      const key = u64(ordinal)
+      const value = tables.requests.get(key)
+      return value === undefined ? [] : { key, value }
+    })
+
 /** Scans past the end of the page for the total, up to MAX_SCANNED. */
 async function scan(
-  tables: StoreTables,
+  read: SummaryReader,
   newest: number,
   oldest: number,
   { limit, offset, cursor }: UsageQuery,
   test: (bytes: Buffer) => boolean,
 ): Promise<UsageRows> {
   const seqs: number[] = []
-  const start = Math.min(newest, cursor?.next ?? newest)
-  const stop = Math.max(oldest, start + 1 - MAX_SCANNED)
+  let from = Math.min(newest, cursor?.next ?? newest)
+  let left = MAX_SCANNED
   let skip = cursor?.skip ?? offset
   let seen = cursor?.seen ?? 0
   /** The position after the page's last entry, once the page is full. */
   let end: UsageCursor | null = null
-  for (let from = start; from >= stop; from -= PAGE_ROWS) {
-    const rows = Math.min(PAGE_ROWS, from - stop + 1)
-    for (const { key, value } of tables.requests.rows({ start: u64(from), reverse: true, limit: rows })) {
+  while (from >= oldest && left > 0) {
+    const wanted = Math.min(PAGE_ROWS, left)
+    const rows = read(from, wanted)
+    for (const { key, value } of rows) {
       if (!test(value)) continue
       seen++
       if (skip > 0) skip--
@@ -136,9 +170,12 @@ async function scan(
         if (seqs.length === limit) end = { next: readU64(key) - 1, skip: 0, seen }
       }
     }
+    const last = rows.at(-1)
+    from = last === undefined || rows.length < wanted ? oldest - 1 : readU64(last.key) - 1
+    left -= rows.length
     await nextTurn()
   }
-  const exact = stop === oldest
+  const exact = from < oldest
   if (exact) return { seqs, total: seen, exact, next: end !== null && seen > end.seen ? end : null }
-  return { seqs, total: seen, exact, next: end ?? { next: stop - 1, skip, seen } }
+  return { seqs, total: seen, exact, next: end ?? { next: from, skip, seen } }
 }

@@ -56,6 +56,8 @@ export interface UsageLogOptions {
   readonly maxBytes: number
   /** Shortly before that size, refuses calls or drops their exchanges. */
   readonly whenFull: WhenFull
+  /** Key under which end users are hashed; null when none was ever made. */
+  readonly userKey?: Buffer | null
   readonly events: UsageLogEvents
 }
 
@@ -65,6 +67,7 @@ export class UsageLog {
   readonly #maxBytes: number
   /** Size from which calls are sealed without their exchange. */
   readonly #contentBytes: number
+  readonly #userKey: Buffer | null
   readonly #events: UsageLogEvents
   readonly #appender: Appender<Batch>
   /** Unused salts. */
@@ -79,12 +82,14 @@ export class UsageLog {
   #full = false
 
   /** Opens the log of the store, or begins one. */
-  constructor({ environment, clock, random, maxBytes, whenFull, events }: UsageLogOptions) {
+  constructor(options: UsageLogOptions) {
+    const { environment, clock, random, maxBytes, whenFull, userKey = null, events } = options
     this.#environment = environment
     this.#random = random
     this.#maxBytes = maxBytes
     const reserve = Math.min(maxBytes * ENTRY_RESERVE_SHARE, MAX_ENTRY_RESERVE_BYTES)
     this.#contentBytes = whenFull === 'drop-content' ? maxBytes - reserve : Number.POSITIVE_INFINITY
+    this.#userKey = userKey
     this.#events = events
     environment.initialize(() => {
       if (readLogState(environment.tables) !== null) return
@@ -201,7 +206,7 @@ export class UsageLog {
    * @returns null when there is no call with the requested id
    */
   erase(selection: EraseSelection, actor: Actor): Promise<Erasure | null> {
-    return eraseContent(this.#environment, selection, actor, (decide) => this.change(decide))
+    return eraseContent(this.#environment, selection, actor, this.#userKey, (decide) => this.change(decide))
   }
 
   /**
@@ -215,7 +220,7 @@ export class UsageLog {
   /** Returns a page of usage entries, newest first by sequence. */
   list(query: UsageQuery): Promise<UsagePage> {
     this.#environment.refresh()
-    return listUsage(this.#environment.tables, query)
+    return listUsage(this.#environment.tables, query, this.#userKey)
   }
 
   /** Returns a page of entries that are not calls, newest first. */

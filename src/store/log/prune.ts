@@ -17,11 +17,12 @@ import {
 } from '../layout.ts'
 import type { StoreTables, SubDatabase } from '../lmdb.ts'
 import { dropNode, type PrunePoint } from './tree.ts'
+import { removeUser } from './user-rows.ts'
 
 const PRUNE_POINT_KEY = Buffer.from('pruned')
 /** Most rows that one transaction removes: a few milliseconds without other writes. */
 const MAX_DROPPED_ROWS = 1000
-/** Most entries read for them; each has at least two rows. */
+/** Most entries read for them; each has at least two rows. Rows of end users come on top. */
 const MAX_DROPPED_ENTRIES = MAX_DROPPED_ROWS / 2
 
 /** A prune point in its stored form. */
@@ -115,6 +116,7 @@ export function dropOldest(
     if (dropped > 0 && removed + paths.length + events.length > MAX_DROPPED_ROWS) break
     for (const [table, path] of paths) tables[table].remove(path)
     if (entry.type === 'request') {
+      if (entry.has_user === true) removeUser(tables, entry.seq)
       firstRequest++
       const day = dayOf(Date.parse(entry.created_at))
       for (const { type } of events) dropEvent(tables, days, day, type)

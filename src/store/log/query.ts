@@ -21,6 +21,7 @@ import {
 } from '../layout.ts'
 import type { StoreTables } from '../lmdb.ts'
 import { MAX_ID_BYTES } from './batch.ts'
+import { readUser } from './user-rows.ts'
 
 /**
  * The entry's fields and the captured exchange; both parts are null when none was captured or it
@@ -63,12 +64,16 @@ export function findUsage(tables: StoreTables, id: string): UsageDetail | null {
   const stored = tables.content.get(entryKey)
   const content = stored === undefined ? {} : readJson<Record<string, JsonValue>>(stored.subarray(SALT_BYTES))
   return {
-    ...toUsageView(entry),
+    ...viewOf(tables, entry),
     request: content['request'] ?? null,
     response: content['response'] ?? null,
     erased: stored === undefined && entry.content_hash !== null,
   }
 }
+
+/** Returns the fields of an entry, with the end user that is kept apart from it. */
+export const viewOf = (tables: StoreTables, entry: SealedRequest): UsageView =>
+  toUsageView(entry, entry.has_user === true ? readUser(tables, entry.seq) : null)
 
 /** Counts and lists the security events of the last days. */
 export function reportSecurity(

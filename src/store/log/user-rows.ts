@@ -1,0 +1,92 @@
+// The rows that name the end user of a call, apart from its entry, so that erasure removes them.
+// They hold a keyed hash, which alone tells nothing about the user, and clear text only if asked.
+
+import { createHmac } from 'node:crypto'
+import { joinKey, readU64, u64 } from '../layout.ts'
+import type { StoreTables } from '../lmdb.ts'
+
+/** HMAC-SHA-256 truncated to 128 bits: no two users of a log share it. */
+const HASH_BYTES = 16
+/** Hash, ordinal, then the clear text. */
+const CLEAR_AT = HASH_BYTES + 8
+const HASH_IN_HEX = /^[0-9a-f]{32}$/
+const NO_VALUE = Buffer.from([0])
+
+/** The end user of a call, as stored. */
+export interface StoredUser {
+  readonly hash: Buffer
+  /** Null unless the configuration asks for clear text. */
+  readonly clear: string | null
+}
+
+/** Hashes a user as the client names it. */
+export const hashUser = (key: Buffer, value: string): Buffer =>
+  createHmac('sha256', key).update(value).digest().subarray(0, HASH_BYTES)
+
+/**
+ * Writes the user of a call; runs inside a transaction.
+ * @param ordinal of the call among the usage entries
+ */
+export function writeUser(
+  { users, usercalls }: StoreTables,
+  seq: number,
+  ordinal: number,
+  { hash, clear }: StoredUser,
+): void {
+  const call = joinKey(hash, u64(ordinal))
+  users.put(u64(seq), clear === null ? call : joinKey(call, Buffer.from(clear)))
+  usercalls.put(call, NO_VALUE)
+}
+
+/** Removes the user of a call, if it has one; runs inside a transaction. */
+export function removeUser({ users, usercalls }: StoreTables, seq: number): void {
+  const row = users.get(u64(seq))
+  if (row === undefined) return
+  users.remove(u64(seq))
+  usercalls.remove(row.subarray(0, CLEAR_AT))
+}
+
+export const hasUser = ({ users }: StoreTables, seq: number): boolean => users.get(u64(seq)) !== undefined
+
+/** Returns the user of a call for people: the clear text, else the hash in hex, else null. */
+export function readUser({ users }: StoreTables, seq: number): string | null {
+  const row = users.get(u64(seq))
+  if (row === undefined) return null
+  return row.length > CLEAR_AT ? row.toString('utf8', CLEAR_AT) : row.toString('hex', 0, HASH_BYTES)
+}
+
+/**
+ * Returns the hash by which the calls of a user are found: that of the value as a client sends it,
+ * or, if nobody has sent it, the value itself where it is the hash of a user.
+ * @param key null when no user was ever hashed
+ */
+export function findUser(tables: StoreTables, key: Buffer | null, value: string): Buffer | null {
+  const hash = key === null ? null : hashUser(key, value)
+  if (!HASH_IN_HEX.test(value) || (hash !== null && hasCalls(tables, hash))) return hash
+  const named = Buffer.from(value, 'hex')
+  return hasCalls(tables, named) ? named : hash
+}
+
+const hasCalls = (tables: StoreTables, hash: Buffer): boolean => oldestCalls(tables, hash, 0, 1).length > 0
+
+/** Returns ordinals of the calls of a user up to one, newest first. */
+export const newestCalls = (
+  { usercalls }: StoreTables,
+  hash: Buffer,
+  newest: number,
+  limit: number,
+): number[] =>
+  usercalls
+    .keys({ start: joinKey(hash, u64(newest)), end: hash, reverse: true, limit })
+    .map((key) => readU64(key, HASH_BYTES))
+
+/** Returns ordinals of the calls of a user from one on, oldest first. */
+export const oldestCalls = (
+  { usercalls }: StoreTables,
+  hash: Buffer,
+  oldest: number,
+  limit: number,
+): number[] =>
+  usercalls
+    .keys({ start: joinKey(hash, u64(oldest)), end: joinKey(hash, u64(Number.MAX_SAFE_INTEGER)), limit })
+    .map((key) => readU64(key, HASH_BYTES))
