@@ -135,6 +135,38 @@ export const CONFIG_SCHEMA = {
         36_500,
         365,
       ),
+      retain: {
+        description:
+          'Other times for the exchanges of some calls: those of keys that have all the `labels` of an item. The first such item counts; without one, `retainDays` does. An `erase` entry records what was erased. An exchange that is kept for longer also keeps its entry and all later ones.',
+        type: 'array',
+        maxItems: 100,
+        default: [],
+        items: {
+          type: 'object',
+          additionalProperties: false,
+          required: ['labels', 'days'],
+          properties: {
+            labels: {
+              description: 'Labels of the key at the time of the call, such as `team: legal`.',
+              type: 'object',
+              minProperties: 1,
+              maxProperties: 8,
+              additionalProperties: {
+                description: 'The value of the label.',
+                type: 'string',
+                minLength: 1,
+                maxLength: 64,
+              },
+            },
+            days: {
+              description: 'Days to keep an exchange.',
+              type: 'integer',
+              minimum: 1,
+              maximum: 36_500,
+            },
+          },
+        },
+      },
       maxBytes: integer(
         'Maximum size of the store on disk, bytes. At 90 % the gateway starts to delete the oldest entries. If deletion cannot keep up, see `whenFull`.',
         16 * 1024 ** 2,

@@ -58,6 +58,8 @@ export interface Config {
   readonly tools: { readonly servers: 'pass' | 'refuse' }
   readonly audit: {
     readonly retainDays: number
+    /** Days to keep exchanges of keys with all these labels; the first match counts. */
+    readonly retain: readonly { readonly labels: Readonly<Record<string, string>>; readonly days: number }[]
     readonly maxBytes: number
     readonly whenFull: 'refuse' | 'drop-content'
     /** `metadata`: no text of any call is stored. */

@@ -38,7 +38,7 @@ export function openStorage(
   config: Config,
   { userKey, logger, metrics, onStalled }: StorageParts,
 ): GatewayStorage {
-  const { retainDays, maxBytes, whenFull } = config.audit
+  const { retainDays, retain, maxBytes, whenFull } = config.audit
   let users: StorageUsers | null = null
   const store = openStore({
     path: config.data.path,
@@ -50,6 +50,7 @@ export function openStorage(
     fileKeys: config.keys,
     retention: {
       retainMs: retainDays * DAY_MS,
+      retain,
       beforePrune: async () => users?.signatures.sign(),
       onPruned: (entries) => {
         logger.info({ entries }, 'the oldest entries of the usage log were pruned')

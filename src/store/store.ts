@@ -34,7 +34,7 @@ export interface StoreOptions extends Partial<UsageLogEvents> {
   /** Key under which end users are hashed; null, the default, when none was ever made. */
   readonly userKey?: Buffer | null
   /** Limits on the log's growth. Omit it in commands that run next to a gateway. */
-  readonly retention?: Pick<RetentionOptions, 'retainMs' | 'beforePrune' | 'onPruned'>
+  readonly retention?: Pick<RetentionOptions, 'retainMs' | 'retain' | 'beforePrune' | 'onPruned'>
   /** Keys that the configuration declares by hash. */
   readonly fileKeys?: readonly FileKey[]
   /** Initial address space, bytes; grows automatically. */

@@ -22,7 +22,13 @@ const upstream = await startUpstream(json(completion('a fine answer')))
 t.teardown(() => upstream.close())
 
 /** Seals calls at a time in the past, before a gateway runs. */
-async function seal(data: string, daysAgo: number, calls: number, bytes: number): Promise<void> {
+async function seal(
+  data: string,
+  daysAgo: number,
+  calls: number,
+  bytes: number,
+  labels: Record<string, string> | null = null,
+): Promise<void> {
   const now = () => systemClock.now() - daysAgo * DAY_MS
   const clock: Clock = { now, monotonic: () => systemClock.monotonic() }
   const store = openStore({ path: data, clock, random: randomBytes, maxBytes: 1024 ** 3 })
@@ -30,7 +36,9 @@ async function seal(data: string, daysAgo: number, calls: number, bytes: number)
   const content = JSON.stringify({ request: 'x'.repeat(bytes), response: null })
   await Promise.all(
     Array.from({ length: calls }, (_, n) =>
-      store.log.append(requestDraft({ id: `${daysAgo}-${n}`, created_at }), { content }),
+      store.log.append(requestDraft({ id: `${daysAgo}-${n}`, created_at, ...(labels && { labels }) }), {
+        content,
+      }),
     ),
   )
   await store.close()
@@ -84,6 +92,39 @@ t.test('a start prunes entries that are too old, and the log verifies while the 
   await answer.text()
   t.match(await gateway.metrics(), /\nsidegate_audit_pruned_entries_total 1501\n/)
   t.match(await verify(t, gateway), { ok: true, first_seq: 1501 })
+})
+
+t.test('exchanges of a label are erased at their own time, and the log verifies', async (t) => {
+  const { folder, file } = writeDeployment({ upstreamUrl: upstream.baseUrl })
+  const data = join(folder, 'data')
+  await seal(data, 4, 3, 50, { team: 'legal' })
+  await seal(data, 3, 2, 50, { team: 'search' })
+  await seal(data, 1, 1, 50, { team: 'legal' })
+  const config = { audit: { retain: [{ labels: { team: 'legal' }, days: 2 }] } }
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, folder, config })
+  const erased = async (id: string) => (await gateway.api('GET', `/usage/logs/${id}`)).body.erased
+  await until('an exchange is erased', () => erased('4-2'))
+  t.same(await Promise.all(['4-0', '4-1', '3-0', '3-1', '1-0'].map(erased)), [
+    true,
+    true,
+    false,
+    false,
+    false,
+  ])
+  t.equal((await runCli(['audit', 'verify', '--config', file])).code, 0)
+  const { stdout } = await runCli(['audit', 'export', '--config', file])
+  t.match(stdout, /"erased":3,.*"selection":\{"older_than_days":2\}/)
+
+  await gateway.stop()
+  writeDeployment({
+    ...{ upstreamUrl: upstream.baseUrl, folder },
+    config: { audit: { retain: [{ labels: {}, days: 0 }, { days: 5 }] } },
+  })
+  const { code, stdout: problems } = await runCli(['check', '--config', file])
+  t.equal(code, 1)
+  t.match(problems, /sidegate\.yaml:1:\d+ audit\.retain\[0\]\.labels: must have at least 1 of its keys/)
+  t.match(problems, /sidegate\.yaml:1:\d+ audit\.retain\[0\]\.days: must be from 1 to 36500/)
+  t.match(problems, /sidegate\.yaml:1:\d+ audit\.retain\[1\]\.labels: is required/)
 })
 
 t.test('a store that is too large is pruned until it fits, then the gateway serves', async (t) => {

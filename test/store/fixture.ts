@@ -8,6 +8,7 @@ import type { Clock } from '../../src/core/clock.ts'
 import { type Environment, openEnvironment } from '../../src/store/lmdb.ts'
 import { UsageLog } from '../../src/store/log/log.ts'
 import { Retention } from '../../src/store/log/retention.ts'
+import type { RetainRule } from '../../src/store/log/text-expiry.ts'
 import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts'
 
 export const START_MS = Date.UTC(2026, 2, 1, 12)
@@ -117,6 +118,7 @@ interface TestLogOptions {
   readonly clock: TestClock
   readonly maxBytes?: number
   readonly retainMs?: number
+  readonly retain?: readonly RetainRule[]
   readonly wrap?: (environment: Environment) => Environment
   readonly whenFull?: 'refuse' | 'drop-content'
   readonly onContentDropped?: () => void
@@ -139,7 +141,8 @@ export function openTestLog(options: TestLogOptions): TestLog {
   const log = new UsageLog({ environment, clock, random: randomBytes, maxBytes, whenFull, events })
   const errors: unknown[] = []
   const onError = (error: unknown) => errors.push(error)
-  const retention = new Retention({ environment, log, clock, maxBytes, retainMs, onError })
+  const { retain = [] } = options
+  const retention = new Retention({ environment, log, clock, maxBytes, retainMs, retain, onError })
   const close = async () => {
     await retention.close()
     await log.close()

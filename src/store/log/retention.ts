@@ -11,7 +11,9 @@ import { readJson, readU64, u64, unpackEntry } from '../layout.ts'
 import type { Environment, StoreSize } from '../lmdb.ts'
 import type { UsageLog } from './log.ts'
 import { type NextPrunePoint, oldestSeq, PrunePointMover, readPrunePoint, writePrunePoint } from './prune.ts'
+import { type RetainRule, TextExpiry } from './text-expiry.ts'
 
+const DAY_MS: Milliseconds = 86_400_000
 /** Interval of pruning by age, which also runs at start. */
 const AGE_CHECK_MS: Milliseconds = 3_600_000
 /** Share of `audit.maxBytes` from which the file, which never shrinks, must not grow. */
@@ -41,6 +43,8 @@ export interface RetentionOptions {
   readonly clock: Clock
   /** Entries sealed longer ago than this are pruned. */
   readonly retainMs: Milliseconds
+  /** Keeps the exchanges of some calls for another time; none by default. */
+  readonly retain?: readonly RetainRule[]
   readonly maxBytes: number
   /** Called before each pruning, to sign the entries that are still there. */
   readonly beforePrune?: () => Promise<void>
@@ -52,6 +56,7 @@ export interface RetentionOptions {
 
 export class Retention {
   readonly #options: RetentionOptions
+  readonly #expiry: TextExpiry
   /** Last time ages were checked; null before the first. */
   #ageCheckedAtMs: Milliseconds | null = null
   #pausedUntilMs: Milliseconds = Number.NEGATIVE_INFINITY
@@ -60,6 +65,9 @@ export class Retention {
 
   constructor(options: RetentionOptions) {
     this.#options = options
+    const { environment, log, clock, retain = [], retainMs } = options
+    const defaultDays = retainMs / DAY_MS
+    this.#expiry = new TextExpiry({ environment, log, clock, rules: retain, defaultDays })
   }
 
   /**
@@ -92,6 +100,8 @@ export class Retention {
       await this.#removePruned()
       if (isDue) {
         await this.#pruneByAge()
+        // Only then: the exchanges of pruned entries are gone without an `erase` entry.
+        await this.#expiry.run(() => this.#closed)
         this.#ageCheckedAtMs = clock.monotonic()
       }
       const enough = await this.#pruneBySize()
@@ -114,7 +124,7 @@ export class Retention {
       const next = await this.#findNext(MAX_PRUNED_ENTRIES, (entry) => {
         // Sealed by a clock that was ahead; it would keep all later entries until then.
         if (entry.ts > now) return 'as next'
-        if (entry.ts >= cutoff) return 'keep'
+        if (entry.ts >= cutoff || this.#expiry.isKept(entry)) return 'keep'
         // Pruning only a prune entry would not shrink the log.
         isWorthwhile ||= entry.type !== 'prune'
         return 'prune'
