@@ -1,5 +1,5 @@
-// The entries that are not calls: changes of keys and rules, sign-ins, starts and stops, pruning and
-// erasing. entry.ts says what every entry has.
+// The entries that are not calls: changes of keys and rules, sign-ins, starts and stops, pruning
+// and erasing. entry.ts says what every entry has.
 
 import type { Actor } from '../core/actor.ts'
 import type { JsonObject } from '../core/json.ts'

@@ -58,8 +58,7 @@ export class KeyStore {
   readonly #fileKeys: ReadonlyMap<string, CallKey>
   readonly #readKeys = new ReadKeys()
   readonly #uses: KeyUses
-  /** Terms of the keys that are not revoked. */
-  #active: { readonly changes: number; readonly terms: readonly KeyTerms[] } = { changes: -1, terms: [] }
+  #notRevoked: { readonly changes: number; readonly terms: readonly KeyTerms[] } = { changes: -1, terms: [] }
 
   constructor({ environment, log, clock, random, fileKeys }: KeyStoreOptions) {
     this.#environment = environment
@@ -185,13 +184,10 @@ export class KeyStore {
   /** Returns all keys: declared ones first, then the others in order of creation. */
   list(): KeyRecord[] {
     this.#environment.refresh()
-    const declared = Array.from(this.#fileKeys, ([sha256, identity]) =>
-      this.#describeFileKey(sha256, identity),
-    )
+    const declared = Array.from(this.#fileKeys, (one) => this.#describeFileKey(...one))
     const names = new Set(declared.map(({ id }) => id))
-    const rows = this.#environment.tables.keys.rows().map(({ value }) => readJson<StoredKey>(value))
     // A revoked declared key has a row as well.
-    const stored = rows.filter(({ id }) => !names.has(id))
+    const stored = this.#rows().filter(({ id }) => !names.has(id))
     stored.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1))
     return [...declared, ...stored.map((key) => this.#describe(key))]
   }
@@ -203,15 +199,14 @@ export class KeyStore {
   countActive(): number {
     this.#environment.refresh()
     const changes = this.#changes()
-    if (changes !== this.#active.changes) {
-      const rows = this.#environment.tables.keys.rows().map(({ value }) => readJson<StoredKey>(value))
+    if (changes !== this.#notRevoked.changes) {
       const declared = [...this.#fileKeys].filter(([sha256]) => this.#storedFor(sha256) === undefined)
-      const stored = rows.filter(({ revokedAtMs }) => revokedAtMs === null)
+      const stored = this.#rows().filter(({ revokedAtMs }) => revokedAtMs === null)
       const terms = [...declared.map(([, key]) => key.terms), ...stored.map((key) => key.terms ?? NO_TERMS)]
-      this.#active = { changes, terms }
+      this.#notRevoked = { changes, terms }
     }
     const nowMs = this.#clock.now()
-    return this.#active.terms.filter((terms) => !isOver(terms, nowMs)).length
+    return this.#notRevoked.terms.filter((terms) => !isOver(terms, nowMs)).length
   }
 
   /**
@@ -260,6 +255,10 @@ export class KeyStore {
   /** Makes the times of last use durable. Call it every minute and before closing. */
   flush(): Promise<void> {
     return this.#uses.flush()
+  }
+
+  #rows(): StoredKey[] {
+    return this.#environment.tables.keys.rows().map(({ value }) => readJson<StoredKey>(value))
   }
 
   #put(rowKey: Buffer, stored: StoredKey): void {

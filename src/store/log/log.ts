@@ -282,9 +282,8 @@ export class UsageLog {
     const fits =
       this.fileBytes + moreBytes < this.#contentBytes ||
       this.usedBytes + moreBytes < this.#contentBytes * REUSED_SHARE
-    if (fits) return true
-    this.#events.onContentDropped()
-    return false
+    if (!fits) this.#events.onContentDropped()
+    return fits
   }
 
   /** Measures the store, and opens or closes the log accordingly. */
@@ -292,12 +291,11 @@ export class UsageLog {
     this.#size = this.#environment.size()
     this.#writtenBytes = 0
     const full = this.#size.usedBytes >= this.#maxBytes
-    if (full !== this.#full) {
-      this.#full = full
-      const reached = `the store has reached ${this.#maxBytes} bytes (audit.maxBytes)`
-      if (full) this.#events.onUnavailable(new Error(reached))
-      else this.#events.onAvailable()
-    }
+    if (full === this.#full) return this.#size
+    this.#full = full
+    if (full)
+      this.#events.onUnavailable(new Error(`the store has reached ${this.#maxBytes} bytes (audit.maxBytes)`))
+    else this.#events.onAvailable()
     return this.#size
   }
 }

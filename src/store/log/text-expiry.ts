@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SealedEntry } from '../../audit/entry.ts'
+import { GATEWAY_ACTOR } from '../../core/actor.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { isoTime } from '../../core/time.ts'
 import { readJson, readU64, u64, unpackEntry, writeJson } from '../layout.ts'
@@ -108,7 +109,7 @@ export class TextExpiry {
     const { due, next } = await this.#read(days, from)
     if (next === from) return false
     const { entries } = await log.change(() => {
-      const { write, ...change } = eraseChange(tables, { olderThanDays: days }, due)
+      const { write, ...change } = eraseChange(tables, { olderThanDays: days }, GATEWAY_ACTOR, due)
       const writeAll = (seq: number) => {
         write(seq)
         this.#keepProgress(days, next)
