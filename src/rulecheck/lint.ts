@@ -5,6 +5,11 @@
 import { formatPath, type Path, readDocument } from '../core/document.ts'
 import type { PiiKind } from '../core/finding.ts'
 import type { Problem } from '../core/problem.ts'
+import {
+  FIGURES_SCORE,
+  LANGUAGE_FIGURES,
+  type LanguageFigures,
+} from '../detect/injection/language-figures.ts'
 import { keywordMatcher } from '../keyword/matcher.ts'
 import { KeywordIndex, parseKeywords } from '../keyword/pattern-index.ts'
 import { splitAlternatives } from '../keyword/pattern-syntax.ts'
@@ -107,12 +112,22 @@ function warnBroad({ parsed: { rule, pattern }, warn }: LintedRule): void {
       'lets every kind of personal data pass in every call; narrow it with match, or name kinds',
     )
   }
-  if (pattern.type === 'prompt_injection' && (pattern.threshold ?? 1) < LOW_THRESHOLD) {
-    warn(['pattern'], `fires on ordinary prompts; thresholds below ${LOW_THRESHOLD} are for experiments`)
+  if (pattern.type === 'prompt_injection') {
+    const threshold = pattern.threshold ?? FIGURES_SCORE
+    const unfair = LANGUAGE_FIGURES.filter(({ blockFrom }) => threshold < blockFrom)
+    if (threshold < LOW_THRESHOLD)
+      warn(['pattern'], `fires on ordinary prompts; thresholds below ${LOW_THRESHOLD} are for experiments`)
+    else if (rule.action === 'block' && unfair.length > 0) warn(['pattern'], unfairMessage(unfair))
   }
   if (pattern.type === 'capture' && pattern.capture === 'full') {
     warn(['pattern'], 'changes nothing: text is captured unless something says `metadata`, which wins')
   }
+}
+
+function unfairMessage(unfair: readonly LanguageFigures[]): string {
+  const names = unfair.map(({ language }) => language).join(', ')
+  const least = Math.max(...unfair.map(({ blockFrom }) => blockFrom))
+  return `blocks more than 1 % of innocent texts in ${names}; use score>=${least} or \`monitor\``
 }
 
 function ordinaryMatch(alternative: string): string | null {

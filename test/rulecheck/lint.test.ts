@@ -45,6 +45,18 @@ const WARNED: readonly [name: string, rules: string[], message: RegExp, line: nu
   ['a rule that allows everything', [rule('a', 'pii', '*', 'allow')], /lets every kind/, 2],
   ['a low threshold', [rule('a', 'prompt_injection', 'score>=0.1', 'block')], /ordinary prompts/, 2],
   [
+    'blocking below what is fair to each language',
+    [rule('a', 'prompt_injection', 'score>=0.4', 'block')],
+    /more than 1 % of innocent texts in .*\bnl\b.*; use score>=0\.\d+ or `monitor`/,
+    2,
+  ],
+  [
+    'blocking at the threshold of the model',
+    [rule('a', 'prompt_injection', '', 'block')],
+    /more than 1 % of innocent texts in .*\buk\b/,
+    2,
+  ],
+  [
     'a threshold above that of another rule',
     [
       rule('a', 'prompt_injection', 'score>=0.5', 'block'),
@@ -127,6 +139,8 @@ const SILENT: readonly [name: string, rules: string[]][] = [
     'a monitor rule wider than a block rule',
     [rule('a', 'keyword_block', 'one-x', 'block'), rule('b', 'keyword_block', 'one-x|two-x', 'monitor')],
   ],
+  ['a high score that blocks', [rule('a', 'prompt_injection', 'score>=0.9', 'block')]],
+  ['a low score that monitors', [rule('a', 'prompt_injection', 'score>=0.4', 'monitor')]],
   ['a disabled rule', [rule('a', 'keyword_block', 'e', 'block', ', enabled: false')]],
 ]
 

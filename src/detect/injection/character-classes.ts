@@ -2,59 +2,48 @@
 
 import { ASCII_END } from '../../core/ascii.ts'
 
-/** Classes of code units. From CLASS_STOP on they are marks, each a token of its own. */
+/** Classes of code units, small numbers that also name bits. */
 export const CLASS_SEPARATOR = 1
-export const CLASS_LETTER = 2
-export const CLASS_DIGIT = 3
+/** A letter of the Latin script. */
+export const CLASS_LATIN = 2
+/** A letter or mark of another script with spaces between its words. */
+export const CLASS_FOREIGN = 3
+export const CLASS_DIGIT = 4
 /** A character that is a token of its own: Han, kana, Hangul, and scripts without spaces. */
-export const CLASS_IDEOGRAPH = 4
+export const CLASS_IDEOGRAPH = 5
 /** An apostrophe. Inside a word it is dropped. */
-export const CLASS_JOINER = 5
+export const CLASS_JOINER = 6
 /** End of a sentence or line. */
-export const CLASS_STOP = 6
-const CLASS_COLON = 7
-const CLASS_QUOTE = 8
-/** Brackets and layout marks. */
-const CLASS_BRACKET = 9
+export const CLASS_STOP = 7
 
 const IDEOGRAPH =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+const LATIN = /\p{Script=Latin}/u
 const LETTER = /[\p{L}\p{M}]/u
 const DIGIT = /\p{Nd}/u
 const JOINERS = "'’"
-const STOPS = '.!?\n\r。؟।…‽'
-const COLONS = ':;：；'
-const QUOTES = '"“”„«»`‘「」『』'
-const BRACKETS = '<>[]{}()|#=*~'
+const STOPS = '.!?\n\r。？！؟।…‽'
 
-/** A table over all code units, filled on demand. */
-export class CharacterClasses {
-  /** Class by code unit; zero if it has not been asked for yet. */
-  readonly table = new Uint8Array(0x10000)
+/** Class by code unit; zero if it has not been asked for yet. */
+export const CLASSES = new Uint8Array(0x10000)
+for (let unit = 0; unit < ASCII_END; unit++) classOf(unit)
 
-  constructor() {
-    for (let unit = 0; unit < ASCII_END; unit++) this.of(unit)
-  }
+/** Returns the class of a folded code unit. */
+export function classOf(unit: number): number {
+  return CLASSES[unit] || fill(unit)
+}
 
-  /** Returns the class of a folded code unit. */
-  of(unit: number): number {
-    return this.table[unit] || this.#fill(unit)
-  }
-
-  #fill(unit: number): number {
-    const found = classify(String.fromCharCode(unit))
-    this.table[unit] = found
-    return found
-  }
+function fill(unit: number): number {
+  const found = classify(String.fromCharCode(unit))
+  CLASSES[unit] = found
+  return found
 }
 
 function classify(character: string): number {
   if (JOINERS.includes(character)) return CLASS_JOINER
   if (STOPS.includes(character)) return CLASS_STOP
-  if (COLONS.includes(character)) return CLASS_COLON
-  if (QUOTES.includes(character)) return CLASS_QUOTE
-  if (BRACKETS.includes(character)) return CLASS_BRACKET
   if (IDEOGRAPH.test(character)) return CLASS_IDEOGRAPH
-  if (LETTER.test(character)) return CLASS_LETTER
+  if (LATIN.test(character)) return CLASS_LATIN
+  if (LETTER.test(character)) return CLASS_FOREIGN
   return DIGIT.test(character) ? CLASS_DIGIT : CLASS_SEPARATOR
 }

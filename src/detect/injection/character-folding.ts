@@ -20,7 +20,7 @@ const INVISIBLE =
   /^(?:\p{Script=Inherited}|\p{Cf}|(?=\p{M})[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Cyrillic}]|[\u0640\u115f\u1160\u17b4\u17b5\u3164\uffa0])$/u
 const ACCENTED = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Arabic}]/u
 const MARKS = /[\u0300-\u036f\u0653-\u0655]/g
-const SMALL_CAPITALS = 'ᴀaʙbᴄcᴅdᴇeꜰfɢgʜhɪiᴊjᴋkʟlᴍmɴnᴏoᴘpꞯqʀrꜱsᴛtᴜuᴠvᴡwʏyᴢz'
+const SMALL_CAPITALS = 'ɡgᴀaʙbᴄcᴅdᴇeꜰfɢgʜhɪiᴊjᴋkʟlᴍmɴnᴏoᴘpꞯqʀrꜱsᴛtᴜuᴠvᴡwʏyᴢz'
 
 // Table entries for a character that does not fold to one unit.
 

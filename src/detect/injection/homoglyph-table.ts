@@ -3,16 +3,10 @@
 // folding leaves.
 
 const PAIRS =
-  'аa вb сc ԁd еe ғf ɡg һh іi ӏl јj кk ӄk мm нh оo рp ԛq гr ѕs тt υu ѵv ѡw ԝw хx уy үy ' +
+  'аa вb сc ԁd еe ғf һh іi ӏl јj кk ӄk мm нh оo рp ԛq гr ѕs тt υu ѵv ѡw ԝw хx уy үy ' +
   'αa βb ϲc δd εe ηn ιi κk νv οo ρp σo τt χx ωw γy ' +
   'ցg հh օo ոn սu ѐe әe ъb ьb ԍg пn лn дa фo зe'
 
-/**
- * Returns the code unit of the Latin letter by the code unit of its look-alike; zero for other
- * units.
- */
-export function homoglyphTable(): Uint16Array {
-  const table = new Uint16Array(0x10000)
-  for (const pair of PAIRS.split(' ')) table[pair.charCodeAt(0)] = pair.charCodeAt(1)
-  return table
-}
+/** The code unit of the Latin letter by the code unit of its look-alike; zero for other units. */
+export const LOOK_ALIKES = new Uint16Array(0x10000)
+for (const pair of PAIRS.split(' ')) LOOK_ALIKES[pair.charCodeAt(0)] = pair.charCodeAt(1)

@@ -1,42 +1,35 @@
 // Defines the stored model of weights.ts, checks it and decodes it for use.
 
-import { BUCKETS, FEATURE_FORM } from './features.ts'
+import { CELLS, FEATURE_FORM } from './features.ts'
 
-/** BUCKETS weights as signed bytes, and the values that score 0.5. */
-interface WeightTable<Weights> {
+interface WeightTable<Cells> {
   /** Value of one step of a weight. */
   readonly scale: number
-  /** Value of a whole text that scores 0.5. */
-  readonly wholeCentre: number
-  /**
-   * Value of a best window that scores 0.5. Higher than wholeCentre, because it is the best of
-   * many.
-   */
-  readonly windowCentre: number
-  readonly weights: Weights
+  /** Margin of a text without known features. */
+  readonly bias: number
+  /** CELLS cells of 16 bits: a signed weight above the check of its feature. Weight 0 is empty. */
+  readonly cells: Cells
 }
 
-interface WeightModel<Weights> {
-  /** Feature form and the beginning of the SHA-256 of the weights. */
+interface WeightModel<Cells> {
+  /** Feature form and the beginning of the SHA-256 of the cells. */
   readonly version: string
   /** FEATURE_FORM of the training. */
   readonly featureForm: number
   /** Score from which a text counts as an attack, 0..1. */
   readonly threshold: number
-  /** Slope of the curve from value to score. */
-  readonly slope: number
-  /** For what users write, where requests are normal. */
-  readonly messages: WeightTable<Weights>
-  /** For documents and tool results, where a demand on the reader is out of place. */
-  readonly documents: WeightTable<Weights>
+  /** For what users write, where requests are normal. Weighs whole texts. */
+  readonly messages: WeightTable<Cells>
+  /** For documents and tool results, where an order is out of place. Weighs windows. */
+  readonly documents: WeightTable<Cells>
 }
 
-/** As the training script writes it, weights in base64. */
+/** As the training writes it, cells in base64, low byte first. */
 export type StoredModel = WeightModel<string>
 export type StoredTable = WeightTable<string>
 
-export type DecodedModel = WeightModel<Int8Array>
-export type DecodedTable = WeightTable<Int8Array>
+export type DecodedModel = WeightModel<Int16Array>
+export type DecodedTable = WeightTable<Int16Array>
 
 /**
  * Decodes and checks a stored model.
@@ -44,24 +37,27 @@ export type DecodedTable = WeightTable<Int8Array>
  * detector that guesses
  */
 export function decodeModel(stored: StoredModel): DecodedModel {
-  const { featureForm, threshold, slope } = stored
+  const { featureForm, threshold } = stored
   if (featureForm !== FEATURE_FORM) {
     throw new Error(
       `injection weights have feature form ${featureForm}; this version reads ${FEATURE_FORM}: train them again`,
     )
   }
-  if (!(threshold > 0 && threshold < 1 && slope > 0))
-    throw new Error('injection weights: threshold or slope is out of range; train them again')
+  if (!(threshold > 0 && threshold < 1))
+    throw new Error('injection weights: threshold is out of range; train them again')
   return { ...stored, messages: decodeTable(stored.messages), documents: decodeTable(stored.documents) }
 }
 
 function decodeTable(stored: StoredTable): DecodedTable {
-  const bytes = Buffer.from(stored.weights, 'base64')
-  if (bytes.length !== BUCKETS) {
-    throw new Error(`injection weights are damaged: a table has ${bytes.length} bytes instead of ${BUCKETS}`)
+  const bytes = Buffer.from(stored.cells, 'base64')
+  const cells = new Int16Array(CELLS)
+  if (bytes.length !== cells.byteLength) {
+    throw new Error(
+      `injection weights are damaged: a table has ${bytes.length} bytes instead of ${cells.byteLength}`,
+    )
   }
-  if (!(stored.scale > 0 && Number.isFinite(stored.wholeCentre) && Number.isFinite(stored.windowCentre))) {
-    throw new Error('injection weights: scale or centre of a table is out of range; train them again')
-  }
-  return { ...stored, weights: new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length) }
+  if (!(stored.scale > 0 && Number.isFinite(stored.bias)))
+    throw new Error('injection weights: scale or bias of a table is out of range; train them again')
+  for (let cell = 0; cell < CELLS; cell++) cells[cell] = bytes.readInt16LE(2 * cell)
+  return { ...stored, cells }
 }

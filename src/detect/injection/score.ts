@@ -3,11 +3,10 @@
 
 import { atOnce, type Steps } from '../../core/steps.ts'
 import { type DecodedText, Decoder } from './encodings.ts'
-import { Ideas } from './ideas.ts'
-import { Lexicon } from './lexicon.ts'
-import { type DecodedModel, type DecodedTable, decodeModel, type StoredModel } from './model.ts'
+import { readLeet } from './leet-text.ts'
+import { type DecodedModel, decodeModel, type StoredModel } from './model.ts'
 import { ReasonReader } from './reasons.ts'
-import { type WeighedSpan, type WeighedView, Weigher } from './weigh.ts'
+import { type WeighedSpan, type WeighedText, Weigher } from './weigh.ts'
 import { STORED_MODEL } from './weights.ts'
 
 export interface InjectionScore {
@@ -15,7 +14,7 @@ export interface InjectionScore {
   readonly score: number
   /**
    * Where the evidence is in the given text, UTF-16 offsets, end exclusive: the best window, or the
-   * whole text when mode is `whole` and no window scores higher. Null for a text without words.
+   * whole text when mode is `whole` and no window alone is an attack. Null for a text without words.
    */
   readonly span: { readonly start: number; readonly end: number } | null
   /**
@@ -42,21 +41,24 @@ export interface InjectionModel {
 }
 
 /**
- * Subtracted from a window's margin before it may decide about a whole text, because messages often
- * hold quotes and examples.
- */
-const WINDOW_HANDICAP = 0.7
-/**
  * Below this score reasons are not read: nobody needs them, and they take a third as long as the
  * scoring.
  */
 const REASONS_SCORE_MIN = 0.1
+const REASONS_MARGIN_MIN = Math.log(REASONS_SCORE_MIN / (1 - REASONS_SCORE_MIN))
+/**
+ * Words that mix digits and letters before a text is also read as leet. One word in fifty may be a
+ * part number, so a single one does not count.
+ */
+const LEET_WORDS_MIN = 2
+/** UTF-16 code units that are read as leet at a time. Bounds memory. */
+const LEET_UNITS_MAX = 65_536
 /** How many layers of encodings within encodings are decoded. */
 const DECODE_DEPTH = 2
 
 /**
  * Decodes the weights that ship with the program. Takes about two milliseconds; call it once. A
- * model with its buffers occupies about 4 MiB.
+ * model with its buffers occupies about 2 MiB.
  * @throws Error when the weights do not fit this version of the code
  */
 export function loadInjectionModel(): InjectionModel {
@@ -93,32 +95,22 @@ type ToSource = (start: number, end: number) => { start: number; end: number }
 
 class Scorer {
   readonly #model: DecodedModel
-  readonly #messages: Lexicon
-  readonly #documents: Lexicon
   readonly #weigher = new Weigher()
   readonly #decoder = new Decoder()
   readonly #reasons = new ReasonReader()
 
   constructor(model: DecodedModel) {
     this.#model = model
-    const ideas = new Ideas()
-    this.#messages = new Lexicon(model.messages.weights, ideas)
-    this.#documents = new Lexicon(model.documents.weights, ideas)
   }
 
   *score(text: string, mode: InjectionMode): Steps<InjectionScore> {
-    const best = yield* this.#strongestEvidence(
-      text,
-      mode,
-      (start, end) => ({ start, end }),
-      null,
-      DECODE_DEPTH,
-    )
+    const best = yield* this.#strongestEvidence(text, mode, SAME_SPAN, null, DECODE_DEPTH)
     if (best === null) return { score: 0, span: null, reasons: [] }
+    const { start, end } = yield* this.#locate(best, mode)
     const score = 1 / (1 + Math.exp(-best.margin))
-    const reasons = score < REASONS_SCORE_MIN ? [] : this.#reasons.read(best.text, best.start, best.end)
+    const reasons = best.margin < REASONS_MARGIN_MIN ? [] : this.#reasons.read(best.text, start, end)
     if (best.disguise !== null) reasons.push(best.disguise)
-    return { score, span: best.toSource(best.start, best.end), reasons }
+    return { score, span: best.toSource(start, end), reasons }
   }
 
   /** Returns the strongest evidence in the plain view, the leet view and every decoded view. */
@@ -129,55 +121,48 @@ class Scorer {
     disguise: string | null,
     depth: number,
   ): Steps<ScoredEvidence | null> {
-    const lexicon = mode === 'whole' ? this.#messages : this.#documents
-    const { plain, leet } = yield* this.#weigher.weigh(text, lexicon)
-    let best = this.#evidence(text, plain, mode, toSource, disguise)
-    if (leet !== null) best = stronger(best, this.#evidence(text, leet, mode, toSource, 'leet_spelling'))
+    const weighed = yield* this.#weigh(text, mode)
+    let best: ScoredEvidence | null = weighed && { ...weighed, text, toSource, disguise }
+    if (weighed !== null && weighed.mixedWords >= LEET_WORDS_MIN) {
+      for (let from = 0; from < text.length; from += LEET_UNITS_MAX) {
+        const part = readLeet(text.slice(from, from + LEET_UNITS_MAX))
+        const leet = yield* this.#weigh(part, mode)
+        const shift: ToSource = (start, end) => toSource(start + from, end + from)
+        if (leet !== null && (best === null || leet.margin > best.margin))
+          best = { ...leet, text: part, toSource: shift, disguise: 'leet_spelling' }
+      }
+    }
     if (depth === 0) return best
     for (const decoded of this.#decoder.decodings(text)) {
       yield
       if (decoded === null) continue
-      const decodedToSource = toSourceOfDecoded(decoded, toSource)
-      const depthLeft = decoded.shrinks ? depth - 1 : 0
-      best = stronger(
-        best,
-        yield* this.#strongestEvidence(decoded.text, mode, decodedToSource, 'encoded_text', depthLeft),
+      const found = yield* this.#strongestEvidence(
+        decoded.text,
+        mode,
+        toSourceOfDecoded(decoded, toSource),
+        'encoded_text',
+        decoded.shrinks ? depth - 1 : 0,
       )
+      if (best === null || (found !== null && found.margin > best.margin)) best = found
     }
     return best
   }
 
-  #evidence(
-    text: string,
-    view: WeighedView,
-    mode: InjectionMode,
-    toSource: ToSource,
-    disguise: string | null,
-  ): ScoredEvidence | null {
-    if (view.tokens === 0) return null
-    const table = this.#table(mode)
-    const window = this.#margin(view.window, table.scale, table.windowCentre)
-    const whole = this.#margin(view.whole, table.scale, table.wholeCentre)
-    const margin = mode === 'windows' ? window : Math.max(whole, window - WINDOW_HANDICAP)
-    // A window with the higher score locates the attack better than the whole text, so it is
-    // reported even when the whole text sets the score.
-    const { start, end } = mode === 'windows' || window > 0 ? view.window : view.whole
-    return { margin, text, start, end, toSource, disguise }
+  #weigh(text: string, mode: InjectionMode): Steps<WeighedText | null> {
+    return mode === 'whole'
+      ? this.#weigher.weighWhole(text, this.#model.messages)
+      : this.#weigher.weighWindows(text, this.#model.documents)
   }
 
-  #table(mode: InjectionMode): DecodedTable {
-    return mode === 'whole' ? this.#model.messages : this.#model.documents
-  }
-
-  #margin(span: WeighedSpan, scale: number, centre: number): number {
-    return this.#model.slope * (span.value * scale - centre)
+  /** Returns the window of a whole text that is an attack alone, or the span of the evidence. */
+  *#locate(best: ScoredEvidence, mode: InjectionMode): Steps<Pick<WeighedSpan, 'start' | 'end'>> {
+    if (mode === 'windows' || best.margin < REASONS_MARGIN_MIN) return best
+    const window = yield* this.#weigher.weighWindows(best.text, this.#model.messages)
+    return window !== null && window.margin > 0 ? window : best
   }
 }
 
-function stronger(one: ScoredEvidence | null, other: ScoredEvidence | null): ScoredEvidence | null {
-  if (one === null || other === null) return one ?? other
-  return other.margin > one.margin ? other : one
-}
+const SAME_SPAN: ToSource = (start, end) => ({ start, end })
 
 function toSourceOfDecoded(decoded: DecodedText, toSource: ToSource): ToSource {
   return (start, end) => {

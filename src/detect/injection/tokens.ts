@@ -1,265 +1,237 @@
-// Cuts folded text into words, ideographs and punctuation marks. Undoes spelling tricks inside
-// words: spaced-out letters, look-alikes, and in the leet view digits and signs instead of letters.
+// Cuts folded text into words, and into single characters in scripts without spaces. Undoes two
+// tricks of spelling: spaced-out letters, and look-alikes of another script.
 
-import { ASCII_END, DIGIT_0, DIGIT_9, DOT, LINE_FEED, LOWER_A, LOWER_Z, SPACE } from '../../core/ascii.ts'
-import { readAsciiWords } from './ascii-words.ts'
+import { SPACE } from '../../core/ascii.ts'
 import {
-  type CharacterClasses,
   CLASS_DIGIT,
+  CLASS_FOREIGN,
   CLASS_IDEOGRAPH,
   CLASS_JOINER,
-  CLASS_LETTER,
-  CLASS_SEPARATOR,
+  CLASS_LATIN,
   CLASS_STOP,
+  CLASSES,
+  classOf,
 } from './character-classes.ts'
 import type { FoldedText } from './folded-text.ts'
-import { readIdeographs } from './ideographs.ts'
-import { LetterFolding } from './letter-folding.ts'
-import { type Lexicon, OPAQUE_NONE } from './lexicon.ts'
-import { addMark, addOpaque, opaqueKind, WORD_UNITS_MAX } from './other-words.ts'
-import { type PrecedingState, STATE_LATIN, STATE_LEET, STATE_SPACED, type TokenList } from './token-list.ts'
-import { hashLetter, hashLetters, WORD_SEED } from './word-hash.ts'
+import { LOOK_ALIKES } from './homoglyph-table.ts'
 
+/** Longer words are data. */
+const WORD_LETTERS_MAX = 40
+/** Words longer than this with at least IDENTIFIER_DIGITS digits are identifiers or hashes. */
+const IDENTIFIER_LETTERS = 12
+const IDENTIFIER_DIGITS = 3
+/** Letters of a prefix. Endings change with grammar, beginnings rarely do. */
+const PREFIX_LETTERS = 5
 /** Single letters with the same separator between them that make a spaced-out word. */
 const SPACED_RUN_MIN = 4
 /** The same directly after a spaced-out word, where short words follow ("i s"). */
 const SPACED_RUN_NEXT_MIN = 2
 
+// Columns of a token's row.
+
+/** 32-bit hash of the word. */
+export const COLUMN_WORD = 0
+/** Hash of its first letters; the hash of the word if it has no more, and for a character. */
+export const COLUMN_PREFIX = 1
+/** Folded unit of its first character. */
+export const COLUMN_FIRST = 2
+/** Folded unit of its last character. */
+export const COLUMN_LAST = 3
+/** TOKEN_… flags. */
+export const COLUMN_FLAGS = 4
+export const ROW_COLUMNS = 5
+
+/** A sentence begins with the token. */
+export const TOKEN_FIRST = 1
+/** The token is a character of a script without spaces. */
+export const TOKEN_CHARACTER = 2
+
+const SEED = 0x811c9dc5 | 0
+const PRIME = 0x01000193
+/** Hash of every number: its digits do not matter. */
+const NUMBER = 0x3d4d51cb
+
+const LATIN_BIT = 1 << CLASS_LATIN
+const FOREIGN_BIT = 1 << CLASS_FOREIGN
+const DIGIT_BIT = 1 << CLASS_DIGIT
+const WORD_BITS = LATIN_BIT | FOREIGN_BIT | DIGIT_BIT
+
+/** Tokens of one piece of text as rows of numbers. Made once and reused. */
+export interface TokenList {
+  length: number
+  /** Words that mix digits and letters, as in `1gn0re`. */
+  mixedWords: number
+  readonly rows: Int32Array
+}
+
+export function createTokenList(capacity: number): TokenList {
+  return { length: 0, mixedWords: 0, rows: new Int32Array(capacity * ROW_COLUMNS) }
+}
+
 /** Reads one piece at a time; carries nothing from piece to piece. */
 export class Tokeniser {
-  readonly #classes: CharacterClasses
-  readonly #letterFolding = new LetterFolding()
-  readonly #preceding: PrecedingState = { state: 0, ideographHash: 0, ideographEnd: -1 }
-  #folded!: FoldedText
-  #lexicon!: Lexicon
+  #units!: Uint16Array
+  #length = 0
   #out!: TokenList
-  #leetView = false
+  #flags = 0
+  /** The last word is Latin or a number. */
+  #afterLatin = false
+  /** The last word was spaced out. */
+  #afterSpaced = false
 
-  constructor(classes: CharacterClasses) {
-    this.#classes = classes
-  }
-
-  /**
-   * Fills `out` with the tokens of `folded` and their weights from `lexicon`. Takes linear time.
-   * Overwrites the units of a word with its cleaned letters.
-   */
-  tokenise(folded: FoldedText, leetView: boolean, lexicon: Lexicon, out: TokenList): void {
-    this.begin(folded, leetView, lexicon, out)
-    const { units, length } = folded
-    const { table } = this.#classes
-    const { lookAlikes } = this.#letterFolding
-    for (let index = 0; index < length; index = this.next(index)) {
-      if (!leetView)
-        index = readAsciiWords(units, index, length, table, lookAlikes, lexicon, this.#preceding, out)
-      if (index === length) return
-    }
-  }
-
-  /** Starts a piece like `tokenise`; the caller then reads it with `next`. */
-  begin(folded: FoldedText, leetView: boolean, lexicon: Lexicon, out: TokenList): void {
-    this.#folded = folded
-    this.#lexicon = lexicon
+  /** Fills `out` with the tokens of `folded`. Takes linear time. Changes units of odd words. */
+  tokenise(folded: FoldedText, out: TokenList): void {
+    this.#units = folded.units
+    this.#length = folded.length
     this.#out = out
-    this.#leetView = leetView
-    this.#preceding.state = 0
-    this.#preceding.ideographEnd = -1
+    this.#flags = 0
+    this.#afterLatin = false
+    this.#afterSpaced = false
     out.length = 0
     out.mixedWords = 0
-    out.leetWords = 0
-    out.rewritten = false
-  }
-
-  /** STATE_… flags after the last token. */
-  get state(): number {
-    return this.#preceding.state
-  }
-
-  /** Continues after the token that ends with the unit at `last`, in the given state. */
-  resume(last: number, state: number): void {
-    const unit = this.#folded.units[last] as number
-    const isIdeograph = this.#classes.table[unit] === CLASS_IDEOGRAPH
-    this.#preceding.state = state
-    this.#preceding.ideographHash = hashLetter(WORD_SEED, unit)
-    this.#preceding.ideographEnd = isIdeograph ? last + 1 : -1
-  }
-
-  /**
-   * Returns the index of the first sign from `start` on that the leet view reads as a letter, or
-   * `length`.
-   */
-  leetSign(units: Uint16Array, start: number, length: number): number {
-    const { leet } = this.#letterFolding
-    const { table } = this.#classes
-    for (let index = start; index < length; index++) {
-      const unit = units[index] as number
-      if (leet[unit] === 0 || (unit >= DIGIT_0 && unit <= DIGIT_9)) continue
-      const after = table[units[index + 1] as number] as number
-      if (after === CLASS_LETTER || after === CLASS_DIGIT || after === 0) return index
+    const { units, length } = folded
+    for (let index = 0; index < length; ) {
+      const charClass = CLASSES[units[index] as number] || classOf(units[index] as number)
+      if (((1 << charClass) & WORD_BITS) !== 0) index = this.#readWord(index)
+      else {
+        if (charClass === CLASS_STOP) this.#flags = TOKEN_FIRST
+        else if (charClass === CLASS_IDEOGRAPH) this.#addCharacter(index)
+        index++
+      }
     }
-    return length
   }
 
-  /**
-   * Reads at most one token at `index`; returns where it ends. Returns `index` itself after
-   * classifying a unit seen for the first time.
-   */
-  next(index: number): number {
-    const { units } = this.#folded
-    const { table } = this.#classes
-    const unit = units[index] as number
-    if (table[unit] === 0) {
-      this.#classes.of(unit)
-      return index
-    }
-    const charClass = table[unit] as number
-    if (charClass === CLASS_LETTER || charClass === CLASS_DIGIT) return this.#readWord(index)
-    if (charClass === CLASS_IDEOGRAPH)
-      return readIdeographs(units, index, index + 1, table, this.#lexicon, this.#preceding, this.#out)
-    if (charClass >= CLASS_STOP && !this.#isInnerDot(index))
-      addMark(this.#out, this.#lexicon, charClass, index, this.#preceding)
-    else if (this.#leetView && this.#startsLeetWord(index)) return this.#readWord(index)
-    return index + 1
+  #addCharacter(index: number): void {
+    const hash = Math.imul(SEED ^ (this.#units[index] as number), PRIME)
+    this.#flags |= TOKEN_CHARACTER
+    this.#add(hash, hash, index, index)
+    this.#afterLatin = false
   }
 
-  /** Returns the class of a unit; a separator past the end. */
-  #classAt(index: number): number {
-    return index < this.#folded.length
-      ? this.#classes.of(this.#folded.units[index] as number)
-      : CLASS_SEPARATOR
-  }
-
-  #isWordUnit(index: number): boolean {
-    const charClass = this.#classAt(index)
-    return charClass === CLASS_LETTER || charClass === CLASS_DIGIT
-  }
-
-  /** Whether a dot is inside a name or number, as in `a.b`, and ends no sentence. */
-  #isInnerDot(index: number): boolean {
-    return (
-      this.#folded.units[index] === DOT &&
-      index > 0 &&
-      this.#isWordUnit(index - 1) &&
-      this.#isWordUnit(index + 1)
-    )
-  }
-
-  #startsLeetWord(index: number): boolean {
-    return (
-      this.#letterFolding.isLeet(this.#folded.units[index] as number) &&
-      this.#classAt(index + 1) === CLASS_LETTER
-    )
-  }
-
+  /** Reads the word at `start`; returns its end. */
   #readWord(start: number): number {
-    if (this.#classAt(start) === CLASS_LETTER && !this.#isWordUnit(start + 1)) {
+    const units = this.#units
+    let hash = SEED
+    let prefix = 0
+    let letters = 0
+    let classes = 0
+    let index = start
+    for (; ; index++) {
+      const unit = units[index] as number
+      const charClass = CLASSES[unit] || classOf(unit)
+      if (((1 << charClass) & WORD_BITS) === 0) {
+        if (charClass === CLASS_JOINER && this.#isLetter(index + 1)) continue
+        break
+      }
+      classes |= 1 << charClass
+      hash = Math.imul(hash ^ unit, PRIME)
+      if (++letters === PREFIX_LETTERS) prefix = hash
+    }
+    if (letters === 1 && (classes & DIGIT_BIT) === 0) {
       const end = this.#spacedRunEnd(start)
       if (end > start) return this.#readSpaced(start, end)
     }
-    this.#preceding.state &= ~STATE_SPACED
-    return this.#readCleaned(start)
+    this.#afterSpaced = false
+    if ((classes & FOREIGN_BIT) !== 0 && this.#foldLookAlikes(start, index, classes)) {
+      return this.#readWord(start)
+    }
+    this.#addWord(start, index - 1, letters, classes, hash, prefix)
+    return index
+  }
+
+  #addWord(
+    start: number,
+    last: number,
+    letters: number,
+    classes: number,
+    hash: number,
+    prefix: number,
+  ): void {
+    this.#afterLatin = (classes & FOREIGN_BIT) === 0
+    if ((classes & DIGIT_BIT) !== 0 && classes !== DIGIT_BIT) this.#out.mixedWords++
+    if (letters > WORD_LETTERS_MAX) return
+    if (classes === DIGIT_BIT) this.#add(NUMBER, NUMBER, start, last)
+    else if ((classes & DIGIT_BIT) === 0 || !this.#isIdentifier(start, last, letters))
+      this.#add(hash, letters > PREFIX_LETTERS ? prefix ^ PREFIX_LETTERS : hash, start, last)
+  }
+
+  #isIdentifier(start: number, last: number, letters: number): boolean {
+    if (letters <= IDENTIFIER_LETTERS) return false
+    let digits = 0
+    for (let index = start; index <= last; index++)
+      if (CLASSES[this.#units[index] as number] === CLASS_DIGIT) digits++
+    return digits >= IDENTIFIER_DIGITS
+  }
+
+  #add(word: number, prefix: number, first: number, last: number): void {
+    const { rows } = this.#out
+    const row = this.#out.length++ * ROW_COLUMNS
+    rows[row + COLUMN_WORD] = word
+    rows[row + COLUMN_PREFIX] = prefix
+    rows[row + COLUMN_FIRST] = first
+    rows[row + COLUMN_LAST] = last
+    rows[row + COLUMN_FLAGS] = this.#flags
+    this.#flags = 0
+  }
+
+  #isLetter(index: number): boolean {
+    const charClass = index < this.#length ? classOf(this.#units[index] as number) : 0
+    return charClass === CLASS_LATIN || charClass === CLASS_FOREIGN
+  }
+
+  #isWordUnit(index: number): boolean {
+    return index < this.#length && ((1 << classOf(this.#units[index] as number)) & WORD_BITS) !== 0
   }
 
   /** Returns the end of a spaced-out word such as `i g n o r e`, or `start` if there is none. */
   #spacedRunEnd(start: number): number {
-    const { units } = this.#folded
+    const units = this.#units
     const separator = units[start + 1] as number
-    if (separator === LINE_FEED || this.#classAt(start + 1) === CLASS_JOINER) return start
+    const separatorClass = classOf(separator)
+    if (separatorClass === CLASS_JOINER || separatorClass === CLASS_IDEOGRAPH) return start
     let end = start + 1
     let letters = 1
-    while (
-      end + 1 < this.#folded.length &&
-      units[end] === separator &&
-      this.#isWordUnit(end + 1) &&
-      !this.#isWordUnit(end + 2)
-    ) {
+    while (units[end] === separator && this.#isWordUnit(end + 1) && !this.#isWordUnit(end + 2)) {
       end += 2
       letters++
     }
-    if (letters < ((this.#preceding.state & STATE_SPACED) !== 0 ? SPACED_RUN_NEXT_MIN : SPACED_RUN_MIN))
-      return start
-    this.#preceding.state |= STATE_SPACED
-    return end
+    return letters < (this.#afterSpaced ? SPACED_RUN_NEXT_MIN : SPACED_RUN_MIN) ? start : end
   }
 
-  /** A sign counts as a letter only before another letter: `now!` keeps its mark. */
-  #isLeetSign(unit: number, index: number): boolean {
-    return this.#letterFolding.isLeet(unit) && this.#isWordUnit(index + 1)
-  }
-
-  /**
-   * Reads the word at `start` and cleans its letters; returns its end in the units. `last` is the
-   * last unit of its span if that is not the last one read.
-   */
-  #readCleaned(start: number, last = -1): number {
-    const { units } = this.#folded
-    const { table } = this.#classes
-    const leetView = this.#leetView
-    let count = start
-    let digits = 0
-    let latin = 0
-    let foreign = 0
-    let mixed = false
-    let hash = WORD_SEED
-    let index = start
-    for (; ; index++) {
-      const unit = units[index] as number
-      const charClass = table[unit] || this.#classes.of(unit)
-      if (charClass !== CLASS_LETTER && charClass !== CLASS_DIGIT && index > start) {
-        if (charClass === CLASS_JOINER && this.#classes.of(units[index + 1] as number) === CLASS_LETTER)
-          continue
-        if (!leetView || !this.#isLeetSign(unit, index)) break
-      }
-      if (unit >= LOWER_A && unit <= LOWER_Z) latin++
-      else if (unit >= DIGIT_0 && unit <= DIGIT_9) digits++
-      else if (unit >= ASCII_END) foreign++
-      mixed ||= digits > 0 && (unit < DIGIT_0 || unit > DIGIT_9)
-      if (count - start > WORD_UNITS_MAX) continue
-      units[count++] = unit
-      hash = hashLetter(hash, unit)
-    }
-    if (mixed) this.#out.mixedWords++
-    if (count < index || foreign > 0) this.#out.rewritten = true
-    const leet = digits > 0 && latin + foreign > 0
-    const latinBefore = (this.#preceding.state & STATE_LATIN) !== 0
-    if (foreign > 0 || (leetView && latin > 0)) {
-      // Look-alikes are folded in words that mix scripts, and in words of look-alikes alone that
-      // follow a Latin word.
-      if (foreign > 0) this.#letterFolding.foldLookAlikes(units, start, count, latin > 0, latinBefore)
-      if (leetView) digits = this.#letterFolding.foldLeet(units, start, count)
-      hash = hashLetters(units, start, count)
-    }
-    this.#preceding.state = (this.#preceding.state & STATE_SPACED) | (foreign === 0 ? STATE_LATIN : 0)
-    this.#addCleaned(start, count, digits, hash, last < 0 ? index - 1 : last, leet)
-    return index
-  }
-
-  /**
-   * Reads every other unit of `[start, end)` as the letters of one word. Moves them together first.
-   */
+  /** Reads every other unit of `[start, end)` as one word, after moving them together. */
   #readSpaced(start: number, end: number): number {
-    const { units } = this.#folded
+    const units = this.#units
     let count = start
     for (let index = start; index < end; index += 2) units[count++] = units[index] as number
     const saved = units[count] as number
     units[count] = SPACE
-    this.#out.rewritten = true
-    this.#readCleaned(start, end - 1)
+    const before = this.#out.length
+    this.#readWord(start)
     units[count] = saved
+    if (this.#out.length > before) this.#out.rows[before * ROW_COLUMNS + COLUMN_LAST] = end - 1
+    this.#afterSpaced = true
     return end
   }
 
-  /** Words keep their letters, whose parts are features. Opaque tokens are one feature each. */
-  #addCleaned(start: number, end: number, digits: number, hash: number, last: number, leet: boolean): void {
-    const length = end - start
-    const lexicon = this.#lexicon
-    const state = this.#preceding.state | (leet ? STATE_LEET : 0)
-    if (leet) this.#out.leetWords++
-    const opaque = opaqueKind(length, digits)
-    if (opaque !== OPAQUE_NONE) {
-      addOpaque(this.#out, lexicon, opaque, start, last, state)
-    } else {
-      const entry = lexicon.otherEntry(this.#folded.units, start, end, hash)
-      lexicon.addWord(this.#out, entry, start, end, last, state)
+  /**
+   * Replaces look-alikes by Latin letters if the word has Latin letters, too, or consists of
+   * look-alikes alone and follows a Latin word. Returns whether the word is Latin now.
+   */
+  #foldLookAlikes(start: number, end: number, classes: number): boolean {
+    const units = this.#units
+    const isMixed = (classes & LATIN_BIT) !== 0
+    if (!isMixed && !this.#afterLatin) return false
+    let folds = false
+    for (let index = start; index < end; index++) {
+      const isFoldable = LOOK_ALIKES[units[index] as number] !== 0
+      if (!isMixed && !isFoldable) return false
+      folds ||= isFoldable
     }
+    if (!folds) return false
+    for (let index = start; index < end; index++) {
+      const letter = LOOK_ALIKES[units[index] as number] as number
+      if (letter !== 0) units[index] = letter
+    }
+    return true
   }
 }

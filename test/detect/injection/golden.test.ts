@@ -3,35 +3,29 @@
 
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { BUCKETS, FEATURE_FORM } from '../../../src/detect/injection/features.ts'
+import { CELLS, FEATURE_FORM } from '../../../src/detect/injection/features.ts'
 import { createInjectionModel } from '../../../src/detect/injection/score.ts'
 import { ATTACKS, INNOCENT } from './clear-data.ts'
 import { TRANSFORMS } from './transforms.ts'
 
-/** SHA-256 of all scores and spans below, for FEATURE_FORM 2. */
-const GOLDEN = 'e3e196f6a2920946c4717a1ef743519c440bbcd1b975e30a6c9acb8bb43e6ae3'
+/** SHA-256 of all scores and spans below, for FEATURE_FORM 3. */
+const GOLDEN = '3d6b0452c2d625687069a232077f6cc8dd9857279616fe4c79048526a7f63209'
 
-function madeUpWeights(seed: number): string {
-  const weights = new Int8Array(BUCKETS)
+function madeUpCells(seed: number): string {
+  const cells = Buffer.alloc(2 * CELLS)
   let state = seed
-  for (let bucket = 0; bucket < BUCKETS; bucket++) {
+  for (let cell = 0; cell < CELLS; cell++) {
     state = (Math.imul(state, 1664525) + 1013904223) | 0
-    weights[bucket] = state >> 24
+    cells.writeInt16LE(state >> 16, 2 * cell)
   }
-  return Buffer.from(weights.buffer).toString('base64')
+  return cells.toString('base64')
 }
 
-const table = (seed: number) => ({
-  scale: 0.01,
-  wholeCentre: 0,
-  windowCentre: 0.5,
-  weights: madeUpWeights(seed),
-})
+const table = (seed: number) => ({ scale: 0.01, bias: -0.5, cells: madeUpCells(seed) })
 const model = createInjectionModel({
   version: 'golden',
   featureForm: FEATURE_FORM,
   threshold: 0.5,
-  slope: 1,
   messages: table(1),
   documents: table(2),
 })
@@ -63,6 +57,6 @@ t.test('scores and spans equal the recorded ones of this feature form', async (t
       digest.update(`${score.toFixed(12)} ${span?.start} ${span?.end}\n`)
     }
   }
-  t.equal(FEATURE_FORM, 2)
+  t.equal(FEATURE_FORM, 3)
   t.equal(digest.digest('hex'), GOLDEN)
 })
