@@ -22,7 +22,7 @@ export const DIGIT_0 = 0x30
 export const DIGIT_1 = 0x31
 export const DIGIT_3 = 0x33
 export const DIGIT_7 = 0x37
-export const DIGIT_9 = 0x39
+const DIGIT_9 = 0x39
 export const COLON = 0x3a
 export const SEMICOLON = 0x3b
 export const LESS_THAN = 0x3c
@@ -45,7 +45,7 @@ export const LOWER_Q = 0x71
 export const LOWER_R = 0x72
 export const LOWER_U = 0x75
 export const LOWER_X = 0x78
-export const LOWER_Z = 0x7a
+const LOWER_Z = 0x7a
 export const OPEN_BRACE = 0x7b
 export const CLOSE_BRACE = 0x7d
 

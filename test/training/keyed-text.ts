@@ -24,7 +24,7 @@ const tokeniser = new Tokeniser()
 const reader = new FeatureReader()
 const decoder = new Decoder()
 
-export function keyText(text: string): KeyedText {
+function keyText(text: string): KeyedText {
   const keys: number[] = []
   const ends: number[] = []
   const starts: number[] = []

@@ -295,16 +295,3 @@ function windowMargins(
   }
   return (from, to) => bias + (sums[to]! - sums[from]!) * scaleOf(counts[to]! - counts[from]!)
 }
-
-/** The margin of the best window of a text, as scoring finds it. */
-export function bestWindow({ views }: Material, learned: Learned): number {
-  let best = -Infinity
-  for (const view of views) {
-    const length = view.ends.length
-    const marginOfTokens = windowMargins(view, learned)
-    for (const size of WINDOW_TOKENS)
-      for (let from = 0; from === 0 || from + size <= length; from += 2)
-        best = Math.max(best, marginOfTokens(from, Math.min(length, from + size)))
-  }
-  return best
-}

@@ -61,11 +61,11 @@ function candidatesOf(texts: readonly Material[]): Uint8Array {
   )
 }
 
-export function learnMessages(texts: readonly Material[]): Learned {
+function learnMessages(texts: readonly Material[]): Learned {
   return learnChosen(messageExamples(texts, createRandom(3)), candidatesOf(texts))
 }
 
-export function learnDocuments(texts: readonly Material[]): Learned {
+function learnDocuments(texts: readonly Material[]): Learned {
   const examples = documentExamples(texts, createRandom(3))
   const candidates = candidatesOf(texts)
   let learned = learn(examples, candidates, COST, createRandom(1))

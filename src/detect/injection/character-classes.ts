@@ -3,7 +3,7 @@
 import { ASCII_END } from '../../core/ascii.ts'
 
 /** Classes of code units, small numbers that also name bits. */
-export const CLASS_SEPARATOR = 1
+const CLASS_SEPARATOR = 1
 /** A letter of the Latin script. */
 export const CLASS_LATIN = 2
 /** A letter or mark of another script with spaces between its words. */

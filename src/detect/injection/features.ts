@@ -17,7 +17,7 @@ const CELL_BITS = 17
 export const CELLS = 2 ** CELL_BITS
 /** Shift from the hash of a feature to its cell. */
 const CELL_SHIFT = 32 - CELL_BITS
-/** Bits of the hash that a cell repeats, so that features never learned are told apart. */
+/** Bits of the hash that a cell repeats, so that features never learned do not match. */
 export const CHECK_MASK = 0xff
 
 /** Changes whenever text becomes other features. A model of another form is refused. */
@@ -49,7 +49,7 @@ export function scaleOf(count: number): number {
 /** Returns the cell of a weight table that may hold a feature. */
 export const cellOf = (hash: number): number => hash >>> CELL_SHIFT
 
-/** Computes features token by token. Keeps the tokens before, so that pieces join without a seam. */
+/** Computes features token by token. Keeps the tokens before, so pieces join without a seam. */
 export class FeatureReader {
   /** Hashes of the features of the token read last. */
   readonly hashes = new Int32Array(FEATURES_MAX)

@@ -14,7 +14,8 @@ export interface InjectionScore {
   readonly score: number
   /**
    * Where the evidence is in the given text, UTF-16 offsets, end exclusive: the best window, or the
-   * whole text when mode is `whole` and no window alone is an attack. Null for a text without words.
+   * whole text when mode is `whole` and no window alone is an attack. Null for a text without
+   * words.
    */
   readonly span: { readonly start: number; readonly end: number } | null
   /**
