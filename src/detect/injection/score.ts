@@ -54,6 +54,10 @@ const REASONS_MARGIN_MIN = Math.log(REASONS_SCORE_MIN / (1 - REASONS_SCORE_MIN))
 const LEET_WORDS_MIN = 2
 /** UTF-16 code units that are read as leet at a time. Bounds memory. */
 const LEET_UNITS_MAX = 65_536
+/** By how much a window of a message must exceed an attack: requests of a few words are normal. */
+const WINDOW_SHIFT = 2
+/** Shorter messages are windows themselves. */
+const WINDOW_UNITS_MIN = 64
 /** How many layers of encodings within encodings are decoded. */
 const DECODE_DEPTH = 2
 
@@ -151,8 +155,22 @@ class Scorer {
 
   #weigh(text: string, mode: InjectionMode): Steps<WeighedText | null> {
     return mode === 'whole'
-      ? this.#weigher.weighWhole(text, this.#model.messages)
+      ? this.#weighMessage(text)
       : this.#weigher.weighWindows(text, this.#model.documents)
+  }
+
+  /** Weighs a message as a whole, or its best window: an order is a few words of a long message. */
+  *#weighMessage(text: string): Steps<WeighedText | null> {
+    const { messages } = this.#model
+    if (text.length < WINDOW_UNITS_MIN) return yield* this.#weigher.weighWhole(text, messages)
+    const whole = yield* this.#weigher.weighMessage(text, messages)
+    if (whole === null || whole.margin > 0 || whole.window.margin <= WINDOW_SHIFT) return whole
+    // In a window a feature counts as often as it occurs, and lists repeat theirs.
+    const { window } = whole
+    const { start, end } = window
+    const alone = yield* this.#weigher.weighWhole(text.slice(start, end), messages)
+    const margin = Math.min(window.margin - WINDOW_SHIFT, alone?.margin ?? 0)
+    return margin > 0 ? { ...whole, margin, start, end } : whole
   }
 
   /** Returns the window of a whole text that is an attack alone, or the span of the evidence. */

@@ -51,11 +51,16 @@ export interface WeighedText extends WeighedSpan {
   readonly mixedWords: number
 }
 
+/** A message with its best window. */
+export interface WeighedMessage extends WeighedText {
+  readonly window: WeighedSpan
+}
+
 /** What adds up the tokens of one text, piece by piece. */
-interface Sums {
+interface Sums<Weighed> {
   reset(table: DecodedTable): void
   add(tokens: TokenList, folded: FoldedText): void
-  close(text: string): WeighedSpan
+  close(text: string): Weighed
 }
 
 /** Weighs texts piece by piece with reused buffers. Several texts may be weighed in turns. */
@@ -65,7 +70,8 @@ export class Weigher {
   readonly #tokeniser = new Tokeniser()
   /** Sums of texts that are finished. */
   readonly #wholes: WholeSums[] = []
-  readonly #windows: WindowSums[] = [];
+  readonly #windows: WindowSums[] = []
+  readonly #messages: MessageSums[] = [];
 
   /** Weighs all features of a text, each once; null for a text without tokens. */
   *weighWhole(text: string, table: DecodedTable): Steps<WeighedText | null> {
@@ -83,7 +89,19 @@ export class Weigher {
     return weighed
   }
 
-  *#weigh(text: string, table: DecodedTable, sums: Sums): Steps<WeighedText | null> {
+  /** Weighs a text in both ways in one pass. */
+  *weighMessage(text: string, table: DecodedTable): Steps<WeighedMessage | null> {
+    const sums = this.#messages.pop() ?? new MessageSums()
+    const weighed = yield* this.#weigh(text, table, sums)
+    this.#messages.push(sums)
+    return weighed
+  }
+
+  *#weigh<Weighed extends WeighedSpan>(
+    text: string,
+    table: DecodedTable,
+    sums: Sums<Weighed>,
+  ): Steps<(Weighed & Pick<WeighedText, 'mixedWords'>) | null> {
     let mixedWords = 0
     let tokens = 0
     sums.reset(table)
@@ -101,8 +119,28 @@ export class Weigher {
   }
 }
 
+/** Sums a text as a whole, and its windows. */
+class MessageSums implements Sums<WeighedSpan & Pick<WeighedMessage, 'window'>> {
+  readonly #whole = new WholeSums()
+  readonly #windows = new WindowSums()
+
+  reset(table: DecodedTable): void {
+    this.#whole.reset(table)
+    this.#windows.reset(table)
+  }
+
+  add(tokens: TokenList, folded: FoldedText): void {
+    this.#whole.add(tokens, folded)
+    this.#windows.add(tokens, folded)
+  }
+
+  close(text: string): WeighedSpan & Pick<WeighedMessage, 'window'> {
+    return { ...this.#whole.close(text), window: this.#windows.close(text) }
+  }
+}
+
 /** Sums each feature of a text once. */
-class WholeSums implements Sums {
+class WholeSums implements Sums<WeighedSpan> {
   readonly #reader = new FeatureReader()
   /** One bit per cell whose feature the text has. */
   readonly #seen = new Int32Array(CELLS / 32)
@@ -156,7 +194,7 @@ class WholeSums implements Sums {
 }
 
 /** Sums the features of each window, and keeps the best one. */
-class WindowSums implements Sums {
+class WindowSums implements Sums<WeighedSpan> {
   readonly #reader = new FeatureReader()
   /** Sum and count of features up to each of the last tokens, modulo 2 ** 32. */
   readonly #ring = new Int32Array(2 * RING)

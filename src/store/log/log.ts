@@ -252,7 +252,7 @@ export class UsageLog {
     return rows.map(({ key, value }) => unpackEntry(readU64(key), value))
   }
 
-  /** Watches writes and the size of the store, every second. @param pendingMs as for Appender.tick */
+  /** Watches writes and the size, every second. @param pendingMs as in Appender.tick */
   tick(pendingMs: Milliseconds): void {
     this.#appender.tick(pendingMs, this.#environment.fault())
     // After an I/O error even reading is unsafe.
