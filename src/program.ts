@@ -6,7 +6,9 @@ import { check } from './cli/check.ts'
 import { demo } from './cli/demo.ts'
 import { diff } from './cli/diff.ts'
 import { dispatch } from './cli/dispatch.ts'
+import { evaluate } from './cli/evaluate-text.ts'
 import { keys } from './cli/keys.ts'
+import { rules } from './cli/list-rules.ts'
 import { serve } from './cli/serve.ts'
 import { test } from './cli/test.ts'
 import { runGateway } from './gateway.ts'
@@ -20,4 +22,14 @@ const SAMPLE_RULES = join(import.meta.dirname, '../config/rules')
  * @returns the exit code
  */
 export const run = (args: readonly string[]): Promise<number> =>
-  dispatch(args, [serve(runGateway), demo(runGateway, SAMPLE_RULES), check, test, diff, keys, audit])
+  dispatch(args, [
+    serve(runGateway),
+    demo(runGateway, SAMPLE_RULES),
+    check,
+    test,
+    diff,
+    evaluate,
+    rules,
+    keys,
+    audit,
+  ])

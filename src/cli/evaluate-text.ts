@@ -1,0 +1,104 @@
+// `sidegate evaluate`: says what the rules in force do with a text. Forwards and logs nothing.
+
+import { parseArgs } from 'node:util'
+import { GatewayError } from '../core/errors.ts'
+import { runCase } from '../rulecheck/run-case.ts'
+import { ruleSetOf } from '../rules/rule-set.ts'
+import { StoreOpenError } from '../store/lmdb.ts'
+import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
+import { rulesInForce, usableConfig } from './rules-in-force.ts'
+import { benchOf } from './test.ts'
+
+const HELP = `Usage: sidegate evaluate TEXT [--model MODEL] [--key NAME] [--label NAME=VALUE]
+       sidegate evaluate - [options] < FILE
+
+Says what the rules in force do with a prompt: the decision, the rules that fire, and
+the text as it would be forwarded. Forwards, counts and logs nothing. Limits and the
+terms of keys are left out. In a pipe the output is JSON.
+
+  --model MODEL       the requested model (default test-model)
+  --key NAME          name of the API key that asks (default evaluate)
+  --label NAME=VALUE  a label of the key; may be repeated
+  --fail-on block     exit with 1 when the decision is block
+  --json              JSON also on a terminal
+  --config FILE       configuration (default ${DEFAULT_CONFIG})
+  --help              print this text
+
+Exit: 0 whatever the decision, 1 with --fail-on block, 2 could not run.
+`
+
+/** As the default of `limits.bodyBytes`. */
+const MAX_INPUT_BYTES = 10 * 1024 * 1024
+
+export const evaluate: Command = {
+  name: 'evaluate',
+  summary: 'say what the rules do with a text, without forwarding it',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        config: { type: 'string', default: DEFAULT_CONFIG },
+        model: { type: 'string', default: 'test-model' },
+        key: { type: 'string', default: 'evaluate' },
+        label: { type: 'string', multiple: true, default: [] },
+        'fail-on': { type: 'string' },
+        json: { type: 'boolean' },
+      },
+    })
+    const [text, ...rest] = positionals
+    if (text === undefined || rest.length > 0)
+      throw new UsageError('give one text in quotes, or - for standard input')
+    const failOn = values['fail-on']
+    if (failOn !== undefined && failOn !== 'block') throw new UsageError('--fail-on takes block')
+    try {
+      const { rules, problems } = await rulesInForce(usableConfig(values.config))
+      if (problems.length > 0) {
+        printProblems(problems, 'fix the rules first')
+        return 2
+      }
+      const content = text === '-' ? await readInput() : text
+      const outcome = await runCase(
+        {
+          api: 'chat',
+          request: { model: values.model, messages: [{ role: 'user', content }] },
+          key: { name: values.key, labels: Object.fromEntries(values.label.map(readLabel)) },
+          answer: null,
+        },
+        ruleSetOf(rules),
+        benchOf(values.config).bench,
+      )
+      const { decision, refusedBy, rules: fired, findings, redacted } = outcome
+      if (values.json === true || !process.stdout.isTTY)
+        console.log(JSON.stringify({ decision, refused_by: refusedBy, rules: fired, findings, redacted }))
+      else {
+        console.log(`decision  ${decision}${refusedBy === null ? '' : ` by ${refusedBy}`}`)
+        console.log(`rules     ${fired.join(', ') || 'none'}`)
+        console.log(`forwarded ${decision === 'block' ? 'nothing' : redacted}`)
+      }
+      return failOn === 'block' && decision === 'block' ? 1 : 0
+    } catch (error) {
+      if (!(error instanceof StoreOpenError || error instanceof GatewayError)) throw error
+      console.error(`sidegate evaluate: ${error.message}`)
+      return 2
+    }
+  },
+}
+
+function readLabel(written: string): [name: string, value: string] {
+  const at = written.indexOf('=')
+  if (at < 1) throw new UsageError('--label must be NAME=VALUE')
+  return [written.slice(0, at), written.slice(at + 1)]
+}
+
+async function readInput(): Promise<string> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of process.stdin as AsyncIterable<Buffer>) {
+    bytes += piece.length
+    if (bytes > MAX_INPUT_BYTES) throw new UsageError(`the text is longer than ${MAX_INPUT_BYTES} bytes`)
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString('utf8')
+}

@@ -1,0 +1,75 @@
+// `sidegate rules`: lists the rules in force with their sources.
+
+import { parseArgs } from 'node:util'
+import { isoTimeOrNull } from '../core/time.ts'
+import type { EffectiveRule } from '../rules/merge.ts'
+import { StoreOpenError } from '../store/lmdb.ts'
+import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
+import { rulesInForce, usableConfig } from './rules-in-force.ts'
+
+const HELP = `Usage: sidegate rules list [--json] [--config FILE]
+
+Lists the rules that a gateway with this configuration has in force: those of the files,
+then those made through the API, each with its source and with what the API has
+switched. Works beside a running gateway. In a pipe the output is JSON, one rule a line.
+
+  --json         JSON also on a terminal
+  --config FILE  configuration (default ${DEFAULT_CONFIG})
+  --help         print this text
+
+Exit: 0 listed, 1 there are errors in rules, 2 could not run.
+`
+
+export const rules: Command = {
+  name: 'rules',
+  summary: 'list the rules in force with their sources',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { config: { type: 'string', default: DEFAULT_CONFIG }, json: { type: 'boolean' } },
+    })
+    if (positionals.join(' ') !== 'list') throw new UsageError('give the action: list')
+    try {
+      const found = await rulesInForce(usableConfig(values.config))
+      const asJson = values.json === true || !process.stdout.isTTY
+      for (const { rule } of found.rules) console.log(asJson ? JSON.stringify(describe(rule)) : lineOf(rule))
+      if (found.rules.length === 0 && !asJson) console.log('No rules; personal data is redacted.')
+      if (found.problems.length === 0) return 0
+      printProblems(found.problems, 'a running gateway keeps the last good rules of its files')
+      return 1
+    } catch (error) {
+      if (!(error instanceof StoreOpenError)) throw error
+      console.error(`sidegate rules: ${error.message}`)
+      return 2
+    }
+  },
+}
+
+const sourceOfRule = ({ source }: EffectiveRule): string =>
+  source.kind === 'file' ? `${source.path}:${source.line}` : 'API'
+
+function lineOf(rule: EffectiveRule): string {
+  const state = rule.enabled ? 'enabled' : 'disabled'
+  const switched = rule.override === null ? '' : `  switched: ${rule.override.reason || 'no reason given'}`
+  const action = (rule.action ?? '').padEnd(8)
+  return `${state.padEnd(9)} ${rule.type.padEnd(17)} ${action} ${rule.name}  (${sourceOfRule(rule)})${switched}`
+}
+
+const describe = (rule: EffectiveRule) => ({
+  id: rule.id,
+  name: rule.name,
+  type: rule.type,
+  pattern: rule.pattern,
+  ...(rule.per !== undefined && { per: rule.per }),
+  ...(rule.action !== undefined && { action: rule.action }),
+  enabled: rule.enabled,
+  declared_enabled: rule.declaredEnabled,
+  source: rule.source,
+  override:
+    rule.override === null
+      ? null
+      : { reason: rule.override.reason, expires_at: isoTimeOrNull(rule.override.expiresAtMs) },
+  ...(rule.match !== undefined && { match: rule.match }),
+})

@@ -1,0 +1,68 @@
+// Reads the rules that a gateway with this configuration has in force: its files, and what the API
+// has added or switched in its data directory.
+
+import { systemClock } from '../core/clock.ts'
+import { type Config, readConfig } from '../core/config.ts'
+import { formatProblem, type Problem } from '../core/problem.ts'
+import type { ParsedRule } from '../policy/parse-rule.ts'
+import type { ApiRule, RuleOverride } from '../policy/rule.ts'
+import { readSources } from '../rulecheck/rule-sources.ts'
+import { dateFileRules, type EffectiveRule, mergeRules, sortStoredRules } from '../rules/merge.ts'
+import { snapshotOf } from '../rules/snapshot.ts'
+import { requireLog, SourceError } from '../store/verification/log-source.ts'
+import { UsageError } from './command.ts'
+import { openConfiguredStore } from './open-store.ts'
+
+interface RulesInForce {
+  /** In the order in which the API lists them. */
+  readonly rules: readonly ParsedRule<EffectiveRule>[]
+  /** Errors in files or stored rules; with one in a file, a gateway keeps its last good rules. */
+  readonly problems: readonly Problem[]
+}
+
+/** @throws UsageError for a file that is no configuration */
+export function usableConfig(file: string): Config {
+  // Commands that only read rules do not need the gateway's secrets.
+  const { config, problems } = readConfig(file, process.env, systemClock)
+  if (config === null)
+    throw new UsageError(`the configuration cannot be used:\n${problems.map(formatProblem).join('\n')}`)
+  return config
+}
+
+/** @throws StoreOpenError for a data directory that cannot be read */
+export async function rulesInForce(config: Config): Promise<RulesInForce> {
+  const sources = await readSources([config.rules.path])
+  const { rules: files, problems } = snapshotOf(sources.files, sources.problems)
+  const stored = await readStored(config)
+  const nowMs = systemClock.now()
+  const { valid, errors } = sortStoredRules(
+    files.map(({ rule }) => rule),
+    stored.rules,
+  )
+  const { rules } = mergeRules(dateFileRules(files, [], nowMs), valid, stored.overrides, nowMs)
+  return { rules, problems: [...problems, ...errors] }
+}
+
+interface StoredChanges {
+  readonly rules: readonly ApiRule[]
+  readonly overrides: readonly RuleOverride[]
+}
+
+const NOTHING: StoredChanges = { rules: [], overrides: [] }
+
+async function readStored(config: Config): Promise<StoredChanges> {
+  if (config.rules.apiWrites === 'readonly') return NOTHING
+  try {
+    requireLog(config.data.path)
+  } catch (error) {
+    // No gateway has run here.
+    if (error instanceof SourceError) return NOTHING
+    throw error
+  }
+  const store = openConfiguredStore(config)
+  try {
+    return { rules: store.rules.apiRules(), overrides: store.rules.overrides() }
+  } finally {
+    await store.close()
+  }
+}
