@@ -7,10 +7,10 @@ import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
-import { isoTime, isoTimeOrNull } from '../core/time.ts'
+import { isoTime } from '../core/time.ts'
 import { findUnfitKeys } from '../store/key-names.ts'
 import { type KeyRecord, type NewKey, stateOf } from '../store/key-record.ts'
-import { termFields } from '../store/key-terms-fields.ts'
+import { keyFields } from '../store/key-terms-fields.ts'
 import { StoreOpenError } from '../store/lmdb.ts'
 import type { Store } from '../store/store.ts'
 import { requireLog, SourceError } from '../store/verification/log-source.ts'
@@ -223,18 +223,7 @@ function list(records: readonly KeyRecord[], asJson: boolean): void {
   }
 }
 
-const describe = (record: KeyRecord) => ({
-  id: record.id,
-  name: record.name,
-  prefix: record.prefix,
-  created_at: isoTimeOrNull(record.createdAtMs),
-  last_used_at: isoTimeOrNull(record.lastUsedAtMs),
-  revoked_at: isoTimeOrNull(record.revokedAtMs),
-  state: stateOf(record, systemClock.now()),
-  source: record.source,
-  replaces: record.replaces,
-  ...termFields(record.terms),
-})
+const describe = (record: KeyRecord): JsonObject => keyFields(record, systemClock.now())
 
 function report(value: object, text: string): void {
   console.log(process.stdout.isTTY ? text : JSON.stringify(value))

@@ -1,4 +1,4 @@
-// Reads the terms of a key as the API and the command line write them, and writes them so.
+// Reads and writes the terms of a key as the API and the command line have them, and writes keys.
 
 import type { Milliseconds } from '../core/clock.ts'
 import { checkValue, formatPath } from '../core/document.ts'
@@ -7,6 +7,7 @@ import type { JsonObject } from '../core/json.ts'
 import { inOrder, type KeyLabels, type KeyTerms, TERM_SCHEMAS } from '../core/key-terms.ts'
 import { isoTimeOrNull, parseTime } from '../core/time.ts'
 import { whyNotLabel } from './key-names.ts'
+import { type KeyRecord, stateOf } from './key-record.ts'
 
 const FIELDS_SCHEMA = {
   type: 'object',
@@ -46,6 +47,20 @@ export function readTerms(fields: JsonObject, before: KeyTerms, nowMs: Milliseco
     maxParallel: keep(max_parallel, max_parallel as number | null, before.maxParallel),
   }
 }
+
+/** A key as fields of an answer, without the key itself. */
+export const keyFields = (record: KeyRecord, nowMs: Milliseconds): JsonObject => ({
+  id: record.id,
+  name: record.name,
+  prefix: record.prefix,
+  created_at: isoTimeOrNull(record.createdAtMs),
+  last_used_at: isoTimeOrNull(record.lastUsedAtMs),
+  revoked_at: isoTimeOrNull(record.revokedAtMs),
+  state: stateOf(record, nowMs),
+  source: record.source,
+  replaces: record.replaces,
+  ...termFields(record.terms),
+})
 
 /** The terms as fields of an answer. */
 export const termFields = (terms: KeyTerms): JsonObject => ({

@@ -4,10 +4,10 @@
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject, JsonValue } from '../../core/json.ts'
-import { isoTime, isoTimeOrNull } from '../../core/time.ts'
+import { isoTime } from '../../core/time.ts'
 import type { KeyStore } from '../../store/api-keys.ts'
-import { type KeyRecord, type NewKey, stateOf } from '../../store/key-record.ts'
-import { TERM_FIELDS, termFields } from '../../store/key-terms-fields.ts'
+import type { KeyRecord, NewKey } from '../../store/key-record.ts'
+import { keyFields, TERM_FIELDS, termFields } from '../../store/key-terms-fields.ts'
 import { type ApiAnswer, type ApiRoute, ok, readFields, requireText } from '../api.ts'
 import { QueryString } from '../query-string.ts'
 
@@ -17,18 +17,7 @@ const MAX_GRACE_SECONDS = 30 * 86_400
 
 /** @param clock says which keys have expired */
 export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[] {
-  const describe = (record: KeyRecord): JsonObject => ({
-    id: record.id,
-    name: record.name,
-    prefix: record.prefix,
-    created_at: isoTimeOrNull(record.createdAtMs),
-    last_used_at: isoTimeOrNull(record.lastUsedAtMs),
-    revoked_at: isoTimeOrNull(record.revokedAtMs),
-    state: stateOf(record, clock.now()),
-    source: record.source,
-    replaces: record.replaces,
-    ...termFields(record.terms),
-  })
+  const describe = (record: KeyRecord): JsonObject => keyFields(record, clock.now())
   return [
     {
       method: 'POST',
