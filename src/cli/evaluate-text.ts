@@ -6,6 +6,7 @@ import { runCase } from '../rulecheck/run-case.ts'
 import { ruleSetOf } from '../rules/rule-set.ts'
 import { StoreOpenError } from '../store/lmdb.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
+import { readLabelOption } from './label-option.ts'
 import { rulesInForce, usableConfig } from './rules-in-force.ts'
 import { benchOf } from './test.ts'
 
@@ -63,7 +64,7 @@ export const evaluate: Command = {
         {
           api: 'chat',
           request: { model: values.model, messages: [{ role: 'user', content }] },
-          key: { name: values.key, labels: Object.fromEntries(values.label.map(readLabel)) },
+          key: { name: values.key, labels: readLabelOption(values.label) },
           answer: null,
         },
         ruleSetOf(rules),
@@ -84,12 +85,6 @@ export const evaluate: Command = {
       return 2
     }
   },
-}
-
-function readLabel(written: string): [name: string, value: string] {
-  const at = written.indexOf('=')
-  if (at < 1) throw new UsageError('--label must be NAME=VALUE')
-  return [written.slice(0, at), written.slice(at + 1)]
 }
 
 async function readInput(): Promise<string> {

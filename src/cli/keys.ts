@@ -16,6 +16,7 @@ import type { Store } from '../store/store.ts'
 import { requireLog, SourceError } from '../store/verification/log-source.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
 import { commandActor } from './command-actor.ts'
+import { readLabelOption } from './label-option.ts'
 import { openConfiguredStore } from './open-store.ts'
 
 const HELP = `Usage: sidegate keys create --name NAME [terms] [--config FILE]
@@ -162,17 +163,11 @@ function termsOf(values: Values): JsonObject {
       models: models === '' ? [] : models.split(',').map((glob) => glob.trim()),
     }),
     ...(expires !== undefined && { expires_at: expires }),
-    ...(label !== undefined && { labels: Object.fromEntries(label.map(readLabel)) }),
+    ...(label !== undefined && { labels: readLabelOption(label) }),
     ...(owner !== undefined && { owner }),
     ...(capture !== undefined && { capture }),
     ...(parallel !== undefined && { max_parallel: parallel }),
   }
-}
-
-function readLabel(written: string): [name: string, value: string] {
-  const at = written.indexOf('=')
-  if (at < 1) throw new UsageError('--label must be NAME=VALUE')
-  return [written.slice(0, at), written.slice(at + 1)]
 }
 
 function wholeNumber(option: string, text: string | undefined): number | undefined {
