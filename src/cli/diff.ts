@@ -10,6 +10,7 @@ import { snapshotOf } from '../rules/snapshot.ts'
 import { chooseFormat } from './check.ts'
 import { type Command, type ExitCode, printProblems, UsageError } from './command.ts'
 import { benchOf, caseFiles } from './test.ts'
+import { usableConfig } from './usable-config.ts'
 
 const HELP = `Usage: sidegate diff OLD NEW [--tests PATH] [--replay FILE] [--format FORMAT]
 
@@ -50,7 +51,7 @@ export const diff: Command = {
     const format = chooseFormat(values.format, DIFFERENCE_FORMATS)
     const missing = await missingPaths([old, next, ...(values.replay ?? [])])
     if (missing.length > 0) throw new UsageError(`there is no file or folder ${missing.join(', ')}`)
-    const { bench } = benchOf(values.config ?? null)
+    const bench = benchOf(values.config === undefined ? null : usableConfig(values.config))
     const [before, after] = [await rulesIn(old), await rulesIn(next)]
     const cases = await loadCases(await caseFiles(values.tests ?? []), false)
     const recordings = await Promise.all((values.replay ?? []).map((file) => readRecording(file)))

@@ -7,8 +7,9 @@ import { ruleSetOf } from '../rules/rule-set.ts'
 import { StoreOpenError } from '../store/lmdb.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
 import { readLabelOption } from './label-option.ts'
-import { rulesInForce, usableConfig } from './rules-in-force.ts'
+import { rulesInForce } from './rules-in-force.ts'
 import { benchOf } from './test.ts'
+import { usableConfig } from './usable-config.ts'
 
 const HELP = `Usage: sidegate evaluate TEXT [--model MODEL] [--key NAME] [--label NAME=VALUE]
        sidegate evaluate - [options] < FILE
@@ -54,7 +55,8 @@ export const evaluate: Command = {
     const failOn = values['fail-on']
     if (failOn !== undefined && failOn !== 'block') throw new UsageError('--fail-on takes block')
     try {
-      const { rules, problems } = await rulesInForce(usableConfig(values.config))
+      const config = usableConfig(values.config)
+      const { rules, problems } = await rulesInForce(config)
       if (problems.length > 0) {
         printProblems(problems, 'fix the rules first')
         return 2
@@ -68,7 +70,7 @@ export const evaluate: Command = {
           answer: null,
         },
         ruleSetOf(rules),
-        benchOf(values.config).bench,
+        benchOf(config),
       )
       const { decision, refusedBy, rules: fired, findings, redacted } = outcome
       if (values.json === true || !process.stdout.isTTY)

@@ -5,7 +5,8 @@ import { isoTimeOrNull } from '../core/time.ts'
 import type { EffectiveRule } from '../rules/merge.ts'
 import { StoreOpenError } from '../store/lmdb.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
-import { rulesInForce, usableConfig } from './rules-in-force.ts'
+import { rulesInForce } from './rules-in-force.ts'
+import { usableConfig } from './usable-config.ts'
 
 const HELP = `Usage: sidegate rules list [--json] [--config FILE]
 

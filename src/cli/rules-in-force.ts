@@ -2,15 +2,14 @@
 // has added or switched in its data directory.
 
 import { systemClock } from '../core/clock.ts'
-import { type Config, readConfig } from '../core/config.ts'
-import { formatProblem, type Problem } from '../core/problem.ts'
+import type { Config } from '../core/config.ts'
+import type { Problem } from '../core/problem.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
 import type { ApiRule, RuleOverride } from '../policy/rule.ts'
 import { readSources } from '../rulecheck/rule-sources.ts'
 import { dateFileRules, type EffectiveRule, mergeRules, sortStoredRules } from '../rules/merge.ts'
 import { snapshotOf } from '../rules/snapshot.ts'
 import { requireLog, SourceError } from '../store/verification/log-source.ts'
-import { UsageError } from './command.ts'
 import { openConfiguredStore } from './open-store.ts'
 
 interface RulesInForce {
@@ -18,15 +17,6 @@ interface RulesInForce {
   readonly rules: readonly ParsedRule<EffectiveRule>[]
   /** Errors in files or stored rules; with one in a file, a gateway keeps its last good rules. */
   readonly problems: readonly Problem[]
-}
-
-/** @throws UsageError for a file that is no configuration */
-export function usableConfig(file: string): Config {
-  // Commands that only read rules do not need the gateway's secrets.
-  const { config, problems } = readConfig(file, process.env, systemClock)
-  if (config === null)
-    throw new UsageError(`the configuration cannot be used:\n${problems.map(formatProblem).join('\n')}`)
-  return config
 }
 
 /** @throws StoreOpenError for a data directory that cannot be read */

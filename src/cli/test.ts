@@ -2,10 +2,9 @@
 
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
-import { systemClock } from '../core/clock.ts'
-import { readConfig } from '../core/config.ts'
+import type { Config } from '../core/config.ts'
 import { DEFAULT_PII_KINDS } from '../core/finding.ts'
-import { formatProblem, type Problem } from '../core/problem.ts'
+import type { Problem } from '../core/problem.ts'
 import { loadInjectionModel } from '../detect/injection/score.ts'
 import { kindSet } from '../detect/pii/kinds.ts'
 import { findCaseFiles, isCasePath, loadCases } from '../rulecheck/cases.ts'
@@ -15,6 +14,7 @@ import { missingPaths } from '../rulecheck/rule-sources.ts'
 import type { CaseEnvironment } from '../rulecheck/run-case.ts'
 import { chooseFormat } from './check.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
+import { usableConfig } from './usable-config.ts'
 import { inWorkspace } from './workspace.ts'
 
 const HELP = `Usage: sidegate test [PATH…] [--config FILE] [--format FORMAT]
@@ -45,8 +45,9 @@ export const test: Command = {
       options: { config: { type: 'string' }, format: { type: 'string' } },
     })
     const format = chooseFormat(values.format, VERDICT_FORMATS)
-    const { bench, rulesPath } = benchOf(values.config ?? (positionals.length === 0 ? DEFAULT_CONFIG : null))
-    const paths = positionals.length > 0 || rulesPath === null ? positionals : [rulesPath]
+    const configFile = values.config ?? (positionals.length === 0 ? DEFAULT_CONFIG : null)
+    const config = configFile === null ? null : usableConfig(configFile)
+    const paths = positionals.length > 0 || config === null ? positionals : [rulesFolder(config)]
     const files = await caseFiles(paths)
     const { files: loaded, problems } = await loadCases(files)
     if (problems.length > 0) {
@@ -57,7 +58,7 @@ export const test: Command = {
     if (loaded.every(({ cases }) => cases.length === 0)) {
       throw new UsageError(`there are no tests in ${paths.join(', ')}; tests are files named *_test.yaml`)
     }
-    const verdicts = await compareCases(loaded, bench)
+    const verdicts = await compareCases(loaded, benchOf(config))
     process.stdout.write(formatVerdicts(format === 'github' ? verdicts.map(relocated) : verdicts, format))
     return verdicts.every(({ mismatches }) => mismatches.length === 0) ? 0 : 1
   },
@@ -89,26 +90,10 @@ export async function caseFiles(paths: readonly string[]): Promise<string[]> {
   return files
 }
 
-/**
- * Returns the detectors that a configuration names, or the default ones, and the folder of its
- * rules.
- * @throws UsageError for a configuration that cannot be used
- */
-export function benchOf(file: string | null): {
-  readonly bench: CaseEnvironment
-  readonly rulesPath: string | null
-} {
-  const injection = loadInjectionModel()
-  if (file === null) {
-    return { bench: { kinds: kindSet(DEFAULT_PII_KINDS), injection, binaryParts: 'pass' }, rulesPath: null }
-  }
-  // The command does not need the gateway's secrets, so missing ones are ignored.
-  const { config, problems } = readConfig(file, process.env, systemClock)
-  if (config === null) {
-    throw new UsageError(`the configuration cannot be used:\n${problems.map(formatProblem).join('\n')}`)
-  }
-  const { kinds, binaryParts } = config.pii
-  const { path } = config.rules
-  const rulesPath = /\.ya?ml$/.test(path) ? dirname(path) : path
-  return { bench: { kinds: kindSet(kinds), injection, binaryParts }, rulesPath }
+/** Returns the detectors that a configuration names, or the default ones. */
+export function benchOf(config: Config | null): CaseEnvironment {
+  const { kinds, binaryParts } = config?.pii ?? { kinds: DEFAULT_PII_KINDS, binaryParts: 'pass' }
+  return { kinds: kindSet(kinds), injection: loadInjectionModel(), binaryParts }
 }
+
+const rulesFolder = ({ rules: { path } }: Config): string => (/\.ya?ml$/.test(path) ? dirname(path) : path)
