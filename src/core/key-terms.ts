@@ -44,6 +44,10 @@ export interface CallKey extends KeyIdentity {
 export const inOrder = (labels: KeyLabels): KeyLabels =>
   Object.fromEntries(Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1)))
 
+/** Reports whether labels include each of these names with its value. */
+export const includesLabels = (labels: KeyLabels, wanted: readonly (readonly [string, string])[]): boolean =>
+  wanted.every(([name, value]) => Object.hasOwn(labels, name) && labels[name] === value)
+
 const MAX_GLOBS = 100
 const MAX_LABELS = 8
 /** Printable characters, none of them white space at the ends. */

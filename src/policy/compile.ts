@@ -2,7 +2,7 @@
 // rules come from nor what follows from a decision.
 
 import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
-import type { CallKey, KeyLabels } from '../core/key-terms.ts'
+import { type CallKey, includesLabels, type KeyLabels } from '../core/key-terms.ts'
 import { type AccessTest, compileAccessList } from './access-list.ts'
 import { type CaptureMode, combineCapture } from './capture.ts'
 import { compileGlob } from './glob.ts'
@@ -137,8 +137,7 @@ function scope({ rule, pattern }: ParsedRule): ScopedRule {
     reference: Object.freeze({ id, name, type, action }),
     concernsModel: (model) => models === undefined || models.some((matches) => matches(model.toLowerCase())),
     concernsKey: (key) =>
-      (keys === undefined || keys.some((matches) => matches(key.name))) &&
-      labels.every(([label, value]) => Object.hasOwn(key.labels, label) && key.labels[label] === value),
+      (keys === undefined || keys.some((matches) => matches(key.name))) && includesLabels(key.labels, labels),
   }
 }
 

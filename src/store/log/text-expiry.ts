@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SealedEntry } from '../../audit/entry.ts'
 import { GATEWAY_ACTOR } from '../../core/actor.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
+import { includesLabels } from '../../core/key-terms.ts'
 import { isoTime } from '../../core/time.ts'
 import { readJson, readU64, u64, unpackEntry, writeJson } from '../layout.ts'
 import type { Environment } from '../lmdb.ts'
@@ -45,11 +46,7 @@ export function retainedDays(
   rules: readonly RetainRule[],
   defaultDays: number,
 ): number {
-  const rule = rules.find((one) =>
-    Object.entries(one.labels).every(
-      ([name, value]) => Object.hasOwn(labels, name) && labels[name] === value,
-    ),
-  )
+  const rule = rules.find((one) => includesLabels(labels, Object.entries(one.labels)))
   return rule?.days ?? defaultDays
 }
 
