@@ -3,9 +3,8 @@
 import type { RequestDraft } from '../audit/entry.ts'
 import { NO_TERMS } from '../core/key-terms.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
-import { countOf } from '../pipeline/prompt/quota.ts'
+import { spendingOf } from '../pipeline/prompt/quota.ts'
 import type { RuleSet } from '../policy/compile.ts'
-import { subjectOf } from '../policy/limit-scope.ts'
 import type { CounterChange } from '../store/counters.ts'
 import type { Intent, Intents, OpenIntent } from '../store/folder/intents.ts'
 import type { Store } from '../store/store.ts'
@@ -58,19 +57,15 @@ export async function sealInterrupted(
  */
 function chargesOf(intent: Intent, store: Recovered, rules: RuleSet): CounterChange[] {
   const { model, models = [model], key_id, key_line: line = key_id, key_name: name, labels = {} } = intent
+  const key = { line, terms: { ...NO_TERMS, labels } }
   const atMs = Date.parse(intent.created_at)
   return rules
     .select(models, { name, labels })
     .limits.filter(({ unit }) => unit !== 'parallel')
-    .flatMap((limit) =>
-      store.counters.charge({
-        ruleId: countOf(limit),
-        subject: subjectOf(limit.scope, { line, terms: { ...NO_TERMS, labels } }),
-        windowMs: limit.windowMs,
-        tokens: limit.unit === 'requests' ? 1 : intent.prompt_tokens,
-        atMs,
-      }),
-    )
+    .flatMap((limit) => {
+      const tokens = limit.unit === 'requests' ? 1 : intent.prompt_tokens
+      return store.counters.charge(spendingOf(limit, key, tokens, atMs))
+    })
 }
 
 /** Counts the prompt, which the upstream may have read. Nothing of the answer was captured. */

@@ -4,7 +4,6 @@
 import type { Outcome } from '../audit/entry.ts'
 import type { StoredFormat } from '../chat/stored-format.ts'
 import type { JsonObject } from '../core/json.ts'
-import { subjectOf } from '../policy/limit-scope.ts'
 import type { CounterChange, Counters } from '../store/counters.ts'
 import {
   type HighestNumbers,
@@ -15,7 +14,7 @@ import {
 } from '../store/stored-answers.ts'
 import type { Call } from './call.ts'
 import { type AskedAnswer, type CallRecord, isAnswered } from './call-record.ts'
-import { countOf } from './prompt/quota.ts'
+import { spendingOf } from './prompt/quota.ts'
 
 /** The parts of the store that settling reads. */
 export interface StoredParts {
@@ -98,15 +97,7 @@ function settleAsked(
     charge: (tokens) =>
       limits
         .filter(({ unit }) => unit === 'tokens')
-        .flatMap((limit) =>
-          counters.charge({
-            ruleId: countOf(limit),
-            subject: subjectOf(limit.scope, key),
-            windowMs: limit.windowMs,
-            tokens,
-            atMs: call.createdAtMs,
-          }),
-        ),
+        .flatMap((limit) => counters.charge(spendingOf(limit, key, tokens, call.createdAtMs))),
   }
 }
 

@@ -8,7 +8,7 @@ import type { LimitRule, Selection } from '../../policy/compile.ts'
 import type { LimitEvidence } from '../../policy/decide.ts'
 import { subjectOf } from '../../policy/limit-scope.ts'
 import type { UsageLimit } from '../../policy/rule-pattern.ts'
-import type { CounterChange, Counters, Reservation } from '../../store/counters.ts'
+import type { CounterChange, Counters, Reservation, Spending } from '../../store/counters.ts'
 import type { ParallelCalls } from '../parallel-calls.ts'
 
 /** The tightest limit of a call in one unit, as its headers report it. */
@@ -73,8 +73,25 @@ export interface QuotaParts {
 const RETRY_WHILE_RUNNING_MS: Milliseconds = 1000
 
 /** The name of a rule's count in a unit, apart from that of its tokens. */
-export const countOf = ({ rule, unit }: Pick<LimitRule, 'rule' | 'unit'>): string =>
+const countOf = ({ rule, unit }: Pick<LimitRule, 'rule' | 'unit'>): string =>
   unit === 'tokens' ? rule.id : `${rule.id}:${unit}`
+
+/**
+ * What a call of the key spends of a limit without a reservation.
+ * @param tokens 1 for a limit of requests
+ */
+export const spendingOf = (
+  limit: LimitRule,
+  key: Pick<CallKey, 'line' | 'terms'>,
+  tokens: number,
+  atMs: Milliseconds,
+): Spending => ({
+  ruleId: countOf(limit),
+  subject: subjectOf(limit.scope, key),
+  windowMs: limit.windowMs,
+  tokens,
+  atMs,
+})
 
 export class Quota {
   /** Evidence for the decision: which limits this call exceeds. */
