@@ -21,7 +21,8 @@ import { decidePrompt, injectionJudgement } from './prompt/decide-prompt.ts'
 import { countKinds, inspect } from './prompt/inspect.ts'
 import { MonitoredScore } from './prompt/monitored-score.ts'
 import { permittedRequests } from './prompt/permitted-requests.ts'
-import { demandOf, NO_DEMAND, Quota } from './prompt/quota.ts'
+import { demandOf, NO_DEMAND } from './prompt/quota.ts'
+import { reserveLimits } from './prompt/reserve-limits.ts'
 import { type Delivered, recordIntent } from './record.ts'
 import type { ScanRules } from './scan/text-scanner.ts'
 
@@ -157,11 +158,7 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
   const startMs = clock.monotonic()
   const reserve = () => {
     const demand = call.api.usesTokens ? demandOf(request, noted.estimatedPromptTokens) : NO_DEMAND
-    const quota = new Quota(pipeline, selection, call.key, demand, clock.now())
-    call.hold(() => quota.release())
-    noted.quota = quota
-    noted.limits = quota.states
-    return quota.evidence
+    return reserveLimits(pipeline, call, selection, demand).evidence
   }
   const requests = () => permittedRequests(call.api, request, routes, json)
   const asked = { models: request.models, keyModels: call.key.terms.models }

@@ -17,7 +17,8 @@ import { assertWaiting, type RawClient } from './client.ts'
 import { conduct } from './conduct.ts'
 import { limited } from './failure.ts'
 import type { Admitted, Pipeline } from './pipeline.ts'
-import { NO_DEMAND, Quota } from './prompt/quota.ts'
+import { NO_DEMAND } from './prompt/quota.ts'
+import { reserveLimits } from './prompt/reserve-limits.ts'
 import { type Delivered, recordIntent } from './record.ts'
 
 /** Only its name, its errors and that it uses no tokens matter: nothing of it is read. */
@@ -52,9 +53,11 @@ export const passThrough = (pipeline: Pipeline, client: RawClient, request: Pass
   conduct(pipeline, client, PASS_THROUGH, async (admitted) => {
     const { call } = admitted
     checkPath(request.path)
-    checkAccess(pipeline, call)
+    // One rule set for the whole call, for a model that is not known.
+    const selection = pipeline.rules().select([''], matchedKey(call.key))
+    checkAccess(call, selection)
     const permit = permitWithoutPrompt(await read(pipeline, client, admitted, request))
-    reserve(pipeline, call)
+    reserve(pipeline, call, selection)
     await recordIntent(pipeline, call)
     const { upstreams } = pipeline
     const response = await call.waitForUpstream(
@@ -76,13 +79,8 @@ function checkPath(path: string): void {
   )
 }
 
-/** The rules for a call whose model is not known. */
-const rulesFor = (pipeline: Pipeline, call: Call): Selection =>
-  pipeline.rules().select([''], matchedKey(call.key))
-
 /** A key or a rule that names models lets nothing through whose model is not known. */
-function checkAccess(pipeline: Pipeline, call: Call): void {
-  const { access } = rulesFor(pipeline, call)
+function checkAccess(call: Call, { access }: Selection): void {
   if (call.key.terms.models === null && access.every(({ rule }) => rule.action !== 'block')) return
   throw new GatewayError(
     'model_not_allowed',
@@ -92,11 +90,8 @@ function checkAccess(pipeline: Pipeline, call: Call): void {
 }
 
 /** @throws GatewayError `rate_limit_exceeded` */
-function reserve(pipeline: Pipeline, call: Call): void {
-  const quota = new Quota(pipeline, rulesFor(pipeline, call), call.key, NO_DEMAND, pipeline.clock.now())
-  call.hold(() => quota.release())
-  call.record.quota = quota
-  call.record.limits = quota.states
+function reserve(pipeline: Pipeline, call: Call, selection: Selection): void {
+  const quota = reserveLimits(pipeline, call, selection, NO_DEMAND)
   const exceeded = quota.evidence.flatMap((one) => (one.exceeded && one.rule !== null ? [one.rule] : []))
   call.record.hits.push(...exceeded.map((rule) => ({ rule, direction: 'request' as const })))
   if (quota.refusal !== null) throw limited(quota.refusal)
