@@ -109,22 +109,23 @@ async function passOn(
   client.respond(response.status, { ...clientHeaders(response.headers), ...headers() }, body)
 }
 
-/** The list as received where nothing of it is left out. */
+/** The list as received where nothing is left out; else a list of shown models, or one model. */
 function bodyOf(list: Buffer, model: string | null, isShown: AccessTest | null): Buffer | string {
-  if (model === null && isShown === null) return list
-  const models = isShown === null ? modelsIn(list) : modelsIn(list).filter(({ id }) => isShown(String(id)))
-  if (model !== null) return JSON.stringify(findModel(models, model))
-  return JSON.stringify({ ...(JSON.parse(String(list)) as JsonObject), data: models })
+  if (isShown === null) return model === null ? list : JSON.stringify(findModel(modelsIn(list), model))
+  // Made anew, because the members around the models may name hidden ones.
+  const shown = mergeModels([{ models: modelsIn(list), clientNames: (name) => [name].filter(isShown) }])
+  return JSON.stringify(model === null ? shown : findModel(shown['data'] as JsonObject[], model))
 }
 
 /** Which models a key may call; null for all. */
 function shownTo({ rules }: Pick<Pipeline, 'rules'>, key: CallKey): AccessTest | null {
+  const inForce = rules()
   const isOwn = accessOf(key.terms.models)
   const byRules: AccessTest = (model) =>
-    rules()
+    inForce
       .select([model], matchedKey(key))
       .access.every(({ rule, allows }) => rule.action !== 'block' || allows(model))
-  const isLimited = key.terms.models !== null || rules().rules.some(({ type }) => type === 'model_access')
+  const isLimited = key.terms.models !== null || inForce.rules.some(({ type }) => type === 'model_access')
   return isLimited ? (model) => isOwn(model) && byRules(model) : null
 }
 

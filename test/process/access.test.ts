@@ -73,6 +73,22 @@ t.test('a key lists the models that it may call', async (t) => {
   upstream.answer = OK
 })
 
+t.test('a filtered list names no hidden model', async (t) => {
+  const { key } = await createKey('page-reader', { models: ['gpt-*', '!gpt-secret'] })
+  const data = ['gpt-secret', 'gpt-4o', 'llama'].map((id) => ({ id, type: 'model' }))
+  upstream.answer = json({ data, has_more: true, first_id: 'gpt-secret', last_id: 'llama' })
+  const headers = { authorization: `Bearer ${key}` }
+  const answer = await fetch(`${gateway.url}/v1/models`, { headers })
+  upstream.answer = OK
+  t.strictSame(await answer.json(), {
+    object: 'list',
+    data: [{ id: 'gpt-4o', type: 'model' }],
+    has_more: false,
+    first_id: 'gpt-4o',
+    last_id: 'gpt-4o',
+  })
+})
+
 t.test('a key with a list calls no path whose model is not known', async (t) => {
   const post = (key: string) =>
     fetch(`${gateway.url}/v1/images/generations`, {
