@@ -1,7 +1,6 @@
 // Answers of the stand-in in the form of chat completions.
 
 import {
-  countTokens,
   type DemoAnswer,
   type DemoReply,
   dataEvent,
@@ -10,6 +9,7 @@ import {
   piecesOf,
   replyTo,
   textOf,
+  usageOf,
 } from './demo-answer.ts'
 import type { ArgumentSchema, OfferedTools } from './tool-calls.ts'
 
@@ -32,9 +32,7 @@ export function answerChat(body: ChatBody): DemoAnswer {
     results: results.map(({ content }) => textOf(content)),
     tools: toolsOf(body),
   })
-  const prompt_tokens = countTokens(messages)
-  const completion_tokens = countTokens(reply.text ?? reply.calls)
-  const usage = { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens }
+  const usage = usageOf(messages, reply.text ?? reply.calls)
   const envelope = { id: newId('chatcmpl'), created: nowSeconds(), model: body.model }
   const calls = toolCalls(reply)
   const message = {

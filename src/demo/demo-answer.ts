@@ -49,6 +49,13 @@ export function textOf(content: unknown): string {
 /** Estimates four characters per token, about what providers count for English. */
 export const countTokens = (value: unknown): number => Math.ceil((JSON.stringify(value) ?? '').length / 4)
 
+/** The usage of an answer, in the form of chat completions. */
+export function usageOf(prompt: unknown, answer: unknown) {
+  const prompt_tokens = countTokens(prompt)
+  const completion_tokens = countTokens(answer)
+  return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens }
+}
+
 const PIECE_CHARACTERS = 5
 
 /** Cuts a text as a stream does. */

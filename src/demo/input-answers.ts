@@ -9,6 +9,7 @@ import {
   piecesOf,
   replyTo,
   textOf,
+  usageOf,
 } from './demo-answer.ts'
 
 const NO_TOOLS = { functions: [], choice: 'none', parallel: false } as const
@@ -21,9 +22,7 @@ interface CompletionBody {
 
 export function answerCompletion({ model, prompt, stream_options }: CompletionBody): DemoAnswer {
   const text = replyTo({ text: textOf(prompt), results: [], tools: NO_TOOLS }).text ?? ''
-  const prompt_tokens = countTokens(prompt)
-  const completion_tokens = countTokens(text)
-  const usage = { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens }
+  const usage = usageOf(prompt, text)
   const envelope = { id: newId('cmpl'), object: 'text_completion', created: nowSeconds(), model }
   const choice = (piece: string, finish_reason: string | null) => ({
     index: 0,
