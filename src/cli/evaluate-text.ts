@@ -26,7 +26,7 @@ terms of keys are left out. In a pipe the output is JSON.
   --config FILE       configuration (default ${DEFAULT_CONFIG})
   --help              print this text
 
-Exit: 0 whatever the decision, 1 with --fail-on block, 2 could not run.
+Exit: 0 for any decision, 1 with --fail-on block, 2 could not run.
 `
 
 /** As the default of `limits.bodyBytes`. */

@@ -11,7 +11,7 @@ const eventsIn = (stream: string): any[] =>
 
 const TEXT = 'Write to bob@example.org, or pay with 4111 1111 1111 1111; the rest is plain text.'
 
-t.test('events are numbered without gaps, whatever is held back or new', async (t) => {
+t.test('events are numbered without gaps when some are held back or added', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(TEXT.length), { maxLength: 40 }), async (cuts) => {
       const pieces = cutText(TEXT, cuts)
