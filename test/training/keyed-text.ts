@@ -35,11 +35,17 @@ function keyText(text: string): KeyedText {
     foldPiece(text, start, end, folded)
     tokeniser.tokenise(folded, tokens)
     mixedWords += tokens.mixedWords
-    for (let token = 0; token < tokens.length; token++) {
-      const count = reader.read(tokens, token)
-      for (let at = 0; at < count; at++) keys.push(keyOf(reader.hashes[at] as number))
-      ends.push(keys.length)
-      starts.push(originOf(folded, tokens.rows[token * ROW_COLUMNS + COLUMN_FIRST] as number))
+    for (let first = 0; first < tokens.length; ) {
+      const size = reader.read(tokens, first)
+      let at = 0
+      for (let token = 0; token < size; token++) {
+        for (let count = reader.counts[token]!; count > 0; count--)
+          keys.push(keyOf(reader.hashes[at++] as number))
+        ends.push(keys.length)
+        const row = (first + token) * ROW_COLUMNS
+        starts.push(originOf(folded, tokens.rows[row + COLUMN_FIRST] as number))
+      }
+      first += size
     }
     start = end
   }

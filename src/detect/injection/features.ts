@@ -25,6 +25,8 @@ export const FEATURE_FORM = 3
 
 /** Most features of one token. */
 export const FEATURES_MAX = 5
+/** Most tokens read at a time. Their features stay in the processor's cache. */
+const READ_TOKENS = 256
 /** Added to the number of features, so that a few words decide nothing. */
 const FLOOR = 10
 /** From this many features on the sum is an average: length alone is no evidence. */
@@ -49,10 +51,12 @@ export function scaleOf(count: number): number {
 /** Returns the cell of a weight table that may hold a feature. */
 export const cellOf = (hash: number): number => hash >>> CELL_SHIFT
 
-/** Computes features token by token. Keeps the tokens before, so pieces join without a seam. */
+/** Computes the features of tokens. Keeps the tokens before, so pieces join without a seam. */
 export class FeatureReader {
-  /** Hashes of the features of the token read last. */
-  readonly hashes = new Int32Array(FEATURES_MAX)
+  /** Hashes of the features of the tokens read last, token by token. */
+  readonly hashes = new Int32Array(READ_TOKENS * FEATURES_MAX)
+  /** How many features each of these tokens has. */
+  readonly counts = new Uint8Array(READ_TOKENS)
   #word = SENTENCE
   #prefix = SENTENCE
   #wordBefore = SENTENCE
@@ -64,33 +68,44 @@ export class FeatureReader {
     this.#wordBefore = SENTENCE
   }
 
-  /** Fills `hashes` for the token in a row; returns how many there are. */
-  read({ rows }: TokenList, token: number): number {
-    const row = token * ROW_COLUMNS
-    const { hashes } = this
-    const word = rows[row + COLUMN_WORD] as number
-    const prefix = rows[row + COLUMN_PREFIX] as number
-    const flags = rows[row + COLUMN_FLAGS] as number
-    const isFirst = (flags & TOKEN_FIRST) !== 0
-    const before = isFirst ? SENTENCE : this.#word
-    hashes[0] = mix(word ^ WORD)
-    hashes[1] = mix(Math.imul(before, MIX) ^ word ^ PAIR)
-    hashes[2] = mix(Math.imul(this.#wordBefore, MIX) ^ word ^ SKIP)
-    let count = 3
-    if ((flags & TOKEN_CHARACTER) !== 0) {
-      // Three characters say what a prefix says of a word.
-      const three = Math.imul(Math.imul(this.#wordBefore, MIX) ^ this.#word, MIX) ^ word
-      hashes[count++] = mix(three ^ PREFIX_PAIR)
-    } else {
-      if (prefix !== word) hashes[count++] = mix(prefix ^ PREFIX)
-      const prefixBefore = isFirst ? SENTENCE : this.#prefix
-      if (prefix !== word || prefixBefore !== before)
-        hashes[count++] = mix(Math.imul(prefixBefore, MIX) ^ prefix ^ PREFIX_PAIR)
+  /** Reads at most READ_TOKENS tokens from row `first` on; returns how many it has read. */
+  read({ rows, length }: TokenList, first: number): number {
+    const { hashes, counts } = this
+    const size = Math.min(READ_TOKENS, length - first)
+    let wordBefore = this.#wordBefore
+    let wordLast = this.#word
+    let prefixLast = this.#prefix
+    let end = 0
+    for (let token = 0; token < size; token++) {
+      const row = (first + token) * ROW_COLUMNS
+      const word = rows[row + COLUMN_WORD] as number
+      const prefix = rows[row + COLUMN_PREFIX] as number
+      const flags = rows[row + COLUMN_FLAGS] as number
+      const isFirst = (flags & TOKEN_FIRST) !== 0
+      const before = isFirst ? SENTENCE : wordLast
+      const gap = Math.imul(wordBefore, MIX)
+      const start = end
+      hashes[end++] = mix(word ^ WORD)
+      hashes[end++] = mix(Math.imul(before, MIX) ^ word ^ PAIR)
+      hashes[end++] = mix(gap ^ word ^ SKIP)
+      if ((flags & TOKEN_CHARACTER) !== 0) {
+        // Three characters say what a prefix says of a word.
+        hashes[end++] = mix(Math.imul(gap ^ wordLast, MIX) ^ word ^ PREFIX_PAIR)
+      } else {
+        if (prefix !== word) hashes[end++] = mix(prefix ^ PREFIX)
+        const prefixBefore = isFirst ? SENTENCE : prefixLast
+        if (prefix !== word || prefixBefore !== before)
+          hashes[end++] = mix(Math.imul(prefixBefore, MIX) ^ prefix ^ PREFIX_PAIR)
+      }
+      counts[token] = end - start
+      wordBefore = wordLast
+      wordLast = word
+      prefixLast = prefix
     }
-    this.#wordBefore = this.#word
-    this.#word = word
-    this.#prefix = prefix
-    return count
+    this.#wordBefore = wordBefore
+    this.#word = wordLast
+    this.#prefix = prefixLast
+    return size
   }
 }
 

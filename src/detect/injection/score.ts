@@ -6,7 +6,7 @@ import { type DecodedText, Decoder } from './encodings.ts'
 import { readLeet } from './leet-text.ts'
 import { type DecodedModel, decodeModel, type StoredModel } from './model.ts'
 import { ReasonReader } from './reasons.ts'
-import { type WeighedSpan, type WeighedText, Weigher } from './weigh.ts'
+import { type WeighedSpan, Weigher } from './weigh.ts'
 import { STORED_MODEL } from './weights.ts'
 
 export interface InjectionScore {
@@ -82,14 +82,17 @@ export function createInjectionModel(stored: StoredModel): InjectionModel {
   }
 }
 
-/**
- * A span with its margin. Offsets refer to `text`, which may be a decoded view of the scored text.
- */
-interface ScoredEvidence {
-  readonly margin: number
+/** The part of a text that counts. */
+interface WeighedEvidence extends WeighedSpan {
+  /** The best window of the text. */
+  readonly window: WeighedSpan
+  /** Words that mix digits and letters. */
+  readonly mixedWords: number
+}
+
+/** Evidence whose offsets refer to `text`, which may be a decoded view of the scored text. */
+interface ScoredEvidence extends WeighedEvidence {
   readonly text: string
-  readonly start: number
-  readonly end: number
   /** Maps `start` and `end` to offsets of the scored text. */
   readonly toSource: ToSource
   readonly disguise: string | null
@@ -111,7 +114,7 @@ class Scorer {
   *score(text: string, mode: InjectionMode): Steps<InjectionScore> {
     const best = yield* this.#strongestEvidence(text, mode, SAME_SPAN, null, DECODE_DEPTH)
     if (best === null) return { score: 0, span: null, reasons: [] }
-    const { start, end } = yield* this.#locate(best, mode)
+    const { start, end } = located(best)
     const score = 1 / (1 + Math.exp(-best.margin))
     const reasons = best.margin < REASONS_MARGIN_MIN ? [] : this.#reasons.read(best.text, start, end)
     if (best.disguise !== null) reasons.push(best.disguise)
@@ -153,32 +156,35 @@ class Scorer {
     return best
   }
 
-  #weigh(text: string, mode: InjectionMode): Steps<WeighedText | null> {
-    return mode === 'whole'
-      ? this.#weighMessage(text)
-      : this.#weigher.weighWindows(text, this.#model.documents)
+  #weigh(text: string, mode: InjectionMode): Steps<WeighedEvidence | null> {
+    return mode === 'whole' ? this.#weighMessage(text) : this.#weighDocument(text)
+  }
+
+  *#weighDocument(text: string): Steps<WeighedEvidence | null> {
+    const weighed = yield* this.#weigher.weighWindows(text, this.#model.documents)
+    return weighed && { ...weighed.window, ...weighed }
   }
 
   /** Weighs a message as a whole, or its best window: an order is a few words of a long message. */
-  *#weighMessage(text: string): Steps<WeighedText | null> {
+  *#weighMessage(text: string): Steps<WeighedEvidence | null> {
     const { messages } = this.#model
-    if (text.length < WINDOW_UNITS_MIN) return yield* this.#weigher.weighWhole(text, messages)
-    const whole = yield* this.#weigher.weighMessage(text, messages)
-    if (whole === null || whole.margin > 0 || whole.window.margin <= WINDOW_SHIFT) return whole
+    const weighed = yield* this.#weigher.weighWhole(text, messages)
+    if (weighed === null) return null
+    const { whole, window, mixedWords } = weighed
+    const evidence = { ...whole, window, mixedWords }
+    const isDecided = text.length < WINDOW_UNITS_MIN || whole.margin > 0 || window.margin <= WINDOW_SHIFT
+    if (isDecided) return evidence
     // In a window a feature counts as often as it occurs, and lists repeat theirs.
-    const { window } = whole
     const { start, end } = window
     const alone = yield* this.#weigher.weighWhole(text.slice(start, end), messages)
-    const margin = Math.min(window.margin - WINDOW_SHIFT, alone?.margin ?? 0)
-    return margin > 0 ? { ...whole, margin, start, end } : whole
+    const margin = Math.min(window.margin - WINDOW_SHIFT, alone?.whole.margin ?? 0)
+    return margin > 0 ? { ...evidence, margin, start, end } : evidence
   }
+}
 
-  /** Returns the window of a whole text that is an attack alone, or the span of the evidence. */
-  *#locate(best: ScoredEvidence, mode: InjectionMode): Steps<Pick<WeighedSpan, 'start' | 'end'>> {
-    if (mode === 'windows' || best.margin < REASONS_MARGIN_MIN) return best
-    const window = yield* this.#weigher.weighWindows(best.text, this.#model.messages)
-    return window !== null && window.margin > 0 ? window : best
-  }
+/** Returns the window that is an attack alone, or else the span of the evidence. */
+function located(best: ScoredEvidence): Pick<WeighedSpan, 'start' | 'end'> {
+  return best.margin >= REASONS_MARGIN_MIN && best.window.margin > 0 ? best.window : best
 }
 
 const SAME_SPAN: ToSource = (start, end) => ({ start, end })

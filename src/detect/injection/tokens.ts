@@ -95,17 +95,32 @@ export class Tokeniser {
       if (((1 << charClass) & WORD_BITS) !== 0) index = this.#readWord(index)
       else {
         if (charClass === CLASS_STOP) this.#flags = TOKEN_FIRST
-        else if (charClass === CLASS_IDEOGRAPH) this.#addCharacter(index)
-        index++
+        index = charClass === CLASS_IDEOGRAPH ? this.#addCharacters(index) : index + 1
       }
     }
   }
 
-  #addCharacter(index: number): void {
-    const hash = Math.imul(SEED ^ (this.#units[index] as number), PRIME)
-    this.#flags |= TOKEN_CHARACTER
-    this.#add(hash, hash, index, index)
+  /** Adds the run of characters of their own at `start`; returns its end. */
+  #addCharacters(start: number): number {
+    const units = this.#units
+    const { rows } = this.#out
+    let row = this.#out.length * ROW_COLUMNS
+    let index = start
+    do {
+      const hash = Math.imul(SEED ^ (units[index] as number), PRIME)
+      rows[row + COLUMN_WORD] = hash
+      rows[row + COLUMN_PREFIX] = hash
+      rows[row + COLUMN_FIRST] = index
+      rows[row + COLUMN_LAST] = index
+      rows[row + COLUMN_FLAGS] = TOKEN_CHARACTER
+      row += ROW_COLUMNS
+      index++
+    } while (CLASSES[units[index] as number] === CLASS_IDEOGRAPH)
+    rows[this.#out.length * ROW_COLUMNS + COLUMN_FLAGS]! |= this.#flags
+    this.#out.length += index - start
+    this.#flags = 0
     this.#afterLatin = false
+    return index
   }
 
   /** Reads the word at `start`; returns its end. */

@@ -1,5 +1,5 @@
-// Adds up the weights of a text's features in one pass: each once over the whole text, or in every
-// window of some tokens. Uses bounded memory.
+// Adds up the weights of a text's features in one pass: in every window of some tokens, and each
+// once over the whole text. Uses bounded memory.
 
 import type { Steps } from '../../core/steps.ts'
 import { CELLS, CHECK_MASK, cellOf, FEATURES_MAX, FeatureReader, scaleOf } from './features.ts'
@@ -23,6 +23,13 @@ import {
 
 /** Bits of a cell below its weight. */
 const WEIGHT_SHIFT = 8
+const SIGN_SHIFT = 31
+/**
+ * A sum of weights and the number of features are one integer, so that both are added at once. The
+ * features of a window keep within 16 bits each.
+ */
+const SUM_SHIFT = 16
+const COUNT_MASK = 0xffff
 /** Sizes of the windows, in tokens: a sentence and a paragraph. */
 export const WINDOW_TOKENS = [16, 48] as const
 const [SENTENCE_TOKENS, PARAGRAPH_TOKENS] = WINDOW_TOKENS
@@ -46,21 +53,16 @@ export interface WeighedSpan {
   readonly end: number
 }
 
-export interface WeighedText extends WeighedSpan {
+export interface WeighedWindows {
+  /** The window with the largest margin; the whole text if that is shorter than a window. */
+  readonly window: WeighedSpan
   /** Words that mix digits and letters. */
   readonly mixedWords: number
 }
 
-/** A message with its best window. */
-export interface WeighedMessage extends WeighedText {
-  readonly window: WeighedSpan
-}
-
-/** What adds up the tokens of one text, piece by piece. */
-interface Sums<Weighed> {
-  reset(table: DecodedTable): void
-  add(tokens: TokenList, folded: FoldedText): void
-  close(text: string): Weighed
+export interface WeighedText extends WeighedWindows {
+  /** Every feature once. */
+  readonly whole: WeighedSpan
 }
 
 /** Weighs texts piece by piece with reused buffers. Several texts may be weighed in turns. */
@@ -69,42 +71,22 @@ export class Weigher {
   readonly #tokens = createTokenList(this.#folded.units.length)
   readonly #tokeniser = new Tokeniser()
   /** Sums of texts that are finished. */
-  readonly #wholes: WholeSums[] = []
-  readonly #windows: WindowSums[] = []
-  readonly #messages: MessageSums[] = [];
+  readonly #free: TextSums[] = []
 
-  /** Weighs all features of a text, each once; null for a text without tokens. */
-  *weighWhole(text: string, table: DecodedTable): Steps<WeighedText | null> {
-    const sums = this.#wholes.pop() ?? new WholeSums()
-    const weighed = yield* this.#weigh(text, table, sums)
-    this.#wholes.push(sums)
-    return weighed
+  /** Weighs the windows of a text; null for a text without tokens. */
+  weighWindows(text: string, table: DecodedTable): Steps<WeighedWindows | null> {
+    return this.#weigh(text, table, false)
   }
 
-  /** Weighs the window of a text with the largest margin; the whole text if that is shorter. */
-  *weighWindows(text: string, table: DecodedTable): Steps<WeighedText | null> {
-    const sums = this.#windows.pop() ?? new WindowSums()
-    const weighed = yield* this.#weigh(text, table, sums)
-    this.#windows.push(sums)
-    return weighed
+  /** Weighs a text as a whole, too. */
+  weighWhole(text: string, table: DecodedTable): Steps<WeighedText | null> {
+    return this.#weigh(text, table, true)
   }
 
-  /** Weighs a text in both ways in one pass. */
-  *weighMessage(text: string, table: DecodedTable): Steps<WeighedMessage | null> {
-    const sums = this.#messages.pop() ?? new MessageSums()
-    const weighed = yield* this.#weigh(text, table, sums)
-    this.#messages.push(sums)
-    return weighed
-  }
-
-  *#weigh<Weighed extends WeighedSpan>(
-    text: string,
-    table: DecodedTable,
-    sums: Sums<Weighed>,
-  ): Steps<(Weighed & Pick<WeighedText, 'mixedWords'>) | null> {
+  *#weigh(text: string, table: DecodedTable, asWhole: boolean): Steps<WeighedText | null> {
+    const sums = this.#free.pop() ?? new TextSums()
     let mixedWords = 0
-    let tokens = 0
-    sums.reset(table)
+    sums.reset(table, asWhole)
     for (let start = 0; start < text.length; ) {
       if (start > 0) yield
       const end = pieceEnd(text, start)
@@ -112,177 +94,152 @@ export class Weigher {
       this.#tokeniser.tokenise(this.#folded, this.#tokens)
       if (this.#tokens.length > 0) sums.add(this.#tokens, this.#folded)
       mixedWords += this.#tokens.mixedWords
-      tokens += this.#tokens.length
       start = end
     }
-    return tokens === 0 ? null : { ...sums.close(text), mixedWords }
+    const weighed = sums.tokens === 0 ? null : { ...sums.close(text), mixedWords }
+    this.#free.push(sums)
+    return weighed
   }
 }
 
-/** Sums a text as a whole, and its windows. */
-class MessageSums implements Sums<WeighedSpan & Pick<WeighedMessage, 'window'>> {
-  readonly #whole = new WholeSums()
-  readonly #windows = new WindowSums()
-
-  reset(table: DecodedTable): void {
-    this.#whole.reset(table)
-    this.#windows.reset(table)
-  }
-
-  add(tokens: TokenList, folded: FoldedText): void {
-    this.#whole.add(tokens, folded)
-    this.#windows.add(tokens, folded)
-  }
-
-  close(text: string): WeighedSpan & Pick<WeighedMessage, 'window'> {
-    return { ...this.#whole.close(text), window: this.#windows.close(text) }
-  }
-}
-
-/** Sums each feature of a text once. */
-class WholeSums implements Sums<WeighedSpan> {
+/** Sums the features of one text, piece by piece. */
+class TextSums {
+  /** Tokens so far. */
+  tokens = 0
   readonly #reader = new FeatureReader()
   /** One bit per cell whose feature the text has. */
   readonly #seen = new Int32Array(CELLS / 32)
-  #table!: DecodedTable
-  #sum = 0
-  #count = 0
-  #first = -1
-  #last = 0
-
-  reset(table: DecodedTable): void {
-    this.#reader.reset()
-    this.#seen.fill(0)
-    this.#table = table
-    this.#sum = 0
-    this.#count = 0
-    this.#first = -1
-  }
-
-  add(tokens: TokenList, folded: FoldedText): void {
-    const { cells } = this.#table
-    const seen = this.#seen
-    const reader = this.#reader
-    const { hashes } = reader
-    let sum = 0
-    let count = 0
-    for (let token = 0; token < tokens.length; token++) {
-      for (let at = reader.read(tokens, token) - 1; at >= 0; at--) {
-        const hash = hashes[at] as number
-        const cell = cellOf(hash)
-        const value = cells[cell] as number
-        if (((value ^ hash) & CHECK_MASK) !== 0) continue
-        const bit = 1 << (cell & 31)
-        const weight = value >> WEIGHT_SHIFT
-        if (weight === 0 || ((seen[cell >> 5] as number) & bit) !== 0) continue
-        seen[cell >> 5]! |= bit
-        sum += weight
-        count++
-      }
-    }
-    this.#sum += sum
-    this.#count += count
-    if (this.#first < 0) this.#first = originOf(folded, tokens.rows[COLUMN_FIRST] as number)
-    this.#last = originOf(folded, tokens.rows[(tokens.length - 1) * ROW_COLUMNS + COLUMN_LAST] as number)
-  }
-
-  close(text: string): WeighedSpan {
-    const { scale, bias } = this.#table
-    const margin = this.#sum * scale * scaleOf(this.#count) + bias
-    return { margin, start: this.#first, end: characterEnd(text, this.#last) }
-  }
-}
-
-/** Sums the features of each window, and keeps the best one. */
-class WindowSums implements Sums<WeighedSpan> {
-  readonly #reader = new FeatureReader()
-  /** Sum and count of features up to each of the last tokens, modulo 2 ** 32. */
-  readonly #ring = new Int32Array(2 * RING)
+  /** Sum and count of all features up to each of the last tokens, modulo 2 ** 32. */
+  readonly #ring = new Int32Array(RING)
   readonly #starts = new Int32Array(RING)
   #table!: DecodedTable
-  #sum = 0
-  #count = 0
-  #read = 0
+  #asWhole = false
+  /** Sum and count of different features; only for a whole. */
+  #wholeSum = 0
+  #wholeCount = 0
+  /** Sum and count of all features, modulo 2 ** 32. */
+  #sums = 0
+  #first = 0
   #last = 0
   #best = -Infinity
   #bestStart = 0
   #bestLast = 0
 
-  reset(table: DecodedTable): void {
+  reset(table: DecodedTable, asWhole: boolean): void {
+    this.tokens = 0
     this.#reader.reset()
+    if (asWhole) this.#seen.fill(0)
+    this.#asWhole = asWhole
     this.#ring[0] = 0
-    this.#ring[1] = 0
     this.#table = table
-    this.#sum = 0
-    this.#count = 0
-    this.#read = 0
+    this.#wholeSum = 0
+    this.#wholeCount = 0
+    this.#sums = 0
     this.#best = -Infinity
   }
 
+  /** Adds the tokens of a piece, at least one. */
   add(tokens: TokenList, folded: FoldedText): void {
-    const { cells } = this.#table
     const { rows, length } = tokens
-    const ring = this.#ring
-    const reader = this.#reader
-    const { hashes } = reader
-    for (let token = 0; token < length; token++) {
-      for (let at = reader.read(tokens, token) - 1; at >= 0; at--) {
-        const hash = hashes[at] as number
-        const value = cells[cellOf(hash)] as number
-        const weight = value >> WEIGHT_SHIFT
-        if (((value ^ hash) & CHECK_MASK) !== 0 || weight === 0) continue
-        this.#sum = (this.#sum + weight) | 0
-        this.#count = (this.#count + 1) | 0
-      }
-      const row = token * ROW_COLUMNS
-      this.#starts[this.#read & RING_MASK] = originOf(folded, rows[row + COLUMN_FIRST] as number)
-      this.#read++
-      const slot = (this.#read & RING_MASK) * 2
-      ring[slot] = this.#sum
-      ring[slot + 1] = this.#count
-      if (this.#read % STRIDE_TOKENS !== 0 || this.#read < SENTENCE_TOKENS) continue
-      const last = rows[row + COLUMN_LAST] as number
-      this.#tryWindow(SENTENCE_TOKENS, folded, last)
-      if (this.#read >= PARAGRAPH_TOKENS) this.#tryWindow(PARAGRAPH_TOKENS, folded, last)
-    }
+    if (this.tokens === 0) this.#first = originOf(folded, rows[COLUMN_FIRST] as number)
     this.#last = originOf(folded, rows[(length - 1) * ROW_COLUMNS + COLUMN_LAST] as number)
+    for (let first = 0; first < length; ) {
+      const size = this.#reader.read(tokens, first)
+      this.#addFeatures(rows, first, size, folded)
+      first += size
+    }
+  }
+
+  /** Adds the features that the reader has read for `size` tokens from row `first` on. */
+  #addFeatures(rows: Int32Array, first: number, size: number, folded: FoldedText): void {
+    const { cells } = this.#table
+    const { hashes, counts } = this.#reader
+    const seen = this.#seen
+    const asWhole = this.#asWhole
+    const ring = this.#ring
+    const starts = this.#starts
+    let wholeSum = this.#wholeSum
+    let wholeCount = this.#wholeCount
+    let sums = this.#sums
+    let read = this.tokens
+    let at = 0
+    for (let token = 0; token < size; token++) {
+      let whole = 0
+      // Whether a feature is known is a coin toss, so nothing branches on it.
+      for (const end = at + (counts[token] as number); at < end; at++) {
+        const hash = hashes[at] as number
+        const cell = cellOf(hash)
+        const value = cells[cell] as number
+        const weight = (value >> WEIGHT_SHIFT) & ((((value ^ hash) & CHECK_MASK) - 1) >> SIGN_SHIFT)
+        const known = (weight | (0 - weight)) >>> SIGN_SHIFT
+        const both = ((weight << SUM_SHIFT) + known) | 0
+        sums = (sums + both) | 0
+        if (!asWhole) continue
+        const bits = seen[cell >> 5] as number
+        const fresh = known & ~(bits >> (cell & 31))
+        seen[cell >> 5] = bits | (fresh << (cell & 31))
+        whole = (whole + (both & (0 - fresh))) | 0
+      }
+      wholeCount = (wholeCount + (whole & COUNT_MASK)) | 0
+      wholeSum = (wholeSum + (whole >> SUM_SHIFT)) | 0
+      const row = (first + token) * ROW_COLUMNS
+      starts[read & RING_MASK] = originOf(folded, rows[row + COLUMN_FIRST] as number)
+      read++
+      ring[read & RING_MASK] = sums
+      if (read % STRIDE_TOKENS !== 0 || read < SENTENCE_TOKENS) continue
+      const last = rows[row + COLUMN_LAST] as number
+      this.#tryWindow(read, SENTENCE_TOKENS, folded, last)
+      if (read >= PARAGRAPH_TOKENS) this.#tryWindow(read, PARAGRAPH_TOKENS, folded, last)
+    }
+    this.#wholeSum = wholeSum
+    this.#wholeCount = wholeCount
+    this.#sums = sums
+    this.tokens = read
   }
 
   /** Keeps the window of the last tokens, whose last unit is at `last`, if it is the best. */
-  #tryWindow(size: number, folded: FoldedText, last: number): void {
-    const value = this.#valueOf(size)
+  #tryWindow(read: number, size: number, folded: FoldedText, last: number): void {
+    const value = this.#valueOf(read, size)
     if (value <= this.#best) return
     this.#best = value
-    this.#bestStart = this.#starts[(this.#read - size) & RING_MASK] as number
+    this.#bestStart = this.#starts[(read - size) & RING_MASK] as number
     this.#bestLast = originOf(folded, last)
   }
 
-  #valueOf(size: number): number {
+  #valueOf(read: number, size: number): number {
     const ring = this.#ring
-    const from = ((this.#read - size) & RING_MASK) * 2
-    const sum = (this.#sum - (ring[from] as number)) | 0
-    const count = (this.#count - (ring[from + 1] as number)) | 0
-    return sum * (SCALES[count] as number)
+    const sums = ((ring[read & RING_MASK] as number) - (ring[(read - size) & RING_MASK] as number)) | 0
+    const count = sums & COUNT_MASK
+    return (sums >> SUM_SHIFT) * (SCALES[count] as number)
+  }
+
+  close(text: string): Pick<WeighedText, 'whole' | 'window'> {
+    const { scale, bias } = this.#table
+    const end = characterEnd(text, this.#last)
+    const whole = this.#wholeSum * scale * scaleOf(this.#wholeCount) + bias
+    this.#tryLastWindows()
+    return {
+      whole: { margin: whole, start: this.#first, end },
+      window: {
+        margin: this.#best * scale + bias,
+        start: this.#bestStart,
+        end: characterEnd(text, this.#bestLast),
+      },
+    }
   }
 
   /**
    * Tries the windows that end with the text, which the stride may have skipped. A text shorter
    * than a window counts as one.
    */
-  close(text: string): WeighedSpan {
+  #tryLastWindows(): void {
     for (const size of WINDOW_TOKENS) {
-      const tokens = Math.min(size, this.#read)
-      const value = this.#valueOf(tokens)
+      const tokens = Math.min(size, this.tokens)
+      const value = this.#valueOf(this.tokens, tokens)
       if (value <= this.#best) continue
       this.#best = value
-      this.#bestStart = this.#starts[(this.#read - tokens) & RING_MASK] as number
+      this.#bestStart = this.#starts[(this.tokens - tokens) & RING_MASK] as number
       this.#bestLast = this.#last
-    }
-    const { scale, bias } = this.#table
-    return {
-      margin: this.#best * scale + bias,
-      start: this.#bestStart,
-      end: characterEnd(text, this.#bestLast),
     }
   }
 }
