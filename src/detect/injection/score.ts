@@ -54,10 +54,6 @@ const REASONS_MARGIN_MIN = Math.log(REASONS_SCORE_MIN / (1 - REASONS_SCORE_MIN))
 const LEET_WORDS_MIN = 2
 /** UTF-16 code units that are read as leet at a time. Bounds memory. */
 const LEET_UNITS_MAX = 65_536
-/** By how much a window of a message must exceed an attack: requests of a few words are normal. */
-const WINDOW_SHIFT = 2
-/** Shorter messages are windows themselves. */
-const WINDOW_UNITS_MIN = 64
 /** How many layers of encodings within encodings are decoded. */
 const DECODE_DEPTH = 2
 
@@ -171,14 +167,7 @@ class Scorer {
     const weighed = yield* this.#weigher.weighWhole(text, messages)
     if (weighed === null) return null
     const { whole, window, mixedWords } = weighed
-    const evidence = { ...whole, window, mixedWords }
-    const isDecided = text.length < WINDOW_UNITS_MIN || whole.margin > 0 || window.margin <= WINDOW_SHIFT
-    if (isDecided) return evidence
-    // In a window a feature counts as often as it occurs, and lists repeat theirs.
-    const { start, end } = window
-    const alone = yield* this.#weigher.weighWhole(text.slice(start, end), messages)
-    const margin = Math.min(window.margin - WINDOW_SHIFT, alone?.whole.margin ?? 0)
-    return margin > 0 ? { ...evidence, margin, start, end } : evidence
+    return { ...whole, window, mixedWords }
   }
 }
 
