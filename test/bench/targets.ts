@@ -39,6 +39,10 @@ const RULES = `rules:
   - { name: data, type: pii, pattern: "*", action: redact }
   - { name: injection, type: prompt_injection, pattern: "", action: monitor }
   - { name: budget, type: rate_limit, pattern: "1000000M/1d", action: block }
+  - { name: calls, type: rate_limit, pattern: "100000000 requests/1d", action: block }
+  - { name: lanes, type: rate_limit, pattern: "10000 parallel", per: all, action: block }
+  - { name: models, type: model_access, pattern: ["*", "!secret-model"], action: block }
+  - { name: texts, type: capture, pattern: full }
 `
 
 /** Starts the stand-in upstream of all subjects. The line it prints is its port. */
