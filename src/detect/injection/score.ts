@@ -6,7 +6,7 @@ import { type DecodedText, Decoder } from './encodings.ts'
 import { readLeet } from './leet-text.ts'
 import { type DecodedModel, decodeModel, type StoredModel } from './model.ts'
 import { ReasonReader } from './reasons.ts'
-import { type WeighedSpan, Weigher } from './weigh.ts'
+import { type WeighedSpan, type WeighedText, Weigher } from './weigh.ts'
 import { STORED_MODEL } from './weights.ts'
 
 export interface InjectionScore {
@@ -78,16 +78,10 @@ export function createInjectionModel(stored: StoredModel): InjectionModel {
   }
 }
 
-/** The part of a text that counts. */
-interface WeighedEvidence extends WeighedSpan {
-  /** The best window of the text. */
-  readonly window: WeighedSpan
-  /** Words that mix digits and letters. */
-  readonly mixedWords: number
-}
-
-/** Evidence whose offsets refer to `text`, which may be a decoded view of the scored text. */
-interface ScoredEvidence extends WeighedEvidence {
+/**
+ * A span with its margin. Offsets refer to `text`, which may be a decoded view of the scored text.
+ */
+interface ScoredEvidence extends WeighedSpan {
   readonly text: string
   /** Maps `start` and `end` to offsets of the scored text. */
   readonly toSource: ToSource
@@ -110,7 +104,7 @@ class Scorer {
   *score(text: string, mode: InjectionMode): Steps<InjectionScore> {
     const best = yield* this.#strongestEvidence(text, mode, SAME_SPAN, null, DECODE_DEPTH)
     if (best === null) return { score: 0, span: null, reasons: [] }
-    const { start, end } = located(best)
+    const { start, end } = yield* this.#locate(best, mode)
     const score = 1 / (1 + Math.exp(-best.margin))
     const reasons = best.margin < REASONS_MARGIN_MIN ? [] : this.#reasons.read(best.text, start, end)
     if (best.disguise !== null) reasons.push(best.disguise)
@@ -152,28 +146,19 @@ class Scorer {
     return best
   }
 
-  #weigh(text: string, mode: InjectionMode): Steps<WeighedEvidence | null> {
-    return mode === 'whole' ? this.#weighMessage(text) : this.#weighDocument(text)
+  #weigh(text: string, mode: InjectionMode): Steps<WeighedText | null> {
+    const { messages, documents } = this.#model
+    return mode === 'whole'
+      ? this.#weigher.weighWhole(text, messages)
+      : this.#weigher.weighWindows(text, documents)
   }
 
-  *#weighDocument(text: string): Steps<WeighedEvidence | null> {
-    const weighed = yield* this.#weigher.weighWindows(text, this.#model.documents)
-    return weighed && { ...weighed.window, ...weighed }
+  /** Returns the window of a whole text that is an attack alone, or the span of the evidence. */
+  *#locate(best: ScoredEvidence, mode: InjectionMode): Steps<Pick<WeighedSpan, 'start' | 'end'>> {
+    if (mode === 'windows' || best.margin < REASONS_MARGIN_MIN) return best
+    const window = yield* this.#weigher.weighWindows(best.text, this.#model.messages)
+    return window !== null && window.margin > 0 ? window : best
   }
-
-  /** Weighs a message as a whole, or its best window: an order is a few words of a long message. */
-  *#weighMessage(text: string): Steps<WeighedEvidence | null> {
-    const { messages } = this.#model
-    const weighed = yield* this.#weigher.weighWhole(text, messages)
-    if (weighed === null) return null
-    const { whole, window, mixedWords } = weighed
-    return { ...whole, window, mixedWords }
-  }
-}
-
-/** Returns the window that is an attack alone, or else the span of the evidence. */
-function located(best: ScoredEvidence): Pick<WeighedSpan, 'start' | 'end'> {
-  return best.margin >= REASONS_MARGIN_MIN && best.window.margin > 0 ? best.window : best
 }
 
 const SAME_SPAN: ToSource = (start, end) => ({ start, end })

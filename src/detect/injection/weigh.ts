@@ -1,5 +1,5 @@
-// Adds up the weights of a text's features in one pass: in every window of some tokens, and each
-// once over the whole text. Uses bounded memory.
+// Adds up the weights of a text's features in one pass: each once over the whole text, or in every
+// window of some tokens. Uses bounded memory.
 
 import type { Steps } from '../../core/steps.ts'
 import { CELLS, CHECK_MASK, cellOf, FEATURES_MAX, FeatureReader, scaleOf } from './features.ts'
@@ -25,8 +25,8 @@ import {
 const WEIGHT_SHIFT = 8
 const SIGN_SHIFT = 31
 /**
- * A sum of weights and the number of features are one integer, so that both are added at once. The
- * features of a window keep within 16 bits each.
+ * In windows a sum of weights and the number of features are one integer, so that both are added at
+ * once. The features of a window keep within 16 bits each.
  */
 const SUM_SHIFT = 16
 const COUNT_MASK = 0xffff
@@ -53,16 +53,10 @@ export interface WeighedSpan {
   readonly end: number
 }
 
-export interface WeighedWindows {
-  /** The window with the largest margin; the whole text if that is shorter than a window. */
-  readonly window: WeighedSpan
+/** The span of a text that counts. */
+export interface WeighedText extends WeighedSpan {
   /** Words that mix digits and letters. */
   readonly mixedWords: number
-}
-
-export interface WeighedText extends WeighedWindows {
-  /** Every feature once. */
-  readonly whole: WeighedSpan
 }
 
 /** Weighs texts piece by piece with reused buffers. Several texts may be weighed in turns. */
@@ -71,77 +65,147 @@ export class Weigher {
   readonly #tokens = createTokenList(this.#folded.units.length)
   readonly #tokeniser = new Tokeniser()
   /** Sums of texts that are finished. */
-  readonly #free: TextSums[] = []
+  readonly #freeWholes: WholeSums[] = []
+  readonly #freeWindows: WindowSums[] = []
 
-  /** Weighs the windows of a text; null for a text without tokens. */
-  weighWindows(text: string, table: DecodedTable): Steps<WeighedWindows | null> {
-    return this.#weigh(text, table, false)
-  }
-
-  /** Weighs a text as a whole, too. */
+  /** Weighs a text as a whole, each feature once; null for a text without tokens. */
   weighWhole(text: string, table: DecodedTable): Steps<WeighedText | null> {
-    return this.#weigh(text, table, true)
+    return this.#weigh(text, table, this.#freeWholes, WholeSums)
   }
 
-  *#weigh(text: string, table: DecodedTable, asWhole: boolean): Steps<WeighedText | null> {
-    const sums = this.#free.pop() ?? new TextSums()
+  /**
+   * Weighs the windows of a text. Returns the one with the largest margin, the whole text if that
+   * is shorter than a window, and null for a text without tokens.
+   */
+  weighWindows(text: string, table: DecodedTable): Steps<WeighedText | null> {
+    return this.#weigh(text, table, this.#freeWindows, WindowSums)
+  }
+
+  *#weigh<Sums extends WholeSums | WindowSums>(
+    text: string,
+    table: DecodedTable,
+    free: Sums[],
+    create: new () => Sums,
+  ): Steps<WeighedText | null> {
+    const sums = free.pop() ?? new create()
     let mixedWords = 0
-    sums.reset(table, asWhole)
+    let tokens = 0
+    sums.reset(table)
     for (let start = 0; start < text.length; ) {
       if (start > 0) yield
       const end = pieceEnd(text, start)
       foldPiece(text, start, end, this.#folded)
       this.#tokeniser.tokenise(this.#folded, this.#tokens)
       if (this.#tokens.length > 0) sums.add(this.#tokens, this.#folded)
+      tokens += this.#tokens.length
       mixedWords += this.#tokens.mixedWords
       start = end
     }
-    const weighed = sums.tokens === 0 ? null : { ...sums.close(text), mixedWords }
-    this.#free.push(sums)
+    const weighed = tokens === 0 ? null : { ...sums.close(text), mixedWords }
+    free.push(sums)
     return weighed
   }
 }
 
-/** Sums the features of one text, piece by piece. */
-class TextSums {
-  /** Tokens so far. */
-  tokens = 0
+/**
+ * Returns the weight in the cell of a feature, 0 where the cell has another feature. Whether a
+ * feature is known is a coin toss, so nothing branches on it.
+ */
+const weightIn = (value: number, hash: number): number =>
+  (value >> WEIGHT_SHIFT) & ((((value ^ hash) & CHECK_MASK) - 1) >> SIGN_SHIFT)
+
+/** Returns 1 for a weight other than 0, and 0 for 0. */
+const isKnown = (weight: number): number => (weight | (0 - weight)) >>> SIGN_SHIFT
+
+/** Sums the different features of a text, piece by piece. */
+class WholeSums {
   readonly #reader = new FeatureReader()
   /** One bit per cell whose feature the text has. */
   readonly #seen = new Int32Array(CELLS / 32)
+  #table!: DecodedTable
+  #sum = 0
+  #count = 0
+  #first = -1
+  #last = 0
+
+  reset(table: DecodedTable): void {
+    this.#reader.reset()
+    this.#seen.fill(0)
+    this.#table = table
+    this.#sum = 0
+    this.#count = 0
+    this.#first = -1
+  }
+
+  /** Adds the tokens of a piece, at least one. */
+  add(tokens: TokenList, folded: FoldedText): void {
+    const { rows, length } = tokens
+    if (this.#first < 0) this.#first = originOf(folded, rows[COLUMN_FIRST] as number)
+    this.#last = originOf(folded, rows[(length - 1) * ROW_COLUMNS + COLUMN_LAST] as number)
+    for (let first = 0; first < length; ) {
+      const size = this.#reader.read(tokens, first)
+      this.#addFeatures(size)
+      first += size
+    }
+  }
+
+  /** Adds the features that the reader has read for `size` tokens. */
+  #addFeatures(size: number): void {
+    const { cells } = this.#table
+    const { hashes, counts } = this.#reader
+    const seen = this.#seen
+    let end = 0
+    for (let token = 0; token < size; token++) end += counts[token] as number
+    let sum = this.#sum
+    let count = this.#count
+    for (let at = 0; at < end; at++) {
+      const hash = hashes[at] as number
+      const cell = cellOf(hash)
+      const weight = weightIn(cells[cell] as number, hash)
+      const bits = seen[cell >> 5] as number
+      const fresh = isKnown(weight) & ~(bits >> (cell & 31))
+      seen[cell >> 5] = bits | (fresh << (cell & 31))
+      sum = (sum + (weight & (0 - fresh))) | 0
+      count = (count + fresh) | 0
+    }
+    this.#sum = sum
+    this.#count = count
+  }
+
+  close(text: string): WeighedSpan {
+    const { scale, bias } = this.#table
+    const margin = this.#sum * scale * scaleOf(this.#count) + bias
+    return { margin, start: this.#first, end: characterEnd(text, this.#last) }
+  }
+}
+
+/** Sums the features of each window of a text, piece by piece, and keeps the best one. */
+class WindowSums {
+  readonly #reader = new FeatureReader()
   /** Sum and count of all features up to each of the last tokens, modulo 2 ** 32. */
   readonly #ring = new Int32Array(RING)
   readonly #starts = new Int32Array(RING)
   #table!: DecodedTable
-  #asWhole = false
-  /** Sum and count of different features; only for a whole. */
-  #wholeSum = 0
-  #wholeCount = 0
   /** Sum and count of all features, modulo 2 ** 32. */
   #sums = 0
-  #first = 0
+  #read = 0
   #last = 0
   #best = -Infinity
   #bestStart = 0
   #bestLast = 0
 
-  reset(table: DecodedTable, asWhole: boolean): void {
-    this.tokens = 0
+  reset(table: DecodedTable): void {
     this.#reader.reset()
-    if (asWhole) this.#seen.fill(0)
-    this.#asWhole = asWhole
     this.#ring[0] = 0
     this.#table = table
-    this.#wholeSum = 0
-    this.#wholeCount = 0
     this.#sums = 0
+    this.#read = 0
     this.#best = -Infinity
   }
 
   /** Adds the tokens of a piece, at least one. */
   add(tokens: TokenList, folded: FoldedText): void {
     const { rows, length } = tokens
-    if (this.tokens === 0) this.#first = originOf(folded, rows[COLUMN_FIRST] as number)
     this.#last = originOf(folded, rows[(length - 1) * ROW_COLUMNS + COLUMN_LAST] as number)
     for (let first = 0; first < length; ) {
       const size = this.#reader.read(tokens, first)
@@ -154,34 +218,17 @@ class TextSums {
   #addFeatures(rows: Int32Array, first: number, size: number, folded: FoldedText): void {
     const { cells } = this.#table
     const { hashes, counts } = this.#reader
-    const seen = this.#seen
-    const asWhole = this.#asWhole
     const ring = this.#ring
     const starts = this.#starts
-    let wholeSum = this.#wholeSum
-    let wholeCount = this.#wholeCount
     let sums = this.#sums
-    let read = this.tokens
+    let read = this.#read
     let at = 0
     for (let token = 0; token < size; token++) {
-      let whole = 0
-      // Whether a feature is known is a coin toss, so nothing branches on it.
       for (const end = at + (counts[token] as number); at < end; at++) {
         const hash = hashes[at] as number
-        const cell = cellOf(hash)
-        const value = cells[cell] as number
-        const weight = (value >> WEIGHT_SHIFT) & ((((value ^ hash) & CHECK_MASK) - 1) >> SIGN_SHIFT)
-        const known = (weight | (0 - weight)) >>> SIGN_SHIFT
-        const both = ((weight << SUM_SHIFT) + known) | 0
-        sums = (sums + both) | 0
-        if (!asWhole) continue
-        const bits = seen[cell >> 5] as number
-        const fresh = known & ~(bits >> (cell & 31))
-        seen[cell >> 5] = bits | (fresh << (cell & 31))
-        whole = (whole + (both & (0 - fresh))) | 0
+        const weight = weightIn(cells[cellOf(hash)] as number, hash)
+        sums = (sums + (weight << SUM_SHIFT) + isKnown(weight)) | 0
       }
-      wholeCount = (wholeCount + (whole & COUNT_MASK)) | 0
-      wholeSum = (wholeSum + (whole >> SUM_SHIFT)) | 0
       const row = (first + token) * ROW_COLUMNS
       starts[read & RING_MASK] = originOf(folded, rows[row + COLUMN_FIRST] as number)
       read++
@@ -191,10 +238,8 @@ class TextSums {
       this.#tryWindow(read, SENTENCE_TOKENS, folded, last)
       if (read >= PARAGRAPH_TOKENS) this.#tryWindow(read, PARAGRAPH_TOKENS, folded, last)
     }
-    this.#wholeSum = wholeSum
-    this.#wholeCount = wholeCount
     this.#sums = sums
-    this.tokens = read
+    this.#read = read
   }
 
   /** Keeps the window of the last tokens, whose last unit is at `last`, if it is the best. */
@@ -213,33 +258,21 @@ class TextSums {
     return (sums >> SUM_SHIFT) * (SCALES[count] as number)
   }
 
-  close(text: string): Pick<WeighedText, 'whole' | 'window'> {
-    const { scale, bias } = this.#table
-    const end = characterEnd(text, this.#last)
-    const whole = this.#wholeSum * scale * scaleOf(this.#wholeCount) + bias
-    this.#tryLastWindows()
-    return {
-      whole: { margin: whole, start: this.#first, end },
-      window: {
-        margin: this.#best * scale + bias,
-        start: this.#bestStart,
-        end: characterEnd(text, this.#bestLast),
-      },
-    }
-  }
-
   /**
-   * Tries the windows that end with the text, which the stride may have skipped. A text shorter
-   * than a window counts as one.
+   * Tries the windows that end with the text, too, which the stride may have skipped. A text
+   * shorter than a window counts as one.
    */
-  #tryLastWindows(): void {
+  close(text: string): WeighedSpan {
+    const { scale, bias } = this.#table
     for (const size of WINDOW_TOKENS) {
-      const tokens = Math.min(size, this.tokens)
-      const value = this.#valueOf(this.tokens, tokens)
+      const tokens = Math.min(size, this.#read)
+      const value = this.#valueOf(this.#read, tokens)
       if (value <= this.#best) continue
       this.#best = value
-      this.#bestStart = this.#starts[(this.tokens - tokens) & RING_MASK] as number
+      this.#bestStart = this.#starts[(this.#read - tokens) & RING_MASK] as number
       this.#bestLast = this.#last
     }
+    const margin = this.#best * scale + bias
+    return { margin, start: this.#bestStart, end: characterEnd(text, this.#bestLast) }
   }
 }
