@@ -27,10 +27,17 @@ export function modelsIn(list: Buffer): readonly JsonObject[] {
 }
 
 /**
- * Merges lists in order. A name that several upstreams list goes to the first one, as its calls do.
- * `has_more`, `first_id` and `last_id` are for Anthropic's clients.
+ * Merges lists in order, and returns the body of an answer: the whole, or one model. A name that
+ * several upstreams list goes to the first one, as its calls do.
+ * @param model null for the whole
+ * @throws GatewayError `model_not_found` (404)
  */
-export function mergeModels(sources: readonly ModelSource[]): JsonObject {
+export function mergedBody(sources: readonly ModelSource[], model: string | null): string {
+  const models = mergeModels(sources)
+  return JSON.stringify(model === null ? listOf(models) : findModel(models, model))
+}
+
+function mergeModels(sources: readonly ModelSource[]): readonly JsonObject[] {
   const byName = new Map<string, JsonObject>()
   for (const { models, clientNames } of sources) {
     for (const model of models) {
@@ -39,15 +46,17 @@ export function mergeModels(sources: readonly ModelSource[]): JsonObject {
       for (const name of clientNames(id)) if (!byName.has(name)) byName.set(name, { ...model, id: name })
     }
   }
-  const names = [...byName.keys()]
-  return {
-    object: 'list',
-    data: [...byName.values()],
-    has_more: false,
-    first_id: names[0] ?? null,
-    last_id: names.at(-1) ?? null,
-  }
+  return [...byName.values()]
 }
+
+/** `has_more`, `first_id` and `last_id` are for Anthropic's clients. */
+const listOf = (models: readonly JsonObject[]): JsonObject => ({
+  object: 'list',
+  data: [...models],
+  has_more: false,
+  first_id: models[0]?.['id'] ?? null,
+  last_id: models.at(-1)?.['id'] ?? null,
+})
 
 /** @throws GatewayError `model_not_found` (404) */
 export function findModel(models: readonly JsonObject[], inPath: string): JsonObject {

@@ -1,7 +1,6 @@
 // Lists the models of the upstreams, after the same key check as a call. Counts and seals nothing.
 
 import { errorBody, GatewayError, toGatewayError } from '../core/errors.ts'
-import type { JsonObject } from '../core/json.ts'
 import type { CallKey } from '../core/key-terms.ts'
 import { detect } from '../detect/pii/detect.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
@@ -15,7 +14,7 @@ import { readAll } from './answer/whole-answer.ts'
 import { authenticate } from './authenticate.ts'
 import { forwardedHeaders } from './call-headers.ts'
 import type { Client } from './client.ts'
-import { findModel, type ModelSource, mergeModels, modelsIn } from './model-list.ts'
+import { findModel, type ModelSource, mergedBody, modelsIn } from './model-list.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeFromJson } from './scan/credential-filter.ts'
 
@@ -60,9 +59,8 @@ async function answer(pipeline: Pipeline, client: Client, model: string | null):
     const [only, ...others] = upstreams.names
     if (others.length === 0) await passOn(pipeline, client, { name: only!, model, isShown, sent, headers })
     else {
-      const merged = await mergeLists(pipeline, client, isShown)
-      const body = model === null ? merged : findModel(merged['data'] as JsonObject[], model)
-      client.respond(200, { ...JSON_TYPE, ...headers() }, JSON.stringify(body))
+      const body = mergedBody(await readLists(pipeline, client, isShown), model)
+      client.respond(200, { ...JSON_TYPE, ...headers() }, body)
     }
   } catch (error) {
     const failure = client.interrupted ? drainingError() : toGatewayError(error)
@@ -113,8 +111,7 @@ async function passOn(
 function bodyOf(list: Buffer, model: string | null, isShown: AccessTest | null): Buffer | string {
   if (isShown === null) return model === null ? list : JSON.stringify(findModel(modelsIn(list), model))
   // Made anew, because the members around the models may name hidden ones.
-  const shown = mergeModels([{ models: modelsIn(list), clientNames: (name) => [name].filter(isShown) }])
-  return JSON.stringify(model === null ? shown : findModel(shown['data'] as JsonObject[], model))
+  return mergedBody([{ models: modelsIn(list), clientNames: (name) => [name].filter(isShown) }], model)
 }
 
 /** Which models a key may call; null for all. */
@@ -130,14 +127,14 @@ function shownTo({ rules }: Pick<Pipeline, 'rules'>, key: CallKey): AccessTest |
 }
 
 /**
- * Merges the lists of all upstreams. One that fails is left out and counted.
+ * Reads the lists of all upstreams. One that fails is left out and counted.
  * @throws GatewayError `upstream_unavailable` when all of them fail
  */
-async function mergeLists(
+async function readLists(
   { metrics, upstreams }: Pipeline,
   client: Client,
   isShown: AccessTest | null,
-): Promise<JsonObject> {
+): Promise<readonly ModelSource[]> {
   const sources = await Promise.all(
     upstreams.names.map(async (name): Promise<ModelSource | null> => {
       try {
@@ -157,7 +154,7 @@ async function mergeLists(
   )
   const found = sources.filter((source) => source !== null)
   if (found.length === 0) throw new GatewayError('upstream_unavailable', 'No upstream could list its models.')
-  return mergeModels(found)
+  return found
 }
 
 /** Why the upstream failed, without personal data: with some, its status alone. */
