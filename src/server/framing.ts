@@ -59,6 +59,11 @@ export function closeInStages(socket: Socket): void {
     socket.end()
     setTimeout(() => socket.destroy(), LINGER_MS).unref()
   }
+  // Node's own destroySoon ran first: an error is answered before the bytes after it are parsed.
+  if (socket.listenerCount('finish', socket.destroy) > 0) {
+    socket.off('finish', socket.destroy)
+    socket.destroySoon()
+  }
 }
 
 /** Translates an error of Node's parser or of its time limits. */
