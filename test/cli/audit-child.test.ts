@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/core/clock.ts'
 import { openStore } from '../../src/store/store.ts'
-import { MAIN, writeDeployment } from '../process/gateway.ts'
+import { writeDeployment } from '../process/gateway.ts'
+import { programArgs } from '../process/program.ts'
 import { inTime, until } from '../process/until.ts'
 
 /** Starts a check and stops its child (SIGSTOP), so that the check does not end. */
@@ -19,7 +20,7 @@ async function checking(t: Test) {
   })
   const path = join(folder, 'data')
   await openStore({ path, clock: systemClock, random: randomBytes, maxBytes: 1024 ** 3 }).close()
-  const parent = spawn(process.execPath, [MAIN, 'audit', 'verify', '--config', file])
+  const parent = spawn('env', programArgs(['audit', 'verify', '--config', file]))
   const output = { stdout: '', stderr: '' }
   parent.stdout.on('data', (data) => (output.stdout += data))
   parent.stderr.on('data', (data) => (output.stderr += data))

@@ -4,13 +4,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import t from 'tap'
-import { MAIN } from '../process/gateway.ts'
+import { programArgs } from '../process/program.ts'
 import { inTime, until } from '../process/until.ts'
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   t.test(`${signal} removes the copy of standard input`, async (t) => {
     const folder = t.testdir()
-    const child = spawn(process.execPath, [MAIN, 'audit', 'verify', '--export', '-'], {
+    const child = spawn('env', programArgs(['audit', 'verify', '--export', '-']), {
       env: { ...process.env, TMPDIR: folder },
       stdio: ['pipe', 'ignore', 'inherit'],
     })

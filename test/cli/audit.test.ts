@@ -27,7 +27,8 @@ import { type Environment, openEnvironment } from '../../src/store/lmdb.ts'
 import { openStore } from '../../src/store/store.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { newSigner } from '../audit/logs.ts'
-import { discard, MAIN, runCli, startGateway, writeDeployment } from '../process/gateway.ts'
+import { discard, runCli, startGateway, writeDeployment } from '../process/gateway.ts'
+import { programArgs, SIDEGATE } from '../process/program.ts'
 import { inTime } from '../process/until.ts'
 import { completion, json, startUpstream, stream } from '../process/upstream.ts'
 
@@ -75,7 +76,7 @@ async function edit({ data }: Deployment, change: (tables: Environment['tables']
 
 async function exportTo({ file }: Pick<Deployment, 'file'>, to: string): Promise<void> {
   const output = openSync(to, 'w')
-  const child = spawn(process.execPath, [MAIN, 'audit', 'export', '--exchanges', '--config', file], {
+  const child = spawn('env', programArgs(['audit', 'export', '--exchanges', '--config', file]), {
     stdio: ['ignore', output, 'inherit'],
   })
   const [code] = await inTime('the export ends', once(child, 'exit'))
@@ -271,7 +272,7 @@ t.test('an export with exchanges has the sealed bytes of each exchange', async (
   const python = await run('python3', [VERIFY_PY, file])
   t.match(python.stdout, `703 entries from 0 on, 0 checkpoints, root ${verdict.root}\n`)
 
-  const child = spawn(process.execPath, [MAIN, 'audit', 'export', '--exchanges', '--config', deployment.file])
+  const child = spawn('env', programArgs(['audit', 'export', '--exchanges', '--config', deployment.file]))
   let complaint = ''
   child.stderr.on('data', (bytes) => {
     complaint += bytes
@@ -402,7 +403,7 @@ t.test('verify accepts a part of a log from standard input with --partial', asyn
   writeFileSync(file, whole.stdout.split('\n').slice(2).join('\n'))
   const piped = await run('sh', [
     '-c',
-    `"${process.execPath}" "${MAIN}" audit verify --partial --export - --checkpoint "${path}" < "${file}"`,
+    `${SIDEGATE} audit verify --partial --export - --checkpoint "${path}" < "${file}"`,
   ])
   t.match(JSON.parse(piped.stdout), {
     ok: true,
@@ -426,10 +427,7 @@ t.test('verify accepts a part of a log from standard input with --partial', asyn
   t.ok((await run('python3', [VERIFY_PY, file])).stdout, 'blank lines at the end are no damage')
   writeFileSync(file, whole.stdout.replace('\n', '\n\n'))
   t.match(await verify(['--export', file]), { code: 1, verdict: { findings: [{ reason: /^line 2: / }] } })
-  const head = await run('sh', [
-    '-c',
-    `"${process.execPath}" "${MAIN}" audit export --config "${deployment.file}" | head -n 1`,
-  ])
+  const head = await run('sh', ['-c', `${SIDEGATE} audit export --config "${deployment.file}" | head -n 1`])
   t.match(JSON.parse(head.stdout), { type: 'genesis' })
 })
 

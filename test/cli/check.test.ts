@@ -3,14 +3,11 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
-
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const MAIN = join(ROOT, 'src/main.ts')
+import { programArgs, ROOT } from '../process/program.ts'
 
 const sidegate = (args: readonly string[], env: Record<string, string> = {}, cwd = ROOT) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {
+  const { status, stdout, stderr } = spawnSync('env', programArgs(args), {
     cwd,
     encoding: 'utf8',
     env: { PATH: process.env['PATH'] ?? '', ...env },

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { systemClock } from '../../src/core/clock.ts'
 import { openStore } from '../../src/store/store.ts'
-import { MAIN, writeDeployment } from '../process/gateway.ts'
+import { writeDeployment } from '../process/gateway.ts'
+import { SIDEGATE } from '../process/program.ts'
 
 const CASES = 'tests:\n  - { name: passes, text: hello, expect: { decision: allow } }\n'
 
@@ -27,7 +28,7 @@ async function deploy(folder: string) {
 /** Runs a line of shell in which `sidegate` is the program. */
 const shell = (line: string): Promise<{ code: number; stderr: string }> =>
   new Promise((resolve) => {
-    const script = `sidegate() { "${process.execPath}" "${MAIN}" "$@"; }; ${line}`
+    const script = `sidegate() { ${SIDEGATE} "$@"; }; ${line}`
     execFile('bash', ['-c', script], (error, _stdout, stderr) =>
       resolve({ code: Number(error?.code ?? 0), stderr }),
     )

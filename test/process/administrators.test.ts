@@ -219,10 +219,8 @@ t.test('every change names who made it, over REST and by a command', async (t) =
     new Set(all.filter(({ type }) => type === wanted).map(({ actor }) => actor))
   for (const type of ['rules_loaded', 'genesis', 'boot']) t.strictSame([...actorsOf(type)], ['gateway'], type)
   t.strictSame(actorsOf('sign_in'), new Set(['unknown', 'admin', ...NAMES.map(([name]) => name)]))
-  t.match(
-    all.find(({ type, actor }) => type === 'sign_in' && actor === 'unknown'),
-    { result: 'wrong_token' },
-  )
+  const refused = all.filter(({ type, actor }) => type === 'sign_in' && actor === 'unknown')
+  t.ok(refused.some(({ result }) => result === 'wrong_token'))
 })
 
 t.test('an export names the actors, and both verifiers accept it', async (t) => {

@@ -9,7 +9,8 @@ import t, { type Test } from 'tap'
 import { systemClock } from '../../src/core/clock.ts'
 import { openStore } from '../../src/store/store.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { deploy, MAIN, openGateway, prompt, runCli, writeDeployment } from './gateway.ts'
+import { deploy, openGateway, prompt, runCli, writeDeployment } from './gateway.ts'
+import { programArgs } from './program.ts'
 import { fetchInTime } from './until.ts'
 import { completion, json } from './upstream.ts'
 
@@ -152,7 +153,7 @@ t.test('a copy and its folder are synced to the disk before the command ends', a
   writeFileSync(join(folder, 'data/signing-key.pem'), 'a key')
   const copy = join(folder, 'copy')
   const trace = join(folder, 'trace')
-  const command = [process.execPath, MAIN, 'audit', 'compact', '--config', config, '--to', copy]
+  const command = ['env', ...programArgs(['audit', 'compact', '--config', config, '--to', copy])]
   const args = ['-f', '-y', '-e', 'trace=fsync', '-o', trace, ...command]
   const { status } = spawnSync('strace', args, { timeout: STRACE_MS, killSignal: 'SIGKILL' })
   t.equal(status, 0)

@@ -11,7 +11,8 @@ import t, { type Test } from 'tap'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
 import { openStore } from '../../src/store/store.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { MAIN, openGateway, prompt, runCli, type TestGateway, writeDeployment } from './gateway.ts'
+import { openGateway, prompt, runCli, type TestGateway, writeDeployment } from './gateway.ts'
+import { programArgs } from './program.ts'
 import { eventually, inTime, until } from './until.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
@@ -176,7 +177,7 @@ t.test('an export whose entries are pruned meanwhile says so, and its lines veri
   const data = join(folder, 'data')
   await seal(data, 3, 1500, 4000)
   await seal(data, 0, 5, 50)
-  const child = spawn(process.execPath, [MAIN, 'audit', 'export', '--exchanges', '--config', file])
+  const child = spawn('env', programArgs(['audit', 'export', '--exchanges', '--config', file]))
   t.teardown(() => child.kill('SIGKILL'))
   const ended = once(child, 'close')
   // It has begun, and waits for a reader.

@@ -4,17 +4,15 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { codeFile, nodeOptions, programFile } from '../../src/boot/built-program.ts'
 import { VERSION } from '../../src/core/version.ts'
-import { type CommandResult, deploy, discard, MAIN, prompt, runCommand, startGateway } from './gateway.ts'
+import { type CommandResult, deploy, discard, prompt, runCommand, startGateway } from './gateway.ts'
+import { ROOT, SOURCE } from './program.ts'
 import { inTime } from './until.ts'
 
 // The runner's own limit is too short for a busy machine.
 t.setTimeout(300_000)
-
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** `node` without what the test runner loads into it. */
 const NODE = ['env', '-u', 'NODE_OPTIONS', process.execPath] as const
@@ -81,11 +79,11 @@ async function rejectsCode(flags: readonly string[], from: string): Promise<stri
 }
 
 t.test('a shell, npm and the image start Node with the options in src/main.ts', async (t) => {
-  const options = nodeOptions(MAIN)
+  const options = nodeOptions(SOURCE)
   t.same(nodeOptions(main), options)
   const print = 'data:text/javascript,console.log(JSON.stringify(process.execArgv))'
   const PATH = `${dirname(process.execPath)}:${process.env['PATH']}`
-  for (const program of [MAIN, main]) {
+  for (const program of [SOURCE, main]) {
     const env = { PATH, NODE_OPTIONS: `--import=${print}` }
     const stdout = execFileSync(program, ['--version'], { env, timeout: 60_000, encoding: 'utf8' })
     t.equal(stdout, `${JSON.stringify(options)}\nsidegate ${VERSION}\n`, program)
@@ -98,7 +96,7 @@ t.test('a shell, npm and the image start Node with the options in src/main.ts', 
 })
 
 t.test('the program is compiled when its compiled code is missing, damaged or of another V8', async (t) => {
-  const flags = nodeOptions(MAIN)
+  const flags = nodeOptions(SOURCE)
   t.equal(await rejectsCode([], dist), `sidegate ${VERSION}\n0 true\n`, 'without the flags')
   const other = t.testdir()
   copyFileSync(programFile(dist), programFile(other))
@@ -128,7 +126,7 @@ const RULES = Array.from(
 const MANY_RULES = `rules:\n${RULES.join('\n')}\n`
 
 t.test('the programs that the built program starts run from its own folder', async (t) => {
-  const options = { main, rules: MANY_RULES }
+  const options = { program: main, rules: MANY_RULES }
   const { upstream, gateway: first, key } = await deploy(t, undefined, options)
   t.equal((await first.chat(key, prompt('word999x'))).status, 403, 'the reader of large rule files')
   t.equal((await first.chat(key, prompt('Hello'))).status, 200)
@@ -148,7 +146,7 @@ t.test('the built program reports errors of files like its source', async (t) =>
     ['good.yaml', /rules\[1\]\.match\.direction/],
   ] as const) {
     const args = ['check', '--config', join(deployment, file), '--format', 'json']
-    const [built, source] = await Promise.all([main, MAIN].map((program) => run([program, ...args])))
+    const [built, source] = await Promise.all([main, SOURCE].map((program) => run([program, ...args])))
     t.match(source, { code: 1, stdout: error })
     t.same(built, source)
   }

@@ -4,7 +4,8 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
-import { ADMIN_TOKEN, discard, MAIN, prompt, runCommand, startGateway, UPSTREAM_KEY } from './gateway.ts'
+import { ADMIN_TOKEN, discard, prompt, runCommand, startGateway, UPSTREAM_KEY } from './gateway.ts'
+import { programArgs } from './program.ts'
 import { startUpstream } from './upstream.ts'
 
 const AS_FIRST = ['--pid', '--fork', '--mount-proc', '--kill-child']
@@ -35,7 +36,7 @@ t.test('a command works on the log of a gateway that has the same process id', a
   const { key } = await gateway.createKey('app')
   const file = join(gateway.folder, 'sidegate.yaml')
   const command = async (...args: string[]) => {
-    const line = ['unshare', ...AS_FIRST, process.execPath, MAIN, ...args, '--config', file]
+    const line = ['unshare', ...AS_FIRST, 'env', ...programArgs([...args, '--config', file])]
     const { code, stdout, stderr } = await runCommand(line, {
       env: { ...process.env, ADMIN_TOKEN, UPSTREAM_KEY },
     })

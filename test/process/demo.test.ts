@@ -3,7 +3,8 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import t from 'tap'
-import { MAIN, runCommand } from './gateway.ts'
+import { runCommand } from './gateway.ts'
+import { programArgs } from './program.ts'
 import { inTime, until } from './until.ts'
 
 t.test('each command that the demo prints works, and Ctrl-C ends the demo and leaves no files', async (t) => {
@@ -15,7 +16,7 @@ t.test('each command that the demo prints works, and Ctrl-C ends the demo and le
     t.pass('the lines of the demo', { skip: 'NOT TESTED: curl is not installed' })
     return
   }
-  const child = spawn(process.execPath, [MAIN, 'demo', '--gateway', '127.0.0.1:0', '--ops', '127.0.0.1:0'], {
+  const child = spawn('env', programArgs(['demo', '--gateway', '127.0.0.1:0', '--ops', '127.0.0.1:0']), {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))

@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import {
   ADMIN_TOKEN,
-  MAIN,
   openGateway,
   prompt,
   runCli,
@@ -15,6 +14,7 @@ import {
   UPSTREAM_KEY,
   writeDeployment,
 } from './gateway.ts'
+import { programArgs } from './program.ts'
 import { eventually, fetchInTime, inTime, until } from './until.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
@@ -188,7 +188,7 @@ t.test('a full disk for log lines delays no call, and no line is lost', async (t
   const { folder, file } = writeDeployment({ upstreamUrl: upstream.baseUrl })
   const path = join(disk, 'log')
   const log = openSync(path, 'w')
-  const child = spawn(process.execPath, [MAIN, 'serve', '--config', file], {
+  const child = spawn('env', programArgs(['serve', '--config', file]), {
     env: { ...process.env, ADMIN_TOKEN, UPSTREAM_KEY },
     stdio: ['ignore', log, 'pipe'],
   })

@@ -5,12 +5,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { programArgs } from './program.ts'
 import { eventually, fetchInTime, inTime } from './until.ts'
 import { type Answer, type ScriptedUpstream, startUpstream } from './upstream.ts'
 
-export const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 export const ADMIN_TOKEN = 'an-admin-token-for-tests'
 export const UPSTREAM_KEY = 'upstream-credential-for-tests'
 
@@ -23,8 +22,10 @@ export interface GatewayOptions {
   /** Reuse a folder from an earlier process. */
   readonly folder?: string
   readonly env?: Readonly<Record<string, string>>
-  /** Path of the program; its source by default. */
-  readonly main?: string
+  /** Options of Node. */
+  readonly nodeOptions?: string
+  /** Path of the program; PROGRAM by default. */
+  readonly program?: string
   /** Command that runs the program; the program's own command line follows it. */
   readonly under?: readonly string[]
 }
@@ -113,7 +114,7 @@ export function writeDeployment(options: GatewayOptions): { folder: string; file
  */
 export async function startGateway(options: GatewayOptions): Promise<TestGateway> {
   const { folder, file } = writeDeployment(options)
-  const line = [...(options.under ?? []), process.execPath, options.main ?? MAIN, 'serve', '--config', file]
+  const line = [...(options.under ?? []), 'env', ...programArgs(['serve', '--config', file], options)]
   const child = spawn(line[0] ?? '', line.slice(1), {
     env: { ...process.env, ADMIN_TOKEN, UPSTREAM_KEY, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -279,4 +280,6 @@ export const runCli = (
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult> =>
-  runCommand([process.execPath, MAIN, ...args], { env: { ...process.env, ...env } })
+  runCommand(['env', ...programArgs(args, { nodeOptions: env['NODE_OPTIONS'] })], {
+    env: { ...process.env, ...env },
+  })

@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
-import { ADMIN_TOKEN, MAIN, prompt, UPSTREAM_KEY, writeDeployment } from './gateway.ts'
+import { ADMIN_TOKEN, prompt, UPSTREAM_KEY, writeDeployment } from './gateway.ts'
+import { programArgs } from './program.ts'
 import { eventually, fetchInTime, inTime, until } from './until.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
@@ -23,7 +24,7 @@ interface Unread {
 /** Starts a gateway and reads its first line. Nobody reads on until `child.stdout.resume()`. */
 async function unread(t: Test, upstreamUrl: string): Promise<Unread> {
   const { folder, file } = writeDeployment({ upstreamUrl })
-  const child = spawn(process.execPath, [MAIN, 'serve', '--config', file], {
+  const child = spawn('env', programArgs(['serve', '--config', file]), {
     env: { ...process.env, ADMIN_TOKEN, UPSTREAM_KEY },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

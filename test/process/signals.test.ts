@@ -4,7 +4,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
-import { ADMIN_TOKEN, MAIN, openGateway, prompt, runCli, UPSTREAM_KEY, writeDeployment } from './gateway.ts'
+import { ADMIN_TOKEN, openGateway, prompt, runCli, UPSTREAM_KEY, writeDeployment } from './gateway.ts'
+import { programArgs } from './program.ts'
 import { fetchInTime, inTime } from './until.ts'
 import { completion, heldAnswer, startUpstream } from './upstream.ts'
 
@@ -51,7 +52,7 @@ t.test('no signal but those that stop ends a call or opens the debugger', async 
 t.test('SIGUSR1 at any moment of the start leaves the debugger closed', async (t) => {
   const { file } = writeDeployment({ upstreamUrl: 'http://127.0.0.1:9/v1' })
   for (const delayMs of [30, 60, 120, 250]) {
-    const child = spawn(process.execPath, [MAIN, 'serve', '--config', file], {
+    const child = spawn('env', programArgs(['serve', '--config', file]), {
       env: { ...process.env, ADMIN_TOKEN, UPSTREAM_KEY },
       stdio: ['ignore', 'pipe', 'ignore'],
     })
