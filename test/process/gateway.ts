@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
-import { programArgs } from './program.ts'
+import { programArgs, SOURCE } from './program.ts'
 import { eventually, fetchInTime, inTime } from './until.ts'
 import { type Answer, type ScriptedUpstream, startUpstream } from './upstream.ts'
 
@@ -22,9 +22,7 @@ export interface GatewayOptions {
   /** Reuse a folder from an earlier process. */
   readonly folder?: string
   readonly env?: Readonly<Record<string, string>>
-  /** Options of Node. */
-  readonly nodeOptions?: string
-  /** Path of the program; PROGRAM by default. */
+  /** Path of a built program; the source by default, so that the coverage of its lines is measured. */
   readonly program?: string
   /** Command that runs the program; the program's own command line follows it. */
   readonly under?: readonly string[]
@@ -114,7 +112,12 @@ export function writeDeployment(options: GatewayOptions): { folder: string; file
  */
 export async function startGateway(options: GatewayOptions): Promise<TestGateway> {
   const { folder, file } = writeDeployment(options)
-  const line = [...(options.under ?? []), 'env', ...programArgs(['serve', '--config', file], options)]
+  const args = ['serve', '--config', file]
+  const program =
+    options.program === undefined
+      ? [process.execPath, SOURCE, ...args]
+      : ['env', ...programArgs(args, options)]
+  const line = [...(options.under ?? []), ...program]
   const child = spawn(line[0] ?? '', line.slice(1), {
     env: { ...process.env, ADMIN_TOKEN, UPSTREAM_KEY, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -280,6 +283,6 @@ export const runCli = (
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult> =>
-  runCommand(['env', ...programArgs(args, { nodeOptions: env['NODE_OPTIONS'] })], {
+  runCommand(['env', ...programArgs(args, { env })], {
     env: { ...process.env, ...env },
   })

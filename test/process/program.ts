@@ -1,5 +1,5 @@
-// The built program, which tests start as its users do. Its source takes twice as long to start, three
-// times with coverage, which the tests of functions measure.
+// The built program, by which tests run commands as users do. Its source takes twice as long to start,
+// and three times with coverage; the gateways of tests run from source for that.
 
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,17 +11,20 @@ export const SOURCE = fileURLToPath(new URL('../../src/main.ts', import.meta.url
 export const PROGRAM = join(ROOT, 'dist/main.js')
 
 /**
- * Returns the arguments with which env(1) runs the program. `nodeOptions` are added to those in its
- * first line.
+ * Returns the arguments with which env(1) runs the program. Its first line has options of Node;
+ * NODE_OPTIONS in `env` adds to them.
  */
 export function programArgs(
   args: readonly string[],
-  {
-    program = PROGRAM,
-    nodeOptions: options = '',
-  }: { readonly program?: string; readonly nodeOptions?: string | undefined } = {},
+  { program = PROGRAM, env = {} }: { readonly program?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): string[] {
-  return [`NODE_OPTIONS=${options}`, process.execPath, ...nodeOptions(SOURCE), program, ...args]
+  return [
+    `NODE_OPTIONS=${env['NODE_OPTIONS'] ?? ''}`,
+    process.execPath,
+    ...nodeOptions(SOURCE),
+    program,
+    ...args,
+  ]
 }
 
 /** The program as words of a shell. */
