@@ -54,7 +54,12 @@ async function buildInto(folder: string): Promise<void> {
   mkdirSync(folder)
   const write = async (input: string, file: string, wrap = (code: string) => code) =>
     writeFileSync(file, wrap(await bundle(input)))
-  const children = ['store/programs/inspector', 'store/programs/checker', 'rules/read-child']
+  const children = [
+    'store/programs/inspector',
+    'store/programs/checker',
+    'store/programs/applier',
+    'rules/read-child',
+  ]
   await Promise.all([
     write('src/boot/packaged.ts', join(folder, 'main.js'), asCommand),
     ...children.map((path) => write(`src/${path}.ts`, join(folder, `${basename(path)}.cjs`))),

@@ -16,6 +16,7 @@ export const openConfiguredStore = ({ data, audit, keys }: Config, userKey: Buff
     clock: systemClock,
     random: randomBytes,
     maxBytes: audit.maxBytes,
+    segmentBytes: data.segmentBytes,
     fileKeys: keys,
     userKey,
   })

@@ -222,6 +222,12 @@ export const CONFIG_SCHEMA = {
         minLength: 1,
         default: '../data',
       },
+      segmentBytes: integer(
+        'Size of a file of the journal, bytes, at most a 64th of `audit.maxBytes`. Up to five such files hold what is on disk and not in the database yet.',
+        64 * 1024,
+        1024 ** 3,
+        64 * 1024 ** 2,
+      ),
     }),
     admin: section('The management API.', {
       token: secret(

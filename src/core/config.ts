@@ -75,7 +75,11 @@ export interface Config {
   }
   /** Name of this process in the log, such as a Pod's UID. From the environment; null if unset. */
   readonly instance: string | null
-  readonly data: { readonly path: string }
+  readonly data: {
+    readonly path: string
+    /** Size of a segment of the journal. */
+    readonly segmentBytes: number
+  }
   readonly admin: {
     /** The single token first. */
     readonly tokens: readonly AdminToken[]
@@ -187,7 +191,7 @@ export function parseConfig(
     keys: keys.map((key, index) => readKey(context, key, index)),
     audit: { ...audit, signingKey: readSecret(context, ['audit', 'signingKey'], audit.signingKey, KEY_HINT) },
     instance: readInstance(context),
-    data: { path: resolve(folder, declared.data.path) },
+    data: { ...declared.data, path: resolve(folder, declared.data.path) },
     admin: {
       sessionTtlSeconds: admin.sessionTtlSeconds,
       allowedHosts: admin.allowedHosts,

@@ -39,7 +39,7 @@ export function healthOf({ admission, rules, quarantines }: HealthParts): Health
 interface StateParts {
   readonly config: Pick<Config, 'audit'>
   readonly clock: Clock
-  readonly store: Pick<Store, 'keys' | 'counters' | 'log' | 'size'>
+  readonly store: Pick<Store, 'keys' | 'counters' | 'log' | 'size' | 'journal'>
   readonly attestation: Pick<Attestation, 'state'>
   readonly rules: EffectiveRules
   readonly admission: Pick<AdmissionControl, 'auditable' | 'inFlight'>
@@ -72,6 +72,7 @@ export class StateReader {
       auditQuarantines: quarantines,
       storeBytes: store.size().usedBytes,
       storeLimitBytes: config.audit.maxBytes,
+      journal: store.journal(),
       callsInFlight: admission.inFlight,
       upstreamsOpen: upstreams.open.length,
     }

@@ -45,6 +45,7 @@ export function openStorage(
     clock: systemClock,
     random: randomBytes,
     maxBytes,
+    segmentBytes: config.data.segmentBytes,
     whenFull,
     userKey,
     fileKeys: config.keys,

@@ -24,6 +24,13 @@ export interface GatewayState {
   readonly verified: { readonly ok: boolean; readonly sequence: number; readonly timeSeconds: number } | null
   readonly storeBytes: number
   readonly storeLimitBytes: number
+  /** Null when another process holds the journal. */
+  readonly journal: {
+    readonly lagFrames: number
+    readonly lagMs: number
+    readonly segments: number
+    readonly replayMs: number
+  } | null
   readonly callsInFlight: number
   /** Upstreams whose breaker is open. */
   readonly upstreamsOpen: number
@@ -109,6 +116,22 @@ export const GAUGES: readonly (readonly [name: string, help: string, read: Read]
   ],
   ['store_bytes', 'Bytes that the store uses.', ({ storeBytes }) => storeBytes],
   ['store_limit_bytes', 'Maximum size of the store.', ({ storeLimitBytes }) => storeLimitBytes],
+  [
+    'journal_lag_frames',
+    'Batches of changes that are in the journal and not in the database yet.',
+    ({ journal }) => journal?.lagFrames ?? 0,
+  ],
+  [
+    'journal_lag_seconds',
+    'Time since the database last had everything that is in the journal.',
+    ({ journal }) => (journal?.lagMs ?? 0) / 1000,
+  ],
+  ['journal_segments', 'Files of the journal.', ({ journal }) => journal?.segments ?? 0],
+  [
+    'journal_replay_seconds',
+    'Time that the start took to bring the journal of the last process into the database.',
+    ({ journal }) => (journal?.replayMs ?? 0) / 1000,
+  ],
   ['calls_in_flight', 'Calls in flight.', ({ callsInFlight }) => callsInFlight],
   [
     'upstreams_open',

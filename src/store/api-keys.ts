@@ -10,6 +10,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import { type CallKey, type KeyTerms, NO_TERMS } from '../core/key-terms.ts'
 import { isoTime } from '../core/time.ts'
+import type { Environment } from './journaled.ts'
 import { whyNotKeyName } from './key-names.ts'
 import {
   isOver,
@@ -26,7 +27,6 @@ import {
 import { readTerms, sealedTerms } from './key-terms-fields.ts'
 import { KeyUses } from './key-uses.ts'
 import { readJson, readU64, u64, writeJson } from './layout.ts'
-import type { Environment } from './lmdb.ts'
 import type { UsageLog } from './log/log.ts'
 
 /** Counts changes of keys; a new value invalidates the cached number of active keys. */

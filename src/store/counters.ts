@@ -15,8 +15,8 @@ import {
   type QuotaWindow,
   reserveTokens,
 } from '../policy/limit.ts'
+import type { Environment } from './journaled.ts'
 import { joinKey, readU64, u64 } from './layout.ts'
-import type { Environment } from './lmdb.ts'
 import type { Table } from './table.ts'
 import { WindowTime } from './window-time.ts'
 

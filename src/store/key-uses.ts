@@ -1,8 +1,8 @@
 // Remembers when each key was last accepted, in memory until it is made durable.
 
 import type { Milliseconds } from '../core/clock.ts'
+import type { Environment } from './journaled.ts'
 import { readU64, u64 } from './layout.ts'
-import type { Environment } from './lmdb.ts'
 
 export class KeyUses {
   readonly #environment: Environment

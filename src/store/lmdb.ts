@@ -5,18 +5,19 @@ import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
-import { commitFailure } from './commit-failure.ts'
 import { requireRoom } from './folder/disk-space.ts'
 import { makeFolder } from './folder/folder.ts'
 import { DATA_FILE, faultOfFile } from './folder/header.ts'
 import { OpenFile } from './folder/openfile.ts'
 import { LmdbTable, type Table } from './table.ts'
 
-/** Version of everything under SUB_DATABASES. Others are refused; a migration would go here. */
-const LAYOUT_VERSION = 2
+/** Version of everything under SUB_DATABASES and of the journal. Newer ones are refused. */
+const LAYOUT_VERSION = 3
+/** Has the same sub-databases and no journal; a writer raises it. */
+const OLDEST_LAYOUT_VERSION = 2
 
 /** Each sub-database and what it maps. Keys and values are bytes; numbers are big-endian. */
-const SUB_DATABASES = [
+export const SUB_DATABASES = [
   /** Name → JSON: the head of the log and its counts. */
   'meta',
   /** Sequence → hash and canonical bytes of an entry. */
@@ -83,25 +84,24 @@ export class StoreOpenError extends Error {
 }
 
 export interface StoreSize {
-  /** Bytes of pages in use; limited by `audit.maxBytes`. */
+  /** Bytes of pages in use and of the journal; limited by `audit.maxBytes`. */
   readonly usedBytes: number
-  /** Bytes of the file, which never shrinks; freed pages are reused. */
+  /** Bytes of the files. The database's never shrinks; freed pages are reused. */
   readonly fileBytes: number
 }
 
-export interface Environment {
+/** The database itself. Only the holder of the journal writes to it. */
+export interface Lmdb {
   readonly tables: StoreTables
   /**
-   * Runs `write` in a write transaction, exclusive across processes. Resolves with its result once
-   * the result is on disk. If `write` throws, the commit fails or the file was deleted, nothing is
-   * stored and the promise rejects; with code ENOSPC when the disk has no room.
+   * Runs `write` in a write transaction, exclusive across processes; returns when it is on disk. If
+   * `write` throws or the commit fails, nothing is stored and the error is thrown; with code ENOSPC
+   * when the disk has no room.
    * @param bytes approximate bytes to store
    */
-  transaction<Result>(write: () => Result, bytes?: number): Promise<Result>
-  /** Returns a known reason why every transaction must fail; null if there is none. */
+  write(write: () => void, bytes?: number): void
+  /** Returns a known reason why every write must fail; null if there is none. */
   fault(): Error | null
-  /** Works like `transaction` but blocks until the disk has written; for use before serving. */
-  initialize(write: () => void): void
   /** Makes later reads, up to the next await, see all commits of any process so far. */
   refresh(): void
   size(): StoreSize
@@ -109,7 +109,6 @@ export interface Environment {
   reapReaders(): void
   /** Copies the current contents to an empty folder, without free pages and their bytes. */
   copyTo(folder: string): Promise<void>
-  /** Resolves when running transactions are done. */
   close(): Promise<void>
 }
 
@@ -117,7 +116,7 @@ export interface Environment {
  * Opens or creates the database in a folder on a local disk. Several processes may have it open.
  * @throws StoreOpenError when the folder cannot be used or holds another layout
  */
-export function openEnvironment(path: string, mapBytes?: number): Environment {
+export function openLmdb(path: string, mapBytes?: number): Lmdb {
   const root = openRoot(path, mapBytes)
   try {
     const meta = openDatabase(root, 'meta')
@@ -125,7 +124,7 @@ export function openEnvironment(path: string, mapBytes?: number): Environment {
     const databases = SUB_DATABASES.map(
       (name) => [name, name === 'meta' ? meta : openDatabase(root, name)] as const,
     )
-    return new LmdbEnvironment(root, new Map(databases), path)
+    return new OpenLmdb(root, new Map(databases), path)
   } catch (error) {
     // No write is pending, so nothing waits for this.
     root.close().catch(() => {})
@@ -178,12 +177,19 @@ function checkLayout(meta: Database<Buffer, Buffer>, path: string): void {
     return
   }
   const version = Number(stored.toString())
-  if (version !== LAYOUT_VERSION) {
+  if (!(version >= OLDEST_LAYOUT_VERSION && version <= LAYOUT_VERSION)) {
     throw new StoreOpenError(
       `the data directory ${path} has layout ${version} and this version of sidegate reads layout ${LAYOUT_VERSION}; ` +
         'run the version that wrote it, or point data.path at another folder',
     )
   }
+}
+
+/** Keeps versions that know no journal from opening the folder. */
+export function raiseLayout(lmdb: Lmdb): void {
+  const { meta } = lmdb.tables
+  if (Number(meta.get(LAYOUT_KEY)?.toString()) === LAYOUT_VERSION) return
+  lmdb.write(() => meta.put(LAYOUT_KEY, Buffer.from(String(LAYOUT_VERSION))))
 }
 
 interface Statistics {
@@ -193,7 +199,7 @@ interface Statistics {
   readonly overflowPages: number
 }
 
-class LmdbEnvironment implements Environment {
+class OpenLmdb implements Lmdb {
   readonly tables: StoreTables
   readonly #root: RootDatabase<Buffer, Buffer>
   readonly #databases: ReadonlyMap<SubDatabase, Database<Buffer, Buffer>>
@@ -224,27 +230,18 @@ class LmdbEnvironment implements Environment {
       : null
   }
 
-  async transaction<Result>(write: () => Result, bytes = 0): Promise<Result> {
+  write(write: () => void, bytes = 0): void {
     const fault = this.fault()
     if (fault !== null) throw fault
-    this.#requireRoom(bytes)
-    try {
-      // A child transaction: a plain one would keep the writes made before `write` threw.
-      const done = this.#root.childTransaction(() => this.#write(write))
-      this.#observeCommit()
-      return await done
-    } catch (error) {
-      throw await commitFailure(error)
-    }
-  }
-
-  initialize(write: () => void): void {
-    this.#requireRoom(0)
-    this.#root.transactionSync(() => this.#write(write))
-  }
-
-  #requireRoom(bytes: number): void {
     requireRoom(this.#path, bytes, () => this.size())
+    // A snapshot of this thread would keep the pages that earlier transactions freed.
+    this.refresh()
+    this.#writing = true
+    try {
+      this.#root.transactionSync(write)
+    } finally {
+      this.#writing = false
+    }
   }
 
   refresh(): void {
@@ -273,26 +270,6 @@ class LmdbEnvironment implements Environment {
   async close(): Promise<void> {
     await this.#root.close()
     this.#file.close()
-  }
-
-  /**
-   * At the end of a turn the library creates another promise for the commit, with no handler: a
-   * failed commit would end the process. This immediate runs right after the library's own.
-   */
-  #observeCommit(): void {
-    setImmediate(() => {
-      const observed = () => {}
-      this.#root.committed.then(observed, observed)
-    })
-  }
-
-  #write<Result>(write: () => Result): Result {
-    this.#writing = true
-    try {
-      return write()
-    } finally {
-      this.#writing = false
-    }
   }
 }
 

@@ -7,8 +7,8 @@ import type { Clock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import { isoTime } from '../core/time.ts'
 import type { Rule } from '../policy/rule.ts'
+import type { Environment } from './journaled.ts'
 import { readJson, u64, writeJson } from './layout.ts'
-import type { Environment } from './lmdb.ts'
 import type { UsageLog } from './log/log.ts'
 
 /** Bytes of declarations in one entry, so it stays below the limit of entries. */

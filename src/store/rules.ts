@@ -3,8 +3,8 @@
 import type { ChangeDraft } from '../audit/change-draft.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { ApiRule, RuleOverride } from '../policy/rule.ts'
+import type { Environment } from './journaled.ts'
 import { readJson, writeJson } from './layout.ts'
-import type { Environment } from './lmdb.ts'
 import type { UsageLog } from './log/log.ts'
 import type { Range } from './table.ts'
 

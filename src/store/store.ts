@@ -6,7 +6,9 @@ import type { FileKey } from '../core/config.ts'
 import { KeyStore } from './api-keys.ts'
 import { Counters } from './counters.ts'
 import { recordedIdentity, recordIdentity } from './folder/identity.ts'
-import { type Environment, openEnvironment, StoreOpenError, type StoreSize } from './lmdb.ts'
+import type { JournalState } from './journal/holder.ts'
+import { type Environment, openEnvironment } from './journaled.ts'
+import { StoreOpenError, type StoreSize } from './lmdb.ts'
 import { Checkpoints } from './log/checkpoints.ts'
 import { UsageLog, type UsageLogEvents, type WhenFull } from './log/log.ts'
 import { Retention, type RetentionOptions } from './log/retention.ts'
@@ -37,6 +39,8 @@ export interface StoreOptions extends Partial<UsageLogEvents> {
   readonly retention?: Pick<RetentionOptions, 'retainMs' | 'retain' | 'beforePrune' | 'onPruned'>
   /** Keys that the configuration declares by hash. */
   readonly fileKeys?: readonly FileKey[]
+  /** Size of a segment of the journal, bytes. */
+  readonly segmentBytes?: number
   /** Initial address space, bytes; grows automatically. */
   readonly mapBytes?: number
   /** Housekeeping failed; the store continues and retries in a minute. */
@@ -57,6 +61,8 @@ export interface Store {
   readonly sessions: Sessions
   readonly stored: StoredAnswers
   size(): StoreSize
+  /** State of the journal; null in a process that does not hold it. */
+  journal(): JournalState | null
   /**
    * Finishes accepted work and closes the database; resolves when everything is durable. May be
    * called again.
@@ -70,14 +76,17 @@ export interface Store {
  * @throws StoreOpenError with the problem and the remedy
  */
 export function openStore(options: StoreOptions): Store {
-  const { path, mapBytes } = options
-  const opened = openEnvironment(path, mapBytes)
-  const environment = watchWrites(options.wrap?.(opened) ?? opened, options.clock)
+  const { path, mapBytes, maxBytes, segmentBytes } = options
+  const takesJournal = options.retention !== undefined
+  let opened: Environment | null = null
   try {
+    opened = openEnvironment(path, { mapBytes, maxBytes, segmentBytes, takesJournal })
+    const environment = watchWrites(options.wrap?.(opened) ?? opened, options.clock)
     if (recordedIdentity(opened) === null) recordIdentity(opened, path)
     return new OpenStore(environment, options)
   } catch (error) {
-    void opened.close()
+    void opened?.close()
+    if (error instanceof StoreOpenError) throw error
     throw new StoreOpenError(`the data directory ${path} cannot be used: ${(error as Error).message}`, {
       cause: error,
     })
@@ -130,6 +139,7 @@ class OpenStore implements Store {
     this.sessions = new Sessions(environment, this.log, clock, random)
     this.stored = new StoredAnswers(environment, clock)
     this.#stopWatch = every(WATCH_MS, () => {
+      environment.tick(clock.monotonic())
       this.log.tick(environment.pendingMs())
       void this.#retention?.tick()
     })
@@ -140,6 +150,10 @@ class OpenStore implements Store {
 
   size(): StoreSize {
     return this.#environment.size()
+  }
+
+  journal(): JournalState | null {
+    return this.#environment.journal()
   }
 
   close(): Promise<void> {

@@ -3,8 +3,9 @@
 
 import { createHash } from 'node:crypto'
 import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { Environment } from './journaled.ts'
 import { joinKey, readJson, readU64, u64, writeJson } from './layout.ts'
-import type { Environment, StoreTables } from './lmdb.ts'
+import type { StoreTables } from './lmdb.ts'
 
 /** Time for which an answer can be asked for. OpenAI keeps responses as long. */
 export const STORED_MS: Milliseconds = 30 * 86_400_000

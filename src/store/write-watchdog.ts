@@ -2,7 +2,7 @@
 // detect it.
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
-import type { Environment } from './lmdb.ts'
+import type { Environment } from './journaled.ts'
 
 /**
  * Most time that counts between two calls of `pendingMs`, a second apart. After a longer gap the
@@ -27,6 +27,9 @@ export function watchWrites(environment: Environment, clock: Clock): WatchedEnvi
    */
   let progressMs: Milliseconds = 0
   let lastCheckMs = clock.monotonic()
+  /** When the database was last seen to have taken frames of the journal, or to need none. */
+  let appliedMs = lastCheckMs
+  let appliedFrames = 0
   return {
     tables: environment.tables,
     async transaction(write, bytes) {
@@ -44,11 +47,19 @@ export function watchWrites(environment: Environment, clock: Clock): WatchedEnvi
       const pausedMs = Math.max(0, nowMs - lastCheckMs - MAX_CHECK_GAP_MS)
       lastCheckMs = nowMs
       progressMs = Math.min(nowMs, progressMs + pausedMs)
-      return pendingWrites === 0 ? 0 : nowMs - progressMs
+      appliedMs = Math.min(nowMs, appliedMs + pausedMs)
+      const journal = environment.journal()
+      if (journal === null || !journal.isApplying || journal.appliedFrames !== appliedFrames)
+        appliedMs = nowMs
+      appliedFrames = journal?.appliedFrames ?? 0
+      return Math.max(pendingWrites === 0 ? 0 : nowMs - progressMs, nowMs - appliedMs)
     },
     initialize: (write) => environment.initialize(write),
     refresh: () => environment.refresh(),
     size: () => environment.size(),
+    roomFault: (bytes) => environment.roomFault(bytes),
+    journal: () => environment.journal(),
+    tick: (nowMs) => environment.tick(nowMs),
     reapReaders: () => environment.reapReaders(),
     copyTo: (folder) => environment.copyTo(folder),
     close: () => environment.close(),

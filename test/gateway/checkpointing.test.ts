@@ -235,6 +235,7 @@ t.test('the full check passes an unchanged log and finds a changed one', async (
   const verified = async () =>
     /^sidegate_audit_verified (\S+)$/m.exec(await (await fetch(`${gateway.opsUrl}/metrics`)).text())?.[1]
   t.equal(await verified(), '1')
+  await gateway.applied()
   edit(join(gateway.folder, 'data/data.mdb'))
   const after = await gateway.api('POST', '/audit/verify')
   t.match([after.status, after.body.result.ok], [200, false])

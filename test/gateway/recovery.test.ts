@@ -13,8 +13,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { openEnvironment } from '../../src/store/journaled.ts'
 import { u64 } from '../../src/store/layout.ts'
-import { openEnvironment } from '../../src/store/lmdb.ts'
 import { discard, runCli, startGateway, type TestGateway } from '../process/gateway.ts'
 import { completion, delta, event, json, startUpstream } from '../process/upstream.ts'
 

@@ -29,7 +29,8 @@ async function start(t: Test, verifyEverySeconds: number, folder?: string): Prom
 }
 
 /** Changes the status of each sealed call in place, which keeps the file open for the gateway. */
-function tamper(gateway: TestGateway): void {
+async function tamper(gateway: TestGateway): Promise<void> {
+  await gateway.applied()
   const file = join(gateway.folder, 'data/data.mdb')
   const bytes = readFileSync(file)
   for (let at = bytes.indexOf('"status":200'); at >= 0; at = bytes.indexOf('"status":200', at + 1)) {
@@ -48,7 +49,7 @@ t.test('a scheduled check passes an unchanged log and finds a changed one', asyn
     () => verified(gateway),
     (value) => value === 1,
   )
-  tamper(gateway)
+  await tamper(gateway)
   await eventually(
     'the change is found',
     () => verified(gateway),
@@ -66,7 +67,7 @@ t.test('the result of the command reaches the metric, also after a restart', asy
   t.equal(await verified(gateway), -1, 'no check was scheduled')
   t.equal((await verify(gateway)).code, 0)
   t.equal(await verified(gateway), 1)
-  tamper(gateway)
+  await tamper(gateway)
   t.equal((await verify(gateway)).code, 1)
   t.equal(await verified(gateway), 0)
   await gateway.stop()

@@ -21,6 +21,7 @@ export const STATE: GatewayState = {
   verified: null,
   storeBytes: 1024,
   storeLimitBytes: 4096,
+  journal: { lagFrames: 2, lagMs: 50, segments: 3, replayMs: 10 },
   callsInFlight: 1,
   upstreamsOpen: 0,
 }

@@ -81,6 +81,7 @@ t.test('a compacted copy has no bytes of an erased exchange and serves like the 
   for (const content of ['The secret is heliotrope.', 'The sky is blue.']) {
     await (await own.chat(key, prompt(content))).text()
   }
+  await own.applied()
   t.ok(holds('data', 'heliotrope'))
   t.match(await own.api('POST', '/audit/erase', { key_id: id }), { body: { erased: 2 } })
   const copy = join(own.folder, 'copy')

@@ -118,7 +118,7 @@ t.test('a command on a full disk says so in one line', async (t) => {
   t.match(stderr, /^[^\n]*disk full[^\n]*\n$/)
 })
 
-t.test('a full disk with room in the database refuses calls whose intents cannot be written', async (t) => {
+t.test('a full disk with room in the database refuses calls before they are forwarded', async (t) => {
   const disk = mountSmallDisk(t, '16m')
   if (disk === null) return
   const gateway = await startOn(t, disk)
@@ -127,7 +127,6 @@ t.test('a full disk with room in the database refuses calls whose intents cannot
   t.equal((await gateway.api('POST', '/audit/erase', { key_id: id })).status, 200)
   const free = fill(disk)
   const statuses: number[] = []
-  // The rest of the last page of intents is used first.
   while (statuses.at(-1) !== 503 && statuses.length < 100) {
     statuses.push((await gateway.chat(key, call(1))).status)
   }
@@ -143,10 +142,10 @@ t.test('a full disk with room in the database refuses calls whose intents cannot
   t.match(await gateway.metrics(), /\nsidegate_audit_available 1\n/)
   t.equal((await gateway.chat(key, call(1))).status, 200)
   await gateway.stop()
-  const lines = gateway.logs.filter(({ msg }) => /^intents /.test(String(msg)))
+  const lines = gateway.logs.filter(({ msg }) => /usage log can/.test(String(msg)))
   t.match(lines, [
-    { level: 'error', msg: /intents cannot be written/, err: { code: 'ENOSPC' } },
-    { level: 'info', msg: /intents can be written again/ },
+    { level: 'error', msg: /the usage log cannot be written/, err: { code: 'ENOSPC' } },
+    { level: 'info', msg: /the usage log can be written again/ },
   ])
 })
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 import { programArgs, SOURCE } from './program.ts'
-import { eventually, fetchInTime, inTime } from './until.ts'
+import { eventually, fetchInTime, inTime, until } from './until.ts'
 import { type Answer, type ScriptedUpstream, startUpstream } from './upstream.ts'
 
 export const ADMIN_TOKEN = 'an-admin-token-for-tests'
@@ -53,6 +53,8 @@ export interface TestGateway {
   readiness(): Promise<{ status: number; body: any }>
   /** The page of metrics. */
   metrics(): Promise<string>
+  /** Waits until the database has everything that is in the journal. */
+  applied(): Promise<void>
   createKey(name?: string): Promise<{ id: string; key: string }>
   chat(key: string, body: object, init?: RequestInit): Promise<Response>
   /** Sends SIGTERM and waits for the exit. */
@@ -182,6 +184,10 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
       return { status: response.status, body: await response.json() }
     },
     metrics: async () => (await fetchInTime(`${gateway.opsUrl}/metrics`)).text(),
+    applied: () =>
+      until('the database has everything', async () =>
+        /^sidegate_journal_lag_frames 0$/m.test(await gateway.metrics()),
+      ),
     async createKey(name = 'test') {
       const { body } = await gateway.api('POST', '/keys', { name })
       return { id: body.id, key: body.key }

@@ -1,5 +1,4 @@
-// A write to the log that never returns: no call succeeds, and the process ends so that a
-// supervisor can start another.
+// A write to the log that never returns: the process ends so that a supervisor can start another.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -28,15 +27,12 @@ async function deployOnDisk(t: Test) {
   return { upstream, gateway, key, hang }
 }
 
-t.test('a call whose commit hangs fails, and the process ends with the reason', async (t) => {
+t.test('a database that takes no rows ends the process, and no acknowledged entry is lost', async (t) => {
   const { upstream, gateway, key, hang } = await deployOnDisk(t)
   const holder = await hang()
-  const call = await gateway
-    .chat(key, prompt('hi'))
-    .then((response) => response.status)
-    .catch(() => 'the connection ended')
-  t.match(call, /503|the connection ended/, 'no success without an entry')
-  t.equal(upstream.received.length, 1)
+  const call = await gateway.chat(key, prompt('hi'))
+  t.equal(call.status, 200, 'its entry is in the journal')
+  await call.text()
   t.equal(await gateway.exit(), 'SIGKILL', 'an ordinary exit would wait for the disk')
   t.match(gateway.stderr.join(''), /sidegate: a write to the usage log hangs/)
   const freed = once(holder, 'exit')
@@ -48,17 +44,8 @@ t.test('a call whose commit hangs fails, and the process ends with the reason', 
   t.equal(response.status, 200, 'the next process serves')
   await response.text()
   const outcomes = (await next.api('GET', '/usage/logs')).body.logs.map(({ outcome }: any) => outcome)
-  t.same(outcomes, ['ok', 'interrupted'], 'the interrupted call has an entry')
+  t.same(outcomes, ['ok', 'ok'])
   await next.stop()
-})
-
-t.test('a hanging write of a session ends the process too', async (t) => {
-  const { gateway, hang } = await deployOnDisk(t)
-  await hang()
-  const signedIn = gateway.signIn().catch(() => 'the connection ended')
-  t.equal(await gateway.exit(), 'SIGKILL')
-  t.equal(await signedIn, 'the connection ended')
-  t.match(gateway.stderr.join(''), /sidegate: a write to the usage log hangs/)
 })
 
 t.test('an unexpected error ends the process while calls wait for the disk', async (t) => {

@@ -2,10 +2,12 @@
 // store.
 
 import { createHash, randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { Clock } from '../../src/core/clock.ts'
-import { type Environment, openEnvironment } from '../../src/store/lmdb.ts'
+import { type Environment, openEnvironment } from '../../src/store/journaled.ts'
 import { UsageLog } from '../../src/store/log/log.ts'
 import { Retention } from '../../src/store/log/retention.ts'
 import type { RetainRule } from '../../src/store/log/text-expiry.ts'
@@ -56,6 +58,19 @@ export async function until(isDone: () => boolean, step: () => void = () => {}):
     await nextTurn()
   }
 }
+
+/** Waits until the database has all rows of the journal. */
+export const applied = (environment: Pick<Environment, 'journal'>): Promise<void> =>
+  until(() => environment.journal()?.lagFrames === 0)
+
+/** The bytes of every file of a store: the database and its journal. */
+export const bytesOf = (path: string): Buffer =>
+  Buffer.concat(
+    readdirSync(path)
+      .map((name) => join(path, name))
+      .filter((file) => statSync(file).isFile())
+      .map((file) => readFileSync(file)),
+  )
 
 export interface TestStore {
   readonly store: Store
@@ -126,7 +141,7 @@ interface TestLogOptions {
 
 export function openTestLog(options: TestLogOptions): TestLog {
   const { path, clock, maxBytes = GIB, retainMs = 30 * DAY_MS, whenFull = 'refuse' } = options
-  const opened = openEnvironment(path)
+  const opened = openEnvironment(path, { maxBytes })
   const environment = options.wrap?.(opened) ?? opened
   const ignore = () => {}
   const { onContentDropped = ignore } = options
@@ -160,6 +175,9 @@ export function altered(real: Environment, parts: Partial<Environment>): Environ
     initialize: (write) => real.initialize(write),
     refresh: () => real.refresh(),
     size: () => real.size(),
+    roomFault: (bytes) => real.roomFault(bytes),
+    journal: () => real.journal(),
+    tick: (nowMs) => real.tick(nowMs),
     reapReaders: () => real.reapReaders(),
     copyTo: (folder) => real.copyTo(folder),
     close: () => real.close(),

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { openEnvironment } from '../../src/store/journaled.ts'
 import { packSummary, type UsageFilter, u64 } from '../../src/store/layout.ts'
-import { openEnvironment } from '../../src/store/lmdb.ts'
 import { writeLogState } from '../../src/store/log/batch.ts'
 import { listUsage, MAX_SCANNED, readCursor, type UsagePage, writeCursor } from '../../src/store/log/list.ts'
 import type { UsageLog } from '../../src/store/log/log.ts'

@@ -3,8 +3,8 @@
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openEnvironment } from '../../src/store/lmdb.ts'
-import { openTestStore } from './fixture.ts'
+import { openEnvironment } from '../../src/store/journaled.ts'
+import { applied, openTestStore } from './fixture.ts'
 
 t.test('only the owner can read folder and files', async (t) => {
   const path = join(t.testdir(), 'a', 'data.d')
@@ -48,9 +48,9 @@ t.test('a foreign or truncated file gives a clear error', async (t) => {
 t.test('a newer layout is refused and not changed', async (t) => {
   const path = t.testdir()
   const environment = openEnvironment(path)
-  await environment.transaction(() => environment.tables.meta.put(Buffer.from('layout'), Buffer.from('3')))
+  await environment.transaction(() => environment.tables.meta.put(Buffer.from('layout'), Buffer.from('4')))
   await environment.close()
-  t.throws(() => openEnvironment(path), { name: 'StoreOpenError', message: /layout 3 .*reads layout 2/ })
+  t.throws(() => openEnvironment(path), { name: 'StoreOpenError', message: /layout 4 .*reads layout 3/ })
 })
 
 t.test('a transaction that throws stores nothing', async (t) => {
@@ -122,13 +122,18 @@ t.test('the used size grows with stored rows and shrinks with removed ones', asy
   const environment = openEnvironment(t.testdir())
   t.teardown(() => environment.close())
   const { content } = environment.tables
+  const { meta } = environment.tables
+  await environment.transaction(() => meta.put(Buffer.from('first'), Buffer.alloc(1)))
+  await applied(environment)
   const empty = environment.size()
-  await environment.transaction(() => content.put(Buffer.from('key'), Buffer.alloc(1_000_000, 1)))
+  await environment.transaction(() => content.put(Buffer.from('key'), Buffer.alloc(200_000, 1)))
+  await applied(environment)
   const filled = environment.size()
-  t.ok(filled.usedBytes >= empty.usedBytes + 1_000_000)
+  t.ok(filled.usedBytes >= empty.usedBytes + 200_000)
   t.ok(filled.fileBytes >= filled.usedBytes)
   await environment.transaction(() => content.remove(Buffer.from('key')))
   await environment.transaction(() => content.put(Buffer.from('key'), Buffer.alloc(1)))
+  await applied(environment)
   t.ok(environment.size().usedBytes < empty.usedBytes + 100_000)
   t.ok(environment.size().fileBytes >= filled.fileBytes, 'the file keeps its pages')
 })

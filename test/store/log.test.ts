@@ -7,8 +7,8 @@ import t, { type Test } from 'tap'
 import type { RequestDraft } from '../../src/audit/entry.ts'
 import { verifyChain } from '../../src/audit/verify.ts'
 import type { GatewayError } from '../../src/core/errors.ts'
+import type { Environment } from '../../src/store/journaled.ts'
 import type { UsageFilter } from '../../src/store/layout.ts'
-import type { Environment } from '../../src/store/lmdb.ts'
 import type { UsageLog } from '../../src/store/log/log.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { DAY_MS, id, openTestStore, START_MS, until, withTransactions } from './fixture.ts'
@@ -311,11 +311,11 @@ t.test('room is reserved for running calls while there is any', async (t) => {
   const back = store.log.reserve(5_000_000)
   t.throws(() => store.log.reserve(1), { code: 'audit_unavailable' })
   back()
-  const first = store.log.reserve(400_000)
-  const second = store.log.reserve(400_000)
-  t.throws(() => store.log.reserve(400_000), { code: 'audit_unavailable' })
+  const first = store.log.reserve(350_000)
+  const second = store.log.reserve(350_000)
+  t.throws(() => store.log.reserve(350_000), { code: 'audit_unavailable' })
   first()
-  store.log.reserve(400_000)()
+  store.log.reserve(350_000)()
   second()
   const { store: giving } = openTestStore(t, { maxBytes: 1_000_000, whenFull: 'drop-content' })
   giving.log.reserve(5_000_000)

@@ -1,10 +1,6 @@
-// Sessions: lifetime, binding to the admin token, limits.
-
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
-import type { Environment } from '../../src/store/lmdb.ts'
-import { entriesOf, openTestStore, START_MS } from './fixture.ts'
+import type { Environment } from '../../src/store/journaled.ts'
+import { bytesOf, entriesOf, openTestStore, START_MS } from './fixture.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
@@ -36,7 +32,7 @@ t.test('another token, or none, of the administrator ends a session', async (t) 
 t.test('neither secret nor fingerprint is stored', async (t) => {
   const { store, path } = openTestStore(t)
   const { secret } = await store.sessions.create(VERA, 'the fingerprint', HOUR_MS)
-  const file = readFileSync(join(path, 'data.mdb'))
+  const file = bytesOf(path)
   t.notOk(file.includes(secret))
   t.notOk(file.includes('the fingerprint'))
 })

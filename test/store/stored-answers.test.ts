@@ -1,11 +1,7 @@
-// Stored answers: who made them, for how long, how many.
-
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
 import { STORED_MS, type StoredAnswer, type StoredChange } from '../../src/store/stored-answers.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { id, openTestStore, START_MS, type TestStore } from './fixture.ts'
+import { bytesOf, id, openTestStore, START_MS, type TestStore } from './fixture.ts'
 
 const MINUTE_MS = 60_000
 
@@ -52,7 +48,7 @@ t.test('an answer is found until it is removed, also after a restart', async (t)
 t.test('no id is stored', async (t) => {
   const test = openTestStore(t)
   await seal(test, keep('resp_67ccd2bed1ec8190'))
-  t.notOk(readFileSync(join(test.path, 'data.mdb')).includes('resp_67ccd2bed1ec8190'))
+  t.notOk(bytesOf(test.path).includes('resp_67ccd2bed1ec8190'))
 })
 
 t.test('an entry that is not sealed changes nothing', async (t) => {

@@ -4,8 +4,8 @@
 
 import { statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Environment, openEnvironment } from '../journaled.ts'
 import { readJson, writeJson } from '../layout.ts'
-import { type Environment, openEnvironment } from '../lmdb.ts'
 import { DATA_FILE } from './header.ts'
 
 const IDENTITY_KEY = Buffer.from('file')

@@ -7,10 +7,12 @@ import type { Actor } from '../../core/actor.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { NO_TERMS } from '../../core/key-terms.ts'
+import { listSegments } from '../journal/journal-reader.ts'
+import { type Environment, openEnvironment } from '../journaled.ts'
 import type { StoredKey } from '../key-record.ts'
 import { sealedTerms } from '../key-terms-fields.ts'
 import { readJson } from '../layout.ts'
-import { type Environment, LOCK_FILE, openEnvironment, type SubDatabase } from '../lmdb.ts'
+import { LOCK_FILE, type SubDatabase } from '../lmdb.ts'
 import { Batch, beginLog } from '../log/batch.ts'
 import { DATA_FILE } from './header.ts'
 import { recordIdentity } from './identity.ts'
@@ -138,7 +140,7 @@ function moveAside(path: string, prefix: string, nowMs: Milliseconds): string {
   let folder = join(path, name)
   for (let n = 2; existsSync(folder); n++) folder = join(path, `${name}-${n}`)
   mkdirSync(folder, { mode: FOLDER_MODE })
-  for (const file of [...LOG_FILES].reverse()) {
+  for (const file of [...listSegments(path), ...[...LOG_FILES].reverse()]) {
     if (existsSync(join(path, file))) renameSync(join(path, file), join(folder, basename(file)))
   }
   return folder

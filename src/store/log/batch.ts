@@ -17,6 +17,7 @@ import { MAX_ENTRY_BYTES } from '../../audit/verify.ts'
 import { type Actor, GATEWAY_ACTOR } from '../../core/actor.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { type CounterChange, CounterChanges } from '../counters.ts'
+import type { Environment } from '../journaled.ts'
 import {
   type DayCounts,
   dayOf,
@@ -30,7 +31,7 @@ import {
   u64,
   writeJson,
 } from '../layout.ts'
-import type { Environment, StoreTables } from '../lmdb.ts'
+import type { StoreTables } from '../lmdb.ts'
 import { MAX_STORED_ROWS, type StoredChange, writeStored } from '../stored-answers.ts'
 import type { Commits, Transaction } from './appender.ts'
 import { dropOldest, writeDay } from './prune.ts'
@@ -199,8 +200,8 @@ export class Batch implements Transaction {
 }
 
 const PROBE_KEY = Buffer.from('probe')
-/** Size of a probe: a single page would often fit when no entry does. */
-const PROBE_BYTES = 1024 ** 2
+/** Size of a probe, as large as some entries with their exchanges. */
+const PROBE_BYTES = 64 * 1024
 
 export interface CommitEvents {
   /** The entries of a batch are durable. */
@@ -232,7 +233,6 @@ export function commitsOf(
     probe: async () => {
       const probe = Buffer.alloc(PROBE_BYTES)
       await environment.transaction(() => tables.meta.put(PROBE_KEY, probe), PROBE_BYTES)
-      // The freed pages stay in the file for later entries.
       await environment.transaction(() => tables.meta.remove(PROBE_KEY))
     },
   }

@@ -9,8 +9,9 @@ import type { StoredRecord } from '../../audit/verify.ts'
 import type { Actor } from '../../core/actor.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { uuidv7 } from '../../core/ids.ts'
+import type { Environment } from '../journaled.ts'
 import { readU64, u64, unpackEntry } from '../layout.ts'
-import type { Environment, StoreSize } from '../lmdb.ts'
+import type { StoreSize } from '../lmdb.ts'
 import { storedRows } from '../stored-answers.ts'
 import type { AppendOptions } from './append-options.ts'
 import { Appender, type AppenderEvents, unavailable } from './appender.ts'
@@ -154,9 +155,8 @@ export class UsageLog {
   append(draft: RequestDraft, options?: AppendOptions): Promise<SealedRequest>
   append(draft: EntryDraft, options?: AppendOptions): Promise<SealedEntry>
   async append(draft: EntryDraft, { content, ...changes }: AppendOptions = {}): Promise<SealedEntry> {
-    if (this.#full && draft.type === 'request') {
+    if (this.#full && draft.type === 'request')
       throw unavailable('The usage log has reached its size limit (audit.maxBytes).')
-    }
     const captured = content === undefined ? null : this.#capture(content)
     const addition = { draft: wellFormed(draft), captured, counters: [], ...changes }
     const bytes = ENTRY_BYTES + (captured?.salted.length ?? 0)
@@ -172,14 +172,15 @@ export class UsageLog {
    * Reserves room for the exchange of a call before it is forwarded, so parallel calls do not
    * exceed the store's limit together. A single call has room unless the store is full.
    * @returns releases the room; call it once, when the call is sealed
-   * @throws GatewayError `audit_unavailable` when running calls leave no room
+   * @throws GatewayError `audit_unavailable` when running calls leave no room, or the disk has none
    */
   reserve(bytes: number): () => void {
     const neededBytes = this.usedBytes + this.#reservedBytes + bytes
     const givesWay = this.#contentBytes !== Number.POSITIVE_INFINITY
-    if (!givesWay && this.#reservedBytes > 0 && neededBytes > this.#maxBytes) {
+    if (!givesWay && this.#reservedBytes > 0 && neededBytes > this.#maxBytes)
       throw unavailable('The usage log has no room for this call while others run (audit.maxBytes).')
-    }
+    const fault = this.#environment.roomFault(this.#reservedBytes + bytes)
+    if (fault !== null) throw unavailable('The disk has no room for this call.', fault)
     this.#reservedBytes += bytes
     return () => {
       this.#reservedBytes -= bytes
@@ -256,7 +257,7 @@ export class UsageLog {
   tick(pendingMs: Milliseconds): void {
     this.#appender.tick(pendingMs, this.#environment.fault())
     // After an I/O error even reading is unsafe.
-    if (this.#appender.available && (this.#writtenBytes > 0 || this.#full)) this.measure()
+    if (this.#appender.available) this.measure()
   }
 
   /** Refuses further entries; resolves when all accepted ones are durable or rejected. */
@@ -287,11 +288,12 @@ export class UsageLog {
   measure(): StoreSize {
     this.#size = this.#environment.size()
     this.#writtenBytes = 0
-    const full = this.#size.usedBytes >= this.#maxBytes
+    const fault = this.#environment.roomFault(0)
+    const full = fault !== null || this.#size.usedBytes >= this.#maxBytes
     if (full === this.#full) return this.#size
     this.#full = full
-    if (full)
-      this.#events.onUnavailable(new Error(`the store has reached ${this.#maxBytes} bytes (audit.maxBytes)`))
+    const reason = `the store has reached ${this.#maxBytes} bytes (audit.maxBytes)`
+    if (full) this.#events.onUnavailable(fault ?? new Error(reason))
     else this.#events.onAvailable()
     return this.#size
   }

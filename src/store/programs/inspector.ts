@@ -8,8 +8,11 @@ import { ChainVerifier } from '../../audit/verify.ts'
 import { isDamageError, printLine } from '../damage.ts'
 import { DATA_FILE, faultOfFile } from '../folder/header.ts'
 import { recordedIdentity } from '../folder/identity.ts'
+import { checkJournal } from '../journal/apply.ts'
+import { JournalDamageError } from '../journal/journal-reader.ts'
+import { type Environment, openEnvironment } from '../journaled.ts'
 import { type LogState, readJson, readU64, summarySeq, u64, unpackEntry } from '../layout.ts'
-import { type Environment, openEnvironment, type StoreTables, type SubDatabase } from '../lmdb.ts'
+import { openLmdb, type StoreTables, type SubDatabase } from '../lmdb.ts'
 import { readLogState } from '../log/batch.ts'
 import { oldestSeq, readPrunePoint } from '../log/prune.ts'
 import { rootOf } from '../log/tree.ts'
@@ -48,18 +51,22 @@ function inspect(path: string): number {
     environment = openEnvironment(path)
   } catch (error) {
     const { message, cause } = error as Error
-    printLine(isDamageError(cause) ? { fault: message } : { refusal: message })
+    const isDamage = isDamageError(cause) || error instanceof JournalDamageError
+    printLine(isDamage ? { fault: message } : { refusal: message })
     return 1
   }
   try {
     const storeFault = faultOf(environment)
+    checkJournal(environment, path)
     if (storeFault === null) {
       printLine({ identity: recordedIdentity(environment) })
       return 0
     }
     printLine({ fault: storeFault })
   } catch (error) {
-    printLine({ fault: `the database cannot be read (${(error as Error).message})` })
+    const { message } = error as Error
+    const isJournal = error instanceof JournalDamageError
+    printLine({ fault: isJournal ? message : `the database cannot be read (${message})` })
   }
   return 1
 }
@@ -158,9 +165,19 @@ function faultOfCheckpoint(tables: StoreTables, state: LogState): string | null 
   return null
 }
 
+/** Leaves out a journal that cannot be read. */
+function openReadable(path: string): Pick<Environment, 'tables'> {
+  try {
+    return openEnvironment(path)
+  } catch (error) {
+    if (error instanceof JournalDamageError) return openLmdb(path)
+    throw error
+  }
+}
+
 /** @returns the exit code */
 function carry(path: string): number {
-  const { tables } = openEnvironment(path)
+  const { tables } = openReadable(path)
   for (const table of CARRIED) {
     const rows = tables[table].rows()
     if (rows.length !== tables[table].size) return 1

@@ -10,8 +10,11 @@ import type { Members } from '../../audit/plain.ts'
 import type { LogSurvey } from '../../audit/survey.ts'
 import { isDamageError } from '../damage.ts'
 import { DATA_FILE, faultOfFile } from '../folder/header.ts'
+import { checkJournal } from '../journal/apply.ts'
+import { JournalDamageError } from '../journal/journal-reader.ts'
+import { type Environment, openEnvironment } from '../journaled.ts'
 import { readU64, u64, unpackEntry } from '../layout.ts'
-import { type Environment, openEnvironment, type StoreTables } from '../lmdb.ts'
+import type { StoreTables } from '../lmdb.ts'
 
 /** Rows in a page. More would hold the snapshot, and with it the file's free pages, too long. */
 export const PAGE_ROWS = 500
@@ -100,10 +103,13 @@ export function openDirectory(path: string): Environment {
   const fault = faultOfFile(join(path, DATA_FILE))
   if (fault !== null && !fault.startsWith('cannot be read')) throw new DamageError(`${DATA_FILE} ${fault}`)
   try {
-    return openEnvironment(path)
+    const environment = openEnvironment(path)
+    checkJournal(environment, path)
+    return environment
   } catch (error) {
     const { message, cause } = error as Error
-    throw new (isDamageError(cause) ? DamageError : SourceError)(message, { cause: error })
+    const isDamage = isDamageError(cause) || error instanceof JournalDamageError
+    throw new (isDamage ? DamageError : SourceError)(message, { cause: error })
   }
 }
 

@@ -1,0 +1,183 @@
+// How the processes of one data folder write through the one that holds the journal: a process
+// connects to a socket in the folder, waits for its turn, reads, and sends the rows it changes. The
+// turn is short, and nobody else writes meanwhile. A message is its length as u32 and its bytes; an
+// empty one grants the turn, ends it without a change, or confirms that the rows are on disk.
+// Another one from the holder is the reason of a failure.
+
+import { chmodSync, closeSync, constants, openSync, rmSync } from 'node:fs'
+import { createServer, connect as openSocket, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import type { Milliseconds } from '../../core/clock.ts'
+
+const SOCKET_FILE = 'journal.sock'
+const SOCKET_MODE = 0o600
+/** Longest turn. */
+const TURN_MS: Milliseconds = 2000
+/** Longest wait for the turn and for the disk. */
+const ANSWER_MS: Milliseconds = 15_000
+/** Processes that may wait for their turn. */
+const MAX_CONNECTIONS = 64
+const MAX_MESSAGE_BYTES = 64 * 1024 ** 2
+const LENGTH_BYTES = 4
+const NOTHING = Buffer.alloc(0)
+
+/** A process that waits for its turn, or has it. */
+export interface Turn {
+  /** Grants the turn. Resolves with the rows to write; null when nothing changes. */
+  rows(): Promise<Buffer | null>
+  /** @param failure null when the rows are on disk */
+  end(failure: string | null): void
+}
+
+/** Linux limits the address of a socket to 107 bytes; a descriptor of the folder shortens it. */
+function addressIn(path: string): { readonly address: string; readonly release: () => void } {
+  if (process.platform !== 'linux') return { address: join(path, SOCKET_FILE), release: () => {} }
+  const folder = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY)
+  return { address: `/proc/self/fd/${folder}/${SOCKET_FILE}`, release: () => closeSync(folder) }
+}
+
+/** Accepts the other processes. */
+export class LeaseServer {
+  readonly #server: Server
+  readonly #release: () => void
+  readonly #sockets = new Set<Socket>()
+
+  /**
+   * @param onTurn receives each process that wants to write
+   * @param onError receives the reason why none can
+   */
+  constructor(path: string, onTurn: (turn: Turn) => void, onError: (error: Error) => void) {
+    const { address, release } = addressIn(path)
+    this.#release = release
+    rmSync(join(path, SOCKET_FILE), { force: true })
+    this.#server = createServer((socket) => {
+      this.#sockets.add(socket)
+      socket.on('close', () => this.#sockets.delete(socket)).on('error', () => {})
+      onTurn(turnOf(socket))
+    })
+    this.#server.on('error', onError)
+    this.#server.listen(address, () => chmodSync(join(path, SOCKET_FILE), SOCKET_MODE))
+    this.#server.maxConnections = MAX_CONNECTIONS
+    this.#server.unref()
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy()
+    this.#server.close(() => this.#release())
+  }
+}
+
+function turnOf(socket: Socket): Turn {
+  socket.unref()
+  const next = messagesOf(socket)
+  return {
+    async rows() {
+      send(socket, NOTHING)
+      const rows = await next(TURN_MS)
+      return rows.length === 0 ? null : rows
+    },
+    end(failure) {
+      send(socket, failure === null ? NOTHING : Buffer.from(failure))
+      socket.end()
+    },
+  }
+}
+
+/** Nobody accepts connections in the folder. */
+export class NoHolderError extends Error {
+  override readonly name = 'NoHolderError'
+}
+
+/**
+ * Waits for the turn, and sends the rows that `change` returns; nothing if they are null.
+ * @throws NoHolderError (rejects) when nobody holds the journal, or it was released before the rows
+ * were sent: nothing is written then. Any other error: it is not known whether they were.
+ */
+export async function writeThroughHolder(path: string, change: () => Buffer | null): Promise<void> {
+  const socket = await connect(path)
+  try {
+    const next = messagesOf(socket)
+    await next(ANSWER_MS).catch((error: Error) => {
+      throw new NoHolderError(error.message, { cause: error })
+    })
+    const rows = change()
+    send(socket, rows ?? NOTHING)
+    const failure = rows === null ? NOTHING : await next(ANSWER_MS)
+    if (failure.length > 0) throw new Error(failure.toString())
+  } finally {
+    socket.destroy()
+  }
+}
+
+async function connect(path: string): Promise<Socket> {
+  const { address, release } = addressIn(path)
+  try {
+    const socket = openSocket(address)
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve)
+      socket.once('error', (error) => reject(new NoHolderError(error.message, { cause: error })))
+    })
+    return socket.on('error', () => {})
+  } finally {
+    release()
+  }
+}
+
+function send(socket: Socket, bytes: Buffer): void {
+  const length = Buffer.alloc(LENGTH_BYTES)
+  length.writeUInt32BE(bytes.length)
+  socket.write(length)
+  socket.write(bytes)
+}
+
+/** Returns a function that resolves with the next message; one at a time. */
+function messagesOf(socket: Socket): (limitMs: Milliseconds) => Promise<Buffer> {
+  let chunks: Buffer[] = []
+  let received = 0
+  /** Bytes of the message with its length; null before the length is known. */
+  let expected: number | null = null
+  let settle: (() => void) | null = null
+  const take = (): Buffer | null => {
+    if (expected === null && received >= LENGTH_BYTES) {
+      chunks = [Buffer.concat(chunks)]
+      expected = LENGTH_BYTES + (chunks[0] as Buffer).readUInt32BE()
+      if (expected > MAX_MESSAGE_BYTES) socket.destroy()
+    }
+    if (expected === null || received < expected) return null
+    const bytes = Buffer.concat(chunks)
+    const message = bytes.subarray(LENGTH_BYTES, expected)
+    chunks = [bytes.subarray(expected)]
+    received -= expected
+    expected = null
+    return message
+  }
+  socket.on('data', (chunk: Buffer) => {
+    chunks.push(chunk)
+    received += chunk.length
+    settle?.()
+  })
+  return (limitMs) =>
+    new Promise((resolve, reject) => {
+      const end = (error: Error) => {
+        clearTimeout(timer)
+        socket.off('close', onClose)
+        settle = null
+        reject(error)
+      }
+      const onClose = () => end(new Error('the connection was closed'))
+      const timer = setTimeout(() => end(new Error(`no answer within ${limitMs} ms`)), limitMs)
+      settle = () => {
+        const message = take()
+        if (message === null) return
+        clearTimeout(timer)
+        socket.off('close', onClose)
+        settle = null
+        resolve(message)
+      }
+      if (socket.destroyed) onClose()
+      else {
+        socket.once('close', onClose)
+        settle()
+      }
+    })
+}
