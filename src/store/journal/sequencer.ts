@@ -107,7 +107,8 @@ export class Sequencer {
       try {
         return await (holder === null ? this.#writeThrough(transactions) : this.#append(holder, transactions))
       } catch (error) {
-        if (!(error instanceof NoHolderError) || attempt === MAX_ATTEMPTS) throw error
+        if (!(error instanceof NoHolderError)) throw error
+        if (attempt === MAX_ATTEMPTS) throw unreachable(error)
         await pause(RETRY_MS)
       }
     }
@@ -165,3 +166,9 @@ export class Sequencer {
     }
   }
 }
+
+const unreachable = (cause: Error): Error =>
+  new Error(
+    `another process holds the journal of the data folder and does not answer at its socket (${cause.message}); use the management API, or stop that process first`,
+    { cause },
+  )
