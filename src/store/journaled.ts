@@ -71,7 +71,11 @@ export function openEnvironment(path: string, options: EnvironmentOptions = {}):
   const lmdb = openLmdb(path, mapBytes)
   try {
     const segmentBytes = Math.min(wantedBytes, Math.floor(maxBytes * SEGMENT_SHARE))
-    return new JournaledEnvironment(path, lmdb, { mapBytes, segmentBytes }, options.takesJournal ?? false)
+    return new JournaledEnvironment(path, lmdb, {
+      mapBytes,
+      segmentBytes,
+      isGateway: options.takesJournal ?? false,
+    })
   } catch (error) {
     void lmdb.close()
     throw error
@@ -82,7 +86,7 @@ class JournaledEnvironment implements Environment {
   readonly tables: StoreTables
   readonly #path: string
   readonly #lmdb: Lmdb
-  readonly #sizes: Omit<HolderOptions, 'onTurn'>
+  readonly #holding: Omit<HolderOptions, 'onTurn'>
   readonly #overlay = new Overlay(SUB_DATABASES.length)
   readonly #staged = new StagedRows(SUB_DATABASES.length)
   readonly #sequencer: Sequencer
@@ -90,10 +94,10 @@ class JournaledEnvironment implements Environment {
   /** Up to where the rows were read from the journal of another process. */
   #readTo: JournalPosition = FIRST_POSITION
 
-  constructor(path: string, lmdb: Lmdb, sizes: Omit<HolderOptions, 'onTurn'>, takesJournal: boolean) {
+  constructor(path: string, lmdb: Lmdb, holding: Omit<HolderOptions, 'onTurn'>) {
     this.#path = path
     this.#lmdb = lmdb
-    this.#sizes = sizes
+    this.#holding = holding
     const tables = SUB_DATABASES.map((name, table) => [
       name,
       new LayeredTable({
@@ -114,7 +118,7 @@ class JournaledEnvironment implements Environment {
       refresh: () => this.refresh(),
       fault: () => this.fault(),
     })
-    if (takesJournal) this.#holder = this.#take()
+    if (holding.isGateway) this.#holder = this.#take()
     this.refresh()
   }
 
@@ -203,7 +207,7 @@ class JournaledEnvironment implements Environment {
 
   #take(): Holder | null {
     return Holder.take(this.#path, this.#lmdb, this.#overlay, {
-      ...this.#sizes,
+      ...this.#holding,
       onTurn: (turn) => this.#sequencer.giveTurn(turn),
     })
   }

@@ -74,7 +74,7 @@ export class Holder {
    * @throws JournalDamageError, or the system's error
    */
   static take(folder: string, lmdb: Lmdb, overlay: Overlay, options: HolderOptions): Holder | null {
-    const unlock = lockFile(join(folder, LOCK_FILE))
+    const unlock = lockIn(folder, options.isGateway)
     if (unlock === null) return null
     try {
       return new Holder(folder, lmdb, overlay, unlock, options)
@@ -186,6 +186,17 @@ export class Holder {
 export interface HolderOptions {
   readonly mapBytes: number | undefined
   readonly segmentBytes: number
+  /** Whether this process holds the folder in another way, too. */
+  readonly isGateway: boolean
   /** Receives each other process that wants to write. */
   readonly onTurn: (turn: Turn) => void
+}
+
+/** Where files cannot be locked only a gateway holds the journal, and others write through it. */
+function lockIn(folder: string, isGateway: boolean): (() => void) | null {
+  try {
+    return lockFile(join(folder, LOCK_FILE))
+  } catch {
+    return isGateway ? () => {} : null
+  }
 }
