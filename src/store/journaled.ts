@@ -5,7 +5,13 @@
 import type { Milliseconds } from '../core/clock.ts'
 import { Application, readPosition } from './journal/apply.ts'
 import { Holder, type HolderOptions, type JournalState } from './journal/holder.ts'
-import { FIRST_POSITION, isJournalMoved, type JournalPosition, readFrames } from './journal/journal-reader.ts'
+import {
+  FIRST_POSITION,
+  isJournalMoved,
+  JournalDamageError,
+  type JournalPosition,
+  readFrames,
+} from './journal/journal-reader.ts'
 import { LayeredTable } from './journal/layered-table.ts'
 import { Overlay } from './journal/overlay.ts'
 import { Sequencer } from './journal/sequencer.ts'
@@ -192,17 +198,28 @@ class JournaledEnvironment implements Environment {
   /** Reads the rows that the database does not have from the journal of another process. */
   #readJournal(): void {
     for (let attempt = 1; ; attempt++) {
-      const from = readPosition(this.#lmdb.tables)
-      if (this.#readTo.frame < from.frame) this.#readTo = from
-      this.#overlay.drop(from.frame - 1)
+      this.#dropStored()
       try {
         this.#readTo = readFrames(this.#path, this.#readTo, (frame) => this.#overlay.add(frame))
+        // The frames may have moved into the database, and out of the journal, since.
+        this.#lmdb.refresh()
+        const isBehind = readPosition(this.#lmdb.tables).frame > this.#readTo.frame
+        if (isBehind && attempt < READ_ATTEMPTS) continue
+        this.#dropStored()
         return
       } catch (error) {
-        if (!isJournalMoved(error) || attempt === READ_ATTEMPTS) throw error
+        if (!isJournalMoved(error)) throw error
+        if (attempt === READ_ATTEMPTS) throw new JournalDamageError((error as Error).message)
         this.#lmdb.refresh()
       }
     }
+  }
+
+  /** Removes the rows that the database has. */
+  #dropStored(): void {
+    const stored = readPosition(this.#lmdb.tables)
+    if (this.#readTo.frame < stored.frame) this.#readTo = stored
+    this.#overlay.drop(stored.frame - 1)
   }
 
   #take(): Holder | null {

@@ -89,7 +89,8 @@ export class LmdbTable implements Table {
   }
 
   keys(range: Range = {}): Buffer[] {
-    return Array.from(this.#database.getKeys(range))
+    // The library changes the object that it is given.
+    return Array.from(this.#database.getKeys({ ...range }))
   }
 
   count(range: Pick<Range, 'start' | 'end'> = {}): number {

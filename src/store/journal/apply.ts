@@ -3,7 +3,14 @@
 import { readJson, writeJson } from '../layout.ts'
 import { type Lmdb, type StoreTables, SUB_DATABASES } from '../lmdb.ts'
 import { eachRow, type Frame } from './frame.ts'
-import { FIRST_POSITION, type JournalPosition, readFrames, requireEnd } from './journal-reader.ts'
+import {
+  FIRST_POSITION,
+  isJournalMoved,
+  JournalDamageError,
+  type JournalPosition,
+  readFrames,
+  requireEnd,
+} from './journal-reader.ts'
 
 const POSITION_KEY = Buffer.from('journal')
 /** Bytes of frames in one transaction; more would need more room on a disk that is nearly full. */
@@ -60,6 +67,15 @@ export function changeRow(tables: StoreTables, index: number, key: Buffer, value
   else tables[name].put(key, value)
 }
 
+/** Works like `readFrames` where nobody writes: missing frames are damage. */
+function readWhole(...args: Parameters<typeof readFrames>): JournalPosition {
+  try {
+    return readFrames(...args)
+  } catch (error) {
+    throw isJournalMoved(error) ? new JournalDamageError((error as Error).message) : error
+  }
+}
+
 /**
  * Writes all frames that the database does not have, after the last writer ended.
  * @returns the position after the last frame
@@ -69,7 +85,7 @@ export function replay(lmdb: Lmdb, folder: string): JournalPosition {
   lmdb.refresh()
   const from = readPosition(lmdb.tables)
   const application = new Application(lmdb)
-  const end = readFrames(folder, from, (frame, position) => application.add(frame, position))
+  const end = readWhole(folder, from, (frame, position) => application.add(frame, position))
   requireEnd(folder, end)
   application.finish()
   lmdb.refresh()
@@ -83,12 +99,13 @@ export function replay(lmdb: Lmdb, folder: string): JournalPosition {
 export function checkJournal(lmdb: Pick<Lmdb, 'tables' | 'refresh'>, folder: string): void {
   for (let frame = 0; ; ) {
     lmdb.refresh()
-    const end = readFrames(folder, readPosition(lmdb.tables), () => {})
+    let end = readPosition(lmdb.tables)
     try {
+      end = readWhole(folder, end, () => {})
       requireEnd(folder, end)
       return
     } catch (error) {
-      // The frame that could not be read was still being written.
+      // The frame that could not be read was still being written, or its segment was overwritten.
       if (end.frame === frame) throw error
       frame = end.frame
     }

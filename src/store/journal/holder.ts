@@ -142,7 +142,8 @@ export class Holder {
 
   /** Writes rows to the database directly; for use before serving. */
   initialize(rows: readonly RowChange[]): void {
-    if (this.#applying.isStarted) throw new Error('rows are initialized before the first transaction')
+    if (this.#applying.isStarted || this.#overlay.frames > 0)
+      throw new Error('rows are initialized before the first transaction')
     replay(this.#lmdb, this.#folder)
     this.#overlay.clear()
     this.#lmdb.write(() => {

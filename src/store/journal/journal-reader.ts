@@ -3,7 +3,7 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { FRAME_HEADER_BYTES, type Frame, findMagic, frameBytes, openFrame } from './frame.ts'
-import { hasLostHeader, readHeader, SEGMENT_HEADER_BYTES, type SegmentHeader } from './segment-file.ts'
+import { readHeader, SEGMENT_HEADER_BYTES, type SegmentHeader } from './segment-file.ts'
 
 /** Names of segment files end with a number. */
 export const SEGMENT_PREFIX = 'journal-'
@@ -132,6 +132,16 @@ export function requireEnd(folder: string, end: JournalPosition): void {
       const damage = `frame ${end.frame} cannot be read, and frame ${later} follows it`
       throw new JournalDamageError(`${name}: ${damage}`)
     }
+  }
+}
+
+/** Whether a segment without a valid header holds a frame where its first one belongs. */
+function hasLostHeader(file: string): boolean {
+  const handle = openSync(file, 'r')
+  try {
+    return readFrame(handle, SEGMENT_HEADER_BYTES) !== null
+  } finally {
+    closeSync(handle)
   }
 }
 

@@ -41,6 +41,8 @@ export class JournalWriter {
   #usedSinceMs: Milliseconds | null = null
   #retired: Retired[] = []
   #spares: SegmentFile[] = []
+  /** Number of the last frame that the database has on disk. */
+  #appliedFrame = 0
   #preparing: Promise<void> | null = null
   #erasing: Promise<void> = Promise.resolve()
   /** Segments that wait to be overwritten. */
@@ -109,6 +111,7 @@ export class JournalWriter {
 
   /** Overwrites the retired segments whose frames are in the database on disk. */
   applied(frame: number): void {
+    this.#appliedFrame = frame
     const done = this.#retired.filter(({ lastFrame }) => lastFrame <= frame)
     this.#retired = this.#retired.filter(({ lastFrame }) => lastFrame > frame)
     this.#erasures += done.length
@@ -119,7 +122,9 @@ export class JournalWriter {
   tick(nowMs: Milliseconds): void {
     if (this.#current === null || this.#isWriting) return
     this.#usedSinceMs ??= nowMs
-    if (nowMs - this.#usedSinceMs >= RETIRE_MS) this.#retire()
+    if (nowMs - this.#usedSinceMs < RETIRE_MS) return
+    this.#retire()
+    this.applied(this.#appliedFrame)
   }
 
   /** Overwrites every segment whose frames are in the database on disk. */

@@ -2,15 +2,18 @@
 // connects to a socket in the folder, waits for its turn, reads, and sends the rows it changes. The
 // turn is short, and nobody else writes meanwhile. A message is its length as u32 and its bytes; an
 // empty one grants the turn, ends it without a change, or confirms that the rows are on disk.
-// Another one from the holder is the reason of a failure.
+// Another one from the holder is the
+// reason of a failure, in JSON.
 
-import { chmodSync, closeSync, constants, openSync, rmSync } from 'node:fs'
+import { closeSync, constants, openSync, rmSync } from 'node:fs'
 import { createServer, connect as openSocket, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Milliseconds } from '../../core/clock.ts'
+import { readJson, writeJson } from '../layout.ts'
 
 const SOCKET_FILE = 'journal.sock'
-const SOCKET_MODE = 0o600
+/** Mask for the mode of the socket. */
+const OWNER_ONLY = 0o177
 /** Longest turn. */
 const TURN_MS: Milliseconds = 2000
 /** Longest wait for the turn and for the disk. */
@@ -26,7 +29,7 @@ export interface Turn {
   /** Grants the turn. Resolves with the rows to write; null when nothing changes. */
   rows(): Promise<Buffer | null>
   /** @param failure null when the rows are on disk */
-  end(failure: string | null): void
+  end(failure: Error | null): void
 }
 
 /** Linux limits the address of a socket to 107 bytes; a descriptor of the folder shortens it. */
@@ -56,7 +59,10 @@ export class LeaseServer {
       onTurn(turnOf(socket))
     })
     this.#server.on('error', onError)
-    this.#server.listen(address, () => chmodSync(join(path, SOCKET_FILE), SOCKET_MODE))
+    // The socket is made in this call, and must never accept other users.
+    const umask = process.umask(OWNER_ONLY)
+    this.#server.listen(address)
+    process.umask(umask)
     this.#server.maxConnections = MAX_CONNECTIONS
     this.#server.unref()
   }
@@ -65,6 +71,13 @@ export class LeaseServer {
     for (const socket of this.#sockets) socket.destroy()
     this.#server.close(() => this.#release())
   }
+}
+
+const codeOf = (error: Error): unknown => (error as NodeJS.ErrnoException).code
+
+const readFailure = (message: Buffer): Error => {
+  const { message: text, code } = readJson<{ message: string; code?: string }>(message)
+  return Object.assign(new Error(text), code !== undefined && { code })
 }
 
 function turnOf(socket: Socket): Turn {
@@ -77,7 +90,10 @@ function turnOf(socket: Socket): Turn {
       return rows.length === 0 ? null : rows
     },
     end(failure) {
-      send(socket, failure === null ? NOTHING : Buffer.from(failure))
+      send(
+        socket,
+        failure === null ? NOTHING : writeJson({ message: failure.message, code: codeOf(failure) }),
+      )
       socket.end()
     },
   }
@@ -97,13 +113,14 @@ export async function writeThroughHolder(path: string, change: () => Buffer | nu
   const socket = await connect(path)
   try {
     const next = messagesOf(socket)
-    await next(ANSWER_MS).catch((error: Error) => {
+    const refusal = await next(ANSWER_MS).catch((error: Error) => {
       throw new NoHolderError(error.message, { cause: error })
     })
+    if (refusal.length > 0) throw new NoHolderError(readFailure(refusal).message)
     const rows = change()
     send(socket, rows ?? NOTHING)
     const failure = rows === null ? NOTHING : await next(ANSWER_MS)
-    if (failure.length > 0) throw new Error(failure.toString())
+    if (failure.length > 0) throw readFailure(failure)
   } finally {
     socket.destroy()
   }

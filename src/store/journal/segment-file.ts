@@ -2,23 +2,12 @@
 // front to back, each write on disk when it returns. Magic u32 · ordinal u64 · number of its first
 // frame u64 · CRC-32 u32 · frames.
 
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readSync,
-  rmSync,
-  write,
-  writev,
-} from 'node:fs'
+import { closeSync, constants, fsyncSync, openSync, readSync, rmSync, write, writev } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
 import { readU64, u64 } from '../layout.ts'
-import { openFrame } from './frame.ts'
 
 const MAGIC = Buffer.from('SGJ1')
 const ORDINAL_AT = 4
@@ -62,19 +51,6 @@ export function readHeader(file: string): SegmentHeader | null {
       header.subarray(0, ORDINAL_AT).equals(MAGIC) &&
       header.readUInt32BE(CHECKSUM_AT) === crc32(header.subarray(0, CHECKSUM_AT))
     return isHeader ? { ordinal: readU64(header, ORDINAL_AT), firstFrame: readU64(header, FIRST_AT) } : null
-  } finally {
-    closeSync(handle)
-  }
-}
-
-/** Whether a segment without a valid header holds a frame where its first one belongs. */
-export function hasLostHeader(file: string): boolean {
-  const handle = openSync(file, 'r')
-  try {
-    const { size } = fstatSync(handle)
-    const bytes = Buffer.alloc(Math.min(size, ZERO_BYTES))
-    readSync(handle, bytes, 0, bytes.length, 0)
-    return openFrame(bytes.subarray(SEGMENT_HEADER_BYTES)) !== null
   } finally {
     closeSync(handle)
   }

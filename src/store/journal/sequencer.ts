@@ -56,7 +56,7 @@ export class Sequencer {
 
   /** Lets another process write when its turn comes. */
   giveTurn(turn: Turn): void {
-    if (this.#closed) turn.end('the store is closed')
+    if (this.#closed) turn.end(new Error('the store is closed'))
     else this.#add(turn)
   }
 
@@ -162,7 +162,7 @@ export class Sequencer {
       }
       turn.end(null)
     } catch (error) {
-      turn.end((error as Error).message)
+      turn.end(error as Error)
     }
   }
 }

@@ -16,7 +16,7 @@ import { readHeader } from '../../../src/store/journal/segment-file.ts'
 import { openEnvironment } from '../../../src/store/journaled.ts'
 import { openLmdb } from '../../../src/store/lmdb.ts'
 import { requestDraft } from '../../audit/drafts.ts'
-import { applied, bytesOf, id, openTestStore, until } from '../fixture.ts'
+import { applied, id, openTestStore } from '../fixture.ts'
 
 const HOLD = fileURLToPath(new URL('../processes/hold.ts', import.meta.url))
 const CALLS = 6
@@ -103,22 +103,4 @@ t.test('a frame that cannot be read before others is damage, and so is a lost he
     writeFileSync(segment, whole)
   }
   t.match((await inspectLog(path)).inspection, { state: 'copied' }, 'nothing was changed')
-})
-
-t.test('no erased bytes stay in the journal for a minute', async (t) => {
-  const path = t.testdir()
-  const environment = openEnvironment(path)
-  const marker = 'a text that is erased later'
-  const { content } = environment.tables
-  await environment.transaction(() => content.put(Buffer.from('key'), Buffer.from(marker)))
-  await environment.transaction(() => content.remove(Buffer.from('key')))
-  t.ok(bytesOf(path).includes(marker))
-  await applied(environment)
-  environment.tick(0)
-  environment.tick(30_000)
-  await environment.transaction(() => content.put(Buffer.from('other'), Buffer.alloc(1)))
-  const journal = () => listSegments(path).map((name) => readFileSync(join(path, name)))
-  await until(() => !journal().some((bytes) => bytes.includes(marker)))
-  t.ok(journal().length > 0)
-  await environment.close()
 })
