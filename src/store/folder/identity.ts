@@ -4,8 +4,9 @@
 
 import { statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Environment, openEnvironment } from '../journaled.ts'
+import type { Environment } from '../journaled.ts'
 import { readJson, writeJson } from '../layout.ts'
+import { openLmdb } from '../lmdb.ts'
 import { DATA_FILE } from './header.ts'
 
 const IDENTITY_KEY = Buffer.from('file')
@@ -52,17 +53,22 @@ export function isCopy(path: string, recorded: FileIdentity | null): boolean {
 
 /** Records the identity of the open database file in a folder. To be called before serving. */
 export function recordIdentity(environment: Environment, path: string): void {
+  const record = identityRecord(path)
+  if (record !== null) environment.initialize(() => environment.tables.meta.put(IDENTITY_KEY, record))
+}
+
+function identityRecord(path: string): Buffer | null {
   const identity = identityOf(path)
-  if (identity === null) return
-  environment.initialize(() => environment.tables.meta.put(IDENTITY_KEY, writeJson(identity)))
+  return identity === null ? null : writeJson(identity)
 }
 
 /** Makes a copy of a log its continuation. The copy is closed, and no process has it open. */
 export async function adoptCopy(path: string): Promise<void> {
-  const environment = openEnvironment(path)
+  const lmdb = openLmdb(path)
   try {
-    recordIdentity(environment, path)
+    const record = identityRecord(path)
+    if (record !== null) lmdb.write(() => lmdb.tables.meta.put(IDENTITY_KEY, record))
   } finally {
-    await environment.close()
+    await lmdb.close()
   }
 }
