@@ -16,6 +16,7 @@ import {
   type Figures,
   firstEvent,
   fixedRate,
+  loneCall,
   machinePrompt,
   messageStreams,
   nextToLong,
@@ -91,8 +92,8 @@ function usageError(): string | null {
 
 function scenarios(): Scenario[] {
   // The most important scenarios come last, when all processes have run longest.
-  const quick = [streams(32), firstEvent, fixedRate(500), saturation(64)]
-  const prompts = [...[1, 10, 100, 1000].map(promptSize), machinePrompt(100), turns(100), nextToLong(1000)]
+  const quick = [streams(32), firstEvent, loneCall, fixedRate(500), saturation(64)]
+  const prompts = [...[10, 100, 1000].map(promptSize), machinePrompt(100), turns(100), nextToLong(1000)]
   const apis = [embeddings, messageStreams(32), responseStreams(32)]
   const full = [...prompts, ...apis, streams(256), streams(1000), ...quick, saturation(256)]
   const { only = '' } = options

@@ -2,6 +2,7 @@
 // subjects one after the other, so that a noisy minute slows all of them.
 
 import { conversation, machineText, PROSE } from './conversation.ts'
+import { syncedWrite } from './disk.ts'
 import { atRate, type Body, type Measured, quantile, saturate } from './load.ts'
 import { STAND_IN_ANSWERS } from './stand-in-answers.ts'
 import type { Subject } from './targets.ts'
@@ -137,6 +138,23 @@ const oneByOne = (title: string, body: Body, path?: string): Scenario => ({
     return { 'p50 ms': quantile(measured.latencies, 0.5), 'CPU µs': cpuUs, errors: measured.errors }
   },
 })
+
+/** A lone call, and one durable write as large as its row in the log, on the same disk. */
+export const loneCall: Scenario = {
+  title: 'A lone call, 1 KB prompt, and one synced write next to its log',
+  headline: 'p50 ms',
+  async run(subject, durationMs) {
+    const load = { body: chatBody(KIB, false), connections: 1, durationMs }
+    const { measured, cpuUs } = await withCpu(subject, () => saturate(subject, load))
+    const { folder } = subject
+    return {
+      'p50 ms': quantile(measured.latencies, 0.5),
+      'CPU µs': cpuUs,
+      'synced write ms': folder === undefined ? Number.NaN : syncedWrite(folder, durationMs / 4),
+      errors: measured.errors,
+    }
+  },
+}
 
 export const promptSize = (kib: number): Scenario =>
   oneByOne(`Prompt of ${kib} KB, one connection`, chatBody(kib * KIB, false))

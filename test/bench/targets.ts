@@ -24,6 +24,8 @@ export const PEERS_FOLDER = join(
 
 export interface Subject extends Target {
   readonly name: string
+  /** Where it keeps its log; absent without one. */
+  readonly folder?: string
   readonly process: BenchProcess
 }
 
@@ -132,7 +134,8 @@ export async function startGateway(options: GatewayOptions): Promise<Subject> {
   const keyFile = join(folder, 'key')
   if (!existsSync(keyFile)) writeFileSync(keyFile, await createKey(`http://${address}/api/v1`))
   const key = readFileSync(keyFile, 'utf8')
-  return { name, port: Number(address.split(':')[1]), headers: { authorization: `Bearer ${key}` }, process }
+  const headers = { authorization: `Bearer ${key}` }
+  return { name, folder, port: Number(address.split(':')[1]), headers, process }
 }
 
 async function createKey(api: string): Promise<string> {
