@@ -11,8 +11,8 @@ import type { EntryDraft, Envelope, GenesisDraft, RequestDraft, SealedEntry, Sea
 const ENTRY_DOMAIN = 'sidegate-audit/v1/entry\n'
 const ENTRY_DOMAIN_BYTES = Buffer.from(ENTRY_DOMAIN)
 
-/** Version of the entry format, sealed in every entry. */
-export const ENTRY_VERSION = 1
+/** Version of the entry format, sealed in every entry. In version 1 the unit of `cost` differs. */
+export const ENTRY_VERSION = 2
 
 /** The newest entry of a log. */
 export interface Head {
@@ -92,6 +92,7 @@ const toRequestEntry = (
   completion_tokens: draft.completion_tokens,
   content_hash: contentHash,
   cost: draft.cost,
+  ...(draft.cost_source === undefined ? {} : { cost_source: draft.cost_source }),
   created_at: draft.created_at,
   error_code: draft.error_code,
   finish_reason: draft.finish_reason,
@@ -113,6 +114,7 @@ const toRequestEntry = (
   pii_types: draft.pii_types,
   policy_revision: draft.policy_revision,
   prev: envelope.prev,
+  ...(draft.price_revision === undefined ? {} : { price_revision: draft.price_revision }),
   prompt_tokens: draft.prompt_tokens,
   ...(draft.request_bytes === undefined ? {} : { request_bytes: draft.request_bytes }),
   ...(draft.response_bytes === undefined ? {} : { response_bytes: draft.response_bytes }),

@@ -67,9 +67,8 @@ export interface SealedFindings {
 }
 
 /**
- * One call of an API. Times are whole milliseconds; `cost` is in millionths of the upstream's
- * currency
- * unit.
+ * One call of an API. Times are whole milliseconds. `cost` is in 10⁻⁹ USD; in entries of version 1
+ * in millionths of the upstream's currency unit.
  */
 export interface RequestDraft {
   readonly type: 'request'
@@ -116,7 +115,12 @@ export interface RequestDraft {
   /** At most MAX_FINISH_REASON_CHARACTERS. */
   readonly finish_reason: string | null
   readonly usage_source: 'upstream' | 'estimated'
+  /** Null when it is not known. */
   readonly cost: number | null
+  /** Who says so; absent when nobody does, and in entries of version 1. */
+  readonly cost_source?: 'upstream' | 'book'
+  /** Revision of the price book; absent unless the cost is from it. */
+  readonly price_revision?: string
   /** At most MAX_SEALED_RULES. */
   readonly rules: readonly SealedRule[]
   /** Number of further rules that fired; absent when there are none. */
@@ -155,7 +159,7 @@ export interface GenesisDraft {
 /** The fields that sealing adds to a draft. */
 export interface Envelope {
   /** Version of the entry format. */
-  readonly v: 1
+  readonly v: 1 | 2
   /** UUIDv7 minted with the genesis entry, so no entry fits into another log. */
   readonly log: string
   /** Counts up from 0 without gaps. */

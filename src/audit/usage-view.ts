@@ -1,5 +1,6 @@
 // The usage API's view of a sealed request: a projection that computes nothing new.
 
+import { type NanoUsd, toUsd, usdOf } from '../core/money.ts'
 import type { Outcome, SealedRequest } from './entry.ts'
 
 /** A usage entry of `GET /api/v1/usage/logs`, in the documented order. */
@@ -26,8 +27,10 @@ export type UsageView = {
   readonly stream: boolean
   readonly finish_reason: string | null
   readonly usage_source: 'upstream' | 'estimated'
-  /** In the upstream's currency unit; null when the upstream did not report it. */
+  /** In USD, or in the upstream's currency unit before version 2; null when it is not known. */
   readonly cost: number | null
+  /** Who says so; null when nobody does. */
+  readonly cost_source: 'upstream' | 'book' | null
   readonly ttft_ms: number | null
   readonly overhead_ms: number
   /** Each rule that fired, once even if it fired in both directions. */
@@ -59,11 +62,16 @@ const unscannedView = ({ method, path, request_bytes, response_bytes }: SealedRe
   ...(response_bytes !== undefined && { response_bytes }),
 })
 
-/** Sealed costs are in millionths. */
-const COST_UNIT = 1_000_000
+/** What sealed costs of entries of version 1 are a part of. */
+const FIRST_COST_UNIT = 1_000_000
+
+/** The sealed cost in 10⁻⁹ USD; null when it is not known. */
+export const costOfEntry = ({ v, cost }: Pick<SealedRequest, 'v' | 'cost'>): NanoUsd | null =>
+  v === 1 && cost !== null ? usdOf(cost / FIRST_COST_UNIT) : cost
 
 /** @param user as stored apart from the entry */
 export function toUsageView(sealed: SealedRequest, user: string | null = null): UsageView {
+  const cost = costOfEntry(sealed)
   const rules = new Map(sealed.rules.map(({ id, name, action }) => [id, { id, name, action }]))
   return {
     id: sealed.id,
@@ -87,7 +95,8 @@ export function toUsageView(sealed: SealedRequest, user: string | null = null): 
     stream: sealed.stream,
     finish_reason: sealed.finish_reason,
     usage_source: sealed.usage_source,
-    cost: sealed.cost === null ? null : sealed.cost / COST_UNIT,
+    cost: cost === null ? null : toUsd(cost),
+    cost_source: sealed.cost_source ?? (cost === null ? null : 'upstream'),
     ttft_ms: sealed.ttft_ms,
     overhead_ms: sealed.overhead_ms,
     rules: [...rules.values()],

@@ -115,6 +115,9 @@ function faultOfHash({ bytes, hash }: Omit<StoredRecord, 'seq'>): string | null 
   return hashEntry(bytes) === hash ? null : 'the hash does not match the entry'
 }
 
+/** All versions so far have the same envelope. */
+const KNOWN_VERSIONS: ReadonlySet<unknown> = new Set([1, ENTRY_VERSION])
+
 /** An entry's bytes, known to be the canonical form of an object, and its members. */
 interface CanonicalEntry {
   readonly bytes: Uint8Array
@@ -125,7 +128,7 @@ interface CanonicalEntry {
  * Returns the fault of an entry's envelope, or of its position after `head`; null if there is none.
  */
 function faultOfEnvelope(members: Members, expected: number, head: Head | null): string | null {
-  if (members.get('v') !== ENTRY_VERSION) return 'the entry is of an unknown version'
+  if (!KNOWN_VERSIONS.has(members.get('v'))) return 'the entry is of an unknown version'
   if (members.get('seq') !== expected) return 'the entry has another sequence number'
   const log = members.get('log')
   if (typeof log !== 'string') return 'the entry names no log'

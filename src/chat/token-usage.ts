@@ -1,14 +1,19 @@
 // Reads the token usage that upstreams report, or estimates it.
 
 import { isJsonNumber, isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { type NanoUsd, usdOf } from '../core/money.ts'
 import { isBase64, readDataUrl } from './payload.ts'
 
 export interface Usage {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly totalTokens: number
-  /** Millionths of the upstream's currency unit; null when unknown. */
-  readonly costMicros: number | null
+  /** The part of `promptTokens` that the provider had in its cache. */
+  readonly cachedTokens: number
+  /** The part of `completionTokens` that the model did not show. */
+  readonly reasoningTokens: number
+  /** As the upstream reports it; null when it does not. */
+  readonly cost: NanoUsd | null
   /** True when a count is estimated. */
   readonly isEstimated?: boolean
 }
@@ -22,7 +27,6 @@ const ASCII_END = 0x80
 export const TOKENS_A_MESSAGE = 4
 /** Usual price of an image of ordinary size. */
 const TOKENS_A_PAYLOAD = 1000
-const MICROS = 1_000_000
 /** A larger count is an error of the upstream and would exhaust a limit for good. */
 const MAX_PLAUSIBLE_TOKENS = 1_000_000_000
 
@@ -62,6 +66,17 @@ const COMPLETION_NAMES = [
   'predicted_n',
 ] as const
 const TOTAL_NAMES = ['total_tokens', 'totalTokenCount'] as const
+const CACHED_PLACES = [
+  ['prompt_tokens_details', 'cached_tokens'],
+  ['input_tokens_details', 'cached_tokens'],
+  ['cachedContentTokenCount'],
+  ['prompt_cache_hit_tokens'],
+] as const
+const REASONING_PLACES = [
+  ['completion_tokens_details', 'reasoning_tokens'],
+  ['output_tokens_details', 'reasoning_tokens'],
+  ['thoughtsTokenCount'],
+] as const
 
 /**
  * Reads the usage in an answer or a chunk, wherever the known servers write it; null when it is
@@ -89,9 +104,24 @@ function readCounts(usage: JsonObject): Usage | null {
   if (promptTokens === null || completionTokens === null) return null
   const totalTokens = readCount(firstOf(usage, TOTAL_NAMES)) ?? promptTokens + completionTokens
   const cost = usage['cost']
-  const micros = typeof cost === 'number' ? Math.round(cost * MICROS) : null
-  const costMicros = whole(micros, Number.MAX_SAFE_INTEGER)
-  return { promptTokens, completionTokens, totalTokens, costMicros }
+  return {
+    promptTokens,
+    completionTokens,
+    totalTokens,
+    cachedTokens: readPart(usage, CACHED_PLACES),
+    reasoningTokens: readPart(usage, REASONING_PLACES),
+    cost: typeof cost === 'number' ? usdOf(cost) : null,
+  }
+}
+
+/** The first count at one of these places; 0 without one. */
+function readPart(usage: JsonObject, places: readonly (readonly string[])[]): number {
+  for (const [first = '', second] of places) {
+    const value = usage[first]
+    const count = readCount(second === undefined ? value : isObject(value) ? value[second] : undefined)
+    if (count !== null) return count
+  }
+  return 0
 }
 
 /** The first of these members that is there. */
@@ -112,7 +142,9 @@ export function mergeUsage(older: Usage | null, newer: Usage | null): Usage | nu
     totalTokens: isNew
       ? newer.totalTokens
       : Math.max(older.totalTokens, newer.totalTokens, promptTokens + completionTokens),
-    costMicros: newer.costMicros || (older.costMicros ?? newer.costMicros),
+    cachedTokens: newer.cachedTokens || older.cachedTokens,
+    reasoningTokens: newer.reasoningTokens || older.reasoningTokens,
+    cost: newer.cost || (older.cost ?? newer.cost),
   }
 }
 

@@ -98,7 +98,7 @@ export function draftEntry(
     stream: noted.stream,
     finish_reason: noted.finishReason?.slice(0, MAX_FINISH_REASON_CHARACTERS).toWellFormed() ?? null,
     usage_source: tokens.source,
-    cost: noted.usage?.costMicros ?? null,
+    cost: noted.usage?.cost ?? null,
     rules: noted.hits.length === 0 ? [] : sealedRules(noted),
     ...(noted.hits.length > MAX_SEALED_RULES && { rules_omitted: noted.hits.length - MAX_SEALED_RULES }),
     injection: noted.injection === null ? null : sealedInjection(noted.injection),

@@ -18,6 +18,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   policy: 2,
   store: 3,
   rules: 3,
+  prices: 3,
   upstream: 3,
   metrics: 3,
   pipeline: 4,

@@ -11,7 +11,14 @@ export function messagesUsage({ usage }: JsonObject): Usage | null {
   if (!isObject(usage)) return null
   const promptTokens = PROMPT_PARTS.reduce((sum, name) => sum + countOf(usage[name]), 0)
   const completionTokens = countOf(usage['output_tokens'])
-  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens, costMicros: null }
+  return {
+    promptTokens,
+    completionTokens,
+    totalTokens: promptTokens + completionTokens,
+    cachedTokens: countOf(usage['cache_read_input_tokens']),
+    reasoningTokens: 0,
+    cost: null,
+  }
 }
 
 const countOf = (value: JsonValue | undefined): number => readCount(value) ?? 0
