@@ -47,6 +47,8 @@ export const ERRORS = {
   model_not_allowed: kind(403, 'policy_violation', 'blocked'),
   response_blocked_by_policy: kind(403, 'policy_violation', 'blocked'),
   rate_limit_exceeded: kind(429, 'rate_limit_error', 'rate_limited'),
+  budget_exceeded: kind(429, 'rate_limit_error', 'rate_limited'),
+  price_unknown: kind(403, 'policy_violation', 'blocked'),
   upstream_unavailable: kind(502, 'upstream_error', 'upstream_error'),
   upstream_timeout: kind(504, 'upstream_error', 'upstream_error'),
   audit_unavailable: kind(503, 'server_error', 'interrupted'),

@@ -3,11 +3,14 @@
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
+import { toUsd } from '../core/money.ts'
 import { formatProblem } from '../core/problem.ts'
 import type { GatewayState } from '../metrics/registry.ts'
 import type { AdmissionControl } from '../pipeline/admission.ts'
+import { countOf } from '../pipeline/prompt/quota.ts'
 import type { EffectiveRules } from '../rules/effective.ts'
 import type { Health } from '../server/ops.ts'
+import type { Counters } from '../store/counters.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Attestation } from './attestation.ts'
@@ -66,6 +69,7 @@ export class StateReader {
       ...attestation.state(),
       activeKeys: store.keys.countActive(),
       tokenLimits: store.counters.size,
+      budgets: budgetsOf(rules, store.counters),
       auditSequence: store.log.head.seq,
       auditAvailable: admission.auditable,
       ruleFilesInForce: rules.fileErrors.length === 0,
@@ -78,6 +82,13 @@ export class StateReader {
     }
   }
 }
+
+const budgetsOf = ({ current }: EffectiveRules, counters: Pick<Counters, 'highestUse'>) =>
+  current.budgets.map((limit) => ({
+    rule: limit.rule.name,
+    usedUsd: toUsd(counters.highestUse(countOf(limit), limit.windowMs)),
+    allowedUsd: toUsd(limit.amount),
+  }))
 
 type RulesState = Pick<GatewayState, 'policyRevision' | 'rules' | 'overrides' | 'oldestOverrideSeconds'>
 

@@ -15,6 +15,7 @@ import { ParallelCalls } from '../pipeline/parallel-calls.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { ScanCache } from '../pipeline/prompt/scan-cache.ts'
 import { ThoughtMemory } from '../pipeline/thought-memory.ts'
+import { NO_PRICES } from '../prices/price-book.ts'
 import type { RuleSnapshot } from '../rules/load.ts'
 import { gatewayHandler } from '../server/handler.ts'
 import type { Handler } from '../server/listener.ts'
@@ -158,6 +159,8 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     thoughts: new ThoughtMemory(),
     admission,
     rules: () => rules.current(),
+    prices: () => NO_PRICES,
+    unknownPrice: 'block',
     newId,
   }
   return { pipeline, shadowRules }

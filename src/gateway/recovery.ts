@@ -5,6 +5,7 @@ import { NO_TERMS } from '../core/key-terms.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { spendingOf } from '../pipeline/prompt/quota.ts'
 import type { RuleSet } from '../policy/compile.ts'
+import type { UsageLimit } from '../policy/rule-pattern.ts'
 import type { CounterChange } from '../store/counters.ts'
 import type { Intent, Intents, OpenIntent } from '../store/folder/intents.ts'
 import type { Store } from '../store/store.ts'
@@ -63,9 +64,14 @@ function chargesOf(intent: Intent, store: Recovered, rules: RuleSet): CounterCha
     .select(models, { name, labels })
     .limits.filter(({ unit }) => unit !== 'parallel')
     .flatMap((limit) => {
-      const tokens = limit.unit === 'requests' ? 1 : intent.prompt_tokens
-      return store.counters.charge(spendingOf(limit, key, tokens, atMs))
+      return store.counters.charge(spendingOf(limit, key, chargeOf(intent, limit.unit), atMs))
     })
+}
+
+/** The upstream may have done all that the call asked for, so that money is charged in full. */
+function chargeOf({ prompt_tokens, most_cost = 0 }: Intent, unit: UsageLimit['unit']): number {
+  if (unit === 'usd') return most_cost
+  return unit === 'requests' ? 1 : prompt_tokens
 }
 
 /** Counts the prompt, which the upstream may have read. Nothing of the answer was captured. */

@@ -8,6 +8,12 @@ export interface GatewayState {
   readonly oldestOverrideSeconds: number
   readonly activeKeys: number
   readonly tokenLimits: number
+  /** The limits of money, with the most that one subject has used. */
+  readonly budgets: readonly {
+    readonly rule: string
+    readonly usedUsd: number
+    readonly allowedUsd: number
+  }[]
   readonly auditSequence: number
   readonly auditAvailable: boolean
   /** True while the current rule files are in force. */
@@ -41,6 +47,22 @@ const OVERHEAD_SECONDS = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005
 const SCORES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
 
 type Read = (state: GatewayState) => number
+
+type Budget = GatewayState['budgets'][number]
+
+/** Gauges of each limit of money. */
+export const BUDGET_GAUGES: readonly (readonly [
+  name: string,
+  help: string,
+  read: (budget: Budget) => number,
+])[] = [
+  [
+    'budget_used_usd',
+    'Money used of a limit, by the key or label that has used most; what running calls may cost included.',
+    ({ usedUsd }) => usedUsd,
+  ],
+  ['budget_allowed_usd', 'Money that a limit allows in its window.', ({ allowedUsd }) => allowedUsd],
+]
 
 /** Gauges that are read from the state of the gateway for each page. */
 export const GAUGES: readonly (readonly [name: string, help: string, read: Read])[] = [

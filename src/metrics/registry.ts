@@ -7,7 +7,7 @@ import type { Outcome } from '../audit/entry.ts'
 import { API_NAMES } from '../chat/api-format.ts'
 import { ERRORS } from '../core/errors.ts'
 import { MONITORING_PRECISION, registerEventLoopDelay } from './event-loop.ts'
-import { COUNTERS, GAUGES, type GatewayState, HISTOGRAMS } from './metric-table.ts'
+import { BUDGET_GAUGES, COUNTERS, GAUGES, type GatewayState, HISTOGRAMS } from './metric-table.ts'
 import { Counter, Histogram } from './series.ts'
 
 /** Model names that get a label of their own; others are counted as `other`. */
@@ -111,6 +111,17 @@ function registerState(registry: Registry, version: string, state: () => Gateway
       for (const rule of current().rules) this.labels(rule.source, String(rule.enabled)).inc()
     },
   })
+  for (const [name, help, read] of BUDGET_GAUGES)
+    new Gauge({
+      name: `sidegate_${name}`,
+      help,
+      labelNames: ['rule'],
+      registers,
+      collect() {
+        this.reset()
+        for (const budget of current().budgets) this.labels(budget.rule).set(read(budget))
+      },
+    })
   for (const [name, help, read] of GAUGES)
     new Gauge({
       name: `sidegate_${name}`,

@@ -5,10 +5,12 @@ import type { StoredOperation } from '../chat/stored-format.ts'
 import { mergeUsage, type Usage, withEstimates } from '../chat/token-usage.ts'
 import type { Direction, PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
+import type { NanoUsd } from '../core/money.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { CaptureMode } from '../policy/capture.ts'
 import type { Selection } from '../policy/compile.ts'
 import type { RuleAction, RuleHit } from '../policy/rule.ts'
+import { NO_PRICES } from '../prices/price-book.ts'
 import type { OpenIntent } from '../store/folder/intents.ts'
 import type { StoredUser } from '../store/log/user-rows.ts'
 import type { StoredAnswer } from '../store/stored-answers.ts'
@@ -79,6 +81,12 @@ export class CallRecord {
   /** Null until the upstream reports it. */
   usage: Usage | null = null
   estimatedPromptTokens = 0
+  /** The prices of the call; taken once. */
+  prices = NO_PRICES
+  /** Images of the prompt; counted only when some cost extra. */
+  images = 0
+  /** Most that the call may cost, for limits of money; 0 when none applies. */
+  mostCost: NanoUsd = 0
   /** Null when the provider keeps no answer of the call. */
   stored: StoredRole | null = null
   /** Null until the prompt is inspected. */

@@ -14,6 +14,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { KeyTerms } from '../core/key-terms.ts'
 import type { RuleHit } from '../policy/rule.ts'
 import type { Call } from './call.ts'
+import { costOfCall, UNKNOWN_COST } from './call-cost.ts'
 import { type CallRecord, type InjectionJudgement, isAnswered } from './call-record.ts'
 
 /** How a call ended. */
@@ -98,7 +99,7 @@ export function draftEntry(
     stream: noted.stream,
     finish_reason: noted.finishReason?.slice(0, MAX_FINISH_REASON_CHARACTERS).toWellFormed() ?? null,
     usage_source: tokens.source,
-    cost: noted.usage?.cost ?? null,
+    ...(tokens === NO_TOKENS ? UNKNOWN_COST : costOfCall(noted, tokens)),
     rules: noted.hits.length === 0 ? [] : sealedRules(noted),
     ...(noted.hits.length > MAX_SEALED_RULES && { rules_omitted: noted.hits.length - MAX_SEALED_RULES }),
     injection: noted.injection === null ? null : sealedInjection(noted.injection),

@@ -8,14 +8,17 @@ import { parseReceived } from '../chat/strict-json.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { KeyLabels } from '../core/key-terms.ts'
+import { toUsd } from '../core/money.ts'
 import { inSlices } from '../core/steps.ts'
 import type { Selection } from '../policy/compile.ts'
+import type { PriceBook } from '../prices/price-book.ts'
 import { maxFindings } from './memory-turn.ts'
 import type { Pipeline } from './pipeline.ts'
 import { readCleanRequest } from './prompt/clean-model.ts'
 import { judgePrompt } from './prompt/decide-prompt.ts'
 import type { InjectionEvidence } from './prompt/injection-evidence.ts'
 import { inspect } from './prompt/inspect.ts'
+import { countImages, moneyDemand } from './prompt/money-demand.ts'
 
 /** Key name for a request that names none. */
 const DEFAULT_KEY_NAME = 'evaluate'
@@ -71,8 +74,18 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
     rules: decision.hits.map(({ rule, direction }) => ({ ...rule, direction })),
     findings: inspection.findings.map((finding) => ({ ...finding, direction: 'request' })),
     injection: describeInjection(inspection.injection!, selection, pipeline),
+    estimated_cost: estimatedCost(pipeline.prices(), api, request),
     redacted: parseReceived(String(bodyToSend(api, request))),
   }
+}
+
+/** What the call would cost with its longest or expected answer, USD; null without a price. */
+function estimatedCost(book: PriceBook, api: Api, { body, models, maxTokens, choices }: ModelRequest) {
+  if (!api.usesTokens) return 0
+  const promptTokens = api.estimatePromptTokens(body)
+  const money = moneyDemand(book, 'ignore', { models, promptTokens, maxTokens, images: countImages(body) })
+  if (money.type !== 'priced') return null
+  return toUsd(money.most + (maxTokens === null ? money.answer * choices : 0))
 }
 
 const bodyToSend = (api: Api, request: ModelRequest): Buffer =>

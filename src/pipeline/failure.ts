@@ -2,6 +2,8 @@
 
 import type { Milliseconds } from '../core/clock.ts'
 import { ERRORS, GatewayError, toGatewayError } from '../core/errors.ts'
+import { formatUsd } from '../core/money.ts'
+import { isoTime } from '../core/time.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { ModelDenial } from '../policy/decide.ts'
 import { describeScope } from '../policy/limit-scope.ts'
@@ -95,8 +97,10 @@ const blocked = (
 const named = (rule: RuleReference) => ({ rule_id: rule.id, rule_name: rule.name })
 
 /** The error of a call that a limit refuses. */
-export function limited({ limit, retryAfterMs, neverFits }: Refusal): GatewayError {
+export function limited(refusal: Refusal): GatewayError {
+  const { limit, retryAfterMs, neverFits } = refusal
   const { rule, unit, scope, amount } = limit
+  if (rule !== null && refusal.hasNoPrice) return priceUnknown(rule)
   const headers: Record<string, string> = {
     'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))),
     'retry-after-ms': String(Math.max(1, Math.ceil(retryAfterMs))),
@@ -108,10 +112,27 @@ export function limited({ limit, retryAfterMs, neverFits }: Refusal): GatewayErr
       `This API key allows ${amount} calls at a time (max_parallel); wait for one to end.`,
       { headers },
     )
+  if (unit === 'usd')
+    return new GatewayError('budget_exceeded', budgetMessage(refusal, rule), { headers, extra: named(rule) })
   const message = neverFits
     ? `The call asks for more tokens, max_tokens included, than the limit "${rule.name}" allows in a whole window.`
     : `The ${UNITS[unit]} limit "${rule.name}" is reached for ${describeScope(scope)}.`
   return new GatewayError('rate_limit_exceeded', message, { headers, extra: named(rule) })
+}
+
+const priceUnknown = (rule: RuleReference): GatewayError =>
+  new GatewayError(
+    'price_unknown',
+    `The model has no price, so that the budget "${rule.name}" cannot count it; add the model to the price book.`,
+    { param: 'model', headers: { 'x-should-retry': 'false' }, extra: named(rule) },
+  )
+
+function budgetMessage({ limit, retryAfterMs, neverFits, nowMs }: Refusal, { name }: RuleReference): string {
+  const amount = `${formatUsd(limit.amount)} USD`
+  if (neverFits)
+    return `The call may cost more, max_tokens included, than the budget "${name}" of ${amount} allows in a whole window.`
+  const day = isoTime(nowMs + retryAfterMs).slice(0, 10)
+  return `The budget "${name}" of ${amount} is used up for ${describeScope(limit.scope)} until ${day}.`
 }
 
 /** Units as messages name them. */

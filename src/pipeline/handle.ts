@@ -1,15 +1,17 @@
 // One call, step by step, in the order of the specification. Nothing else knows this order.
 
 import type { Api } from '../chat/api-format.ts'
+import type { ModelRequest } from '../chat/model-request.ts'
 import { signedThoughts } from '../chat/signed-thoughts.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import { takeServerSecrets } from '../chat/tool-servers.ts'
 import { settledWith } from '../core/deadline.ts'
 import { GatewayError } from '../core/errors.ts'
 import { atOnce, endOfTurn, inSlices, type Steps } from '../core/steps.ts'
-import { matchedKey } from '../policy/compile.ts'
+import { matchedKey, type Selection } from '../policy/compile.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import { deliverAnswer } from './answer/deliver-answer.ts'
+import type { Call } from './call.ts'
 import { assertWaiting, type Client } from './client.ts'
 import { conduct } from './conduct.ts'
 import { denialError } from './failure.ts'
@@ -19,9 +21,10 @@ import type { Admitted, Inspected, Permitted, Pipeline, Received } from './pipel
 import { readCleanRequest } from './prompt/clean-model.ts'
 import { decidePrompt, injectionJudgement } from './prompt/decide-prompt.ts'
 import { countKinds, inspect } from './prompt/inspect.ts'
+import { countImages, moneyDemand, NO_COST } from './prompt/money-demand.ts'
 import { MonitoredScore } from './prompt/monitored-score.ts'
 import { permittedRequests } from './prompt/permitted-requests.ts'
-import { demandOf, NO_DEMAND } from './prompt/quota.ts'
+import { type Demand, demandOf, NO_DEMAND } from './prompt/quota.ts'
 import { reserveLimits } from './prompt/reserve-limits.ts'
 import { type Delivered, recordIntent } from './record.ts'
 import type { ScanRules } from './scan/text-scanner.ts'
@@ -67,7 +70,7 @@ export const carryOut = (
  */
 async function read(pipeline: Pipeline, { call, client, admission }: Admitted): Promise<Received> {
   if (admission.refusal !== null) throw admission.refusal
-  const { admission: control, bodyBytes, clock, rules, searches, upstreams, endUsers } = pipeline
+  const { admission: control, bodyBytes, clock, rules, prices, searches, upstreams, endUsers } = pipeline
   const keep = (bytes: number) => control.keep(admission, bytes)
   const bytes = await call.waitForClient(client.readBody(bodyBytes, keep))
   await endOfTurn()
@@ -81,6 +84,7 @@ async function read(pipeline: Pipeline, { call, client, admission }: Admitted): 
   const { model, models, stream, asksForJson } = request
   Object.assign(call.record, { model, models, stream, asksForJson, policyRevision: selection.revision })
   call.record.ruleCapture = selection.capture
+  call.record.prices = prices()
   // Before redaction, which would make all users alike.
   call.record.user = endUsers.read(request.body)
   const continuation = continueAnswers(pipeline, call, request)
@@ -136,6 +140,7 @@ function* inspectAndCapture(
   noted.request = Buffer.from(json)
   yield
   noted.estimatedPromptTokens = call.api.estimatePromptTokens(request.body)
+  if (noted.prices.pricesImages) noted.images = countImages(request.body)
   // The log has the redacted form. What only the provider reads goes back as it was.
   servers.putBack()
   const restored = thoughts.restore(call.key.line, received, request.body)
@@ -150,14 +155,17 @@ const serversRefused = (): GatewayError =>
     headers: { 'x-should-retry': 'false' },
   })
 
-/** @throws GatewayError `blocked_by_policy` or `rate_limit_exceeded` */
+/**
+ * @throws GatewayError `blocked_by_policy`, `model_not_allowed`, `rate_limit_exceeded`,
+ * `budget_exceeded` or `price_unknown`
+ */
 function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): Permitted {
   const { clock } = pipeline
   const { request, routes, selection, inspection, json, release } = inspected
   const noted = call.record
   const startMs = clock.monotonic()
   const reserve = () => {
-    const demand = call.api.usesTokens ? demandOf(request, noted.estimatedPromptTokens) : NO_DEMAND
+    const demand = call.api.usesTokens ? demandFor(pipeline, call, request, selection) : NO_DEMAND
     return reserveLimits(pipeline, call, selection, demand).evidence
   }
   const requests = () => permittedRequests(call.api, request, routes, json)
@@ -174,6 +182,21 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
   const { placeholders, restoration } = inspection
   const { stream, includeUsage } = request
   return { permit: decision.permit, selection, placeholders, restoration, stream, includeUsage }
+}
+
+/** What a call asks of its limits. Its cost is estimated only for limits of money. */
+function demandFor(
+  { unknownPrice }: Pipeline,
+  { record: noted }: Call,
+  { models, maxTokens, choices }: ModelRequest,
+  selection: Selection,
+): Demand {
+  const { prices, estimatedPromptTokens: promptTokens, images } = noted
+  const money = selection.limits.some(({ unit }) => unit === 'usd')
+    ? moneyDemand(prices, unknownPrice, { models, promptTokens, maxTokens, images })
+    : NO_COST
+  if (money.type === 'priced') noted.mostCost = money.most + (maxTokens === null ? money.answer * choices : 0)
+  return demandOf({ maxTokens, choices }, promptTokens, money)
 }
 
 /**

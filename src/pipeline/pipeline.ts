@@ -7,6 +7,7 @@ import type { Clock } from '../core/clock.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
 import type { Permit } from '../policy/decide.ts'
+import type { PriceBook } from '../prices/price-book.ts'
 import type { Counters } from '../store/counters.ts'
 import type { HighestNumbers, StoredAnswers } from '../store/stored-answers.ts'
 import type { Route, Upstreams } from '../upstream/upstreams.ts'
@@ -17,6 +18,7 @@ import type { Client } from './client.ts'
 import type { ParallelCalls } from './parallel-calls.ts'
 import type { DecisionParts } from './prompt/decide-prompt.ts'
 import type { Inspection } from './prompt/inspect.ts'
+import type { UnknownPrice } from './prompt/money-demand.ts'
 import type { ScanCache } from './prompt/scan-cache.ts'
 import type { RecordParts } from './record.ts'
 import type { ThoughtMemory } from './thought-memory.ts'
@@ -40,6 +42,9 @@ export interface Pipeline extends RecordParts, DecisionParts {
   readonly admission: AdmissionControl
   /** The rule set in force; taken once a call. */
   rules(): RuleSet
+  /** The price book in force; taken once a call. */
+  prices(): PriceBook
+  readonly unknownPrice: UnknownPrice
   /** A new UUIDv7. */
   newId(): string
 }

@@ -105,6 +105,7 @@ export async function recordIntent(
     stream: noted.stream,
     policy_revision: noted.policyRevision,
     prompt_tokens: noted.estimatedPromptTokens,
+    ...(noted.mostCost > 0 && { most_cost: noted.mostCost }),
   })
   noted.forwarded = true
 }
@@ -122,7 +123,7 @@ export async function record(parts: RecordParts, call: Call, ending: Ending): Pr
   const startMs = parts.clock.monotonic()
   const receipt = await parts.log.append(draft, {
     ...(isCaptured && noted.request !== null && { content: contentOf(parts, noted.request, noted) }),
-    counters: [...reserved, ...stored.charge(draft.total_tokens)],
+    counters: [...reserved, ...stored.charge(draft)],
     stored: stored.changes,
     user: noted.user,
   })
@@ -141,6 +142,7 @@ export async function record(parts: RecordParts, call: Call, ending: Ending): Pr
 const usedBy = ({ forwarded }: CallRecord, draft: RequestDraft): Used => ({
   tokens: draft.total_tokens,
   answerTokens: draft.completion_tokens,
+  cost: draft.cost ?? 0,
   isForwarded: forwarded,
 })
 
@@ -184,6 +186,7 @@ function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: numb
   metrics.requests.inc({ api: call.api.name, outcome: draft.outcome, stream: String(draft.stream) })
   metrics.duration.observe({ outcome: draft.outcome }, call.elapsedMs() / 1000)
   metrics.auditCommit.observe(commitMs / 1000)
+  //UNPRICED
   if (draft.prompt_tokens > 0) metrics.tokens.inc({ direction: 'prompt', model }, draft.prompt_tokens)
   if (draft.completion_tokens > 0)
     metrics.tokens.inc({ direction: 'completion', model }, draft.completion_tokens)

@@ -1,7 +1,7 @@
 // Settles what a call did to an answer that a provider keeps: whose it is from now on, and which
 // entry has its tokens. The changes belong in the transaction of the call's entry.
 
-import type { Outcome } from '../audit/entry.ts'
+import type { Outcome, RequestDraft } from '../audit/entry.ts'
 import type { StoredFormat } from '../chat/stored-format.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { CounterChange, Counters } from '../store/counters.ts'
@@ -26,8 +26,8 @@ export interface StoredSettlement {
   /** False when another entry has the tokens of the answer, or will have them. */
   readonly usesTokens: boolean
   readonly changes: readonly StoredChange[]
-  /** Counts the tokens of an answer that no reservation holds. Call it once. */
-  charge(tokens: number): readonly CounterChange[]
+  /** Counts what an answer used that no reservation holds. Call it once. */
+  charge(used: Pick<RequestDraft, 'total_tokens' | 'cost'>): readonly CounterChange[]
 }
 
 /** Most models of a call whose answer is kept: a row holds them all. */
@@ -94,10 +94,13 @@ function settleAsked(
   return {
     usesTokens,
     changes: usesTokens ? [update, ...itemsOf(ids?.items ?? [], answer)] : [update],
-    charge: (tokens) =>
+    charge: ({ total_tokens, cost }) =>
       limits
-        .filter(({ unit }) => unit === 'tokens')
-        .flatMap((limit) => counters.charge(spendingOf(limit, key, tokens, call.createdAtMs))),
+        .filter(({ unit }) => unit === 'tokens' || unit === 'usd')
+        .flatMap((limit) => {
+          const used = limit.unit === 'usd' ? (cost ?? 0) : total_tokens
+          return counters.charge(spendingOf(limit, key, used, call.createdAtMs))
+        }),
   }
 }
 

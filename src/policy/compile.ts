@@ -18,6 +18,8 @@ export interface RuleSet {
   readonly revision: string
   /** Every rule, disabled ones included, in the order of declaration. */
   readonly rules: readonly Rule[]
+  /** The enabled limits of money. */
+  readonly budgets: readonly LimitRule[]
   /** Selects the enabled rules for a call by this key that may be sent to any of these models. */
   select(models: readonly string[], key: MatchedKey): Selection
 }
@@ -95,6 +97,13 @@ interface ScopedRule {
   concernsKey(key: MatchedKey): boolean
 }
 
+const limitsOf = (rules: readonly ScopedRule[]): LimitRule[] =>
+  rules.flatMap(({ rule, reference, pattern }) =>
+    pattern.type === 'rate_limit'
+      ? [Object.freeze({ rule: reference, scope: readScope(rule.per), ...pattern.limit })]
+      : [],
+  )
+
 /** Compiles rules, in order. Model globs ignore case, because upstreams do. */
 export function compileRules(rules: readonly ParsedRule[], revision: string): RuleSet {
   const scoped = rules.filter(({ rule }) => rule.enabled).map(scope)
@@ -107,6 +116,7 @@ export function compileRules(rules: readonly ParsedRule[], revision: string): Ru
   return Object.freeze({
     revision,
     rules: Object.freeze(rules.map(({ rule }) => rule)),
+    budgets: Object.freeze(limitsOf(scoped).filter(({ unit }) => unit === 'usd')),
     select(models: readonly string[], key: MatchedKey): Selection {
       const byModel = new Map<string, readonly ScopedRule[]>()
       for (const model of models) {
@@ -164,11 +174,7 @@ function selectionOf(
       ? [Object.freeze({ rule: reference, threshold: pattern.threshold })]
       : [],
   )
-  const limits = chosen.flatMap(({ rule, reference, pattern }) =>
-    pattern.type === 'rate_limit'
-      ? [Object.freeze({ rule: reference, scope: readScope(rule.per), ...pattern.limit })]
-      : [],
-  )
+  const limits = limitsOf(chosen)
   const access = chosen.flatMap(({ reference, pattern, concernsModel }) => {
     if (pattern.type !== 'model_access') return []
     const isListed = compileAccessList(pattern.globs)

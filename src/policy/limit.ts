@@ -1,5 +1,5 @@
 // Computes limits over a sliding window of small buckets, or over a month of the calendar. Counts
-// tokens; a request counts as one. Pure: time and state are arguments.
+// tokens; a request counts as one, and so does each 10⁻⁹ USD. Pure: time and state are arguments.
 // Knows neither rules nor keys nor where the counts are kept.
 
 import type { Milliseconds } from '../core/clock.ts'
@@ -18,7 +18,7 @@ const BUCKETS_PER_WINDOW = 60
 const LIVE_BUCKETS = BUCKETS_PER_WINDOW + 1
 
 /** Expected tokens of an answer without a length limit, until the first of the window has ended. */
-const EXPECTED_ANSWER_TOKENS = 512
+export const EXPECTED_ANSWER_TOKENS = 512
 
 /** Weight of the newest answer in the expectation for the next. */
 const NEWEST_SHARE = 1 / 8
@@ -70,6 +70,8 @@ export interface QuotaRequest {
   readonly tokens: number
   /** Choices without a length limit, in addition to `tokens`. */
   readonly unlimitedChoices: number
+  /** Expected tokens of each of them, until the first of the window has ended. */
+  readonly expectedAnswer: number
   readonly nowMs: Milliseconds
   /** False for a rule that monitors: it charges tokens above the limit too. */
   readonly enforced: boolean
@@ -126,7 +128,7 @@ export function reserveTokens(window: QuotaWindow, request: QuotaRequest): Quota
   const takes = allowed || !enforced
   const retryAfterMs = allowed ? 0 : timeUntilFits(window, request, used, tokens)
   const left = Math.max(0, limitTokens - used - (takes ? tokens : 0))
-  const charged = takes ? tokens + Math.min(left, expectedTokens(window, request.unlimitedChoices)) : 0
+  const charged = takes ? tokens + Math.min(left, expectedTokens(window, request)) : 0
   if (takes) charge(window, current, charged, charged)
   return {
     allowed,
@@ -138,8 +140,10 @@ export function reserveTokens(window: QuotaWindow, request: QuotaRequest): Quota
   }
 }
 
-const expectedTokens = (window: QuotaWindow, choices: number): number =>
-  Math.ceil(choices * (window.typicalAnswer ?? EXPECTED_ANSWER_TOKENS))
+const expectedTokens = (
+  { typicalAnswer }: QuotaWindow,
+  { unlimitedChoices, expectedAnswer }: QuotaRequest,
+): number => Math.ceil(unlimitedChoices * (typicalAnswer ?? expectedAnswer))
 
 /**
  * Updates the average from an answer without a length limit. An answer of no tokens does not count.

@@ -4,6 +4,7 @@
 
 import type { Milliseconds } from '../core/clock.ts'
 import { PII_KINDS, type PiiKind } from '../core/finding.ts'
+import { readUsd } from '../core/money.ts'
 import { nearest } from '../core/suggest.ts'
 import { type ParsedPattern, parseKeywords } from '../keyword/pattern-index.ts'
 import { CAPTURE_MODES, type CaptureMode } from './capture.ts'
@@ -25,7 +26,8 @@ export type KindPattern = '*' | readonly PiiKind[]
 
 /** At most `amount` of `unit` in any window of `windowMs`; for `parallel`, at any time. */
 export interface UsageLimit {
-  readonly unit: 'tokens' | 'requests' | 'parallel'
+  readonly unit: 'tokens' | 'requests' | 'parallel' | 'usd'
+  /** For `usd` in 10⁻⁹ USD. */
   readonly amount: number
   /** CALENDAR_MONTH for a month of the calendar, UTC; 0 for `parallel`. */
   readonly windowMs: Milliseconds
@@ -129,10 +131,15 @@ const MAX_AMOUNT = 1e12
 const MAX_PARALLEL = 100_000
 const MONTH = 'mo'
 const LIMIT = /^(\d{1,15})([kM]?)\s*(tokens|requests|parallel)?(?:\s*\/\s*(\d{1,9})(s|m|h|d|mo))?$/
+/** A million USD, so that the sums of a window stay exact. */
+const MAX_USD = 1_000_000
+const MONEY = /^(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]{3}|[$€£¥])\s*\/\s*(\d{1,9})(s|m|h|d|mo)$/
 const LIMIT_FORM =
-  'must be <tokens>/<window>, <n> requests/<window> or <n> parallel, e.g. `60000/1m`, `2M tokens/1d`, `100 requests/1mo` or `5 parallel` (suffixes k, M; windows s, m, h, d and 1mo)'
+  'must be <tokens>/<window>, <n> requests/<window>, <n> parallel or <amount> USD/<window>, e.g. `60000/1m`, `2M tokens/1d`, `100 requests/1mo`, `5 parallel` or `20 USD/1d` (suffixes k, M; windows s, m, h, d and 1mo)'
 
 function parseLimit(pattern: string): RulePattern | PatternRefusal {
+  const money = MONEY.exec(pattern.trim())
+  if (money !== null) return parseMoney(money)
   const [, written = '', suffix = '', name = 'tokens', length, time] = LIMIT.exec(pattern.trim()) ?? []
   const unit = name as UsageLimit['unit']
   if (written === '' || (unit === 'parallel') !== (length === undefined)) return refuse(LIMIT_FORM)
@@ -140,11 +147,30 @@ function parseLimit(pattern: string): RulePattern | PatternRefusal {
   const most = unit === 'parallel' ? MAX_PARALLEL : MAX_AMOUNT
   if (amount < 1 || amount > most) return refuse(`${unit} must be from 1 to ${most.toLocaleString('en')}`)
   if (unit === 'parallel') return { type: 'rate_limit', limit: { unit, amount, windowMs: 0 } }
+  return limitOf(unit, amount, Number(length), time!)
+}
+
+function parseMoney([, written = '', currency = '', length, time]: RegExpExecArray):
+  | RulePattern
+  | PatternRefusal {
+  if (currency !== 'USD') return refuse(`\`${currency}\` is not a currency of limits; write USD`)
+  const amount = readUsd(written)
+  if (amount === null || amount < 1 || amount > MAX_USD * 1e9)
+    return refuse(`USD must be above 0 and at most ${MAX_USD.toLocaleString('en')}`)
+  return limitOf('usd', amount, Number(length), time!)
+}
+
+function limitOf(
+  unit: UsageLimit['unit'],
+  amount: number,
+  length: number,
+  time: string,
+): RulePattern | PatternRefusal {
   if (time === MONTH) {
-    if (Number(length) !== 1) return refuse('a window of the calendar is one month, `1mo`')
+    if (length !== 1) return refuse('a window of the calendar is one month, `1mo`')
     return { type: 'rate_limit', limit: { unit, amount, windowMs: CALENDAR_MONTH } }
   }
-  const windowMs = Number(length) * UNITS_MS[time!]!
+  const windowMs = length * UNITS_MS[time]!
   if (windowMs < 1000 || windowMs > MAX_WINDOW_MS) return refuse('the window must be from 1s to 30d, or 1mo')
   return { type: 'rate_limit', limit: { unit, amount, windowMs } }
 }

@@ -42,12 +42,15 @@ export class PriceBook {
   /** SHA-256 of the file, hexadecimal; empty without a file. */
   readonly revision: string
   readonly lines: readonly PriceLine[]
+  /** Whether some images cost extra, so that they must be counted. */
+  readonly pricesImages: boolean
   readonly #tests: readonly ((model: string) => boolean)[]
   readonly #remembered = new Map<string, Price | null>()
 
   constructor(lines: readonly PriceLine[], revision: string) {
     this.lines = lines
     this.revision = revision
+    this.pricesImages = lines.some(({ price }) => price.image > 0)
     this.#tests = lines.map(({ glob }) => compileGlob(glob))
   }
 

@@ -1,4 +1,4 @@
-// Counts tokens and requests by rule and by what shares the count, such as a key. Reservations are
+// Counts tokens, requests and money by rule and by what shares the count, such as a key. Reservations are
 // synchronous and in memory; actual use is committed in the transaction of the call's entry, so
 // counts and log agree after a crash.
 
@@ -14,6 +14,7 @@ import {
   openWindow,
   type QuotaWindow,
   reserveTokens,
+  usedTokens,
 } from '../policy/limit.ts'
 import type { Environment } from './journaled.ts'
 import { joinKey, readU64, u64 } from './layout.ts'
@@ -42,6 +43,8 @@ export interface ReserveRequest {
   readonly tokens: number
   /** Answers of the call whose length it does not limit; 0 when it limits them. */
   readonly unlimitedChoices: number
+  /** As in QuotaRequest. */
+  readonly expectedAnswer: number
   readonly nowMs: Milliseconds
   /** Counts tokens even over the limit, for a limit that only monitors. */
   readonly force: boolean
@@ -111,6 +114,18 @@ export class Counters {
   /** Number of counters in memory. */
   get size(): number {
     return this.#windows.size
+  }
+
+  /** Returns the most that one subject has used of a limit, what running calls reserve included. */
+  highestUse(ruleId: string, windowMs: Milliseconds): number {
+    const nowMs = this.#time.now()
+    let highest = 0
+    for (const [name, window] of this.#windows) {
+      if (!name.startsWith(`${ruleId}\0`) || !name.endsWith(`\0${windowMs}`)) continue
+      expire(window, bucketAt(window.bucketMs, nowMs))
+      highest = Math.max(highest, usedTokens(window))
+    }
+    return highest
   }
 
   /**

@@ -45,7 +45,7 @@ t.test('an entry holds its position in the chain, and its hash covers every fiel
   const head: Head = { log: LOG, seq: 41, hash: `sha256:${'ab'.repeat(32)}` }
   const { entry, bytes, hash } = seal(head, requestDraft(), START_MS, 'sha256:00')
   t.match(entry, {
-    v: 1,
+    v: 2,
     log: LOG,
     seq: 42,
     prev: head.hash,
@@ -70,7 +70,7 @@ t.test('only requests commit to content, and null means there was none', async (
 t.test('a draft cannot replace fields of the envelope', async (t) => {
   const draft = { ...requestDraft(), seq: 7, log: OTHER_LOG, prev: null, v: 9 }
   const { entry } = seal({ log: LOG, seq: 1, hash: 'sha256:00' }, draft, START_MS, null)
-  t.match(entry, { v: 1, log: LOG, seq: 2, prev: 'sha256:00' })
+  t.match(entry, { v: 2, log: LOG, seq: 2, prev: 'sha256:00' })
 })
 
 t.test('a draft without a canonical form is not sealed', async (t) => {
@@ -206,7 +206,7 @@ t.test('a verdict names the fault', async (t) => {
       'the hash does not match the entry',
       [genesisRecord, copy(records[1] as StoredRecord, { hash: 'sha256:' })],
     ],
-    ['the entry is of an unknown version', forged({ v: 2 })],
+    ['the entry is of an unknown version', forged({ v: 3 })],
     ['the entry has another sequence number', forged({ seq: 2 })],
     ['the entry names no log', forged({ log: 5 })],
     ['the entry belongs to another log', forged({ log: OTHER_LOG })],

@@ -197,7 +197,7 @@ t.test('a chunk nested too deep is refused', async (t) => {
 
 t.test('reads usage and errors, and refuses data that is no chunk', async (t) => {
   const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cost: 0.0015 }
-  t.match(read({ choices: [], usage }), { usageOnly: true, usage: { totalTokens: 3, costMicros: 1500 } })
+  t.match(read({ choices: [], usage }), { usageOnly: true, usage: { totalTokens: 3, cost: 1_500_000 } })
   t.equal(read({ choices: [{ index: 0, delta: {} }], usage }).usageOnly, false)
   t.equal(read({ choices: [] }).usageOnly, false)
   t.equal(read({ error: { message: 'x' } }).error, true)

@@ -9,17 +9,50 @@ import {
 } from '../../src/chat/token-usage.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 
+t.test('reads which tokens came from a cache and which the model did not show', async (t) => {
+  const counts = { prompt_tokens: 10, completion_tokens: 20 }
+  for (const [usage, cachedTokens, reasoningTokens] of [
+    [counts, 0, 0],
+    [{ ...counts, prompt_tokens_details: { cached_tokens: 4 } }, 4, 0],
+    [{ ...counts, completion_tokens_details: { reasoning_tokens: 5 } }, 0, 5],
+    [
+      {
+        ...{ input_tokens: 10, output_tokens: 20 },
+        input_tokens_details: { cached_tokens: 3 },
+        output_tokens_details: { reasoning_tokens: 6 },
+      },
+      3,
+      6,
+    ],
+    [{ ...counts, prompt_tokens_details: { cached_tokens: -1 }, completion_tokens_details: null }, 0, 0],
+    [{ ...counts, prompt_cache_hit_tokens: 7 }, 7, 0],
+  ] as const)
+    t.match(readUsage({ usage }), { cachedTokens, reasoningTokens }, JSON.stringify(usage))
+  for (const [cost, nano] of [
+    [0.1, 100_000_000],
+    [1.4e-7, 140],
+    [1e-10, 0],
+    [5e-10, 1],
+    [0.1234567894999, 123_456_789],
+    [-1, null],
+    [1e300, null],
+  ] as const)
+    t.equal(readUsage({ usage: { ...counts, cost } })?.cost, nano, String(cost))
+})
+
 t.test('reads the usage of upstreams and ignores invalid values', async (t) => {
   t.same(readUsage({ usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } }), {
     promptTokens: 1,
     completionTokens: 2,
     totalTokens: 3,
-    costMicros: null,
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    cost: null,
   })
   t.match(readUsage({ usage: { prompt_tokens: 1 } }), { completionTokens: 0, totalTokens: 1 })
   t.match(readUsage({ usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: -5, cost: 0.25 } }), {
     totalTokens: 3,
-    costMicros: 250_000,
+    cost: 250_000_000,
   })
   for (const usage of [
     null,
@@ -35,7 +68,11 @@ t.test('reads the usage of upstreams and ignores invalid values', async (t) => {
   ]) {
     t.equal(readUsage(usage === undefined ? {} : { usage: usage as never }), null, JSON.stringify(usage))
   }
-  t.match(readUsage({ usage: { prompt_tokens: 1, completion_tokens: 1, cost: -1 } }), { costMicros: null })
+  t.match(readUsage({ usage: { prompt_tokens: 1, completion_tokens: 1, cost: -1 } }), {
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    cost: null,
+  })
 })
 
 t.test('an estimate grows with the text', async (t) => {
@@ -106,7 +143,14 @@ t.test('usage is read wherever known servers write it', async (t) => {
   for (const body of bodies)
     t.match(
       readUsage(body),
-      { promptTokens: 7, completionTokens: 5, totalTokens: 12, costMicros: null },
+      {
+        promptTokens: 7,
+        completionTokens: 5,
+        totalTokens: 12,
+        cachedTokens: 0,
+        reasoningTokens: 0,
+        cost: null,
+      },
       JSON.stringify(body),
     )
   for (const body of [{ x_groq: {} }, { x_groq: 5 }, { choices: [null, 5, {}] }, { meta: { tokens: 5 } }])
@@ -122,7 +166,9 @@ t.test('a zero replaces no count', async (t) => {
     promptTokens,
     completionTokens,
     totalTokens,
-    costMicros: null,
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    cost: null,
   })
   t.same(mergeUsage(usage(7, 5), usage(0, 0)), usage(7, 5))
   t.same(mergeUsage(usage(7, 0), usage(0, 5)), usage(7, 5))

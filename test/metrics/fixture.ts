@@ -12,6 +12,7 @@ export const STATE: GatewayState = {
   overrides: 0,
   oldestOverrideSeconds: 0,
   activeKeys: 2,
+  budgets: [],
   tokenLimits: 0,
   auditSequence: 7,
   auditAvailable: true,

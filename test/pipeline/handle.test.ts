@@ -19,6 +19,7 @@ import type { Pipeline } from '../../src/pipeline/pipeline.ts'
 import { ScanCache } from '../../src/pipeline/prompt/scan-cache.ts'
 import { ThoughtMemory } from '../../src/pipeline/thought-memory.ts'
 import type { Rule } from '../../src/policy/rule.ts'
+import { NO_PRICES } from '../../src/prices/price-book.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import type { Upstreams } from '../../src/upstream/upstreams.ts'
 import { callKey } from '../policy/keys.ts'
@@ -124,6 +125,8 @@ async function call(
     thoughts: new ThoughtMemory(),
     searches,
     rules: () => ruleSet,
+    prices: () => NO_PRICES,
+    unknownPrice: 'block',
     admission: new AdmissionControl(1, bodies, () => true),
     newId: () => 'id',
     injection: {

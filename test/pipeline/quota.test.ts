@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { readChatRequest } from '../../src/chat/request.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { ParallelCalls } from '../../src/pipeline/parallel-calls.ts'
+import { type MoneyDemand, NO_COST } from '../../src/pipeline/prompt/money-demand.ts'
 import { demandOf, Quota, type Used } from '../../src/pipeline/prompt/quota.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { callKey, keyOf } from '../policy/keys.ts'
@@ -20,26 +21,30 @@ const limit = (name: string, pattern: string, action: 'block' | 'monitor' = 'blo
 function setting(t: Test, ...rules: Rule[]) {
   const { counters } = openTestStore(t).store
   const selection = compileRules(rules, 'r').select(['m'], keyOf(KEY.name))
-  return (tokens: number, nowMs = START_MS) =>
+  return (tokens: number, nowMs = START_MS, money: MoneyDemand = NO_COST) =>
     new Quota(
       { counters, parallel: new ParallelCalls() },
       selection,
       KEY,
-      { tokens, unlimitedChoices: 0 },
+      { tokens, unlimitedChoices: 0, money },
       nowMs,
     )
 }
 
 t.test('a request limits its answers by either parameter name, all or none', async (t) => {
   const demand = (options: JsonObject) =>
-    demandOf(readChatRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...options }), 7)
-  t.same(demand({ n: 3 }), { tokens: 7, unlimitedChoices: 3 })
-  t.same(demand({ max_tokens: null }), { tokens: 7, unlimitedChoices: 1 })
-  t.same(demand({ n: 3, max_tokens: 10 }), { tokens: 37, unlimitedChoices: 0 })
-  t.same(demand({ max_completion_tokens: 10 }), { tokens: 17, unlimitedChoices: 0 })
+    demandOf(
+      readChatRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...options }),
+      7,
+      NO_COST,
+    )
+  t.match(demand({ n: 3 }), { tokens: 7, unlimitedChoices: 3 })
+  t.match(demand({ max_tokens: null }), { tokens: 7, unlimitedChoices: 1 })
+  t.match(demand({ n: 3, max_tokens: 10 }), { tokens: 37, unlimitedChoices: 0 })
+  t.match(demand({ max_completion_tokens: 10 }), { tokens: 17, unlimitedChoices: 0 })
 })
 
-const used = (tokens: number): Used => ({ tokens, answerTokens: 0, isForwarded: true })
+const used = (tokens: number): Used => ({ tokens, answerTokens: 0, cost: 0, isForwarded: true })
 
 const exceeded = (quota: Quota) => quota.evidence.filter((one) => one.exceeded).map(({ rule }) => rule?.name)
 
@@ -140,6 +145,87 @@ t.test('parallel calls never reserve more than the limit', async (t) => {
       }
       return true
     }),
+    { numRuns: 30 },
+  )
+})
+
+const USD = 1_000_000_000
+const priced = (most: number, answer = 0): MoneyDemand => ({ type: 'priced', most, answer })
+
+t.test('a limit of money holds what calls may cost and settles to what they cost', async (t) => {
+  const reserve = setting(t, limit('team', '10 USD/1d'))
+  const first = reserve(5, START_MS, priced(6 * USD))
+  t.equal(first.refusal, null)
+  const refused = reserve(5, START_MS, priced(6 * USD))
+  t.match(refused.refusal, { hasNoPrice: false, neverFits: false, nowMs: START_MS })
+  t.match(exceeded(refused), ['team'])
+  t.match(first.settle({ ...used(5), cost: 1 * USD }), [{ ruleId: /:usd$/, tokens: USD }])
+  t.equal(reserve(5, START_MS, priced(9 * USD)).refusal, null)
+  t.match(reserve(5, START_MS, priced(11 * USD)).refusal, { neverFits: true })
+  t.same(reserve(5, START_MS, priced(1)).states, [], 'no header reports money')
+})
+
+t.test('a call above its reservation is carried', async (t) => {
+  const reserve = setting(t, limit('team', '10 USD/1d'))
+  reserve(5, START_MS, priced(USD)).settle({ ...used(5), cost: 15 * USD })
+  t.ok(reserve(5, START_MS, priced(1)).refusal)
+})
+
+t.test('a call without a price is refused, or not counted', async (t) => {
+  const reserve = setting(t, limit('team', '10 USD/1d'), limit('watched', '10 USD/1h', 'monitor'))
+  const refused = reserve(5, START_MS, { type: 'refused' })
+  t.match(refused.refusal, { hasNoPrice: true, limit: { rule: { name: 'team' } } })
+  const ignored = reserve(5, START_MS, { type: 'ignored' })
+  t.same([ignored.refusal, ignored.evidence, ignored.settle(used(5))], [null, [], []])
+})
+
+t.test('answers without a limit reserve what such answers cost before', async (t) => {
+  const { counters } = openTestStore(t).store
+  const selection = compileRules([limit('team', '100 USD/1d')], 'r').select(['m'], keyOf(KEY.name))
+  const parts = { counters, parallel: new ParallelCalls() }
+  const call = () =>
+    new Quota(parts, selection, KEY, { tokens: 1, unlimitedChoices: 1, money: priced(1, 8 * USD) }, START_MS)
+  const first = call()
+  t.equal(counters.highestUse('team:usd', 86_400_000), 1 + 8 * USD)
+  first.settle({ tokens: 10, answerTokens: 5, cost: 4 * USD, isForwarded: true })
+  t.equal(counters.highestUse('team:usd', 86_400_000), 4 * USD)
+  call()
+  t.equal(counters.highestUse('team:usd', 86_400_000), 6 * USD + 1, 'half of the cost was the answer')
+})
+
+t.test('parallel calls with a length limit never cost more than a limit of money', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.record({
+          most: fc.integer({ min: 1, max: 50 }),
+          share: fc.double({ min: 0, max: 1, noNaN: true }),
+        }),
+        {
+          maxLength: 40,
+        },
+      ),
+      async (calls) => {
+        const { counters } = openTestStore(t).store
+        const selection = compileRules([limit('team', '0.0000001 USD/1d')], 'r').select(
+          ['m'],
+          keyOf(KEY.name),
+        )
+        const parts = { counters, parallel: new ParallelCalls() }
+        const running = calls.flatMap(({ most, share }) => {
+          const quota = new Quota(
+            parts,
+            selection,
+            KEY,
+            { tokens: 1, unlimitedChoices: 0, money: priced(most) },
+            START_MS,
+          )
+          return quota.refusal === null ? [{ quota, cost: Math.floor(most * share) }] : []
+        })
+        for (const { quota, cost } of running) quota.settle({ ...used(1), cost })
+        return running.reduce((sum, { cost }) => sum + cost, 0) <= 100
+      },
+    ),
     { numRuns: 30 },
   )
 })

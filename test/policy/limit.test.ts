@@ -18,7 +18,14 @@ const MINUTE_MS = 60_000
 const START_MS = Date.UTC(2026, 2, 1)
 
 function reserve(window: QuotaWindow, tokens: number, nowMs: number, limitTokens = 100, enforced = true) {
-  return reserveTokens(window, { limitTokens, tokens, unlimitedChoices: 0, nowMs, enforced })
+  return reserveTokens(window, {
+    limitTokens,
+    tokens,
+    unlimitedChoices: 0,
+    expectedAnswer: 512,
+    nowMs,
+    enforced,
+  })
 }
 
 /** Reserves tokens for a call that ends at once and uses all of them. */
@@ -172,7 +179,14 @@ t.test('the retry time of a short window is less than a second', async (t) => {
 })
 
 const unlimited = (window: QuotaWindow, tokens: number, limitTokens: number, choices = 1) =>
-  reserveTokens(window, { limitTokens, tokens, unlimitedChoices: choices, nowMs: START_MS, enforced: true })
+  reserveTokens(window, {
+    limitTokens,
+    tokens,
+    unlimitedChoices: choices,
+    expectedAnswer: 512,
+    nowMs: START_MS,
+    enforced: true,
+  })
 
 t.test('an unlimited answer leaves less for concurrent calls and does not refuse its own', async (t) => {
   const window = openWindow(MINUTE_MS)
@@ -230,7 +244,14 @@ t.test('a month of the calendar counts until it ends, in UTC', async (t) => {
   const end = Date.UTC(2026, 11, 1)
   const window = openWindow(CALENDAR_MONTH)
   const reserve = (tokens: number, nowMs: number) =>
-    reserveTokens(window, { limitTokens: 100, tokens, unlimitedChoices: 0, nowMs, enforced: true })
+    reserveTokens(window, {
+      limitTokens: 100,
+      tokens,
+      unlimitedChoices: 0,
+      expectedAnswer: 512,
+      nowMs,
+      enforced: true,
+    })
   t.match(reserve(60, Date.UTC(2026, 10, 1)), { allowed: true, remaining: 40, resetMs: 30 * 86_400_000 })
   t.match(reserve(40, end - 1000), { allowed: true, remaining: 0, resetMs: 1000 })
   t.match(reserve(1, end - 1), { allowed: false, retryAfterMs: 1 })

@@ -106,6 +106,34 @@ t.test('a limit counts tokens, requests or calls at a time', async (t) => {
     t.ok('messages' in parsePattern('rate_limit', pattern), pattern)
 })
 
+t.test('a limit counts money in 10⁻⁹ USD', async (t) => {
+  for (const [pattern, amount, windowMs] of [
+    ['20 USD/1d', 20_000_000_000, 86_400_000],
+    ['500 USD/1mo', 500_000_000_000, CALENDAR_MONTH],
+    ['0.000000001USD / 1h', 1, 3_600_000],
+    ['1000000 USD/30d', 1e15, 30 * 86_400_000],
+  ] as const)
+    t.same(
+      parsePattern('rate_limit', pattern),
+      { type: 'rate_limit', limit: { unit: 'usd', amount, windowMs } },
+      pattern,
+    )
+  for (const [pattern, message] of [
+    ['20 EUR/1d', /`EUR` is not a currency of limits; write USD/],
+    ['20 usd/1d', /`usd` is not a currency of limits; write USD/],
+    ['20 $/1d', /`\$` is not a currency of limits; write USD/],
+    ['0 USD/1d', /USD must be above 0 and at most 1,000,000/],
+    ['1000001 USD/1d', /USD must be above 0 and at most 1,000,000/],
+    ['20 USD/2mo', /one month, `1mo`/],
+    ['20 USD/31d', /window must be from 1s to 30d, or 1mo/],
+    ['20 USD/1y', /or <amount> USD\/<window>/],
+    ['-20 USD/1d', /or <amount> USD\/<window>/],
+    ['20 USD', /or <amount> USD\/<window>/],
+    ['1.0000000001 USD/1d', /or <amount> USD\/<window>/],
+  ] as const)
+    t.match(parsePattern('rate_limit', pattern), { messages: [message] }, pattern)
+})
+
 t.test('the pattern of a model_access rule is a list of globs', async (t) => {
   const globs = ['gpt-*', '!gpt-secret']
   t.same(parsePattern('model_access', globs), { type: 'model_access', globs })

@@ -14,6 +14,7 @@ const request = (tokens: number, changes: Partial<ReserveRequest> = {}): Reserve
   windowMs: MINUTE_MS,
   tokens,
   unlimitedChoices: 0,
+  expectedAnswer: 512,
   nowMs: START_MS,
   force: false,
   ...changes,

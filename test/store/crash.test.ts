@@ -81,7 +81,7 @@ t.test(
     // The counters equal the entries; those sealed but not acknowledged count too.
     const limitTokens = Number.MAX_SAFE_INTEGER
     const where = { ruleId: 'rule', subject: 'key', windowMs: WINDOW_MS, nowMs: clock.now() }
-    const demand = { tokens: 1, unlimitedChoices: 0 }
+    const demand = { tokens: 1, unlimitedChoices: 0, expectedAnswer: 0 }
     const { remaining } = store.counters.reserve({ ...where, ...demand, limitTokens, force: false })
     t.equal(limitTokens - 1 - remaining, sealed * USED_TOKENS)
     const { total } = await store.log.list({ limit: PAGE, offset: 0 })

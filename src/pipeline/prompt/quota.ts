@@ -4,12 +4,15 @@
 import type { ModelRequest } from '../../chat/model-request.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import type { CallKey } from '../../core/key-terms.ts'
+import type { NanoUsd } from '../../core/money.ts'
 import type { LimitRule, Selection } from '../../policy/compile.ts'
 import type { LimitEvidence } from '../../policy/decide.ts'
+import { EXPECTED_ANSWER_TOKENS } from '../../policy/limit.ts'
 import { subjectOf } from '../../policy/limit-scope.ts'
 import type { UsageLimit } from '../../policy/rule-pattern.ts'
-import type { CounterChange, Counters, Reservation, Spending } from '../../store/counters.ts'
+import type { CounterChange, Counters, Reservation, ReserveRequest, Spending } from '../../store/counters.ts'
 import type { ParallelCalls } from '../parallel-calls.ts'
+import { type MoneyDemand, NO_COST } from './money-demand.ts'
 
 /** The tightest limit of a call in one unit, as its headers report it. */
 export interface LimitState {
@@ -26,14 +29,20 @@ export interface Demand {
   readonly tokens: number
   /** Number of answers without a length limit; 0 when the call limits their length. */
   readonly unlimitedChoices: number
+  readonly money: MoneyDemand
 }
 
 /** What a call asks for that uses no tokens. */
-export const NO_DEMAND: Demand = { tokens: 0, unlimitedChoices: 0 }
+export const NO_DEMAND: Demand = { tokens: 0, unlimitedChoices: 0, money: NO_COST }
 
-export const demandOf = ({ maxTokens, choices }: ModelRequest, promptTokens: number): Demand => ({
+export const demandOf = (
+  { maxTokens, choices }: Pick<ModelRequest, 'maxTokens' | 'choices'>,
+  promptTokens: number,
+  money: MoneyDemand,
+): Demand => ({
   tokens: promptTokens + (maxTokens ?? 0),
   unlimitedChoices: maxTokens === null ? choices : 0,
+  money,
 })
 
 /** What a call used of its limits. */
@@ -41,6 +50,8 @@ export interface Used {
   readonly tokens: number
   /** The part of `tokens` that the answer took. */
   readonly answerTokens: number
+  /** Of the whole call; 0 when it is not known. */
+  readonly cost: NanoUsd
   /** Whether the upstream may have read the call; only then it counts as a request. */
   readonly isForwarded: boolean
 }
@@ -61,6 +72,9 @@ export interface Refusal {
   readonly retryAfterMs: Milliseconds
   /** True when the call asks for more than a whole window allows: waiting is useless. */
   readonly neverFits: boolean
+  readonly nowMs: Milliseconds
+  /** True when the limit counts money and the call's cost cannot be known. */
+  readonly hasNoPrice: boolean
 }
 
 /** What the limits of a call are counted in. */
@@ -73,12 +87,12 @@ export interface QuotaParts {
 const RETRY_WHILE_RUNNING_MS: Milliseconds = 1000
 
 /** The name of a rule's count in a unit, apart from that of its tokens. */
-const countOf = ({ rule, unit }: Pick<LimitRule, 'rule' | 'unit'>): string =>
+export const countOf = ({ rule, unit }: Pick<LimitRule, 'rule' | 'unit'>): string =>
   unit === 'tokens' ? rule.id : `${rule.id}:${unit}`
 
 /**
  * What a call of the key spends of a limit without a reservation.
- * @param tokens 1 for a limit of requests
+ * @param tokens 1 for a limit of requests; 10⁻⁹ USD for a limit of money
  */
 export const spendingOf = (
   limit: LimitRule,
@@ -126,11 +140,15 @@ export class Quota {
       if (limit.unit === 'parallel' || limit.rule === null)
         return this.#reserveParallel(parallel, `${limit.rule?.id ?? ''}\0${subject}`, limit, force)
       const { rule, unit, amount: limitTokens, windowMs } = limit
-      const asked = unit === 'tokens' ? demand : { tokens: 1, unlimitedChoices: 0 }
+      const asked = askedOf(unit, demand)
+      if (asked === null) return NO_PRICE
       const ruleId = countOf({ rule, unit })
       return counters.reserve({ ruleId, subject, limitTokens, windowMs, ...asked, nowMs, force })
     }
-    const held = limitsOf(selection, key).map((limit) => ({ limit, reservation: reserve(limit) }))
+    const held = limitsOf(selection, key, demand.money).map((limit) => ({
+      limit,
+      reservation: reserve(limit),
+    }))
     this.evidence = held.map(({ limit, reservation }) => ({
       rule: limit.rule,
       exceeded: !reservation.allowed,
@@ -138,14 +156,18 @@ export class Quota {
     const refusing = held.filter(
       ({ limit, reservation }) => !reservation.allowed && limit.rule?.action !== 'monitor',
     )
-    const [first] = refusing
+    const first = refusing.find(({ reservation }) => reservation === NO_PRICE) ?? refusing[0]
     this.refusal =
       first === undefined
         ? null
         : {
             limit: first.limit,
             retryAfterMs: Math.max(...refusing.map(({ reservation }) => reservation.retryAfterMs)),
-            neverFits: refusing.some(({ limit }) => limit.unit === 'tokens' && demand.tokens > limit.amount),
+            neverFits: refusing.some(
+              ({ limit }) => (askedOf(limit.unit, demand)?.tokens ?? 0) > limit.amount,
+            ),
+            nowMs,
+            hasNoPrice: first.reservation === NO_PRICE,
           }
     // When the call is denied, the limits that allow it release their share; what they have left
     // says nothing.
@@ -173,15 +195,12 @@ export class Quota {
    * Ends every reservation with what was used. The changes belong in the entry's own transaction.
    * Further calls return none.
    */
-  settle({ tokens, answerTokens, isForwarded }: Used): CounterChange[] {
+  settle(used: Used): CounterChange[] {
     this.release()
-    const changes: CounterChange[] = []
-    for (const { limit, reservation } of this.#held) {
-      const isRequests = limit.unit === 'requests'
-      const used = isRequests ? Number(isForwarded) : tokens
-      changes.push(...this.#counters.settle(reservation, used, isRequests ? 0 : answerTokens))
-    }
-    return changes
+    return this.#held.flatMap(({ limit, reservation }) => {
+      const [amount, answer] = usedOf(limit.unit, used)
+      return this.#counters.settle(reservation, amount, answer)
+    })
   }
 
   /** Ends the call's places among parallel calls; further calls do nothing. */
@@ -190,13 +209,45 @@ export class Quota {
   }
 }
 
-const NOTHING: Used = { tokens: 0, answerTokens: 0, isForwarded: false }
+const NOTHING: Used = { tokens: 0, answerTokens: 0, cost: 0, isForwarded: false }
+
+/** In the place of a reservation, for a limit of money on a call without a price. */
+const NO_PRICE: Reservation = { allowed: false, remaining: 0, resetMs: 0, retryAfterMs: 0 }
+
+type Asked = Pick<ReserveRequest, 'tokens' | 'unlimitedChoices' | 'expectedAnswer'>
+
+const ONE_REQUEST: Asked = { tokens: 1, unlimitedChoices: 0, expectedAnswer: 0 }
+
+/** What a call asks of a limit of a unit; null for money that is not known. */
+function askedOf(unit: UsageLimit['unit'], { tokens, unlimitedChoices, money }: Demand): Asked | null {
+  if (unit === 'tokens') return { tokens, unlimitedChoices, expectedAnswer: EXPECTED_ANSWER_TOKENS }
+  if (unit !== 'usd') return ONE_REQUEST
+  if (money.type !== 'priced') return null
+  return { tokens: money.most, unlimitedChoices, expectedAnswer: money.answer }
+}
+
+/** What a call used of a limit of a unit, and the part that the answer took. */
+function usedOf(
+  unit: UsageLimit['unit'],
+  { tokens, answerTokens, cost, isForwarded }: Used,
+): [amount: number, answer: number] {
+  if (unit === 'tokens') return [tokens, answerTokens]
+  if (unit !== 'usd') return [Number(isForwarded), 0]
+  return [cost, tokens === 0 ? 0 : Math.round(cost * (answerTokens / tokens))]
+}
 
 /** The limits of the rules, and the key's own limit of parallel calls. */
-function limitsOf({ limits }: Selection, { terms }: CallKey): readonly AppliedLimit[] {
-  if (terms.maxParallel === null) return limits
+function limitsOf({ limits }: Selection, { terms }: CallKey, money: MoneyDemand): readonly AppliedLimit[] {
+  // A rule that monitors lets a call pass whose cost it cannot count.
+  const counted =
+    money.type === 'priced'
+      ? limits
+      : limits.filter(
+          ({ unit, rule }) => unit !== 'usd' || (money.type === 'refused' && rule.action === 'block'),
+        )
+  if (terms.maxParallel === null) return counted
   const own = { unit: 'parallel', amount: terms.maxParallel, windowMs: 0, scope: 'key' } as const
-  return [...limits, { rule: null, ...own }]
+  return [...counted, { rule: null, ...own }]
 }
 
 function statesOf(held: readonly HeldLimit[]): LimitState[] {

@@ -50,8 +50,10 @@ const USAGE_ENTRY = {
   cost: orNull({
     type: 'number',
     minimum: 0,
-    description: 'Cost as the upstream reports it, in its own currency.',
+    description:
+      'Cost in USD, as the upstream or the price book says; null when it is not known. Before entry version 2: as the upstream reported it, in its own currency.',
   }),
+  cost_source: orNull(choice('Who says what the call cost.', 'upstream', 'book')),
   ttft_ms: orNull(whole('Milliseconds to the first chunk of a stream.')),
   overhead_ms: whole('Milliseconds that the gateway itself added.'),
   rules: list(
@@ -262,5 +264,11 @@ export const USAGE_SCHEMAS: Record<string, JsonObject> = {
       ),
     }),
     redacted: { type: 'object', description: 'Body as it would be forwarded.' },
+    estimated_cost: orNull({
+      type: 'number',
+      minimum: 0,
+      description:
+        'USD for the prompt and the longest answer allowed, else an expected one; null without a price.',
+    }),
   }),
 }

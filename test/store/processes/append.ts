@@ -24,6 +24,7 @@ async function caller(): Promise<void> {
       windowMs: WINDOW_MS,
       tokens: 100,
       unlimitedChoices: 0,
+      expectedAnswer: 512,
       nowMs: systemClock.now(),
       force: false,
     })

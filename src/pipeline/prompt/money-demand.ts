@@ -1,0 +1,79 @@
+// What a call may cost, before it is forwarded.
+
+import { isObject, type JsonValue } from '../../core/json.ts'
+import type { NanoUsd } from '../../core/money.ts'
+import { EXPECTED_ANSWER_TOKENS } from '../../policy/limit.ts'
+import { costOf, type Price, type PriceBook, type PricedUsage } from '../../prices/price-book.ts'
+
+/** What limits of money do with a call for a model without a price. */
+export type UnknownPrice = 'block' | 'ignore'
+
+/** `refused` and `ignored`: a model of the call has no price. */
+export type MoneyDemand =
+  | { readonly type: 'refused' | 'ignored' }
+  | {
+      readonly type: 'priced'
+      /** Of the prompt, and of the longest answer that the call allows. */
+      readonly most: NanoUsd
+      /** Of an expected answer, for those without a length limit. */
+      readonly answer: NanoUsd
+    }
+
+export const NO_COST: MoneyDemand = { type: 'priced', most: 0, answer: 0 }
+
+/** What a call may use. */
+interface EstimatedUsage {
+  readonly models: readonly string[]
+  readonly promptTokens: number
+  /** Null when the answer is not limited. */
+  readonly maxTokens: number | null
+  readonly images: number
+}
+
+/** Estimates the cost of a call by the most expensive model that it may end up at. */
+export function moneyDemand(book: PriceBook, unknown: UnknownPrice, usage: EstimatedUsage): MoneyDemand {
+  const { models, promptTokens, maxTokens, images } = usage
+  let most = 0
+  let answer = 0
+  for (const model of models) {
+    const price = book.priceOf(model)
+    if (price === null) return { type: unknown === 'block' ? 'refused' : 'ignored' }
+    const highest = highestOf(price)
+    const asked = { ...NO_USAGE, promptTokens, completionTokens: maxTokens ?? 0, images }
+    most = Math.max(most, costOf(highest, asked))
+    answer = Math.max(
+      answer,
+      costOf({ ...highest, request: 0 }, { ...NO_USAGE, completionTokens: EXPECTED_ANSWER_TOKENS }),
+    )
+  }
+  return { type: 'priced', most, answer }
+}
+
+const NO_USAGE: PricedUsage = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  completionTokens: 0,
+  reasoningTokens: 0,
+  images: 0,
+}
+
+/** Each token at the highest price that it may have. */
+const highestOf = (price: Price): Price => ({
+  ...price,
+  input: Math.max(price.input, price.cachedInput),
+  output: Math.max(price.output, price.reasoning),
+})
+
+/** Types of parts that are an image: of chat, of responses and of messages. */
+const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image_url', 'input_image', 'image'])
+
+/** Counts the images of a request. The parser bounds the depth. */
+export function countImages(value: JsonValue): number {
+  let images = 0
+  if (Array.isArray(value)) for (const item of value) images += countImages(item)
+  else if (isObject(value)) {
+    if (IMAGE_TYPES.has(value['type'])) return 1
+    for (const name in value) images += countImages(value[name]!)
+  }
+  return images
+}

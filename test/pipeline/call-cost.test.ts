@@ -1,0 +1,119 @@
+import t from 'tap'
+import { costOfCall } from '../../src/pipeline/call-cost.ts'
+import { denialError } from '../../src/pipeline/failure.ts'
+import { countImages, moneyDemand } from '../../src/pipeline/prompt/money-demand.ts'
+import { type Price, PriceBook } from '../../src/prices/price-book.ts'
+
+const USD = 1_000_000_000
+const FREE: Price = { input: 0, cachedInput: 0, output: 0, reasoning: 0, request: 0, image: 0 }
+const SMALL: Price = { ...FREE, input: USD, cachedInput: USD / 10, output: 10 * USD, reasoning: 20 * USD }
+const LARGE: Price = { ...SMALL, input: 2 * USD, request: 5, image: 7 }
+const BOOK = new PriceBook(
+  [
+    { glob: 'small-*', price: SMALL },
+    { glob: 'large', price: LARGE },
+  ],
+  'revision',
+)
+const COUNTED = {
+  promptTokens: 1000,
+  completionTokens: 100,
+  totalTokens: 1100,
+  cachedTokens: 0,
+  reasoningTokens: 0,
+  cost: null,
+}
+const TOKENS = { prompt: 1000, completion: 100 }
+const NOTED = {
+  usage: COUNTED,
+  prices: BOOK,
+  images: 0,
+  model: 'small-1',
+  models: ['small-1'],
+  response: null,
+}
+
+t.test('the cost that an upstream reports wins over the book', async (t) => {
+  t.same(costOfCall({ ...NOTED, usage: { ...COUNTED, cost: 3 } }, TOKENS), {
+    cost: 3,
+    cost_source: 'upstream',
+  })
+  t.match(costOfCall({ ...NOTED, usage: { ...COUNTED, cost: 0 } }, TOKENS), { cost: 0 })
+})
+
+t.test('the book prices each kind of token, the request and the images', async (t) => {
+  const book = { cost_source: 'book', price_revision: 'revision' }
+  t.same(costOfCall(NOTED, TOKENS), { cost: 1000 * 1000 + 100 * 10_000, ...book })
+  const usage = { ...COUNTED, cachedTokens: 400, reasoningTokens: 30 }
+  const cost = 600 * 1000 + 400 * 100 + 70 * 10_000 + 30 * 20_000
+  t.same(costOfCall({ ...NOTED, usage }, TOKENS), { cost, ...book })
+  t.match(costOfCall({ ...NOTED, model: 'large', models: ['large'], images: 2 }, TOKENS), {
+    cost: 1000 * 2000 + 100 * 10_000 + 5 + 2 * 7,
+  })
+  t.match(costOfCall({ ...NOTED, usage: null }, TOKENS), { cost: 2_000_000 }, 'estimated tokens')
+})
+
+t.test('a model without a price costs nothing that is known', async (t) => {
+  t.same(costOfCall({ ...NOTED, model: 'other', models: ['other'] }, TOKENS), { cost: null })
+})
+
+t.test('with fallbacks the model that answered is priced', async (t) => {
+  const models = ['small-1', 'large']
+  t.match(costOfCall({ ...NOTED, models, response: { model: 'large' } }, TOKENS), { cost: 3_000_005 })
+  t.match(costOfCall({ ...NOTED, models, response: { model: 'unheard-of' } }, TOKENS), { cost: 2_000_000 })
+})
+
+t.test('a call is expected to cost what its most expensive model takes', async (t) => {
+  const asked = { models: ['small-1', 'large'], promptTokens: 1000, maxTokens: 100, images: 1 }
+  t.same(moneyDemand(BOOK, 'block', asked), {
+    type: 'priced',
+    most: 1000 * 2000 + 100 * 20_000 + 5 + 7,
+    answer: 512 * 20_000,
+  })
+  t.match(moneyDemand(BOOK, 'block', { ...asked, maxTokens: null }), { most: 1000 * 2000 + 5 + 7 })
+  t.same(moneyDemand(BOOK, 'block', { ...asked, models: ['small-1', 'x'] }), { type: 'refused' })
+  t.same(moneyDemand(BOOK, 'ignore', { ...asked, models: ['x'] }), { type: 'ignored' })
+})
+
+t.test('images are counted where each API has them', async (t) => {
+  const url = 'data:image/png;base64,AAAA'
+  t.equal(
+    countImages({ messages: [{ content: [{ type: 'image_url', image_url: { url } }, { type: 'text' }] }] }),
+    1,
+  )
+  t.equal(countImages({ input: [{ content: [{ type: 'input_image' }, { type: 'input_image' }] }] }), 2)
+  t.equal(countImages({ messages: [{ content: [{ type: 'image', source: { type: 'base64' } }] }] }), 1)
+  t.equal(countImages({ messages: [{ content: 'image_url' }] }), 0)
+})
+
+t.test('a refusal names the budget and the day on which it ends', async (t) => {
+  const rule = { id: 'r1', name: 'team-budget', type: 'rate_limit', action: 'block' } as const
+  const limit = { unit: 'usd', amount: 500 * USD, windowMs: 1, scope: { label: 'team' }, rule } as const
+  const denial = { outcome: 'denial', reason: 'rate_limited', rule, hits: [] } as const
+  const refusal = {
+    limit,
+    retryAfterMs: 86_400_000,
+    neverFits: false,
+    nowMs: Date.UTC(2026, 10, 29, 12),
+    hasNoPrice: false,
+  }
+  const errorOf = (change: object) => denialError(denial, { refusal: { ...refusal, ...change } } as never)
+  t.match(errorOf({}), {
+    status: 429,
+    code: 'budget_exceeded',
+    message:
+      'The budget "team-budget" of 500.00 USD is used up for all API keys with the same label "team" until 2026-11-30.',
+    headers: { 'retry-after': '86400', 'x-should-retry': 'false' },
+    extra: { rule_name: 'team-budget' },
+  })
+  t.match(errorOf({ neverFits: true }), {
+    code: 'budget_exceeded',
+    message: /may cost more, max_tokens included/,
+  })
+  t.match(errorOf({ hasNoPrice: true }), {
+    status: 403,
+    code: 'price_unknown',
+    param: 'model',
+    message: /no price.*"team-budget".*add the model to the price book/,
+  })
+})
