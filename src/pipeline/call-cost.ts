@@ -28,7 +28,7 @@ export function costOfCall(
   return { cost, cost_source: 'book', price_revision: prices.revision }
 }
 
-/** The model that answered, of those that the call named; its first one where the answer is silent. */
+/** The model of the call that answered; its first one where the answer does not say. */
 function servedModel({ model, models, response }: Pick<CallRecord, 'model' | 'models' | 'response'>): string {
   const served = models.length > 1 ? response?.['model'] : undefined
   return models.find((one) => one === served) ?? model

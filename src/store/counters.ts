@@ -1,6 +1,6 @@
-// Counts tokens, requests and money by rule and by what shares the count, such as a key. Reservations are
-// synchronous and in memory; actual use is committed in the transaction of the call's entry, so
-// counts and log agree after a crash.
+// Counts tokens, requests and money by rule and by what shares the count, such as a key.
+// Reservations are synchronous and in memory; actual use is committed in the transaction of the
+// call's entry, so counts and log agree after a crash.
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import {

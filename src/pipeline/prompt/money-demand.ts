@@ -13,9 +13,9 @@ export type MoneyDemand =
   | { readonly type: 'refused' | 'ignored' }
   | {
       readonly type: 'priced'
-      /** Of the prompt, and of the longest answer that the call allows. */
+      /** Cost of the prompt, and of the longest answer that the call allows. */
       readonly most: NanoUsd
-      /** Of an expected answer, for those without a length limit. */
+      /** Cost of an expected answer, for those without a length limit. */
       readonly answer: NanoUsd
     }
 

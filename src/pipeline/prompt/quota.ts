@@ -50,7 +50,7 @@ export interface Used {
   readonly tokens: number
   /** The part of `tokens` that the answer took. */
   readonly answerTokens: number
-  /** Of the whole call; 0 when it is not known. */
+  /** Cost of the whole call; 0 when it is not known. */
   readonly cost: NanoUsd
   /** Whether the upstream may have read the call; only then it counts as a request. */
   readonly isForwarded: boolean
