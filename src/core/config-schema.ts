@@ -283,6 +283,14 @@ export const CONFIG_SCHEMA = {
       ),
       drainSeconds: integer('Time that a shutdown waits for calls in flight, seconds.', 0, 3600, 25),
     }),
+    metrics: section('Prometheus metrics.', {
+      keyNames: {
+        description:
+          'Whether tokens and costs are also counted by the names of API keys: the first 200, then `other`.',
+        type: 'boolean',
+        default: true,
+      },
+    }),
     log: section('Structured logs on standard output.', {
       level: {
         description: 'Lowest level that is logged.',

@@ -91,6 +91,7 @@ export interface Config {
     readonly concurrentRequests: number
     readonly drainSeconds: number
   }
+  readonly metrics: { readonly keyNames: boolean }
   readonly log: { readonly level: string }
 }
 

@@ -68,7 +68,7 @@ export function buildParts(
 ): GatewayParts {
   const clock = systemClock
   const state = new StateReader()
-  const metrics = createMetrics(VERSION, () => state.read())
+  const metrics = createMetrics(VERSION, () => state.read(), config.metrics.keyNames)
   const failed = Promise.withResolvers<string>()
   const storage = openStorage(config, {
     userKey: folder.userKey,

@@ -179,6 +179,17 @@ export const COUNTERS = {
     help: 'Sign-ins to the management API: ok, wrong_token, throttled, or off without an admin token.',
     labels: ['result'],
   },
+  keyTokens: {
+    name: 'key_tokens_total',
+    help: 'Tokens by name of the API key and direction; empty with metrics.keyNames off.',
+    labels: ['key', 'direction'],
+  },
+  keyCost: {
+    name: 'key_cost_usd_total',
+    help: 'Known cost in USD by name of the API key; empty with metrics.keyNames off.',
+    labels: ['key'],
+  },
+  cost: { name: 'cost_usd_total', help: 'Known cost in USD by model.', labels: ['model'] },
   tokens: { name: 'tokens_total', help: 'Tokens by direction and model.', labels: ['direction', 'model'] },
   piiFindings: {
     name: 'pii_findings_total',

@@ -12,6 +12,8 @@ import { Counter, Histogram } from './series.ts'
 
 /** Model names that get a label of their own; others are counted as `other`. */
 const MAX_MODELS = 100
+/** Names of API keys that get a label of their own. */
+const MAX_KEYS = 200
 /** Allows a version after `@`, as Google writes it, and `@` in front, as Cloudflare does. */
 const MODEL_NAME = /^@?[\w./:+-]{1,128}(?:@(?:\d[\w.-]{0,32}|default|latest))?$/
 /** Credentials contain a long word with a digit; names of models do not. */
@@ -45,13 +47,16 @@ export interface Metrics extends Counters, Histograms {
   page(): Promise<string>
   /** Returns the label for a model. Call it only for a model that an upstream has answered for. */
   modelLabel(model: string): string
+  /** Returns the label for the name of an API key; null when keys are not counted apart. */
+  keyLabel(name: string): string | null
 }
 
 /**
  * Creates all metrics.
  * @param state called once for each page; must be cheap
+ * @param countsKeys whether keys are counted by name
  */
-export function createMetrics(version: string, state: () => GatewayState): Metrics {
+export function createMetrics(version: string, state: () => GatewayState, countsKeys = true): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, ...MONITORING_PRECISION })
   const startPage = registerState(registry, version, state)
@@ -69,7 +74,8 @@ export function createMetrics(version: string, state: () => GatewayState): Metri
       startPage()
       return registry.metrics()
     },
-    modelLabel: boundedModelLabels(),
+    modelLabel: boundedLabels(MAX_MODELS, (model) => MODEL_NAME.test(model) && !CREDENTIAL.test(model)),
+    keyLabel: countsKeys ? boundedLabels(MAX_KEYS, () => true) : () => null,
   }
   createFirstSeries(metrics)
   return metrics
@@ -153,13 +159,14 @@ const withPrefix = <T extends { readonly name: string }>(definition: T): T => ({
   name: `sidegate_${definition.name}`,
 })
 
-function boundedModelLabels(): (model: string) => string {
-  const models = new Set<string>()
-  return (model) => {
-    if (models.has(model)) return model
-    if (models.size >= MAX_MODELS || !MODEL_NAME.test(model) || CREDENTIAL.test(model)) return 'other'
-    models.add(model)
-    return model
+/** Returns a label for a name: the name itself for the first ones that are allowed, then `other`. */
+function boundedLabels(most: number, isAllowed: (name: string) => boolean): (name: string) => string {
+  const names = new Set<string>()
+  return (name) => {
+    if (names.has(name)) return name
+    if (names.size >= most || !isAllowed(name)) return 'other'
+    names.add(name)
+    return name
   }
 }
 

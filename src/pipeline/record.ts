@@ -3,6 +3,7 @@
 import type { Content } from '../audit/content.ts'
 import type { Outcome, RequestDraft } from '../audit/entry.ts'
 import type { Clock } from '../core/clock.ts'
+import { toUsd } from '../core/money.ts'
 import type { Metrics, Phase } from '../metrics/registry.ts'
 import { type CaptureMode, combineCapture } from '../policy/capture.ts'
 import type { Intents } from '../store/folder/intents.ts'
@@ -186,10 +187,7 @@ function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: numb
   metrics.requests.inc({ api: call.api.name, outcome: draft.outcome, stream: String(draft.stream) })
   metrics.duration.observe({ outcome: draft.outcome }, call.elapsedMs() / 1000)
   metrics.auditCommit.observe(commitMs / 1000)
-  //UNPRICED
-  if (draft.prompt_tokens > 0) metrics.tokens.inc({ direction: 'prompt', model }, draft.prompt_tokens)
-  if (draft.completion_tokens > 0)
-    metrics.tokens.inc({ direction: 'completion', model }, draft.completion_tokens)
+  countUse(metrics, draft, model)
   for (const phase in call.phases) metrics.overhead.observe({ phase }, call.phases[phase as Phase]! / 1000)
   for (const { kind, direction, count: found } of noted.findings)
     metrics.piiFindings.inc({ kind, direction }, found)
@@ -202,4 +200,24 @@ function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: numb
     const status = noted.upstreamStatus === 0 ? 'none' : `${Math.floor(noted.upstreamStatus / 100)}xx`
     metrics.upstreamDuration.observe({ status }, call.upstreamMs / 1000)
   }
+}
+
+/** Counts tokens and cost by model and by key. */
+function countUse(metrics: Metrics, draft: RequestDraft, model: string): void {
+  const { prompt_tokens, completion_tokens, cost } = draft
+  const key = metrics.keyLabel(draft.key_name)
+  for (const [direction, tokens] of [
+    ['prompt', prompt_tokens],
+    ['completion', completion_tokens],
+  ] as const) {
+    if (tokens === 0) continue
+    metrics.tokens.inc({ direction, model }, tokens)
+    if (key !== null) metrics.keyTokens.inc({ key, direction }, tokens)
+  }
+  if (cost === null) {
+    if (draft.total_tokens > 0) metrics.unpricedRequests.inc()
+    return
+  }
+  metrics.cost.inc({ model }, toUsd(cost))
+  if (key !== null) metrics.keyCost.inc({ key }, toUsd(cost))
 }

@@ -43,6 +43,14 @@ t.test('names of models become labels up to a limit, and credentials never', asy
   t.equal(modelLabel('gpt-4o'), 'gpt-4o', 'known before')
 })
 
+t.test('names of keys become labels up to a limit, or not at all', async (t) => {
+  const { keyLabel } = createMetrics('1', () => STATE)
+  for (let index = 0; index < 200; index++) t.equal(keyLabel(`key ${index}`), `key ${index}`)
+  t.equal(keyLabel('one more'), 'other')
+  t.equal(keyLabel('key 0'), 'key 0', 'known before')
+  t.equal(createMetrics('1', () => STATE, false).keyLabel('key 0'), null)
+})
+
 t.test('the delay of the event loop excludes the interval of its samples', async (t) => {
   const metrics = createMetrics('1', () => STATE)
   t.equal(LOOP_DELAY.exec(await metrics.page())?.[1], '0', 'before the first sample')
