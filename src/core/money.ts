@@ -26,7 +26,7 @@ export function readUsd(text: string): NanoUsd | null {
 /** Reads a number that JSON or YAML gave, as its shortest decimal form says. */
 export const usdOf = (value: number): NanoUsd | null => readUsd(String(value))
 
-/** The number of USD, as JSON shows it. */
+/** The number of USD, as JSON shows it. Below 2²³ USD, `usdOf` gives the amount back. */
 export const toUsd = (amount: NanoUsd): number => amount / ONE_USD
 
 /** The amount as text, with at least two digits after the point: `12.50`. */
