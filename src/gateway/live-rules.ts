@@ -8,9 +8,9 @@ import type { Metrics } from '../metrics/registry.ts'
 import type { RuleSet } from '../policy/compile.ts'
 import { RuleEditor } from '../rules/editor.ts'
 import { EffectiveRules } from '../rules/effective.ts'
-import type { RuleSnapshot } from '../rules/load.ts'
+import { openRules, type RuleSnapshot } from '../rules/load.ts'
 import type { RuleChange, RuleStorage } from '../rules/ports.ts'
-import { RuleWatcher } from '../rules/watch.ts'
+import { FileWatcher } from '../rules/watch.ts'
 import type { Journal } from './journal.ts'
 import type { GatewayLogger } from './logger.ts'
 
@@ -42,7 +42,7 @@ export class LiveRules {
   /** Its `fileErrors` is not empty when the rule files conflict with rules made through the API. */
   readonly effective: EffectiveRules
   readonly editor: RuleEditor
-  readonly #watcher: RuleWatcher
+  readonly #watcher: FileWatcher<RuleSnapshot>
   readonly #parts: Omit<LiveRulesParts, 'snapshot'>
 
   /** Puts the files in force; they are followed from `start`. */
@@ -57,8 +57,9 @@ export class LiveRules {
       onChange: (change) => this.#changed(change),
     })
     this.editor = new RuleEditor({ rules: this.effective, storage, clock, apiWrites, newId })
-    this.#watcher = new RuleWatcher({
+    this.#watcher = new FileWatcher({
       path,
+      open: openRules,
       initial: snapshot,
       onSnapshot: (loaded) => this.#replace(loaded),
       onError: (error) => logger.error({ err: error }, 'the new rules could not be put in force'),

@@ -4,8 +4,8 @@ import type { Clock } from '../core/clock.ts'
 import { formatProblem } from '../core/problem.ts'
 import { Shadow, type ShadowParts } from '../pipeline/shadow.ts'
 import { CandidateRules } from '../rules/candidate.ts'
-import type { RuleSnapshot } from '../rules/load.ts'
-import { RuleWatcher } from '../rules/watch.ts'
+import { openRules, type RuleSnapshot } from '../rules/load.ts'
+import { FileWatcher } from '../rules/watch.ts'
 import { logWatching } from './live-rules.ts'
 import type { GatewayLogger } from './logger.ts'
 
@@ -35,8 +35,9 @@ export function createShadowRules(path: string, { logger, ...parts }: ShadowRule
     if (errors.length > 0) logger.error({ errors }, 'the candidate rules have errors and are not evaluated')
     else logger.info({ revision: rules.current?.revision }, 'candidate rules loaded')
   }
-  const watcher = new RuleWatcher({
+  const watcher = new FileWatcher({
     path,
+    open: openRules,
     initial: EMPTY,
     onSnapshot: replace,
     onError: (error) => logger.error({ err: error }, 'the candidate rules could not be loaded'),

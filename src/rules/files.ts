@@ -2,10 +2,10 @@
 // is read again, so that all files are of one moment. Knows nothing of what the files say.
 
 import { type Dirent, statSync } from 'node:fs'
-import { open, readdir, realpath, stat } from 'node:fs/promises'
+import { readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Problem } from '../core/problem.ts'
-import { decodeText } from '../core/text-file.ts'
+import { cannotBeRead, readTextFile, reasonOf } from '../core/text-file.ts'
 
 export interface RuleFile {
   /** The name of the file in problems. */
@@ -120,7 +120,7 @@ async function readAll(
   const problems: Problem[] = []
   let bytes = 0
   for (const { path, name } of paths) {
-    const read = await readText(path)
+    const read = await readTextFile(path, MAX_FILE_BYTES, 'split it into smaller files')
     if ('problem' in read) {
       const { problem, ...how } = read
       problems.push({ ...wholeFile(name, problem), ...how })
@@ -141,32 +141,6 @@ async function readAll(
   return { files, problems }
 }
 
-/** Reads at most the allowed size, even if the file grows meanwhile. */
-async function readText(
-  path: string,
-): Promise<{ text: string; bytes: number } | { problem: string; unread?: true }> {
-  try {
-    // Opening a pipe would wait for a writer.
-    if (!(await stat(path)).isFile()) return { problem: 'is not a regular file' }
-    const file = await open(path)
-    try {
-      const buffer = Buffer.alloc(MAX_FILE_BYTES + 1)
-      let length = 0
-      for (let read = -1; read !== 0 && length < buffer.length; length += read) {
-        read = (await file.read(buffer, length, buffer.length - length)).bytesRead
-      }
-      if (length > MAX_FILE_BYTES)
-        return { problem: `is larger than ${MAX_FILE_BYTES} bytes; split it into smaller files` }
-      const decoded = decodeText(buffer.subarray(0, length))
-      return 'problem' in decoded ? decoded : { text: decoded.text, bytes: length }
-    } finally {
-      await file.close()
-    }
-  } catch (error) {
-    return { problem: cannotBeRead(error), unread: true }
-  }
-}
-
 const wholeFile = (file: string, message: string): Problem => ({
   file,
   line: 0,
@@ -174,7 +148,3 @@ const wholeFile = (file: string, message: string): Problem => ({
   path: '',
   message,
 })
-
-const cannotBeRead = (error: unknown): string => `cannot be read (${reasonOf(error)})`
-
-const reasonOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? (error as Error).message

@@ -1,13 +1,15 @@
 // Loads a rule file or folder as a snapshot, parsed in this process or, when large, in a child.
 // Knows neither who watches the files nor what is in force.
 
-import { basename, join, relative, resolve, sep } from 'node:path'
+import { resolve } from 'node:path'
+import { fileLabel } from '../core/text-file.ts'
 import type { Timers } from '../core/timers.ts'
 import { whenCheckedOut } from './checkout.ts'
 import { readRuleFiles } from './files.ts'
 import { surveyRules } from './path-survey.ts'
 import { readInChild } from './read-in-child.ts'
 import { contentHash, type RuleSnapshot, snapshotOf } from './snapshot.ts'
+import type { FileSnapshot, FileSource } from './watch.ts'
 
 export type { RuleSnapshot } from './snapshot.ts'
 
@@ -17,13 +19,7 @@ export type { RuleSnapshot } from './snapshot.ts'
  */
 const MAX_PARSED_HERE = 32 * 1024
 
-/** The content of a rule file or folder at one moment, not yet parsed. */
-export interface RuleSource {
-  /** The content hash of the snapshot. */
-  readonly contentHash: string
-  /** Never rejects. @param signal ends the child that parses */
-  read(signal?: AbortSignal): Promise<RuleSnapshot>
-}
+export type RuleSource = FileSource<RuleSnapshot>
 
 /**
  * Reads a rule file, or every `*.yaml` and `*.yml` of a folder in the order of names, except
@@ -31,7 +27,7 @@ export interface RuleSource {
  * problems.
  */
 export async function openRules(path: string): Promise<RuleSource> {
-  const read = await readRuleFiles(path, labelOf(path))
+  const read = await readRuleFiles(path, fileLabel(path))
   const { files, problems } = read
   const isLarge = files.reduce((length, { text }) => length + text.length, 0) > MAX_PARSED_HERE
   return {
@@ -47,13 +43,13 @@ const waitingTimers: Timers = {
 }
 
 /** Reads and parses the rules, once git does not write them. */
-export async function loadRules(path: string): Promise<RuleSnapshot> {
-  const { folders } = await surveyRules(resolve(path))
-  return (await whenCheckedOut(folders, () => openRules(path), waitingTimers)).read()
-}
+export const loadRules = (path: string): Promise<RuleSnapshot> => loadCheckedOut(path, openRules)
 
-/** The path relative to the working directory, unless it is outside. */
-function labelOf(path: string): string {
-  const near = relative(process.cwd(), resolve(path))
-  return near === '' ? basename(path) : near.startsWith(`..${sep}`) || near === '..' ? path : join(near)
+/** Reads and parses what is at the path, once git does not write it. */
+export async function loadCheckedOut<Snapshot extends FileSnapshot>(
+  path: string,
+  open: (path: string) => Promise<FileSource<Snapshot>>,
+): Promise<Snapshot> {
+  const { folders } = await surveyRules(resolve(path))
+  return (await whenCheckedOut(folders, () => open(path), waitingTimers)).read()
 }

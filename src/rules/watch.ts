@@ -1,5 +1,6 @@
-// Watches a rule file or folder and reports each snapshot whose content differs from the last. File
-// system events are hints: the content decides. Knows nothing of what a snapshot is used for.
+// Watches a file or folder and reports each snapshot whose content differs from the last. File
+// system events are hints: the content decides. Knows neither what is in the files nor what a
+// snapshot is used for.
 
 import { realpath, stat } from 'node:fs/promises'
 import { dirname, resolve, sep } from 'node:path'
@@ -7,10 +8,8 @@ import { type FSWatcher, watch } from 'chokidar'
 import type { Milliseconds } from '../core/clock.ts'
 import { systemTimers, type Timers } from '../core/timers.ts'
 import { whenCheckedOut } from './checkout.ts'
-import { openRules, type RuleSource } from './load.ts'
 import { type RuleSurvey, surveyRules } from './path-survey.ts'
 import { PathWatcher } from './path-watch.ts'
-import type { RuleSnapshot } from './snapshot.ts'
 
 /** Quiet time that ends a burst of events: one ConfigMap swap is nine events. */
 const QUIET_MS: Milliseconds = 100
@@ -33,25 +32,39 @@ const SURVEYS_PER_TRY = 40
 /** Longest wait for a reading at close: a hanging mount must not keep calls from being sealed. */
 const CLOSE_MS: Milliseconds = 1000
 
-export interface RuleWatcherOptions {
+/** The content of watched files at one moment, parsed. */
+export interface FileSnapshot {
+  /** Equal hashes mean an equal snapshot. */
+  readonly contentHash: string
+}
+
+/** The content of watched files at one moment, not yet parsed. */
+export interface FileSource<Snapshot extends FileSnapshot> {
+  /** The content hash of the snapshot. */
+  readonly contentHash: string
+  /** Never rejects. @param signal ends a child that parses */
+  read(signal?: AbortSignal): Promise<Snapshot>
+}
+
+export interface FileWatcherOptions<Snapshot extends FileSnapshot> {
   readonly path: string
+  /** Reads the files without parsing them. Never rejects. */
+  readonly open: (path: string) => Promise<FileSource<Snapshot>>
   /** The snapshot already taken; an equal one is not reported. */
-  readonly initial: RuleSnapshot
+  readonly initial: Snapshot
   /** Called with each snapshot whose content differs from the last one taken, problems included. */
-  readonly onSnapshot: (snapshot: RuleSnapshot) => void
+  readonly onSnapshot: (snapshot: Snapshot) => void
   /** Called with what `onSnapshot` throws. Without it the error is an unhandled rejection. */
   readonly onError?: (error: unknown) => void
   /** Called with the reason when watching becomes impossible, and with null when it works again. */
   readonly onWatching?: (failure: string | null) => void
-  readonly open?: (path: string) => Promise<RuleSource>
   readonly timers?: Timers
 }
 
-export class RuleWatcher {
-  readonly #options: RuleWatcherOptions
+export class FileWatcher<Snapshot extends FileSnapshot> {
+  readonly #options: FileWatcherOptions<Snapshot>
   /** The path, absolute. */
   readonly #root: string
-  readonly #open: (path: string) => Promise<RuleSource>
   readonly #reading = new AbortController()
   readonly #timers: Timers
   #contentHash: string
@@ -75,11 +88,10 @@ export class RuleWatcher {
   #loads: Promise<void> = Promise.resolve()
   #closed = false
 
-  constructor(options: RuleWatcherOptions) {
+  constructor(options: FileWatcherOptions<Snapshot>) {
     this.#options = options
     this.#root = resolve(options.path)
     this.#pathWatcher = new PathWatcher(this.#root, () => this.#queueFollow(true))
-    this.#open = options.open ?? openRules
     this.#timers = options.timers ?? systemTimers
     this.#contentHash = options.initial.contentHash
   }
@@ -220,9 +232,9 @@ export class RuleWatcher {
   }
 
   /** Opens the files when git does not write them. */
-  async #openCheckedOut(): Promise<RuleSource> {
+  async #openCheckedOut(): Promise<FileSource<Snapshot>> {
     const { folders } = this.#survey ?? (await surveyRules(this.#root))
-    const open = () => this.#open(this.#options.path)
+    const open = () => this.#options.open(this.#options.path)
     return whenCheckedOut(folders, open, this.#timers, this.#reading.signal)
   }
 

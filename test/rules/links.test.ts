@@ -4,9 +4,9 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { loadRules } from '../../src/rules/load.ts'
+import { loadRules, openRules } from '../../src/rules/load.ts'
 import { surveyRules } from '../../src/rules/path-survey.ts'
-import { RuleWatcher } from '../../src/rules/watch.ts'
+import { FileWatcher } from '../../src/rules/watch.ts'
 import { until } from '../process/until.ts'
 import { rulesText, temporaryFolder } from './fixture.ts'
 
@@ -16,8 +16,9 @@ const SOON_MS = 5000
 async function watching(t: Test, path: string) {
   const seen: string[] = []
   const failures: (string | null)[] = []
-  const watcher = new RuleWatcher({
+  const watcher = new FileWatcher({
     path,
+    open: openRules,
     initial: await loadRules(path),
     onSnapshot: ({ rules, problems }) =>
       seen.push(problems.length > 0 ? 'bad' : rules.map(({ rule }) => rule.name).join()),

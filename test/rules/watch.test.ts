@@ -2,9 +2,9 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync
 import { basename, dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { loadRules, type RuleSource } from '../../src/rules/load.ts'
+import { loadRules, openRules, type RuleSource } from '../../src/rules/load.ts'
 import type { RuleSnapshot } from '../../src/rules/snapshot.ts'
-import { RuleWatcher } from '../../src/rules/watch.ts'
+import { FileWatcher } from '../../src/rules/watch.ts'
 import { ManualTimers, publish, rulesText, snapshot, temporaryFolder } from './fixture.ts'
 
 /** Longest wait for a report, milliseconds; the poll comes within it. */
@@ -14,8 +14,9 @@ const DEADLINE_MS = 40_000
 async function watching(t: Test, path: string) {
   const seen: string[] = []
   let wake = () => {}
-  const watcher = new RuleWatcher({
+  const watcher = new FileWatcher({
     path,
+    open: openRules,
     initial: await loadRules(path),
     onSnapshot: ({ rules, problems }) => {
       seen.push(problems.length > 0 ? 'bad' : rules.map(({ rule }) => rule.name).join())
@@ -254,7 +255,7 @@ function controlled(t: Test, contents: readonly string[]) {
   let loads = 0
   let reads = 0
   let failure: Error | null = null
-  const watcher = new RuleWatcher({
+  const watcher = new FileWatcher({
     path: 'rules',
     initial: snapshot(contents[0] ?? ''),
     open: async () => sourceOf(contents[Math.min(++loads, contents.length - 1)] ?? '', () => reads++),
@@ -305,10 +306,10 @@ t.test('closing drops a reading that has not begun', async (t) => {
 
 t.test('a reading that never ends delays closing by a second at most', async (t) => {
   const timers = new ManualTimers()
-  const watcher = new RuleWatcher({
+  const watcher = new FileWatcher({
     path: 'rules',
     initial: snapshot('a'),
-    open: () => new Promise(() => {}),
+    open: () => new Promise<RuleSource>(() => {}),
     onSnapshot: () => {},
     timers,
   })
@@ -382,7 +383,7 @@ t.test('the poll finds a change without a hint', async (t) => {
   const timers = new ManualTimers()
   const contents = [rulesText('one')]
   const seen: string[] = []
-  const watcher = new RuleWatcher({
+  const watcher = new FileWatcher({
     path: folder,
     initial: snapshot(rulesText('one')),
     open: async () => sourceOf(contents[0] ?? ''),
@@ -407,8 +408,9 @@ t.test('a change between the first reading and the start is reported', async (t)
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'a.yaml'), rulesText('one'))
   const seen: string[] = []
-  const watcher = new RuleWatcher({
+  const watcher = new FileWatcher({
     path: folder,
+    open: openRules,
     initial: await loadRules(folder),
     onSnapshot: ({ rules }) => seen.push(String(rules[0]?.rule.name)),
   })
