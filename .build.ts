@@ -12,6 +12,7 @@ import { type Plugin, rolldown } from 'rolldown'
 import { codeFile, loadProgram, nodeOptions, programFile } from './src/boot/built-program.ts'
 import { CONFIG_SCHEMA } from './src/core/config-schema.ts'
 import { VALIDATION } from './src/core/document.ts'
+import { PRICES_SCHEMA } from './src/prices/price-schema.ts'
 import { RULES_SCHEMA } from './src/rules/schema.ts'
 
 const MAIN = join(import.meta.dirname, 'src/main.ts')
@@ -27,12 +28,13 @@ const writtenValidators: Plugin = {
   load(id) {
     if (id !== join(import.meta.dirname, 'src/core/validators.ts')) return null
     const ajv = new Ajv2020({ ...VALIDATION, code: { source: true, esm: true } })
-    ajv.addSchema(CONFIG_SCHEMA, 'config').addSchema(RULES_SCHEMA, 'rules')
+    ajv.addSchema(CONFIG_SCHEMA, 'config').addSchema(RULES_SCHEMA, 'rules').addSchema(PRICES_SCHEMA, 'prices')
     return `
       import { CONFIG_SCHEMA } from './config-schema.ts'
+      import { PRICES_SCHEMA } from '../prices/price-schema.ts'
       import { RULES_SCHEMA } from '../rules/schema.ts'
-      ${standalone.default(ajv, { config: 'config', rules: 'rules' })}
-      export const WRITTEN = new Map([[CONFIG_SCHEMA, config], [RULES_SCHEMA, rules]])`
+      ${standalone.default(ajv, { config: 'config', rules: 'rules', prices: 'prices' })}
+      export const WRITTEN = new Map([[CONFIG_SCHEMA, config], [RULES_SCHEMA, rules], [PRICES_SCHEMA, prices]])`
   },
 }
 

@@ -6,6 +6,7 @@ import { within } from './core/deadline.ts'
 import type { Problem } from './core/problem.ts'
 import { VERSION } from './core/version.ts'
 import { type DataFolder, takeDataFolder } from './gateway/datafolder.ts'
+import { loadPrices } from './gateway/live-prices.ts'
 import { createLogger, TurnLines } from './gateway/logger.ts'
 import { buildParts, type GatewayParts } from './gateway/parts.ts'
 import { findObstacles } from './gateway/preflight.ts'
@@ -25,15 +26,18 @@ const SEAL_MS = 3000
 const LAST_BYTES_MS = 1000
 
 /**
- * Starts a gateway, or reports every problem at once: errors in the configuration and the rules,
+ * Starts a gateway, or reports every problem at once: errors in the configuration, the rules and
+ * the prices,
  * busy ports, a store that cannot be opened. Nothing listens while there is a problem.
  */
 export const runGateway: RunGateway = async (reading) => {
   const { config, partial } = reading
   if (partial === null) return { problems: reading.problems }
-  const snapshot = await loadRules(partial.rules.path)
+  const rules = await loadRules(partial.rules.path)
+  const prices = partial.prices === null ? null : await loadPrices(partial.prices.path)
   const problems = [...reading.problems, ...(await findObstacles(reading, partial))]
-  if (!isAmong(problems, ['rules', 'path'])) problems.push(...snapshot.problems)
+  if (!isAmong(problems, ['rules', 'path'])) problems.push(...rules.problems)
+  if (prices !== null && !isAmong(problems, ['prices', 'path'])) problems.push(...prices.problems)
   if (config === null || problems.length > 0) return { problems }
   const lines = new TurnLines()
   const logger = createLogger(config.log.level, lines)
@@ -42,7 +46,7 @@ export const runGateway: RunGateway = async (reading) => {
   let gateway: Gateway | null = null
   try {
     folder = await takeDataFolder(config, logger)
-    const parts = buildParts(config, snapshot, logger, folder)
+    const parts = buildParts(config, { rules, prices }, logger, folder)
     lines.onDrop = (count) => parts.metrics.logLinesDropped.inc(count)
     gateway = new Gateway(parts)
     const { fileErrors } = parts.rules.effective
@@ -108,18 +112,18 @@ class Gateway {
     lines.begin(() => logger.info({ gateway, ops, version: VERSION, revision }, 'listening'))
     attestation.start()
     this.#parts.memory?.start()
-    await Promise.all([rules.start(), this.#parts.shadowRules?.start()])
+    await Promise.all([rules.start(), this.#parts.prices?.start(), this.#parts.shadowRules?.start()])
     return this.#running(gateway[0] ?? '', ops[0] ?? '')
   }
 
   #running(address: string, opsAddress: string): RunningGateway {
-    const { store, rules, shadowRules, failed } = this.#parts
+    const { store, rules, prices, shadowRules, failed } = this.#parts
     return {
       address,
       opsAddress,
       createKey: async (name, actor) => (await store.keys.create(name, actor)).key,
-      reloadRules: async () => {
-        await Promise.all([rules.reload(), shadowRules?.reload()])
+      reloadFiles: async () => {
+        await Promise.all([rules.reload(), prices?.reload(), shadowRules?.reload()])
       },
       stop: () => {
         this.#stopping ??= this.#stop()
@@ -136,7 +140,7 @@ class Gateway {
     logger.info({ calls: admission.inFlight, drainSeconds }, 'draining')
     const sealed = admission.drain()
     for (const listener of this.#listeners) listener.stopAccepting()
-    await Promise.all([rules.stopWatching(), this.#parts.shadowRules?.close()])
+    await Promise.all([rules.stopWatching(), this.#parts.prices?.close(), this.#parts.shadowRules?.close()])
     rules.release()
     this.#parts.memory?.stop()
     const finished = Promise.race([this.#finished(sealed), this.#hurry.promise])

@@ -10,7 +10,7 @@ export interface RunningGateway {
   readonly opsAddress: string
   /** Creates an API key and returns its text, which cannot be read again. */
   createKey(name: string, actor: Actor): Promise<string>
-  reloadRules(): Promise<void>
+  reloadFiles(): Promise<void>
   /**
    * Drains, seals the calls that remain and closes everything. A second call waits for the first.
    */

@@ -3,6 +3,7 @@
 import { ADMIN_ROLES } from './admin-role.ts'
 import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
 import { TERM_SCHEMAS } from './key-terms.ts'
+import { PRICES_SECTION } from './prices-section.ts'
 import { integer, reference, secret, section } from './schema-parts.ts'
 import { PASS_METHODS } from './unscanned-paths.ts'
 import { UPSTREAM_SCHEMA, UPSTREAMS_SCHEMA } from './upstream-schema.ts'
@@ -79,6 +80,7 @@ export const CONFIG_SCHEMA = {
         default: 'overlay',
       },
     }),
+    prices: PRICES_SECTION,
     keys: {
       description: 'API keys declared by hash, in addition to those created through the API.',
       type: 'array',

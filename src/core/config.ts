@@ -53,6 +53,12 @@ export interface Config {
     readonly candidatePath: string | null
     readonly apiWrites: 'overlay' | 'readonly'
   }
+  /** Null without prices. */
+  readonly prices: {
+    readonly path: string
+    /** What a limit in USD does with calls to models without a price. */
+    readonly unknownPrice: 'block' | 'ignore'
+  } | null
   readonly keys: readonly FileKey[]
   readonly pii: { readonly kinds: readonly PiiKind[]; readonly binaryParts: 'pass' | 'block' }
   readonly tools: { readonly servers: 'pass' | 'refuse' }
@@ -98,9 +104,20 @@ export interface Config {
 /** The value of the file, with defaults. */
 type Declared = Omit<
   Config,
-  'file' | 'listen' | 'passThrough' | 'upstreams' | 'rules' | 'keys' | 'audit' | 'instance' | 'admin'
+  | 'file'
+  | 'listen'
+  | 'passThrough'
+  | 'upstreams'
+  | 'rules'
+  | 'prices'
+  | 'keys'
+  | 'audit'
+  | 'instance'
+  | 'admin'
 > & {
   keys: readonly DeclaredKey[]
+  /** Invalid without a path. */
+  prices?: { path?: string; unknownPrice: 'block' | 'ignore' }
   rules: Omit<Config['rules'], 'candidatePath'> & { candidatePath?: string }
   listen: { gateway: string; ops: string }
   upstream?: DeclaredUpstream
@@ -173,7 +190,7 @@ export function parseConfig(
       if (!isAmong(found, path)) problems.push(problemAt(path, message))
     },
   }
-  const { listen, upstream, upstreams, passThrough, rules, keys, audit, admin, ...others } = declared
+  const { listen, upstream, upstreams, passThrough, rules, prices, keys, audit, admin, ...others } = declared
   const known = readUpstreams(context, upstream, upstreams)
   const config: Config = {
     ...others,
@@ -189,6 +206,7 @@ export function parseConfig(
       path: resolve(folder, rules.path),
       candidatePath: rules.candidatePath === undefined ? null : resolve(folder, rules.candidatePath),
     },
+    prices: prices?.path === undefined ? null : { ...prices, path: resolve(folder, prices.path) },
     keys: keys.map((key, index) => readKey(context, key, index)),
     audit: { ...audit, signingKey: readSecret(context, ['audit', 'signingKey'], audit.signingKey, KEY_HINT) },
     instance: readInstance(context),

@@ -98,12 +98,15 @@ export function checkValue(value: unknown, schema: object): ValueProblem[] {
   const validate = validatorOf(schema)
   if (validate(value)) return []
   const errors = validate.errors ?? []
-  return errors.filter((error) => !isOnlyEmpty(error)).map(describeError)
+  return errors.filter((error) => !isOnlyEmpty(error) && !isOfKey(error)).map(describeError)
 }
 
 /** Reports whether this is the pattern error of an empty text, which `minLength` reports too. */
 const isOnlyEmpty = ({ keyword, data, parentSchema }: ErrorObject): boolean =>
   keyword === 'pattern' && data === '' && Number(parentSchema?.['minLength']) > 0
+
+/** Reports whether this is the error of a mapping with a wrong key, which has an error itself. */
+const isOfKey = ({ keyword }: ErrorObject): boolean => keyword === 'propertyNames'
 
 /** Prints a value as YAML, deterministically. */
 export function printDocument(value: unknown): string {
@@ -193,6 +196,8 @@ function validatorOf(schema: object): ValidateFunction {
 
 function describeError(error: ErrorObject): ValueProblem {
   const path = pointerToPath(error)
+  if (error.propertyName !== undefined)
+    return { path: [...path, error.propertyName], atKey: true, missing: false, message: describeValue(error) }
   if (error.keyword === 'required') {
     const key = String(error.params['missingProperty'])
     return { path: [...path, key], atKey: false, missing: true, message: describeMissing(key, error) }
@@ -245,7 +250,7 @@ function describeValue({ keyword, params, parentSchema, data, message }: ErrorOb
       return `must be one of: ${allowed.join(', ')}${shown ? ` (not \`${data}\`)` : ''}${hint}`
     }
     case 'type':
-      return `must be ${article([params['type']].flat().map(String).join(' or '))}${withKeys(parentSchema)}`
+      return `must be ${article([params['type']].flat().map(String).join(' or '))}${withForm(parentSchema)}`
     case 'pattern':
       return `has the wrong format${explain(parentSchema)}`
     case 'minimum':
@@ -278,6 +283,10 @@ const explain = (schema: Record<string, unknown> | undefined): string =>
   typeof schema?.['description'] === 'string' ? `: ${schema['description']}` : ''
 
 const MAX_KEYS_LISTED = 8
+
+/** What the value is, for a number; the keys of an object. */
+const withForm = (schema: Record<string, unknown> | undefined): string =>
+  schema?.['type'] === 'number' ? explain(schema) : withKeys(schema)
 
 /** Returns ` with keys: env, file`, or nothing for many keys. */
 const withKeys = (schema: Record<string, unknown> | undefined): string => {

@@ -3,6 +3,7 @@
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
+import type { JsonObject } from '../core/json.ts'
 import { toUsd } from '../core/money.ts'
 import { formatProblem } from '../core/problem.ts'
 import type { GatewayState } from '../metrics/registry.ts'
@@ -14,16 +15,19 @@ import type { Counters } from '../store/counters.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Attestation } from './attestation.ts'
+import type { LivePrices } from './live-prices.ts'
 
 interface HealthParts {
   readonly admission: Pick<AdmissionControl, 'auditable' | 'draining'>
   readonly rules: Pick<EffectiveRules, 'errors' | 'revision'>
+  /** Null without prices. */
+  readonly prices: Pick<LivePrices, 'current' | 'problems'> | null
   /** Number of damaged logs set aside in the data folder. */
   readonly quarantines: number
 }
 
 /** Ready means that the store takes writes and the gateway is not draining. */
-export function healthOf({ admission, rules, quarantines }: HealthParts): Health {
+export function healthOf({ admission, rules, prices, quarantines }: HealthParts): Health {
   const { auditable, draining } = admission
   const errors = rules.errors().map(formatProblem)
   return {
@@ -33,9 +37,19 @@ export function healthOf({ admission, rules, quarantines }: HealthParts): Health
       rules: errors.length === 0 ? 'ok' : 'the last good rules are in force',
       rule_errors: errors,
       revision: rules.revision,
+      ...(prices === null ? {} : pricesHealth(prices)),
       draining,
       quarantines,
     },
+  }
+}
+
+function pricesHealth(prices: Pick<LivePrices, 'current' | 'problems'>): JsonObject {
+  const errors = prices.problems().map(formatProblem)
+  return {
+    prices: errors.length === 0 ? 'ok' : 'the last good prices are in force',
+    price_errors: errors,
+    price_revision: prices.current().revision,
   }
 }
 
@@ -45,6 +59,7 @@ interface StateParts {
   readonly store: Pick<Store, 'keys' | 'counters' | 'log' | 'size' | 'journal'>
   readonly attestation: Pick<Attestation, 'state'>
   readonly rules: EffectiveRules
+  readonly prices: LivePrices | null
   readonly admission: Pick<AdmissionControl, 'auditable' | 'inFlight'>
   readonly upstreams: Pick<Upstreams, 'open'>
   readonly quarantines: number
@@ -63,7 +78,8 @@ export class StateReader {
   /** @throws Error before `connect` */
   read(): GatewayState {
     if (this.#parts === null) throw new Error('the parts of the gateway are not connected yet')
-    const { config, clock, store, attestation, rules, admission, upstreams, quarantines } = this.#parts
+    const { config, clock, store, attestation, rules, prices, admission, upstreams, quarantines } =
+      this.#parts
     return {
       ...rulesState(rules, clock.now()),
       ...attestation.state(),
@@ -73,6 +89,7 @@ export class StateReader {
       auditSequence: store.log.head.seq,
       auditAvailable: admission.auditable,
       ruleFilesInForce: rules.fileErrors.length === 0,
+      priceFileInForce: prices === null || prices.problems().length === 0,
       auditQuarantines: quarantines,
       storeBytes: store.size().usedBytes,
       storeLimitBytes: config.audit.maxBytes,

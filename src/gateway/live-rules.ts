@@ -26,15 +26,15 @@ interface LiveRulesParts {
   readonly logger: GatewayLogger
 }
 
-/** Returns a listener that logs when the files at a path cannot be watched. */
+/** Returns a listener that logs when what is at a path cannot be watched. */
 export const logWatching =
-  (logger: GatewayLogger, path: string) =>
+  (logger: GatewayLogger, path: string, what: 'rule files' | 'price file') =>
   (reason: string | null): void => {
-    if (reason === null) logger.info({ path }, 'the rule files are watched again')
+    if (reason === null) logger.info({ path }, `the ${what} can be watched again`)
     else
       logger.warn(
         { path, reason },
-        'the rule files cannot be watched, so that they are surveyed each second; raise fs.inotify.max_user_instances or max_user_watches if the reason is EMFILE or ENOSPC',
+        `the ${what} cannot be watched, and a survey each second takes its place; raise fs.inotify.max_user_instances or max_user_watches if the reason is EMFILE or ENOSPC`,
       )
   }
 
@@ -63,7 +63,7 @@ export class LiveRules {
       initial: snapshot,
       onSnapshot: (loaded) => this.#replace(loaded),
       onError: (error) => logger.error({ err: error }, 'the new rules could not be put in force'),
-      onWatching: logWatching(logger, path),
+      onWatching: logWatching(logger, path, 'rule files'),
     })
     this.effective.replaceFiles(snapshot)
     this.#count('ok')

@@ -16,6 +16,7 @@ import type { Pipeline } from '../pipeline/pipeline.ts'
 import { ScanCache } from '../pipeline/prompt/scan-cache.ts'
 import { ThoughtMemory } from '../pipeline/thought-memory.ts'
 import { NO_PRICES } from '../prices/price-book.ts'
+import type { PriceSnapshot } from '../prices/price-file.ts'
 import type { RuleSnapshot } from '../rules/load.ts'
 import { gatewayHandler } from '../server/handler.ts'
 import type { Handler } from '../server/listener.ts'
@@ -28,6 +29,7 @@ import { Attestation } from './attestation.ts'
 import type { DataFolder } from './datafolder.ts'
 import { healthOf, StateReader } from './health.ts'
 import { Journal } from './journal.ts'
+import { LivePrices } from './live-prices.ts'
 import { LiveRules } from './live-rules.ts'
 import type { GatewayLogger } from './logger.ts'
 import { collectorOf, type IdleCollector } from './memory.ts'
@@ -46,6 +48,8 @@ export interface GatewayParts {
   readonly attestation: Attestation
   readonly journal: Journal
   readonly rules: LiveRules
+  /** Null without prices. */
+  readonly prices: LivePrices | null
   readonly upstreams: Upstreams
   readonly admission: AdmissionControl
   readonly memory: IdleCollector | null
@@ -56,13 +60,20 @@ export interface GatewayParts {
   readonly failed: Promise<string>
 }
 
+/** The watched files as read before the start, without problems. */
+interface WatchedFiles {
+  readonly rules: RuleSnapshot
+  /** Null without prices. */
+  readonly prices: PriceSnapshot | null
+}
+
 /**
  * Builds each part from those before it. Two parts report to later ones, which are connected once
  * they exist: the metrics page reads the state, and the store signs and retries.
  */
 export function buildParts(
   config: Config,
-  snapshot: RuleSnapshot,
+  files: WatchedFiles,
   logger: GatewayLogger,
   folder: DataFolder,
 ): GatewayParts {
@@ -81,7 +92,7 @@ export function buildParts(
   const journal = new Journal(store, metrics, logger)
   const rules = new LiveRules({
     config,
-    snapshot,
+    snapshot: files.rules,
     storage: store.rules,
     clock,
     newId,
@@ -93,6 +104,7 @@ export function buildParts(
     signatures: attestation.signatures,
     onAvailable: () => rules.storeAvailable(),
   })
+  const prices = buildPrices(config, files.prices, metrics, logger)
   const upstreams = new Upstreams(
     config.upstreams,
     config.limits.concurrentRequests,
@@ -101,11 +113,33 @@ export function buildParts(
   )
   const admission = buildAdmission(config, store, folder)
   const memory = collectorOf(admission)
-  const parts = { config, logger, folder, metrics, store, attestation, journal, rules, upstreams, admission }
+  const parts = {
+    config,
+    logger,
+    folder,
+    metrics,
+    store,
+    attestation,
+    journal,
+    rules,
+    prices,
+    upstreams,
+    admission,
+  }
   state.connect({ ...parts, rules: rules.effective, quarantines: folder.quarantines, clock })
   const { pipeline, shadowRules } = buildPipeline(parts)
   const handlers = buildHandlers({ ...parts, pipeline, shadowRules })
   return { ...parts, memory, shadowRules, pipeline, handlers, failed: failed.promise }
+}
+
+function buildPrices(
+  { prices }: Config,
+  snapshot: PriceSnapshot | null,
+  metrics: Metrics,
+  logger: GatewayLogger,
+): LivePrices | null {
+  if (prices === null || snapshot === null) return null
+  return new LivePrices({ path: prices.path, snapshot, clock: systemClock, metrics, logger })
 }
 
 /** Counts the calls of each upstream. */
@@ -159,17 +193,19 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     thoughts: new ThoughtMemory(),
     admission,
     rules: () => rules.current(),
-    prices: () => NO_PRICES,
-    unknownPrice: 'block',
+    prices: () => prices?.current() ?? NO_PRICES,
+    unknownPrice: config.prices?.unknownPrice ?? 'block',
     newId,
   }
   return { pipeline, shadowRules }
 }
 
-type HandlerSources = PipelineParts & Pick<GatewayParts, 'attestation' | 'pipeline' | 'shadowRules'>
+type HandlerSources = PipelineParts &
+  Pick<GatewayParts, 'attestation' | 'pipeline' | 'prices' | 'shadowRules'>
 
 function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
-  const { config, logger, folder, metrics, store, attestation, admission, pipeline, shadowRules } = parts
+  const { config, logger, folder, metrics, store, attestation, admission, pipeline, prices, shadowRules } =
+    parts
   const { effective: rules, editor } = parts.rules
   const { quarantines } = folder
   const journal = new SignInJournal({ log: store.log, logger, metrics, clock: systemClock })
@@ -179,7 +215,16 @@ function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
     journal,
     ...config.admin,
   })
-  const routes = managementRoutes({ gatekeeper, pipeline, store, rules, editor, shadowRules, attestation })
+  const routes = managementRoutes({
+    gatekeeper,
+    pipeline,
+    store,
+    rules,
+    editor,
+    prices,
+    shadowRules,
+    attestation,
+  })
   return {
     gateway: gatewayHandler({
       pipeline,
@@ -189,7 +234,7 @@ function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
       clock: systemClock,
     }),
     ops: opsHandler({
-      health: () => healthOf({ admission, rules, quarantines }),
+      health: () => healthOf({ admission, rules, prices, quarantines }),
       metrics,
       onError: (error) => logger.error({ err: error }, 'an answer of the ops listener failed'),
     }),

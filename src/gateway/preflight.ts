@@ -1,12 +1,13 @@
 // Finds the reasons why a gateway cannot start, before anything is opened: busy ports, missing
-// rules, an unsafe environment, names that no key or administrator may have, a data folder that
-// cannot be written, an unusable signing key. Changes nothing.
+// rules or prices, an unsafe environment, names that no key or administrator may have, a data
+// folder that cannot be written, an unusable signing key. Changes nothing.
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Config, type ConfigReading, isAmong } from '../core/config.ts'
 import type { Problem } from '../core/problem.ts'
 import type { Secret } from '../core/secret.ts'
+import { whyNoPrices } from '../prices/price-file.ts'
 import { whyNoRules } from '../rules/files.ts'
 import { whyNotListen } from '../server/address.ts'
 import { findUnfitAdminNames } from '../store/admin-names.ts'
@@ -29,6 +30,7 @@ export async function findObstacles(reading: ConfigReading, config: Config): Pro
   for (const name of ['gateway', 'ops'] as const)
     add(['listen', name], await whyNotListen(config.listen[name]))
   add(['rules', 'path'], whyNoRules(config.rules.path))
+  if (config.prices !== null) add(['prices', 'path'], whyNoPrices(config.prices.path))
   add(['audit', 'signingKey'], whyNotSign(config.audit.signingKey))
   add(['data', 'path'], whyNotWrite(config.data.path))
   return problems

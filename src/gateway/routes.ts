@@ -10,12 +10,14 @@ import { auditRoutes } from '../server/routes/audit.ts'
 import { candidateRoutes } from '../server/routes/candidate.ts'
 import { keyRoutes } from '../server/routes/keys.ts'
 import { openApiRoutes } from '../server/routes/openapi.ts'
+import { priceRoutes } from '../server/routes/prices.ts'
 import { ruleRoutes } from '../server/routes/rules.ts'
 import { sessionRoutes } from '../server/routes/session.ts'
 import { usageRoutes } from '../server/routes/usage.ts'
 import type { Gatekeeper } from '../server/session.ts'
 import type { Store } from '../store/store.ts'
 import type { Attestation } from './attestation.ts'
+import type { LivePrices } from './live-prices.ts'
 import type { ShadowRules } from './shadow-rules.ts'
 
 interface RouteParts {
@@ -24,6 +26,7 @@ interface RouteParts {
   readonly rules: EffectiveRules
   readonly editor: RuleEditor
   readonly pipeline: Pipeline
+  readonly prices: LivePrices | null
   readonly shadowRules: ShadowRules | null
   readonly attestation: Attestation
 }
@@ -35,6 +38,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     ...keyRoutes(store.keys, systemClock),
     ...ruleRoutes(parts.rules, parts.editor, store.policies, (body) => evaluate(pipeline, body)),
     ...candidateRoutes(parts.shadowRules),
+    ...priceRoutes(parts.prices),
     ...usageRoutes(store.log, systemClock),
     ...auditRoutes(store.log, attestation.signatures, store.checkpoints, attestation.check),
   ]

@@ -41,7 +41,7 @@ export function createShadowRules(path: string, { logger, ...parts }: ShadowRule
     initial: EMPTY,
     onSnapshot: replace,
     onError: (error) => logger.error({ err: error }, 'the candidate rules could not be loaded'),
-    onWatching: logWatching(logger, path),
+    onWatching: logWatching(logger, path, 'rule files'),
   })
   return {
     path,

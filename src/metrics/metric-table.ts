@@ -18,6 +18,8 @@ export interface GatewayState {
   readonly auditAvailable: boolean
   /** True while the current rule files are in force. */
   readonly ruleFilesInForce: boolean
+  /** False while an earlier version of the price file is in force. */
+  readonly priceFileInForce: boolean
   /** Number of quarantined logs. */
   readonly auditQuarantines: number
   /** The newest checkpoint; null before the first. */
@@ -70,6 +72,11 @@ export const GAUGES: readonly (readonly [name: string, help: string, read: Read]
     'rule_files_in_force',
     '1 while the current rule files are in force, 0 while an earlier version is.',
     ({ ruleFilesInForce }) => Number(ruleFilesInForce),
+  ],
+  [
+    'price_file_in_force',
+    '1 while the current price file is in force or there is none, 0 while an earlier version is.',
+    ({ priceFileInForce }) => Number(priceFileInForce),
   ],
   [
     'rule_overrides',
@@ -232,6 +239,16 @@ export const COUNTERS = {
     labels: ['rule', 'live', 'candidate'],
   },
   ruleReloads: { name: 'rule_reloads_total', help: 'Loads of the rule files by result.', labels: ['result'] },
+  priceReloads: {
+    name: 'price_reloads_total',
+    help: 'Loads of the price file by result.',
+    labels: ['result'],
+  },
+  unpricedRequests: {
+    name: 'unpriced_requests_total',
+    help: 'Sealed calls that used tokens of a model without a price.',
+    labels: [],
+  },
   auditEntries: { name: 'audit_entries_total', help: 'Sealed entries by type.', labels: ['type'] },
   auditPruned: {
     name: 'audit_pruned_entries_total',

@@ -43,6 +43,7 @@ type Histograms = {
 export interface Metrics extends Counters, Histograms {
   readonly contentType: string
   readonly ruleReloadTime: Pick<Gauge, 'set'>
+  readonly priceReloadTime: Pick<Gauge, 'set'>
   /** Returns the page in Prometheus' text format. */
   page(): Promise<string>
   /** Returns the label for a model. Call it only for a model that an upstream has answered for. */
@@ -68,6 +69,11 @@ export function createMetrics(version: string, state: () => GatewayState, counts
     ruleReloadTime: new Gauge({
       name: 'sidegate_rule_reload_success_timestamp_seconds',
       help: 'Time of the last successful load of the rule files.',
+      registers: [registry],
+    }),
+    priceReloadTime: new Gauge({
+      name: 'sidegate_price_reload_success_timestamp_seconds',
+      help: 'Time of the last successful load of the price file; 0 without one.',
       registers: [registry],
     }),
     page: () => {
@@ -177,6 +183,9 @@ function createFirstSeries(metrics: Metrics): void {
       for (const outcome of OUTCOMES) metrics.requests.inc({ api, outcome, stream }, 0)
   for (const code of Object.keys(ERRORS)) metrics.refusals.inc({ code }, 0)
   for (const result of ['ok', 'wrong_token', 'throttled', 'off']) metrics.signIns.inc({ result }, 0)
-  for (const result of ['ok', 'error']) metrics.ruleReloads.inc({ result }, 0)
+  for (const result of ['ok', 'error']) {
+    metrics.ruleReloads.inc({ result }, 0)
+    metrics.priceReloads.inc({ result }, 0)
+  }
   for (const decision of ['pass', 'block']) metrics.binaryParts.inc({ decision }, 0)
 }

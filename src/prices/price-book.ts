@@ -39,7 +39,7 @@ const MILLION = 1_000_000n
 const MAX_REMEMBERED = 1000
 
 export class PriceBook {
-  /** SHA-256 of the file, hexadecimal; empty without a file. */
+  /** SHA-256 of the text of the file, hexadecimal; empty without a file. */
   readonly revision: string
   readonly lines: readonly PriceLine[]
   /** Whether some images cost extra, so that they must be counted. */

@@ -5,6 +5,7 @@ import { CONFIG_SCHEMA } from '../../src/core/config-schema.ts'
 import { checkValue, formatPath, printDocument, readDocument } from '../../src/core/document.ts'
 import { formatProblem } from '../../src/core/problem.ts'
 import { UNQUOTED_ASTERISK } from '../../src/core/yaml-position.ts'
+import { PRICES_SCHEMA } from '../../src/prices/price-schema.ts'
 import { RULE_SCHEMA, RULES_SCHEMA } from '../../src/rules/schema.ts'
 
 const SCHEMA = {
@@ -316,5 +317,6 @@ t.test('checkValue reports schema errors of a value without a file', async (t) =
 
 t.test('our schemas are valid, which reading does not check', async (t) => {
   const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false })
-  for (const schema of [CONFIG_SCHEMA, RULES_SCHEMA, RULE_SCHEMA]) t.equal(ajv.validateSchema(schema), true)
+  for (const schema of [CONFIG_SCHEMA, PRICES_SCHEMA, RULES_SCHEMA, RULE_SCHEMA])
+    t.equal(ajv.validateSchema(schema), true)
 })

@@ -2,6 +2,7 @@
 
 import t from 'tap'
 import { healthOf, StateReader } from '../../src/gateway/health.ts'
+import { PriceBook } from '../../src/prices/price-book.ts'
 
 const PROBLEM = { file: 'rules/a.yaml', line: 4, column: 12, path: 'rules[0].action', message: 'is unknown' }
 
@@ -16,7 +17,12 @@ t.test('a gateway is ready while its log can be written and it is not draining',
     [false, false, false],
     [true, true, false],
   ] as const) {
-    const health = healthOf({ admission: { auditable, draining }, rules: rules(), quarantines: 0 })
+    const health = healthOf({
+      admission: { auditable, draining },
+      rules: rules(),
+      prices: null,
+      quarantines: 0,
+    })
     t.match(health, { ready, detail: { draining, rules: 'ok', rule_errors: [], quarantines: 0 } })
     t.equal(health.detail['store'] === 'ok', auditable)
   }
@@ -24,7 +30,7 @@ t.test('a gateway is ready while its log can be written and it is not draining',
 
 t.test('errors in rule files are listed and do not make the gateway unready', async (t) => {
   const admission = { auditable: true, draining: false }
-  t.match(healthOf({ admission, rules: rules([PROBLEM]), quarantines: 2 }), {
+  t.match(healthOf({ admission, rules: rules([PROBLEM]), prices: null, quarantines: 2 }), {
     ready: true,
     detail: {
       rules: 'the last good rules are in force',
@@ -33,6 +39,23 @@ t.test('errors in rule files are listed and do not make the gateway unready', as
       quarantines: 2,
     },
   })
+})
+
+t.test('errors in the price file are listed and do not make the gateway unready', async (t) => {
+  const parts = { admission: { auditable: true, draining: false }, rules: rules(), quarantines: 0 }
+  const current = () => new PriceBook([], 'abc')
+  const healthWith = (problems: (typeof PROBLEM)[]) =>
+    healthOf({ ...parts, prices: { current, problems: () => problems } })
+  t.match(healthWith([]), { ready: true, detail: { prices: 'ok', price_errors: [], price_revision: 'abc' } })
+  t.match(healthWith([PROBLEM]), {
+    ready: true,
+    detail: {
+      prices: 'the last good prices are in force',
+      price_errors: [/a\.yaml:4:12/],
+      price_revision: 'abc',
+    },
+  })
+  t.notOk('prices' in healthOf({ ...parts, prices: null }).detail, 'without prices there is nothing to say')
 })
 
 t.test('the state cannot be read before the parts are connected', async (t) => {

@@ -16,6 +16,7 @@ export const STATE: GatewayState = {
   tokenLimits: 0,
   auditSequence: 7,
   auditAvailable: true,
+  priceFileInForce: true,
   ruleFilesInForce: true,
   auditQuarantines: 0,
   checkpoint: null,

@@ -91,6 +91,7 @@ const NEEDED: Readonly<Record<string, AdminRole>> = {
   'POST /api/v1/rules/evaluate': 'viewer',
   'PATCH /api/v1/rules/{id}': 'editor',
   'DELETE /api/v1/rules/{id}': 'editor',
+  'GET /api/v1/prices': 'viewer',
   'GET /api/v1/usage/logs': 'viewer',
   'GET /api/v1/usage/logs/{id}': 'viewer',
   'GET /api/v1/usage/security': 'viewer',

@@ -29,6 +29,8 @@ const DIFFERENCE = {
   candidate: choice('Effect of the candidate rule.', ...EFFECTS),
 }
 
+const usd = (unit: string): JsonObject => ({ type: 'number', minimum: 0, description: `USD ${unit}.` })
+
 const SESSION = {
   name: text('Name of the administrator who is signed in.'),
   role: choice('What the administrator may do. Each role includes those before it.', ...ADMIN_ROLES),
@@ -83,6 +85,15 @@ const KEY_TERMS: Record<string, JsonObject> = {
   capture: orNull(choice(TERM_SCHEMAS.capture.description, ...TERM_SCHEMAS.capture.enum)),
   max_parallel: orNull(whole(TERM_SCHEMAS.maxParallel.description, 1)),
 }
+
+const FILE_PROBLEM = object({
+  file: text('Rule file or price file.'),
+  line: whole('Line in the file; 0 for the whole file.'),
+  column: whole('Column in the line.'),
+  path: text('JSON path of the value.'),
+  message: text('What is wrong.'),
+  text: text('File, position, path and message in one line.'),
+})
 
 export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
   UpstreamError: {
@@ -181,13 +192,26 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
       object({ id: text('Id of the rule.'), ...RULE_DECLARATION }, ['per', 'action', 'description', 'match']),
     ),
   }),
-  RuleProblem: object({
-    file: text('Rule file.'),
-    line: whole('Line in the file.'),
-    column: whole('Column in the line.'),
-    path: text('JSON path of the value.'),
-    message: text('What is wrong.'),
-    text: text('File, position, path and message in one line.'),
+  RuleProblem: FILE_PROBLEM,
+  Prices: object({
+    revision: orNull(
+      text('SHA-256 of the text of the price file, hexadecimal; null without prices in the configuration.'),
+    ),
+    prices: list(
+      object({
+        model: text('Glob over the names of models. The first one that matches wins.'),
+        input: usd('for a million tokens of the prompt'),
+        cached_input: usd('for a million tokens of the prompt that the provider had in its cache'),
+        output: usd('for a million tokens of the answer'),
+        reasoning: usd('for a million tokens of the answer that the model did not show'),
+        request: usd('for each call'),
+        image: usd('for each image of the prompt'),
+      }),
+    ),
+    problems: {
+      ...list(FILE_PROBLEM),
+      description: 'Errors of the price file as it is; with any, an earlier version of it is in force.',
+    },
   }),
   Trial: object({
     path: text('File or folder of the candidate rules.'),

@@ -131,6 +131,10 @@ export const OPERATIONS: readonly DescribedOperation[] = [
     errors: [404, 409, 503],
   }),
 
+  operation('GET /api/v1/prices', 'Lists the prices of models in force, in the order of the price file.', {
+    answer: 'Prices',
+  }),
+
   operation('GET /api/v1/usage/logs', 'Lists the usage log, newest first.', {
     answer: 'UsageLogs',
     query: {
