@@ -1,36 +1,39 @@
-// `sidegate check`: validates configuration and rules without serving, for pull requests and init
-// containers.
+// `sidegate check`: validates configuration, rules and prices without serving, for pull requests
+// and init containers.
 
 import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { type Config, isAmong, readConfig } from '../core/config.ts'
 import { formatProblem, type Problem } from '../core/problem.ts'
+import { parsePrices } from '../prices/price-file.ts'
 import { findCaseFiles, isCasePath, loadCases } from '../rulecheck/cases.ts'
 import { type LintContext, lintRules } from '../rulecheck/lint.ts'
 import { formatRemarks, REMARK_FORMATS, type Remark, type RemarkFormat } from '../rulecheck/report.ts'
-import { missingPaths, readSources } from '../rulecheck/rule-sources.ts'
+import { isPriceFile, missingPaths, readSources } from '../rulecheck/rule-sources.ts'
 import { findUnread } from '../rulecheck/unread.ts'
-import { whyNoRules } from '../rules/files.ts'
+import { type RuleFile, whyNoRules } from '../rules/files.ts'
 import { snapshotOf } from '../rules/snapshot.ts'
 import { findUnfitAdminNames } from '../store/admin-names.ts'
 import { findUnfitKeys } from '../store/key-names.ts'
 import { unsafeSettings } from '../upstream/environment.ts'
+import { checkPrices } from './check-prices.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, UsageError } from './command.ts'
 import { missingPath } from './provider-paths.ts'
 import { inWorkspace } from './workspace.ts'
 
 const HELP = `Usage: sidegate check [PATH…] [--config FILE] [--format FORMAT] [--fail-on warning]
 
-Reports every error in rules at once, each with file:line:column. A PATH is a rule
-file, a test file of rules, a folder of them, or a Kubernetes ConfigMap manifest with
-rule files in its data. Without PATH it checks the configuration and the rules that the
-configuration names. It needs no credentials: a missing one is a warning.
+Reports every error in rules and prices at once, each with file:line:column. A PATH is a
+rule file, a test file of rules, a folder of them, a price file, or a Kubernetes ConfigMap
+manifest with such files in its data. Without PATH it checks the configuration and the
+files that the configuration names. It needs no credentials: a missing one is a warning.
 
 Warnings: rules without effect, rules that contradict each other, patterns that match
 nearly everything, are near the size limits or have white space at the edges of their
 alternatives, globs that look like regular expressions, files in a rules folder that
 are not read; with --config also keys and kinds that the configuration does not have,
-and a base URL of a known provider without its path.
+a base URL of a known provider without its path, and models that calls of the last week
+used and that have no price.
 
   --config FILE      configuration (default ${DEFAULT_CONFIG}, when no PATH is given)
   --format FORMAT    pretty, github, json or junit (default github where
@@ -44,7 +47,7 @@ a file could not be read.
 
 export const check: Command = {
   name: 'check',
-  summary: 'validate configuration and rules without serving',
+  summary: 'validate configuration, rules and prices without serving',
   help: HELP,
   async run(args): Promise<ExitCode> {
     const { values, positionals } = parseArgs({
@@ -61,12 +64,19 @@ export const check: Command = {
     const missing = positionals.length > 0 ? await missingPaths(paths) : []
     if (missing.length > 0) throw new UsageError(`there is no file or folder ${missing.join(', ')}`)
     const remarks: Remark[] = [...(configured?.remarks ?? [])]
-    const checked = new Set(configured === null ? [] : [configured.file])
+    const checked = new Set(configured === null ? [] : configured.files)
     for (const problem of await testFileProblems(paths, checked)) remarks.push({ severity: 'error', problem })
     const rulesOf = paths.filter((path) => !isCasePath(path))
     for (const group of positionals.length > 0 ? [rulesOf] : rulesOf.map((path) => [path])) {
-      const { files, problems } = await readSources(group)
-      for (const { name } of files) checked.add(name)
+      const sources = await readSources(group)
+      const { problems } = sources
+      // The gateway refuses prices among its rules.
+      const isPrices = (file: RuleFile) => positionals.length > 0 && isPriceFile(file)
+      const files = sources.files.filter((file) => !isPrices(file))
+      const prices = [...sources.prices, ...sources.files.filter(isPrices)]
+      for (const { name } of [...files, ...prices]) checked.add(name)
+      for (const { text, name } of prices)
+        for (const problem of parsePrices(text, name).problems) remarks.push({ severity: 'error', problem })
       for (const remark of lint(files, problems, contextOf(configured?.config ?? null))) remarks.push(remark)
       for (const path of group) {
         for (const problem of await findUnread(path, paths)) remarks.push({ severity: 'warning', problem })
@@ -110,7 +120,10 @@ const relocate = (remarks: readonly Remark[], format: RemarkFormat): readonly Re
 const contextOf = (config: Config | null): LintContext | null =>
   config === null ? null : { keyNames: config.keys.map(({ name }) => name), kinds: config.pii.kinds }
 
-/** Reads the configuration. Returns it, its problems, and the paths of its rules that exist. */
+/**
+ * Reads the configuration and its prices. Returns the configuration, the problems, the files that
+ * were checked, and the paths of the rules that exist.
+ */
 async function checkConfig(file: string) {
   if ((await missingPaths([file])).length > 0) {
     throw new UsageError(`there is no configuration ${file}; name it with --config, or give a PATH of rules`)
@@ -142,7 +155,8 @@ async function checkConfig(file: string) {
     if (reason === null) paths.push(path)
     else remarks.push({ severity: 'error', problem: problemAt(['rules', key], reason) })
   }
-  return { file, config, paths, remarks }
+  const prices = config === null ? { remarks: [], files: [] } : await checkPrices(reading, config)
+  return { config, files: [file, ...prices.files], paths, remarks: [...remarks, ...prices.remarks] }
 }
 
 /**

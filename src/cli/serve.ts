@@ -18,8 +18,8 @@ before it listens.
 Environment: SIDEGATE_INSTANCE names this run in the log (for example the UID of a Pod).
 Other variables are read only if the configuration names them.
 Signals: SIGTERM, SIGINT and SIGQUIT finish running calls (limits.drainSeconds) and stop;
-a second one interrupts and seals them at once. SIGHUP loads rules and prices again. SIGUSR1
-and SIGUSR2 do nothing: the debugger stays closed.
+a second one interrupts and seals them at once. SIGHUP loads rules and prices again.
+SIGUSR1 and SIGUSR2 do nothing: the debugger stays closed.
 Exit: 0 stopped by a signal, 1 failed, 2 could not start. When a write to the log hangs,
 or an unexpected error occurs, the process kills itself with SIGKILL; let a supervisor
 restart it.

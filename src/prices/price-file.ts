@@ -26,6 +26,8 @@ export interface PriceSnapshot {
 
 /** A price file as it was read, not yet parsed. */
 export interface PriceSource {
+  /** Names the file in problems. */
+  readonly file: string
   /** The content hash of the snapshot. */
   readonly contentHash: string
   read(): Promise<PriceSnapshot>
@@ -39,9 +41,9 @@ export async function openPrices(path: string): Promise<PriceSource> {
     const { problem: message, ...how } = read
     const problems = [{ file, line: 0, column: 0, path: '', message, ...how }]
     const contentHash = hashOf(JSON.stringify(problems))
-    return { contentHash, read: async () => ({ book: NO_PRICES, problems, contentHash }) }
+    return { file, contentHash, read: async () => ({ book: NO_PRICES, problems, contentHash }) }
   }
-  return { contentHash: hashOf(read.text), read: async () => parsePrices(read.text, file) }
+  return { file, contentHash: hashOf(read.text), read: async () => parsePrices(read.text, file) }
 }
 
 /** Says why there is no file at a path; null when there is one. The message names the path. */

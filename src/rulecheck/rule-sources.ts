@@ -1,5 +1,5 @@
-// Reads rule files from files, folders and Kubernetes ConfigMap manifests. A rule file in a
-// manifest keeps its lines and columns. Knows nothing of what the rules say.
+// Reads rule files from files, folders and Kubernetes ConfigMap manifests, where price files may be
+// too. A file in a manifest keeps its lines and columns. Knows nothing of what the rules say.
 
 import { stat } from 'node:fs/promises'
 import { relative, resolve } from 'node:path'
@@ -19,6 +19,8 @@ const NO_RULES = 'holds no *.yaml key; add one for each rule file'
 /** The files of all paths, and the problems found while reading. */
 export interface RuleSources {
   readonly files: readonly RuleFile[]
+  /** Price files of manifests. */
+  readonly prices: readonly RuleFile[]
   readonly problems: readonly Problem[]
 }
 
@@ -39,23 +41,24 @@ export function labelOf(path: string): string {
  */
 export async function readSources(paths: readonly string[]): Promise<RuleSources> {
   const files: RuleFile[] = []
+  const prices: RuleFile[] = []
   const problems: Problem[] = []
   for (const path of paths) {
     const read = await readRuleFiles(path, labelOf(path))
     problems.push(...read.problems)
     for (const file of read.files) {
       const found = filesIn(file)
-      files.push(...found)
+      for (const one of found) (one !== file && isPriceFile(one) ? prices : files).push(one)
       if (found.length === 0)
         problems.push({ file: file.name, line: 0, column: 0, path: 'data', message: NO_RULES })
     }
   }
-  return { files, problems }
+  return { files, prices, problems }
 }
 
 /**
- * Returns the rule files under the `data` of ConfigMap manifests, or the file itself when it holds
- * no manifest.
+ * Returns the files of rules and prices under the `data` of ConfigMap manifests, or the file itself
+ * when it holds no manifest.
  */
 export function filesIn(file: RuleFile): RuleFile[] {
   const documents = splitDocuments(file.text).map(
@@ -77,6 +80,13 @@ const isConfigMap = (document: unknown): boolean => isObject(document) && docume
 function isConfiguration(text: string): boolean {
   const { unchecked } = readDocument<unknown>(text, '', ANY_DOCUMENT)
   return isObject(unchecked) && 'upstream' in unchecked && !Array.isArray(unchecked['rules'])
+}
+
+/** Whether a file holds prices and no rules. */
+export function isPriceFile({ text }: RuleFile): boolean {
+  if (!text.includes('prices')) return false
+  const { unchecked } = readDocument<unknown>(text, '', ANY_DOCUMENT)
+  return isObject(unchecked) && 'prices' in unchecked && !('rules' in unchecked)
 }
 
 /** One document of a stream. */

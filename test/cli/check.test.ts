@@ -209,6 +209,53 @@ t.test('check accepts the shipped configuration without credentials and refuses 
   t.notMatch(wrong.stdout, secret)
 })
 
+t.test('check reports errors in prices in each format', async (t) => {
+  const bad = 'prices:\n  gpt: { input: 1 USD, output: 1, inputs: 2 }\n'
+  const config = 'upstream: { baseUrl: http://h }\nrules: { path: r.yaml }\nprices: { path: p.yaml }\n'
+  const manifest = `kind: ConfigMap\ndata:\n  prices.yaml: |\n    ${bad.trimEnd().replaceAll('\n', '\n    ')}\n`
+  const dir = t.testdir({
+    'sidegate.yaml': config,
+    'ignoring.yaml': config.replace('path: p.yaml', 'path: good.yaml, unknownPrice: ignore'),
+    'lost.yaml': config.replace('p.yaml', 'lost/p.yaml'),
+    'r.yaml': 'rules: []\n',
+    'p.yaml': bad,
+    'good.yaml': 'prices:\n  "*": { input: 1, output: 1 }\n',
+    'all.yaml': `---\nkind: ConfigMap\ndata:\n  r.yaml: |\n    rules: []\n---\n${manifest}`,
+    rules: { 'prices.yaml': bad },
+  })
+  const run = (...args: string[]) => sidegate(['check', ...args], {}, dir)
+  for (const args of [['--config', 'sidegate.yaml'], ['p.yaml'], ['rules']]) {
+    const { status, stdout } = run(...args)
+    t.equal(status, 1, args.join(' '))
+    t.match(stdout, /^error: (?:p|rules\/prices)\.yaml:2:17 prices\.gpt\.input: must be a number: USD/m)
+    t.match(stdout, /prices\.gpt\.inputs: is not a known key; did you mean `input`\?/)
+    t.match(stdout, /\d files? checked: 2 errors, 0 warnings/)
+  }
+  const inManifest = run('all.yaml')
+  t.match(inManifest.stdout, /all\.yaml:11:21 prices\.gpt\.input: must be a number/)
+  t.match(inManifest.stdout, '1 file checked: 2 errors')
+  t.match(JSON.parse(run('--config', 'sidegate.yaml', '--format', 'json').stdout), {
+    files: ['sidegate.yaml', 'p.yaml', 'r.yaml'],
+    problems: [{ file: 'p.yaml', line: 2, column: 17, severity: 'error' }, {}],
+  })
+  t.match(
+    run('--config', 'sidegate.yaml', '--format', 'github').stdout,
+    /^::error file=.*p\.yaml,line=2,col=17::/m,
+  )
+  t.ok(isWellFormed(run('--config', 'sidegate.yaml', '--format', 'junit').stdout))
+  const ignoring = run('--config', 'ignoring.yaml')
+  t.match(
+    [ignoring.status, ignoring.stdout],
+    [0, /^warning: ignoring\.yaml:3:\d+ prices\.unknownPrice: lets/m],
+  )
+  t.match(
+    run('--config', 'lost.yaml').stdout,
+    /lost\.yaml:3:\d+ prices\.path: .*p\.yaml cannot be read \(ENOENT\); name a price file/,
+  )
+  const none = run('good.yaml')
+  t.match([none.status, none.stdout], [0, '1 file checked: 0 errors, 0 warnings'])
+})
+
 t.test('check warns of a base URL of a known provider without its path', async (t) => {
   const dir = t.testdir({
     'sidegate.yaml': 'upstream: { baseUrl: https://api.openai.com }\nrules: { path: r.yaml }\n',

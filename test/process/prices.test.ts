@@ -1,12 +1,13 @@
 // The price file under a running gateway: a good one takes effect soon, a bad one changes nothing.
 
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { publish, temporaryFolder } from '../rules/fixture.ts'
 import {
   ADMIN_TOKEN,
   openGateway,
+  prompt,
   runCli,
   type TestGateway,
   UPSTREAM_KEY,
@@ -107,6 +108,40 @@ t.test('a ConfigMap volume that the kubelet swaps takes effect', async (t) => {
     )
     t.equal(prices[0].input, version)
   }
+})
+
+t.test('check names the models of recent calls that have no price', async (t) => {
+  const { gateway, file } = await withPrices(t)
+  writeFileSync(file, 'prices:\n  "priced/*": {input: 1, output: 1}\n')
+  const { key } = await gateway.createKey()
+  const models = [
+    'priced/a',
+    ...Array.from({ length: 22 }, (_, n) => `vendor/m${String(n).padStart(2, '0')}`),
+  ]
+  for (const model of models) {
+    const response = await gateway.chat(key, prompt('hi', { model }))
+    t.equal(response.status, 200)
+    await response.text()
+  }
+  const check = async () => {
+    const { code, stdout } = await runCli(['check', '--config', join(gateway.folder, 'sidegate.yaml')], {
+      ADMIN_TOKEN,
+      UPSTREAM_KEY,
+    })
+    t.equal(code, 0)
+    return stdout
+  }
+  const warning =
+    /^warning: .*sidegate\.yaml:\d+:\d+ prices\.path: has no price for `vendor\/m00`, .*`vendor\/m19` and 2 others, which calls of the last 7 days used; add a line for each$/m
+  t.match(await check(), warning, 'next to a running gateway')
+  await gateway.stop()
+  t.match(await check(), warning, 'without one')
+  writeFileSync(file, text(1))
+  t.match(await check(), '0 warnings')
+  rmSync(join(gateway.folder, 'data'), { recursive: true })
+  writeFileSync(file, 'prices: {}\n')
+  t.match(await check(), '0 warnings', 'without a log')
+  t.notOk(existsSync(join(gateway.folder, 'data')), 'no log is made')
 })
 
 t.test('without prices in the configuration there are none', async (t) => {

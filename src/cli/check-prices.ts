@@ -1,0 +1,41 @@
+// The part of `sidegate check` for prices: the price file of a configuration, and models that calls
+// used without a price.
+
+import { type Config, type ConfigReading, isAmong } from '../core/config.ts'
+import type { Problem } from '../core/problem.ts'
+import { openPrices, whyNoPrices } from '../prices/price-file.ts'
+import { counted, type Remark } from '../rulecheck/report.ts'
+import { UNPRICED_DAYS, unpricedModels } from './unpriced-models.ts'
+
+/** Models that a warning names. */
+const MAX_NAMED = 20
+
+/** @returns the remarks, and the name of the price file if there is one */
+export async function checkPrices(
+  { problems, problemAt }: ConfigReading,
+  config: Config,
+): Promise<{ remarks: readonly Remark[]; files: readonly string[] }> {
+  const { prices } = config
+  if (prices === null || isAmong(problems, ['prices', 'path'])) return { remarks: [], files: [] }
+  const reason = whyNoPrices(prices.path)
+  if (reason !== null) return { remarks: [error(problemAt(['prices', 'path'], reason))], files: [] }
+  const source = await openPrices(prices.path)
+  const { book, problems: found } = await source.read()
+  const remarks = found.map(error)
+  if (prices.unknownPrice === 'ignore') remarks.push(warning(problemAt(['prices', 'unknownPrice'], IGNORED)))
+  const models = found.length > 0 ? [] : await unpricedModels(config, book)
+  if (models.length > 0) remarks.push(warning(problemAt(['prices', 'path'], unpricedMessage(models))))
+  return { remarks, files: [source.file] }
+}
+
+const error = (problem: Problem): Remark => ({ severity: 'error', problem })
+const warning = (problem: Problem): Remark => ({ severity: 'warning', problem })
+
+const IGNORED =
+  'lets calls to models without a price pass a limit in USD; write `block`, or end the price file with a line for `*`'
+
+function unpricedMessage(models: readonly string[]): string {
+  const named = models.slice(0, MAX_NAMED).map((model) => `\`${model}\``)
+  const rest = models.length > MAX_NAMED ? ` and ${counted(models.length - MAX_NAMED, 'other')}` : ''
+  return `has no price for ${named.join(', ')}${rest}, which calls of the last ${UNPRICED_DAYS} days used; add a line for each`
+}
