@@ -15,6 +15,7 @@ interface Schema {
   $schema?: string
   description?: string
   properties?: Record<string, Schema>
+  required?: readonly string[] | undefined
   [keyword: string]: unknown
 }
 
@@ -23,7 +24,15 @@ const BIOME = fileURLToPath(new URL('../../node_modules/@biomejs/biome/bin/biome
 const read = (path: string) => readFileSync(join(CHARTS, path), 'utf8')
 
 /** Keys that the chart sets itself; see `sidegate.config` in _config.tpl. */
-const OWNED = ['listen', 'data', 'rules.path', 'upstream.apiKey', 'audit.signingKey', 'admin.token']
+const OWNED = [
+  'listen',
+  'data',
+  'rules.path',
+  'prices.path',
+  'upstream.apiKey',
+  'audit.signingKey',
+  'admin.token',
+]
 
 function configSchema(): Schema {
   const schema = structuredClone(CONFIG_SCHEMA) as Schema
@@ -32,6 +41,7 @@ function configSchema(): Schema {
     const last = keys.pop() ?? ''
     const parent = keys.reduce<Schema>((node, key) => node.properties?.[key] ?? {}, schema)
     delete parent.properties?.[last]
+    parent.required = parent.required?.filter((name) => name !== last)
   }
   const { $schema: _, title: __, ...rest } = schema
   return { ...rest, description: "The gateway's configuration, read at its start." }

@@ -170,6 +170,25 @@ t.test('the charts render valid objects', { skip: missing('helm') }, async (t) =
     })
   })
 
+  await t.test('prices come from a text, or from a ConfigMap that is owned elsewhere', async (t) => {
+    const text = 'prices:\n  "b*": {input: 1, output: 2}\n  "*": {input: 0, output: 0}\n'
+    const folder = t.testdir({ 'p.yaml': text })
+    const pricesOf = (rendered: KubernetesObject[]) =>
+      parse(pick(rendered, 'ConfigMap', 'sidegate-config')['data']['sidegate.yaml']).prices
+    const own = charts.render('sidegate', '--set-file', `prices.file=${folder}/p.yaml`)
+    t.same(pick(own, 'ConfigMap', 'sidegate-prices')['data'], { 'prices.yaml': text })
+    t.same(pricesOf(own), { path: '../prices/prices.yaml' })
+    const other = ['--set', 'prices.existingConfigMap=finance,config.prices.unknownPrice=ignore']
+    const theirs = charts.render('sidegate', '--set', 'mode=standalone', ...other)
+    t.same(pricesOf(theirs), { path: '../prices/prices.yaml', unknownPrice: 'ignore' })
+    const { volumes } = pick(theirs, 'Deployment')['spec'].template.spec
+    t.same(
+      volumes.find(({ name }: any) => name === 'sidegate-prices'),
+      { name: 'sidegate-prices', configMap: { name: 'finance', optional: true } },
+    )
+    t.equal(pricesOf(charts.render('sidegate')), undefined)
+  })
+
   await t.test('the text of a rule file is not changed', async (t) => {
     const texts = ['  # indented\nrules: []\n', '   \n\nrules: []\n', '\tx\n', '# ends early']
     texts.push('# \u0007\n', '# a\r\n# b\r\n', 'rules: []\n...\n---\n# b\n')
@@ -216,6 +235,7 @@ t.test('the charts render valid objects', { skip: missing('helm') }, async (t) =
           ...values.container,
           configMap: '12',
           rulesConfigMap: 'off',
+          pricesConfigMap: '1e3',
           app: { apiKeySecret: { name: '1', key: '2' } },
         },
       }),
@@ -308,6 +328,8 @@ t.test('the charts render valid objects', { skip: missing('helm') }, async (t) =
         ],
         /rules\.inline becomes the file values\.yaml, which rules\.files also has/,
       ],
+      [['prices.existingConfigMap=a', 'prices.file=a'], /owned elsewhere; leave prices\.file empty/],
+      [['config.prices.unknownPrice=ignore'], /config\.prices needs a price file; set prices\.file/],
       [['rules.files.readme=a'], /invalid propertyName 'readme'/],
       [['rules.inline[0].name=a', 'rules.inline[0].type=pii', 'rules.inline[0].action=blok'], /action/],
       [['injection.enabled=true'], /needs mode sidecar/],
@@ -346,7 +368,7 @@ t.test('the charts render valid objects', { skip: missing('helm') }, async (t) =
   await t.test('a store must fit into the Pod’s ephemeral storage', async (t) => {
     const dataOf = (...settings: string[]) => {
       const args = settings.flatMap((setting) => ['--set', setting])
-      return pick(charts.render('examples/app', ...args), 'Deployment')['spec'].template.spec.volumes[3]
+      return pick(charts.render('examples/app', ...args), 'Deployment')['spec'].template.spec.volumes[4]
     }
     const limit = 'sidegate.resources.limits.ephemeral-storage'
     for (const above of ['2.1Gi', '2147483649', '2200M', '1P', '2.2e9', 'null'])

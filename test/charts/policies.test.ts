@@ -149,17 +149,23 @@ t.test(
       t.same(spec.initContainers[0].resources.requests.cpu, '0.5')
       t.same(spec.initContainers, wanted.initContainers)
       t.same(spec.volumes, wanted.volumes)
-      t.equal(spec.volumes[3].ephemeral.volumeClaimTemplate.spec.resources.requests.storage, '4Gi')
+      t.equal(spec.volumes[4].ephemeral.volumeClaimTemplate.spec.resources.requests.storage, '4Gi')
     })
 
     await t.test('injected names come from the namespace’s parameters', async (t) => {
-      const data = { configMap: 'c', rulesConfigMap: 'r', upstreamSecret: 'u', adminSecret: 'a' }
+      const data = {
+        configMap: 'c',
+        rulesConfigMap: 'r',
+        pricesConfigMap: 'p',
+        upstreamSecret: 'u',
+        adminSecret: 'a',
+      }
       const { spec } = mutate(injection, { object: pod({}), params: { data } })
       t.same(
         spec.volumes.map(
           (volume: any) => volume.configMap?.name ?? volume.projected?.sources.map((s: any) => s.secret.name),
         ),
-        ['c', 'r', ['u', 'a'], undefined],
+        ['c', 'r', 'p', ['u', 'a'], undefined],
       )
     })
 

@@ -167,8 +167,9 @@ function filesOf(source: any, { objects, secrets }: PodOptions): Record<string, 
     const found = objects.find(
       ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === source.configMap.name,
     )
-    if (found === undefined) throw new Error(`no ConfigMap ${source.configMap.name}`)
-    return found['data']
+    if (found !== undefined) return found['data']
+    if (source.configMap.optional === true) return {}
+    throw new Error(`no ConfigMap ${source.configMap.name}`)
   }
   if (source.projected === undefined) return null
   const files: Record<string, string> = {}

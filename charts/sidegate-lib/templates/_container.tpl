@@ -101,6 +101,9 @@ volumeMounts:
   - name: sidegate-rules
     mountPath: /etc/sidegate/rules
     readOnly: true
+  - name: sidegate-prices
+    mountPath: /etc/sidegate/prices
+    readOnly: true
   - name: sidegate-secrets
     mountPath: /etc/sidegate/secrets
     readOnly: true
@@ -121,6 +124,11 @@ volumeMounts:
 - name: sidegate-rules
   configMap:
     name: {{ $values.rulesConfigMap | quote }}
+{{- /* Optional: without prices in the configuration there is none. */}}
+- name: sidegate-prices
+  configMap:
+    name: {{ $values.pricesConfigMap | quote }}
+    optional: true
 {{- /* World-readable, because a Secret's files belong to root and the container is not root. */}}
 - name: sidegate-secrets
   projected:

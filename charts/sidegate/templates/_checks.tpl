@@ -27,6 +27,12 @@
 {{- if and .Values.rules.inline (hasKey (.Values.rules.files | default dict) "values.yaml") -}}
 {{- fail "rules.inline becomes the file values.yaml, which rules.files also has; rename that file" -}}
 {{- end -}}
+{{- if and .Values.prices.file (or .Values.prices.existingConfigMap $container.pricesConfigMap) -}}
+{{- fail "prices.existingConfigMap and container.pricesConfigMap are owned elsewhere; leave prices.file empty" -}}
+{{- end -}}
+{{- if and (hasKey .Values.config "prices") (not (or .Values.prices.file .Values.prices.existingConfigMap $container.pricesConfigMap)) -}}
+{{- fail "config.prices needs a price file; set prices.file or prices.existingConfigMap" -}}
+{{- end -}}
 {{- if eq (int $container.ports.gateway) (int $container.ports.ops) -}}
 {{- fail (printf "container.ports.gateway and container.ports.ops are both %v; use two different ports" $container.ports.ops) -}}
 {{- end -}}

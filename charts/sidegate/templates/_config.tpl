@@ -8,6 +8,9 @@
       "listen" (dict "gateway" (printf "%s:%v" $host $container.ports.gateway) "ops" (printf "%s:%v" .Values.listen.opsHost $container.ports.ops))
       "rules" (dict "path" "../rules")
       "data" (dict "path" "/var/lib/sidegate") -}}
+{{- if or .Values.prices.existingConfigMap .Values.prices.file $container.pricesConfigMap -}}
+{{- $_ := set $owned "prices" (dict "path" "../prices/prices.yaml") -}}
+{{- end -}}
 {{- if $container.upstreamSecret.name -}}
 {{- $_ := set $owned "upstream" (dict "apiKey" (dict "file" "../secrets/upstream-api-key")) -}}
 {{- end -}}

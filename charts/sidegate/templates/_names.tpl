@@ -42,13 +42,17 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{ .Values.rules.existingConfigMap | default .Values.container.rulesConfigMap | default (printf "%s-rules" (include "sidegate.fullname" .)) }}
 {{- end -}}
 
+{{- define "sidegate.pricesConfigMap" -}}
+{{ .Values.prices.existingConfigMap | default .Values.container.pricesConfigMap | default (printf "%s-prices" (include "sidegate.fullname" .)) }}
+{{- end -}}
+
 {{/* One name in every namespace, so that one policy finds each namespace's parameters. */}}
 {{- define "sidegate.parameters" -}}sidegate-injection{{- end -}}
 
 {{/* Builds the argument of the library's templates: (dict "root" . "placement" PLACEMENT). */}}
 {{- define "sidegate.containerContext" -}}
 {{- $root := .root -}}
-{{- $names := dict "configMap" (include "sidegate.configMap" $root) "rulesConfigMap" (include "sidegate.rulesConfigMap" $root) -}}
+{{- $names := dict "configMap" (include "sidegate.configMap" $root) "rulesConfigMap" (include "sidegate.rulesConfigMap" $root) "pricesConfigMap" (include "sidegate.pricesConfigMap" $root) -}}
 {{- $values := mergeOverwrite (deepCopy $root.Values.container) $names -}}
 {{- toYaml (dict "values" $values "version" $root.Chart.AppVersion "placement" .placement) -}}
 {{- end -}}
