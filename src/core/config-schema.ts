@@ -3,6 +3,7 @@
 import { ADMIN_ROLES } from './admin-role.ts'
 import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
 import { TERM_SCHEMAS } from './key-terms.ts'
+import { LOG_SECTION, METRICS_SECTION } from './observability-sections.ts'
 import { PRICES_SECTION } from './prices-section.ts'
 import { integer, reference, secret, section } from './schema-parts.ts'
 import { PASS_METHODS } from './unscanned-paths.ts'
@@ -285,20 +286,7 @@ export const CONFIG_SCHEMA = {
       ),
       drainSeconds: integer('Time that a shutdown waits for calls in flight, seconds.', 0, 3600, 25),
     }),
-    metrics: section('Prometheus metrics.', {
-      keyNames: {
-        description:
-          'Whether tokens and costs are also counted by the names of API keys: the first 200, then `other`.',
-        type: 'boolean',
-        default: true,
-      },
-    }),
-    log: section('Structured logs on standard output.', {
-      level: {
-        description: 'Lowest level that is logged.',
-        enum: ['fatal', 'error', 'warn', 'info', 'debug', 'silent'],
-        default: 'info',
-      },
-    }),
+    metrics: METRICS_SECTION,
+    log: LOG_SECTION,
   },
 } as const

@@ -157,12 +157,12 @@ const buildAdmission = ({ limits }: Config, { log }: Store, { intents }: DataFol
 
 type PipelineParts = Pick<
   GatewayParts,
-  'config' | 'logger' | 'folder' | 'metrics' | 'store' | 'rules' | 'upstreams' | 'admission'
+  'config' | 'logger' | 'folder' | 'metrics' | 'store' | 'rules' | 'prices' | 'upstreams' | 'admission'
 >
 
 function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 'shadowRules'> {
   const { config, logger, folder, metrics, store, upstreams, admission } = parts
-  const { rules } = parts
+  const { rules, prices } = parts
   const shared = {
     clock: systemClock,
     logger,

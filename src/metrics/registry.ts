@@ -165,7 +165,7 @@ const withPrefix = <T extends { readonly name: string }>(definition: T): T => ({
   name: `sidegate_${definition.name}`,
 })
 
-/** Returns a label for a name: the name itself for the first ones that are allowed, then `other`. */
+/** Returns a label for a name: the name itself for the first allowed ones, then `other`. */
 function boundedLabels(most: number, isAllowed: (name: string) => boolean): (name: string) => string {
   const names = new Set<string>()
   return (name) => {
