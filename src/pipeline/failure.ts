@@ -18,6 +18,8 @@ import type { Logger } from './record.ts'
 /** The status that nginx logs for a client that closed its request. */
 const CLIENT_CLOSED_REQUEST = 499
 
+const MINUTE_MS: Milliseconds = 60_000
+
 /** The longest wait for which an SDK should retry on its own; beyond it the caller decides. */
 const LONGEST_RETRY_MS: Milliseconds = 60_000
 
@@ -131,7 +133,9 @@ function budgetMessage({ limit, retryAfterMs, neverFits, nowMs }: Refusal, { nam
   const amount = `${formatUsd(limit.amount)} USD`
   if (neverFits)
     return `The call may cost more, max_tokens included, than the budget "${name}" of ${amount} allows in a whole window.`
-  const day = isoTime(nowMs + retryAfterMs).slice(0, 10)
+  // The clock of the counts differs by some milliseconds, and windows may end at midnight.
+  const endMs = Math.ceil((nowMs + retryAfterMs) / MINUTE_MS) * MINUTE_MS
+  const day = isoTime(endMs).slice(0, 10)
   return `The budget "${name}" of ${amount} is used up for ${describeScope(limit.scope)} until ${day}.`
 }
 
