@@ -21,6 +21,12 @@ export function u64(value: number): Buffer {
   return bytes
 }
 
+export function u32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(U32_BYTES)
+  bytes.writeUInt32BE(value)
+  return bytes
+}
+
 function writeU64(bytes: Buffer, value: number, offset: number): void {
   bytes.writeUInt32BE(Math.floor(value / U32_VALUES), offset)
   bytes.writeUInt32BE(value % U32_VALUES, offset + U32_BYTES)

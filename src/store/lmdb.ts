@@ -58,6 +58,18 @@ export const SUB_DATABASES = [
   'stored',
   /** Creation time and SHA-256 of the id of a stored answer → nothing. */
   'storedtimes',
+  /** Number of a combination of grouping fields → the newest day that has it, and its JSON. */
+  'combinations',
+  /** SHA-256 of the JSON of a combination → its number. */
+  'combinationids',
+  /** Hash of an end user and number of a combination that names the user → nothing. */
+  'combinationusers',
+  /** UTC day and a combination or end user of its calls → nothing; UTC day → how many it has. */
+  'combinationdays',
+  /** UTC hour and number of a combination → sums of calls that are not packed. */
+  'openhours',
+  /** UTC hour or day → the sums of all its combinations. */
+  'rollups',
 ] as const
 
 export type SubDatabase = (typeof SUB_DATABASES)[number]

@@ -13,6 +13,7 @@ import { Checkpoints } from './log/checkpoints.ts'
 import { UsageLog, type UsageLogEvents, type WhenFull } from './log/log.ts'
 import { Retention, type RetentionOptions } from './log/retention.ts'
 import { PolicyStore } from './policies.ts'
+import { Rollups } from './rollup/rollups.ts'
 import { RuleStore } from './rules.ts'
 import { Sessions } from './sessions.ts'
 import { StoredAnswers } from './stored-answers.ts'
@@ -60,6 +61,7 @@ export interface Store {
   readonly counters: Counters
   readonly sessions: Sessions
   readonly stored: StoredAnswers
+  readonly rollups: Rollups
   size(): StoreSize
   /** State of the journal; null in a process that does not hold it. */
   journal(): JournalState | null
@@ -102,6 +104,7 @@ class OpenStore implements Store {
   readonly counters: Counters
   readonly sessions: Sessions
   readonly stored: StoredAnswers
+  readonly rollups: Rollups
   readonly #environment: WatchedEnvironment
   readonly #onHousekeepingError: (error: unknown) => void
   readonly #retention: Retention | null
@@ -138,6 +141,7 @@ class OpenStore implements Store {
     this.counters = new Counters(environment, clock)
     this.sessions = new Sessions(environment, this.log, clock, random)
     this.stored = new StoredAnswers(environment, clock)
+    this.rollups = new Rollups(environment, clock)
     this.#stopWatch = every(WATCH_MS, () => {
       environment.tick(clock.monotonic())
       this.log.tick(environment.pendingMs())
@@ -188,6 +192,7 @@ class OpenStore implements Store {
     await this.#attempt(() => this.sessions.sweep())
     await this.#attempt(() => this.counters.sweep())
     await this.#attempt(() => this.stored.sweep())
+    await this.#attempt(() => this.rollups.maintain())
   }
 
   async #attempt(step: () => Promise<void> | void): Promise<void> {

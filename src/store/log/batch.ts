@@ -32,11 +32,13 @@ import {
   writeJson,
 } from '../layout.ts'
 import type { StoreTables } from '../lmdb.ts'
+import { CallRollup, writeFirstHour } from '../rollup/call-rollup.ts'
+import { hourOf } from '../rollup/rollup-periods.ts'
 import { MAX_STORED_ROWS, type StoredChange, writeStored } from '../stored-answers.ts'
 import type { Commits, Transaction } from './appender.ts'
 import { dropOldest, writeDay } from './prune.ts'
 import { storeNode } from './tree.ts'
-import { type StoredUser, writeUser } from './user-rows.ts'
+import { countedUser, type StoredUser, writeUser } from './user-rows.ts'
 
 const STATE_KEY = Buffer.from('log')
 /** Longest id of a usage entry, bytes: it is a database key. */
@@ -86,6 +88,7 @@ export class Batch implements Transaction {
   readonly #maxStored: number
   readonly #days = new Map<number, DayCounts>()
   readonly #counters = new CounterChanges()
+  readonly #rollup: CallRollup
   readonly #frontier: Frontier
   #state: LogState
   #torn = false
@@ -102,6 +105,7 @@ export class Batch implements Transaction {
     this.#nowMs = nowMs
     this.#maxStored = maxStored
     this.#state = state
+    this.#rollup = new CallRollup(tables, nowMs)
     this.#frontier = Frontier.read(state.seq + 1, state.frontier)
   }
 
@@ -129,6 +133,7 @@ export class Batch implements Transaction {
     if (request !== null && entry.type === 'request') {
       if (user !== null) writeUser(this.#tables, entry.seq, nextRequest, user)
       this.#index(entry, request, nextRequest++)
+      this.#rollup.add(entry, user === null ? null : countedUser(user))
     }
     this.#state = { ...this.#state, seq: entry.seq, hash, nextRequest }
     this.#counters.add(counters)
@@ -155,8 +160,9 @@ export class Batch implements Transaction {
     return dropped
   }
 
-  /** Writes the head with the tree's edge, the day counts and the token counts. */
+  /** Writes the head with the tree's edge, the day counts, the token counts and the rollups. */
   finish(): void {
+    this.#rollup.write()
     this.#counters.write(this.#tables.counters)
     for (const [day, counts] of this.#days) writeDay(this.#tables, day, counts)
     writeLogState(this.#tables, { ...this.#state, frontier: this.#frontier.encoded() })
@@ -257,4 +263,6 @@ export function beginLog(
   frontier.push(leafHash(hash))
   const counts = { firstRequest: 0, nextRequest: 0 }
   writeLogState(tables, { log, seq: entry.seq, hash, frontier: frontier.encoded(), ...counts })
+  // The calls of a log that this one replaces are not counted here.
+  writeFirstHour(tables, continues === null ? 0 : hourOf(nowMs) + 1)
 }

@@ -9,6 +9,7 @@ import { isoTime } from '../../core/time.ts'
 import type { Environment } from '../journaled.ts'
 import { readU64, summarySeq, summaryTest, u64 } from '../layout.ts'
 import type { StoreTables } from '../lmdb.ts'
+import { combinationsOfUser, eraseUserOf } from '../rollup/combinations.ts'
 import { type Change, MAX_ID_BYTES, readLogState } from './batch.ts'
 import { entryKeyOf } from './query.ts'
 import { findUser, hasUser, oldestCalls, removeUser } from './user-rows.ts'
@@ -85,7 +86,24 @@ export async function eraseContent(
     slice = slice.slice(ERASE_SLICE_ROWS)
   }
   if (slice.length > 0) await eraseSlice(slice)
+  if ('user' in selection) await eraseFromRollups(environment, userKey, selection.user)
   return isKnown ? erasure : null
+}
+
+/** Renames an end user in the rollups, which name users of pruned calls too. */
+async function eraseFromRollups(environment: Environment, key: Buffer | null, user: string): Promise<void> {
+  const { tables } = environment
+  environment.refresh()
+  const hash = findUser(tables, key, user)
+  if (hash === null) return
+  let isDone = false
+  while (!isDone) {
+    isDone = await environment.transaction(() => {
+      const numbers = combinationsOfUser(tables, hash, ERASE_SLICE_ROWS)
+      eraseUserOf(tables, hash, numbers)
+      return numbers.length < ERASE_SLICE_ROWS
+    })
+  }
 }
 
 /** Declared keys are known by their calls only. */

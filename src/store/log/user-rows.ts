@@ -4,6 +4,7 @@
 import { createHmac } from 'node:crypto'
 import { joinKey, readU64, u64 } from '../layout.ts'
 import type { StoreTables } from '../lmdb.ts'
+import { combinationsOfUser } from '../rollup/combinations.ts'
 
 /** HMAC-SHA-256 truncated to 128 bits: no two users of a log share it. */
 const HASH_BYTES = 16
@@ -48,11 +49,24 @@ export function removeUser({ users, usercalls }: StoreTables, seq: number): void
 
 export const hasUser = ({ users }: StoreTables, seq: number): boolean => users.get(u64(seq)) !== undefined
 
-/** Returns the user of a call for people: the clear text, else the hash in hex, else null. */
-export function readUser({ users }: StoreTables, seq: number): string | null {
+/** Returns the user of a call; null without one. */
+export function readStoredUser({ users }: StoreTables, seq: number): StoredUser | null {
   const row = users.get(u64(seq))
   if (row === undefined) return null
-  return row.length > CLEAR_AT ? row.toString('utf8', CLEAR_AT) : row.toString('hex', 0, HASH_BYTES)
+  const clear = row.length > CLEAR_AT ? row.toString('utf8', CLEAR_AT) : null
+  return { hash: row.subarray(0, HASH_BYTES), clear }
+}
+
+/** Returns the user of a call for people: the clear text, else the hash in hex, else null. */
+export function readUser(tables: StoreTables, seq: number): string | null {
+  const user = readStoredUser(tables, seq)
+  return user === null ? null : countedUser(user).user
+}
+
+/** Returns a user as rollups name it. */
+export function countedUser({ hash, clear }: StoredUser): { readonly user: string; readonly hash: string } {
+  const hex = hash.toString('hex')
+  return { user: clear === null || clear === '' ? hex : clear, hash: hex }
 }
 
 /**
@@ -62,12 +76,17 @@ export function readUser({ users }: StoreTables, seq: number): string | null {
  */
 export function findUser(tables: StoreTables, key: Buffer | null, value: string): Buffer | null {
   const hash = key === null ? null : hashUser(key, value)
-  if (!HASH_IN_HEX.test(value) || (hash !== null && hasCalls(tables, hash))) return hash
+  if (!HASH_IN_HEX.test(value) || (hash !== null && isKnown(tables, hash))) return hash
   const named = Buffer.from(value, 'hex')
-  return hasCalls(tables, named) ? named : hash
+  return isKnown(tables, named) ? named : hash
 }
 
-const hasCalls = (tables: StoreTables, hash: Buffer): boolean => oldestCalls(tables, hash, 0, 1).length > 0
+/** Rollups know a user longer than the log. */
+const isKnown = (tables: StoreTables, hash: Buffer): boolean =>
+  hasCalls(tables, hash) || combinationsOfUser(tables, hash, 1).length > 0
+
+export const hasCalls = (tables: StoreTables, hash: Buffer): boolean =>
+  oldestCalls(tables, hash, 0, 1).length > 0
 
 /** Returns ordinals of the calls of a user up to one, newest first. */
 export const newestCalls = (

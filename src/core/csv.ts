@@ -1,0 +1,18 @@
+// Writes CSV (RFC 4180) that a spreadsheet opens without running anything in it.
+
+const QUOTED = /[",\r\n]/
+/** First characters of a cell that spreadsheets take for a formula. */
+const FORMULA = /^[=+\-@\t\r]/
+
+export type CsvCell = string | number | null
+
+/** Returns a line with its end. A text that looks like a formula gets a leading apostrophe. */
+export const csvLine = (cells: readonly CsvCell[]): string => `${cells.map(csvCell).join(',')}\r\n`
+
+function csvCell(cell: CsvCell): string {
+  if (cell === null) return ''
+  // Only texts may come from a client.
+  if (typeof cell === 'number') return String(cell)
+  const text = FORMULA.test(cell) ? `'${cell}` : cell
+  return QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

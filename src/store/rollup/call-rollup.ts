@@ -1,0 +1,120 @@
+// Counts the calls of one transaction into the hour in which they are sealed.
+
+import { canonicalize, wellFormed } from '../../audit/canonical.ts'
+import type { SealedRequest } from '../../audit/entry.ts'
+import { costOfEntry } from '../../audit/usage-view.ts'
+import type { Milliseconds } from '../../core/clock.ts'
+import { readJson, writeJson } from '../layout.ts'
+import type { StoreTables } from '../lmdb.ts'
+import { CallSums, type CallValues } from './call-sums.ts'
+import { admitCombination, type Combination, findCombination } from './combinations.ts'
+import { addToOpen } from './packed-sums.ts'
+import { dayOfHour, hourOf, openKey } from './rollup-periods.ts'
+
+const BEGIN_KEY = Buffer.from('rollups')
+
+/** An end user as rollups name it. */
+export interface CountedUser {
+  readonly user: string
+  /** In hex; null for a user that was erased. */
+  readonly hash: string | null
+}
+
+interface RollupBegin {
+  readonly firstHour: number
+}
+
+/** The first hour from which on every call is counted; null in a store without rollups. */
+export function readFirstHour({ meta }: StoreTables): number | null {
+  const row = meta.get(BEGIN_KEY)
+  return row === undefined ? null : readJson<RollupBegin>(row).firstHour
+}
+
+/** Runs inside a transaction. */
+export function writeFirstHour({ meta }: StoreTables, firstHour: number): void {
+  const begin: RollupBegin = { firstHour }
+  meta.put(BEGIN_KEY, writeJson(begin))
+}
+
+export function combinationOf(entry: SealedRequest, user: CountedUser | null): Combination {
+  return {
+    api: entry.api ?? 'chat',
+    key: entry.key_id,
+    key_name: entry.key_name,
+    labels: entry.labels ?? {},
+    model: entry.model,
+    upstream: entry.upstream ?? null,
+    user: user === null ? null : wellFormed(user.user),
+    user_hash: user?.hash ?? null,
+  }
+}
+
+export function valuesOf(entry: SealedRequest): CallValues {
+  const cost = costOfEntry(entry)
+  return {
+    requests: 1,
+    blocked: Number(entry.blocked),
+    prompt_tokens: entry.prompt_tokens,
+    completion_tokens: entry.completion_tokens,
+    total_tokens: entry.total_tokens,
+    cost: cost ?? 0,
+    priced_requests: Number(cost !== null),
+    unpriced_requests: Number(cost === null && entry.total_tokens > 0),
+  }
+}
+
+/** Sums of some calls by their combination, in the order of the first call of each. */
+export class CallGroups {
+  readonly #groups = new Map<string, { readonly combination: Combination; readonly sums: CallSums }>()
+
+  get size(): number {
+    return this.#groups.size
+  }
+
+  add(entry: SealedRequest, user: CountedUser | null): void {
+    const combination = combinationOf(entry, user)
+    const json = canonicalize(combination)
+    let group = this.#groups.get(json)
+    if (group === undefined) {
+      group = { combination, sums: new CallSums() }
+      this.#groups.set(json, group)
+    }
+    group.sums.addCall(valuesOf(entry))
+  }
+
+  entries(): Iterable<[json: string, group: { readonly combination: Combination; readonly sums: CallSums }]> {
+    return this.#groups.entries()
+  }
+}
+
+/** The calls that one transaction seals. */
+export class CallRollup {
+  readonly #tables: StoreTables
+  readonly #hour: number
+  readonly #groups = new CallGroups()
+
+  /** @param nowMs when the calls are sealed */
+  constructor(tables: StoreTables, nowMs: Milliseconds) {
+    this.#tables = tables
+    this.#hour = hourOf(nowMs)
+  }
+
+  add(entry: SealedRequest, user: CountedUser | null): void {
+    this.#groups.add(entry, user)
+  }
+
+  /** Writes one row for each combination. */
+  write(): void {
+    for (const [json, { combination, sums }] of this.#groups.entries())
+      addToOpen(this.#tables, this.#hour, this.#numberOf(json, combination), sums)
+  }
+
+  #numberOf(json: string, combination: Combination): number {
+    const known = findCombination(this.#tables, json)
+    // Most calls follow one of the same hour, which was admitted.
+    if (known !== null && this.#tables.openhours.get(openKey(this.#hour, known)) !== undefined) return known
+    // The calls that an older release sealed in this hour are not counted.
+    if (readFirstHour(this.#tables) === null) writeFirstHour(this.#tables, this.#hour + 1)
+    return admitCombination(this.#tables, combination, dayOfHour(this.#hour))
+  }
+}

@@ -1,0 +1,133 @@
+// Sums over calls as exact whole numbers of 64 bits, and their packed form. Knows neither keys nor
+// times.
+
+/** The summed fields in the order of the packed form. */
+const SUM_FIELDS = [
+  'requests',
+  'blocked',
+  'prompt_tokens',
+  'completion_tokens',
+  'total_tokens',
+  /** 10⁻⁹ USD. */
+  'cost',
+  /** Calls whose cost is known. */
+  'priced_requests',
+  /** Calls that used tokens and whose cost is not known. */
+  'unpriced_requests',
+] as const
+
+type SumField = (typeof SUM_FIELDS)[number]
+
+export type ExactSums = Readonly<Record<SumField, number | bigint>>
+
+/** What one call adds; each field is a whole number up to MAX_SAFE_INTEGER. */
+export type CallValues = Readonly<Record<SumField, number>>
+
+const U32_VALUES = 2 ** 32
+const U32_MAX = U32_VALUES - 1
+/** Bytes of the header, which holds the length of each field in four bits. */
+const LENGTHS_BYTES = 4
+const LENGTH_BITS = 4
+const LENGTH_MASK = 0b1111
+const BYTE_VALUES = 256
+
+/** A number has two halves of 32 bits, which may be larger until they are carried. */
+export class CallSums {
+  /** High and low half of each field. Two million additions are exact without a carry. */
+  readonly #halves = new Float64Array(2 * SUM_FIELDS.length)
+
+  addCall(values: CallValues): void {
+    for (const [index, field] of SUM_FIELDS.entries()) {
+      const value = values[field]
+      this.#halves[2 * index]! += Math.floor(value / U32_VALUES)
+      this.#halves[2 * index + 1]! += value % U32_VALUES
+    }
+  }
+
+  add(other: CallSums): void {
+    other.#carry()
+    for (let at = 0; at < this.#halves.length; at++) this.#halves[at]! += other.#halves[at]!
+    this.#carry()
+  }
+
+  /** Adds packed sums. @returns the offset after them */
+  addPacked(bytes: Uint8Array, offset: number): number {
+    const halves = this.#halves
+    let lengths =
+      ((bytes[offset]! << 24) |
+        (bytes[offset + 1]! << 16) |
+        (bytes[offset + 2]! << 8) |
+        bytes[offset + 3]!) >>>
+      0
+    let at = offset + LENGTHS_BYTES
+    for (let half = 0; half < halves.length; half += 2) {
+      const end = at + (lengths & LENGTH_MASK)
+      lengths >>>= LENGTH_BITS
+      let high = 0
+      while (at < end - 4) high = high * BYTE_VALUES + bytes[at++]!
+      let low = 0
+      while (at < end) low = low * BYTE_VALUES + bytes[at++]!
+      halves[half]! += high
+      halves[half + 1]! += low
+    }
+    return at
+  }
+
+  /** @returns the header with the lengths, then each field big-endian without leading zero bytes */
+  packed(): Buffer {
+    this.#carry()
+    let lengths = 0
+    const bytes: number[] = []
+    for (let index = 0; index < SUM_FIELDS.length; index++) {
+      const start = bytes.length
+      for (const half of [this.#halves[2 * index]!, this.#halves[2 * index + 1]!]) {
+        for (let shift = 24; shift >= 0; shift -= 8) {
+          const byte = (half >>> shift) & 0xff
+          if (byte !== 0 || bytes.length > start) bytes.push(byte)
+        }
+      }
+      lengths |= (bytes.length - start) << (LENGTH_BITS * index)
+    }
+    const packed = Buffer.allocUnsafe(LENGTHS_BYTES + bytes.length)
+    packed.writeUInt32BE(lengths >>> 0)
+    packed.set(bytes, LENGTHS_BYTES)
+    return packed
+  }
+
+  /** Returns each sum: a number while it is exact, else a bigint. */
+  values(): ExactSums {
+    this.#carry()
+    const exact = (index: number) => {
+      const high = this.#halves[2 * index]!
+      const low = this.#halves[2 * index + 1]!
+      const value = high * U32_VALUES + low
+      return value <= Number.MAX_SAFE_INTEGER ? value : BigInt(high) * BigInt(U32_VALUES) + BigInt(low)
+    }
+    return {
+      requests: exact(0),
+      blocked: exact(1),
+      prompt_tokens: exact(2),
+      completion_tokens: exact(3),
+      total_tokens: exact(4),
+      cost: exact(5),
+      priced_requests: exact(6),
+      unpriced_requests: exact(7),
+    }
+  }
+
+  get isZero(): boolean {
+    this.#carry()
+    return this.#halves.every((half) => half === 0)
+  }
+
+  /** Brings each half into 32 bits. A sum stays at most the largest number of 64 bits. */
+  #carry(): void {
+    const halves = this.#halves
+    for (let at = 0; at < halves.length; at += 2) {
+      const over = Math.floor(halves[at + 1]! / U32_VALUES)
+      halves[at]! += over
+      halves[at + 1]! -= over * U32_VALUES
+      if (halves[at]! > U32_MAX) halves.fill(U32_MAX, at, at + 2)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+// A usage report as a table: its columns, and its rows as CSV.
+
+import { type CsvCell, csvLine } from '../../core/csv.ts'
+import type { GroupField } from './report-query.ts'
+import type { UsageReport } from './usage-report.ts'
+
+const SUM_COLUMNS = [
+  'requests',
+  'blocked',
+  'prompt_tokens',
+  'completion_tokens',
+  'total_tokens',
+  'cost',
+  'unpriced_requests',
+] as const
+
+/** Returns the columns of the grouping fields, then those of the sums. */
+export const reportColumns = (
+  groupBy: readonly GroupField[],
+): { readonly fields: readonly string[]; readonly sums: readonly string[] } => ({
+  fields: groupBy.flatMap((field) => (field === 'key' ? ['key', 'key_name'] : [field])),
+  sums: SUM_COLUMNS,
+})
+
+/** Returns a header line and a line for each row. An unknown cost, like no user, is an empty cell. */
+export function reportCsv({ rows }: UsageReport, groupBy: readonly GroupField[]): string {
+  const { fields, sums } = reportColumns(groupBy)
+  const columns = [...fields, ...sums]
+  return [columns, ...rows.map((row) => columns.map((column) => row[column] as CsvCell))]
+    .map(csvLine)
+    .join('')
+}
