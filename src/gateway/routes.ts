@@ -14,6 +14,7 @@ import { priceRoutes } from '../server/routes/prices.ts'
 import { ruleRoutes } from '../server/routes/rules.ts'
 import { sessionRoutes } from '../server/routes/session.ts'
 import { usageRoutes } from '../server/routes/usage.ts'
+import { usageReportRoute } from '../server/routes/usage-report.ts'
 import type { Gatekeeper } from '../server/session.ts'
 import type { Store } from '../store/store.ts'
 import type { Attestation } from './attestation.ts'
@@ -40,6 +41,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     ...candidateRoutes(parts.shadowRules),
     ...priceRoutes(parts.prices),
     ...usageRoutes(store.log, systemClock),
+    usageReportRoute(store.rollups, systemClock),
     ...auditRoutes(store.log, attestation.signatures, store.checkpoints, attestation.check),
   ]
   return [...routes, ...openApiRoutes(routes)]

@@ -160,6 +160,26 @@ export const OPERATIONS: readonly DescribedOperation[] = [
       errors: [404],
     },
   ),
+  operation(
+    'GET /api/v1/usage/report',
+    'Sums the usage of a period by fields. With format=csv, returns a table for spreadsheets.',
+    {
+      answer: 'UsageReport',
+      textType: 'text/csv',
+      query: {
+        group_by: {
+          type: 'string',
+          default: 'key',
+          description:
+            'Fields separated by commas: key, model, api, upstream, day, month, user, and label:NAME for a label of the key.',
+        },
+        since: time('Start, rounded down to the hour. By default that of the month, in UTC.'),
+        until: time('End, rounded up to the hour; now by default. A date includes its whole day, in UTC.'),
+        format: { type: 'string', enum: ['json', 'csv'], default: 'json' },
+      },
+      errors: [400],
+    },
+  ),
   operation('GET /api/v1/usage/security', 'Reports the security events of the last days.', {
     answer: 'SecurityReport',
     query: { ...PAGE, days: bounded(1, 365, 7) },

@@ -111,6 +111,17 @@ const INJECTION = {
   model: text('Version of the injection model.'),
 } satisfies Record<string, JsonObject>
 
+/** Sums of a usage report. */
+const USAGE_SUMS = {
+  requests: whole('Number of calls.'),
+  blocked: whole('Calls that a rule blocked.'),
+  prompt_tokens: whole('Tokens of the prompts.'),
+  completion_tokens: whole('Tokens of the answers.'),
+  total_tokens: whole('Tokens of prompts and answers.'),
+  cost: orNull(number('Known costs in USD; null when calls used tokens and the cost of no call is known.')),
+  unpriced_requests: whole('Calls that used tokens and whose cost is not known.'),
+} satisfies Record<string, JsonObject>
+
 export const USAGE_SCHEMAS: Record<string, JsonObject> = {
   Changes: object(
     {
@@ -201,6 +212,18 @@ export const USAGE_SCHEMAS: Record<string, JsonObject> = {
     },
     ['total_is_lower_bound', 'next_cursor'],
   ),
+  UsageReport: object({
+    rows: list({
+      ...object(USAGE_SUMS),
+      description:
+        'The grouping fields, and their sums. A value is null where a call has none, such as a user. `key` is an id and comes with `key_name`.',
+      additionalProperties: orNull({ type: 'string' }),
+    }),
+    total: object(USAGE_SUMS),
+    since: time('Start of the period, a whole hour in UTC.'),
+    until: time('End of the period, exclusive.'),
+    complete: flag('False when a part of the period is older than what is counted.'),
+  }),
   SecurityReport: object({
     days: whole('Number of days covered, today included.', 1),
     since: time('Start of the first day, midnight UTC.'),
