@@ -11,6 +11,7 @@ import { keys } from './cli/keys.ts'
 import { rules } from './cli/list-rules.ts'
 import { serve } from './cli/serve.ts'
 import { test } from './cli/test.ts'
+import { usage } from './cli/usage.ts'
 import { runGateway } from './gateway.ts'
 
 /** Sample rules. `config` is next to both src/ and dist/. */
@@ -31,5 +32,6 @@ export const run = (args: readonly string[]): Promise<number> =>
     evaluate,
     rules,
     keys,
+    usage,
     audit,
   ])

@@ -11,15 +11,16 @@ const BAR_CHARACTERS = 30
 /**
  * Returns a function that draws the progress on a terminal, from 0 to 1. 1 clears the bar; a pipe
  * gets nothing.
+ * @param work what is done, before the bar
  */
-export function progressBar(output: NodeJS.WriteStream): (done: number) => void {
+export function progressBar(output: NodeJS.WriteStream, work = 'checking'): (done: number) => void {
   let shown = -1
   return (done) => {
     const filled = Math.floor(done * BAR_CHARACTERS)
     if (!output.isTTY || filled === shown) return
     shown = filled
     const bar = `${'#'.repeat(filled)}${'.'.repeat(Math.max(0, BAR_CHARACTERS - filled))}`
-    output.write(done >= 1 ? '\r\u001b[K' : `\rchecking [${bar}] ${Math.floor(done * 100)} %`)
+    output.write(done >= 1 ? '\r\u001b[K' : `\r${work} [${bar}] ${Math.floor(done * 100)} %`)
   }
 }
 

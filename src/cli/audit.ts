@@ -19,6 +19,7 @@ import { erase, readSelection } from './audit-erase.ts'
 import { describeOmissions, exportLog } from './audit-export.ts'
 import { readKeys, readNotes, Spool } from './audit-input.ts'
 import { beginNewLog } from './audit-new-log.ts'
+import { rebuildRollups } from './audit-rollup.ts'
 import { keepResult, progressBar, verdictText } from './audit-verify.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
 
@@ -29,6 +30,7 @@ const HELP = `Usage: sidegate audit verify [--config FILE | --export FILE] [--ch
                              [--exchanges]
        sidegate audit erase [--config FILE] --request ID | --key ID |
                              --user VALUE | --before TIME
+       sidegate audit rollup --rebuild [--config FILE]
        sidegate audit compact [--config FILE] --to FOLDER
        sidegate audit new-log [--config FILE]
 
@@ -73,6 +75,12 @@ still verifies. Erased exchanges cannot be restored.
                       with them who it was
   --before TIME       those of all calls that arrived before TIME
 
+rollup counts the calls of the log into the sums of usage again, as sidegate usage shows
+them, also while a gateway runs. Hours of which the log has only a part keep their sums.
+Calls whose end user was erased count under the user "erased".
+
+  --rebuild           required: nothing else can be done with the sums
+
 compact copies the data directory without the free pages of its file, which may hold
 bytes of erased exchanges until they are overwritten.
 
@@ -110,12 +118,14 @@ const OPTIONS = {
   user: { type: 'string' },
   before: { type: 'string' },
   to: { type: 'string' },
+  rebuild: { type: 'boolean' },
 } as const
 
 /** Options that only one action takes. */
 const CHECKS = ['export', 'checkpoint', 'public-key', 'partial', 'format'] as const
 const EXPORTS = ['since', 'until', 'exchanges'] as const
 const SELECTIONS = ['request', 'key', 'user', 'before'] as const
+const OTHERS = ['to', 'rebuild'] as const
 
 const parse = (args: readonly string[]) =>
   parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
@@ -133,6 +143,7 @@ export const audit: Command = {
       if (action === 'verify') return await runVerify(values)
       if (action === 'export') return await runExport(values)
       if (action === 'erase') return await runErase(values)
+      if (action === 'rollup') return await runRollup(values)
       if (action === 'compact') return await runCompact(values)
       if (action === 'new-log') return await runNewLog(values)
     } catch (error) {
@@ -140,12 +151,12 @@ export const audit: Command = {
       console.error(`sidegate audit: ${error.message}`)
       return 2
     }
-    throw new UsageError('give an action: verify, export, erase, compact or new-log')
+    throw new UsageError('give an action: verify, export, erase, rollup, compact or new-log')
   },
 }
 
 async function runVerify(values: Values): Promise<ExitCode> {
-  refuseOptions(values, [...EXPORTS, 'to', ...SELECTIONS], 'verify')
+  refuseOptions(values, [...EXPORTS, ...OTHERS, ...SELECTIONS], 'verify')
   if (values.export !== undefined && values.config !== undefined) {
     throw new UsageError('give either --config or --export, not both')
   }
@@ -182,7 +193,7 @@ async function runVerify(values: Values): Promise<ExitCode> {
 }
 
 async function runExport(values: Values): Promise<ExitCode> {
-  refuseOptions(values, [...CHECKS, ...SELECTIONS, 'to'], 'export')
+  refuseOptions(values, [...CHECKS, ...SELECTIONS, ...OTHERS], 'export')
   const options = {
     sinceMs: readTime('since', values.since),
     untilMs: readTime('until', values.until, parseEndTime),
@@ -217,22 +228,29 @@ function sourceOf(values: Values, spool: Spool | null): VerifiedSource | null {
 }
 
 async function runErase(values: Values): Promise<ExitCode> {
-  refuseOptions(values, [...CHECKS, ...EXPORTS, 'to'], 'erase')
+  refuseOptions(values, [...CHECKS, ...EXPORTS, ...OTHERS], 'erase')
   const { request, key, user, before } = values
   const selection = readSelection(request, key, user, readTime('before', before))
   const config = configOf(values)
   return config === null ? 2 : erase(config, selection)
 }
 
+async function runRollup(values: Values): Promise<ExitCode> {
+  refuseOptions(values, [...CHECKS, ...EXPORTS, ...SELECTIONS, 'to'], 'rollup')
+  if (values.rebuild !== true) throw new UsageError('rollup needs --rebuild')
+  const config = configOf(values)
+  return config === null ? 2 : rebuildRollups(config)
+}
+
 async function runCompact(values: Values): Promise<ExitCode> {
-  refuseOptions(values, [...CHECKS, ...EXPORTS, ...SELECTIONS], 'compact')
+  refuseOptions(values, [...CHECKS, ...EXPORTS, ...SELECTIONS, 'rebuild'], 'compact')
   if (values.to === undefined) throw new UsageError('compact needs --to FOLDER')
   const config = configOf(values)
   return config === null ? 2 : compact(config.data.path, values.to)
 }
 
 async function runNewLog(values: Values): Promise<ExitCode> {
-  refuseOptions(values, [...CHECKS, ...EXPORTS, ...SELECTIONS, 'to'], 'new-log')
+  refuseOptions(values, [...CHECKS, ...EXPORTS, ...SELECTIONS, ...OTHERS], 'new-log')
   const config = configOf(values)
   return config === null ? 2 : beginNewLog(config.data.path)
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { verifyChain } from '../../src/audit/verify.ts'
+import { requestDraft } from '../audit/drafts.ts'
 import { openTestStore, type TestStore, testClock } from './fixture.ts'
 
 /** More than enough on a busy machine. */
@@ -14,6 +15,7 @@ const KILLS = 24
 const USED_TOKENS = 7
 const WINDOW_MS = 30 * 86_400_000
 const PAGE = 500
+const HOUR_MS = 3_600_000
 
 interface Acknowledged {
   readonly seq: number
@@ -86,6 +88,9 @@ t.test(
     t.equal(limitTokens - 1 - remaining, sealed * USED_TOKENS)
     const { total } = await store.log.list({ limit: PAGE, offset: 0 })
     t.equal(total, sealed)
+    const period = { sinceMs: clock.now() - HOUR_MS, untilMs: clock.now() }
+    const usage = await store.rollups.report({ groupBy: ['key'], ...period })
+    t.match(usage.total, { requests: sealed, total_tokens: sealed * requestDraft().total_tokens })
   },
 )
 

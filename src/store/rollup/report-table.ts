@@ -22,7 +22,7 @@ export const reportColumns = (
   sums: SUM_COLUMNS,
 })
 
-/** Returns a header line and a line for each row. An unknown cost, like no user, is an empty cell. */
+/** Returns a header line and a line for each row. A null, such as an unknown cost, is empty. */
 export function reportCsv({ rows }: UsageReport, groupBy: readonly GroupField[]): string {
   const { fields, sums } = reportColumns(groupBy)
   const columns = [...fields, ...sums]
