@@ -36,7 +36,7 @@ export function writeFirstHour({ meta }: StoreTables, firstHour: number): void {
   meta.put(BEGIN_KEY, writeJson(begin))
 }
 
-export function combinationOf(entry: SealedRequest, user: CountedUser | null): Combination {
+function combinationOf(entry: SealedRequest, user: CountedUser | null): Combination {
   return {
     api: entry.api ?? 'chat',
     key: entry.key_id,
@@ -49,7 +49,7 @@ export function combinationOf(entry: SealedRequest, user: CountedUser | null): C
   }
 }
 
-export function valuesOf(entry: SealedRequest): CallValues {
+function valuesOf(entry: SealedRequest): CallValues {
   const cost = costOfEntry(entry)
   return {
     requests: 1,

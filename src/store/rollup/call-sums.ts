@@ -23,18 +23,26 @@ export type ExactSums = Readonly<Record<SumField, number | bigint>>
 /** What one call adds; each field is a whole number up to MAX_SAFE_INTEGER. */
 export type CallValues = Readonly<Record<SumField, number>>
 
+/** Numbers that one sum of all fields takes. */
+export const SUM_HALVES = 2 * SUM_FIELDS.length
+
 const U32_VALUES = 2 ** 32
 const U32_MAX = U32_VALUES - 1
 /** Bytes of the header, which holds the length of each field in four bits. */
 const LENGTHS_BYTES = 4
 const LENGTH_BITS = 4
 const LENGTH_MASK = 0b1111
-const BYTE_VALUES = 256
+const U32_BYTES = 4
 
 /** A number has two halves of 32 bits, which may be larger until they are carried. */
 export class CallSums {
   /** High and low half of each field. Two million additions are exact without a carry. */
-  readonly #halves = new Float64Array(2 * SUM_FIELDS.length)
+  readonly #halves: Float64Array
+
+  /** @param halves zeros, for many sums in one allocation */
+  constructor(halves = new Float64Array(SUM_HALVES)) {
+    this.#halves = halves
+  }
 
   addCall(values: CallValues): void {
     for (const [index, field] of SUM_FIELDS.entries()) {
@@ -61,14 +69,18 @@ export class CallSums {
       0
     let at = offset + LENGTHS_BYTES
     for (let half = 0; half < halves.length; half += 2) {
-      const end = at + (lengths & LENGTH_MASK)
+      const length = lengths & LENGTH_MASK
       lengths >>>= LENGTH_BITS
-      let high = 0
-      while (at < end - 4) high = high * BYTE_VALUES + bytes[at++]!
+      if (length === 0) continue
+      const end = at + length
+      if (length > U32_BYTES) {
+        let high = 0
+        while (at < end - U32_BYTES) high = (high << 8) | bytes[at++]!
+        halves[half]! += high >>> 0
+      }
       let low = 0
-      while (at < end) low = low * BYTE_VALUES + bytes[at++]!
-      halves[half]! += high
-      halves[half + 1]! += low
+      while (at < end) low = (low << 8) | bytes[at++]!
+      halves[half + 1]! += low >>> 0
     }
     return at
   }

@@ -23,12 +23,12 @@ export type Combination = {
 }
 
 /** Model, or user, of the calls beyond the bounds of a day. */
-export const OTHER = 'other'
+const OTHER = 'other'
 /** User of calls whose user was erased. */
 export const ERASED = 'erased'
 
 /** Most users of a UTC day with rows of their own. */
-export const MAX_USERS_OF_DAY = 10_000
+const MAX_USERS_OF_DAY = 10_000
 /**
  * Most combinations of a UTC day, and so of an hour. Beyond it model and user are OTHER; keys, APIs
  * and upstreams are as many as the operator has.
@@ -40,7 +40,7 @@ export interface DayBounds {
   readonly combinations: number
 }
 
-export const DAY_BOUNDS: DayBounds = { users: MAX_USERS_OF_DAY, combinations: MAX_COMBINATIONS_OF_DAY }
+const DAY_BOUNDS: DayBounds = { users: MAX_USERS_OF_DAY, combinations: MAX_COMBINATIONS_OF_DAY }
 
 const U32_BYTES = 4
 const USER_MARK = Buffer.from('u')

@@ -2,27 +2,34 @@
 // rows and what it remembers.
 
 import { GatewayError } from '../../core/errors.ts'
-import type { JsonObject, JsonValue } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
 import { toUsd } from '../../core/money.ts'
 import { isoTime } from '../../core/time.ts'
 import { startOfDay } from '../layout.ts'
 import type { StoreTables } from '../lmdb.ts'
-import { CallSums, type ExactSums } from './call-sums.ts'
+import { CallSums, type ExactSums, SUM_HALVES } from './call-sums.ts'
 import { type Combination, readCombination } from './combinations.ts'
 import { type GroupField, labelOf } from './report-query.ts'
 
 /** Most rows of a report. */
-export const MAX_REPORT_ROWS = 50_000
-/** Most combinations whose group is remembered. */
+const MAX_REPORT_ROWS = 50_000
+/** Most combinations whose values, and sums, are remembered. */
 const MAX_REMEMBERED = 50_000
+/** Sums in one allocation. */
+const SUMS_OF_CHUNK = 256
 const DAY_CHARACTERS = 'YYYY-MM-DD'.length
 const MONTH_CHARACTERS = 'YYYY-MM'.length
 const NANO_DIGITS = 9
 
-interface ReportGroup {
-  /** In the order of the query. */
+/** The values of some combinations: the key, the labels and so on that they share. */
+interface SharedValues {
+  /** In the order of the query; empty for a time. */
   readonly values: readonly (string | null)[]
-  readonly sums: CallSums
+}
+
+/** A row while it is summed. */
+interface ReportGroup extends SharedValues {
+  readonly sums: ExactSums
 }
 
 /** A row of a report, or its total: the grouping fields and the sums. */
@@ -31,26 +38,40 @@ export type UsageRow = JsonObject
 export class ReportGroups {
   readonly #tables: StoreTables
   readonly #groupBy: readonly GroupField[]
-  readonly #groups = new Map<string, ReportGroup>()
-  /** Sums of the group of a combination on `#day`. */
-  readonly #remembered = new Map<number, CallSums>()
+  /** Characters of a date that tell periods apart. */
+  readonly #dateCharacters: number
+  readonly #shared = new Map<string, SharedValues>()
+  /** Values by combination, for MAX_REMEMBERED of them. */
+  readonly #valuesOf = new Map<number, SharedValues>()
   readonly #keyNames = new Map<string, { readonly name: string; readonly combination: number }>()
-  readonly #isByTime: boolean
-  #day = -1
-  #date = ''
+  /** By the part of the date that tells periods apart. */
+  readonly #periods = new Map<string, Map<SharedValues, CallSums>>()
+  #period = new Map<SharedValues, CallSums>()
+  #date: string | null = null
+  /** Sums of the current period by combination, for MAX_REMEMBERED of them. */
+  readonly #sumsOf = new Map<number, CallSums>()
+  #rows = 0
+  #chunk = new Float64Array(0)
 
   constructor(tables: StoreTables, groupBy: readonly GroupField[]) {
     this.#tables = tables
     this.#groupBy = groupBy
-    this.#isByTime = groupBy.includes('day') || groupBy.includes('month')
+    this.#dateCharacters = groupBy.includes('day')
+      ? DAY_CHARACTERS
+      : groupBy.includes('month')
+        ? MONTH_CHARACTERS
+        : 0
   }
 
   /** Sets the UTC day of the sums that follow. */
   setDay(day: number): void {
-    if (!this.#isByTime || day === this.#day) return
-    this.#day = day
-    this.#date = isoTime(startOfDay(day)).slice(0, DAY_CHARACTERS)
-    this.#remembered.clear()
+    if (this.#date !== null && this.#dateCharacters === 0) return
+    const date = isoTime(startOfDay(day)).slice(0, this.#dateCharacters)
+    if (date === this.#date) return
+    this.#date = date
+    this.#sumsOf.clear()
+    this.#period = this.#periods.get(date) ?? new Map()
+    this.#periods.set(date, this.#period)
   }
 
   /**
@@ -58,66 +79,86 @@ export class ReportGroups {
    * @throws GatewayError `invalid_parameter` when the report would have too many rows
    */
   sumsOf(combination: number): CallSums {
-    const remembered = this.#remembered.get(combination)
+    const remembered = this.#sumsOf.get(combination)
     if (remembered !== undefined) return remembered
-    const values = this.#valuesOf(combination)
-    const name = JSON.stringify(values)
-    let group = this.#groups.get(name)
-    if (group === undefined) {
-      if (this.#groups.size >= MAX_REPORT_ROWS) throw tooLong()
-      group = { values, sums: new CallSums() }
-      this.#groups.set(name, group)
+    const shared = this.#read(combination)
+    let sums = this.#period.get(shared)
+    if (sums === undefined) {
+      if (++this.#rows > MAX_REPORT_ROWS) throw tooLong()
+      sums = this.#newSums()
+      this.#period.set(shared, sums)
     }
-    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
-    this.#remembered.set(combination, group.sums)
-    return group.sums
+    if (this.#sumsOf.size >= MAX_REMEMBERED) this.#sumsOf.clear()
+    this.#sumsOf.set(combination, sums)
+    return sums
+  }
+
+  #newSums(): CallSums {
+    if (this.#chunk.length === 0) this.#chunk = new Float64Array(SUMS_OF_CHUNK * SUM_HALVES)
+    const halves = this.#chunk.subarray(0, SUM_HALVES)
+    this.#chunk = this.#chunk.subarray(SUM_HALVES)
+    return new CallSums(halves)
   }
 
   /** Returns the rows, most expensive first, and their sum. */
   finish(): { readonly rows: UsageRow[]; readonly total: UsageRow } {
     const total = new CallSums()
-    const groups = [...this.#groups.values()].map(({ values, sums }) => {
-      total.add(sums)
-      return { values, sums: sums.values() }
-    })
+    const groups: ReportGroup[] = []
+    for (const [date, period] of this.#periods) {
+      for (const [{ values }, sums] of period) {
+        total.add(sums)
+        groups.push({ values: this.#withTime(values, date), sums: sums.values() })
+      }
+    }
     groups.sort(
       (one, other) => compare(one.sums.cost, other.sums.cost) || compareAll(one.values, other.values),
     )
-    const rows = groups.map(({ values, sums }) => ({ ...this.#fieldsOf(values), ...shownSums(sums) }))
-    return { rows, total: shownSums(total.values()) }
+    const rows = groups.map(({ values, sums }) => this.#rowOf(values, sums))
+    return { rows, total: shownSums({}, total.values()) }
   }
 
-  #valuesOf(number: number): (string | null)[] {
+  /** Returns the values of a combination; the same object for the same values. */
+  #read(number: number): SharedValues {
+    const remembered = this.#valuesOf.get(number)
+    if (remembered !== undefined) return remembered
     const combination = readCombination(this.#tables, number)
     const { key, key_name: name } = combination
     // A key that the configuration renamed has the name of its newest combination.
     if ((this.#keyNames.get(key)?.combination ?? -1) < number)
       this.#keyNames.set(key, { name, combination: number })
-    return this.#groupBy.map((field) => this.#valueOf(field, combination))
+    const values = this.#groupBy.map((field) => combinedValue(field, combination))
+    const text = JSON.stringify(values)
+    const shared = this.#shared.get(text) ?? { values }
+    this.#shared.set(text, shared)
+    if (this.#valuesOf.size >= MAX_REMEMBERED) this.#valuesOf.clear()
+    this.#valuesOf.set(number, shared)
+    return shared
   }
 
-  #valueOf(field: GroupField, combination: Combination): string | null {
-    const label = labelOf(field)
-    if (label !== null) return Object.hasOwn(combination.labels, label) ? combination.labels[label]! : null
-    switch (field) {
-      case 'day':
-        return this.#date
-      case 'month':
-        return this.#date.slice(0, MONTH_CHARACTERS)
-      default:
-        return combination[field as 'key' | 'model' | 'api' | 'upstream' | 'user']
-    }
+  #withTime(values: readonly (string | null)[], date: string): readonly (string | null)[] {
+    if (this.#dateCharacters === 0) return values
+    return this.#groupBy.map((field, index) =>
+      field === 'day' ? date : field === 'month' ? date.slice(0, MONTH_CHARACTERS) : values[index]!,
+    )
   }
 
-  #fieldsOf(values: readonly (string | null)[]): JsonObject {
-    const fields: Record<string, JsonValue> = {}
+  #rowOf(values: readonly (string | null)[], sums: ExactSums): UsageRow {
+    const row: UsageRow = {}
     for (const [index, field] of this.#groupBy.entries()) {
       const value = values[index]!
-      fields[field] = value
-      if (field === 'key' && value !== null) fields['key_name'] = this.#keyNames.get(value)!.name
+      row[field] = value
+      if (field === 'key' && value !== null) row['key_name'] = this.#keyNames.get(value)!.name
     }
-    return fields
+    return shownSums(row, sums)
   }
+}
+
+/** Empty for a time, which is not of a combination. */
+function combinedValue(field: GroupField, combination: Combination): string | null {
+  const label = labelOf(field)
+  if (label !== null) return Object.hasOwn(combination.labels, label) ? combination.labels[label]! : null
+  if (field === 'day' || field === 'month') return ''
+  return combination[field as 'key' | 'model' | 'api' | 'upstream' | 'user']
 }
 
 /** Larger first. */
@@ -134,17 +175,17 @@ function compareAll(one: readonly (string | null)[], other: readonly (string | n
   return 0
 }
 
-function shownSums({ cost, priced_requests, ...sums }: ExactSums): JsonObject {
-  const isUnknown = priced_requests === 0 && sums.unpriced_requests > 0
-  return {
-    requests: Number(sums.requests),
-    blocked: Number(sums.blocked),
-    prompt_tokens: Number(sums.prompt_tokens),
-    completion_tokens: Number(sums.completion_tokens),
-    total_tokens: Number(sums.total_tokens),
-    cost: isUnknown ? null : usdOfSum(cost),
-    unpriced_requests: Number(sums.unpriced_requests),
-  }
+/** Adds the sums, as people read them, to a row. */
+function shownSums(row: UsageRow, sums: ExactSums): UsageRow {
+  const isUnknown = sums.priced_requests === 0 && sums.unpriced_requests > 0
+  row['requests'] = Number(sums.requests)
+  row['blocked'] = Number(sums.blocked)
+  row['prompt_tokens'] = Number(sums.prompt_tokens)
+  row['completion_tokens'] = Number(sums.completion_tokens)
+  row['total_tokens'] = Number(sums.total_tokens)
+  row['cost'] = isUnknown ? null : usdOfSum(sums.cost)
+  row['unpriced_requests'] = Number(sums.unpriced_requests)
+  return row
 }
 
 /** The number of USD nearest to a sum. */

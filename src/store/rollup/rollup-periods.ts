@@ -10,7 +10,7 @@ export const HOUR_MS: Milliseconds = 3_600_000
 export const HOURS_OF_DAY = 24
 
 /** Days whose hours are kept, today included: two months, for parts of a day in any time zone. */
-export const HOUR_DAYS_KEPT = 62
+const HOUR_DAYS_KEPT = 62
 /** Days that are kept, today included: three years. */
 export const DAYS_KEPT = 1096
 
