@@ -9,7 +9,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { discard, startGateway, type TestGateway } from '../process/gateway.ts'
-import { completion, json, type ScriptedUpstream, startUpstream, stream } from '../process/upstream.ts'
+import { completion, json, type ScriptedUpstream, startUpstream, stream, USAGE } from '../process/upstream.ts'
 import { ALERTS_FILE, panelQueries, readAlertGroups, readPanels, selectors } from './queries.ts'
 import { findTool, missing } from './tools.ts'
 
@@ -20,6 +20,7 @@ rules:
   - { name: words, type: keyword_block, pattern: "project aurora", action: block }
   - { name: injection, type: prompt_injection, action: monitor }
   - { name: budget, type: rate_limit, pattern: 100/1d, action: block, match: { keys: [limited] } }
+  - { name: money, type: rate_limit, pattern: 100 USD/1d, action: monitor }
 `
 
 /** Shadow rules: they let pass what the rules in force block. */
@@ -108,6 +109,8 @@ async function load(
   await call(app, [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }])
   await call(limited, 'More than there is.', { max_tokens: 1000 })
   await call('not-a-key', 'Nothing.')
+  upstream.answer = json({ ...completion('Hello.'), usage: { ...USAGE, cost: 0.01 } })
+  await call(app, 'Hello.')
   upstream.answer = stream(['Hel', 'lo.'])
   await call(app, 'Hello.', { stream: true })
   upstream.answer = json({ error: { message: 'no' } }, 400)

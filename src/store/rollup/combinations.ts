@@ -1,7 +1,7 @@
 // The combinations of grouping fields that rollups count by, each known by a small number. Bounds
 // how many a day has, because a client can name any model and any user. Runs inside transactions.
 
-import { createHash } from 'node:crypto'
+import { hash as digest } from 'node:crypto'
 import { canonicalize } from '../../audit/canonical.ts'
 import type { KeyLabels } from '../../core/key-terms.ts'
 import { joinKey, readJson, u32 } from '../layout.ts'
@@ -53,7 +53,7 @@ interface DayMembers {
   readonly combinations: number
 }
 
-const hashOf = (json: string): Buffer => createHash('sha256').update(json).digest()
+const hashOf = (json: string): Buffer => digest('sha256', json, 'buffer')
 const userKeyOf = (day: number, hash: string): Buffer =>
   joinKey(u32(day), USER_MARK, Buffer.from(hash, 'hex'))
 const userIndexKey = (hash: string, number: number): Buffer => joinKey(Buffer.from(hash, 'hex'), u32(number))

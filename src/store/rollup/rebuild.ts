@@ -148,7 +148,7 @@ export class RollupRebuild {
       if (!this.#newestSeqs.has(nameOf(period))) dropPeriod(tables, period)
       const day = period.kind === 'day' ? period.number : dayOfHour(period.number)
       const sums: CombinationSums = new Map()
-      for (const [, group] of groups.entries()) {
+      for (const group of groups.values()) {
         const number = admitCombination(tables, stillKnown(tables, group.combination), day)
         sumsOf(sums, number).add(group.sums)
       }
