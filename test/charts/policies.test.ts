@@ -167,6 +167,9 @@ t.test(
         ),
         ['c', 'r', 'p', ['u', 'a'], undefined],
       )
+      const { pricesConfigMap: _, ...older } = data
+      const { spec: before } = mutate(injection, { object: pod({}), params: { data: older } })
+      t.equal(before.volumes[2].configMap.name, 'sidegate-prices', 'parameters of a release without prices')
     })
 
     await t.test('only an unchanged gateway container may use the provider’s Secret', async (t) => {

@@ -1,7 +1,8 @@
 {{/*
 sidegate.cel writes a YAML value as a CEL expression. Argument: (dict "value" V "type" T).
 T is the path of the value's type as the API server checks it, for example
-Object.spec.initContainers.securityContext. A string `$(params.NAME)` becomes the parameter NAME.
+Object.spec.initContainers.securityContext. A string `$(params.NAME)` becomes the parameter NAME,
+and `$(params.NAME|TEXT)` the text in a namespace whose parameters lack it.
 Maps whose keys are data and not fields stay maps.
 */}}
 {{- define "sidegate.cel" -}}
@@ -25,7 +26,13 @@ Maps whose keys are data and not fields stay maps.
   [ {{- join ", " $items -}} ]
 {{- else if kindIs "string" $value -}}
   {{- if hasPrefix "$(params." $value -}}
-    params.data.{{ $value | trimPrefix "$(params." | trimSuffix ")" }}
+    {{- $parameter := splitList "|" ($value | trimPrefix "$(params." | trimSuffix ")") -}}
+    {{- $name := printf "params.data.%s" (first $parameter) -}}
+    {{- if gt (len $parameter) 1 -}}
+      (has({{ $name }}) ? {{ $name }} : {{ include "sidegate.celText" (last $parameter) }})
+    {{- else -}}
+      {{ $name }}
+    {{- end -}}
   {{- else -}}
     {{ include "sidegate.celText" $value }}
   {{- end -}}
