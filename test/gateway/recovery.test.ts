@@ -16,6 +16,7 @@ import t, { type Test } from 'tap'
 import { openEnvironment } from '../../src/store/journaled.ts'
 import { u64 } from '../../src/store/layout.ts'
 import { discard, runCli, startGateway, type TestGateway } from '../process/gateway.ts'
+import { PROGRAM } from '../process/program.ts'
 import { completion, delta, event, json, startUpstream } from '../process/upstream.ts'
 
 // Deadline of every wait in this file.
@@ -37,7 +38,7 @@ async function usage(gateway: TestGateway): Promise<any[]> {
 
 t.test('only a clean stop lets the next start skip the inspection', async (t) => {
   const start = (folder?: string) =>
-    startGateway({ upstreamUrl: upstream.baseUrl, ...(folder !== undefined && { folder }) })
+    startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl, ...(folder !== undefined && { folder }) })
   const first = await start()
   const mark = join(first.folder, 'data/closed')
   t.notOk(existsSync(mark))
@@ -54,7 +55,7 @@ t.test('only a clean stop lets the next start skip the inspection', async (t) =>
 })
 
 t.test('after kill -9 the next start seals each call in flight once, as interrupted', async (t) => {
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
+  const gateway = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl })
   const { folder } = gateway
   const { key, id: keyId } = await gateway.createKey('batch')
   upstream.answer = json(completion('Hello.'))
@@ -79,7 +80,7 @@ t.test('after kill -9 the next start seals each call in flight once, as interrup
   await Promise.all([whole, rest, another])
 
   for (const starts of [1, 2]) {
-    const next = await startGateway({ upstreamUrl: upstream.baseUrl, folder })
+    const next = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl, folder })
     const logs = await usage(next)
     t.equal(logs.length, 4, `after ${starts} starts`)
     const [first, ...interrupted] = logs.toSorted((a: any, b: any) => a.seq - b.seq)
@@ -108,10 +109,10 @@ t.test('after kill -9 the next start seals each call in flight once, as interrup
 })
 
 t.test('a second gateway on a folder is refused, commands are not', async (t) => {
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
+  const gateway = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl })
   t.teardown(() => discard(gateway))
   const { folder } = gateway
-  await t.rejects(startGateway({ upstreamUrl: upstream.baseUrl, folder }), {
+  await t.rejects(startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl, folder }), {
     message: new RegExp(
       `ended with 2: .*in use by the gateway with process id ${gateway.child.pid}; stop`,
       's',
@@ -120,7 +121,7 @@ t.test('a second gateway on a folder is refused, commands are not', async (t) =>
   const listed = await runCli(['keys', 'list', '--config', join(folder, 'sidegate.yaml')])
   t.equal(listed.code, 0)
   await gateway.kill('SIGKILL')
-  const next = await startGateway({ upstreamUrl: upstream.baseUrl, folder })
+  const next = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl, folder })
   await next.stop()
   t.notOk(existsSync(join(folder, 'data', 'gateway.pid')))
 })
@@ -210,7 +211,7 @@ const DAMAGES: readonly Damage[] = [
 
 async function checkDamage(t: Test, { name, keysStay, known, harm }: Damage): Promise<void> {
   upstream.answer = json(completion('Hello.'))
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
+  const gateway = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl })
   t.teardown(() => discard(gateway))
   const { folder } = gateway
   const { key } = await gateway.createKey()
@@ -223,7 +224,7 @@ async function checkDamage(t: Test, { name, keysStay, known, harm }: Damage): Pr
   await harm(join(data, 'data.mdb'), newest)
   const harmed = readFileSync(join(data, 'data.mdb'))
 
-  const next = await startGateway({ upstreamUrl: upstream.baseUrl, folder })
+  const next = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl, folder })
   const [aside] = readdirSync(data).filter((file) => file.startsWith('quarantine-'))
   t.ok(aside, `${name}: set aside`)
   const kept = readFileSync(join(data, String(aside), 'data.mdb'))
@@ -246,7 +247,7 @@ async function checkDamage(t: Test, { name, keysStay, known, harm }: Damage): Pr
   if (known) t.ok(genesis.continues.log !== null && genesis.continues.seq >= newest.seq)
   t.equal((await runCli(['audit', 'verify', ...args])).code, 0)
   // The new log is sound, so nothing is set aside a second time.
-  const third = await startGateway({ upstreamUrl: upstream.baseUrl, folder })
+  const third = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl, folder })
   t.equal(readdirSync(data).filter((file) => file.startsWith('quarantine-')).length, 1)
   await third.stop()
 }

@@ -5,6 +5,7 @@ import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, truncateSync, write
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { deploy, openGateway, prompt, runCli, type TestGateway, writeDeployment } from './gateway.ts'
+import { PROGRAM } from './program.ts'
 import { completion, json } from './upstream.ts'
 
 // Deadline of every wait in this file.
@@ -20,12 +21,13 @@ interface Origin {
 }
 
 async function origin(t: Test, end: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<Origin> {
-  const { upstream, gateway, key } = await deploy(t, json(completion('ok')))
+  const { upstream, gateway, key } = await deploy(t, json(completion('ok')), { program: PROGRAM })
   const log = await logOf(gateway, key)
   t.equal((await gateway.api('POST', '/rules', RULE)).status, 201)
   await gateway.kill(end)
   const data = join(gateway.folder, 'data')
-  const start = (env = {}) => openGateway(t, { upstreamUrl: upstream.baseUrl, folder: gateway.folder, env })
+  const start = (env = {}) =>
+    openGateway(t, { program: PROGRAM, upstreamUrl: upstream.baseUrl, folder: gateway.folder, env })
   return { gateway, data, key, log, start }
 }
 

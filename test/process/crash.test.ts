@@ -7,6 +7,7 @@ import { verifyChain } from '../../src/audit/verify.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { openStore } from '../../src/store/store.ts'
 import { deploy, discard, prompt, startGateway, type TestGateway } from './gateway.ts'
+import { PROGRAM } from './program.ts'
 import { type Answer, completion, json, startUpstream, stream } from './upstream.ts'
 
 // The runner's own limit is too short for a busy machine.
@@ -63,7 +64,7 @@ async function call(
 t.test(`after each of ${KILLS} kills every acknowledged call is in the log`, async (t) => {
   const upstream = await startUpstream(answer)
   t.teardown(() => upstream.close())
-  let gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
+  let gateway = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl })
   const { folder } = gateway
   const { key } = await gateway.createKey()
   const acknowledged: Acknowledged[] = []
@@ -83,7 +84,7 @@ t.test(`after each of ${KILLS} kills every acknowledged call is in the log`, asy
     }
     t.equal(await gateway.exit(), 'SIGKILL')
     await Promise.all(callers)
-    gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder })
+    gateway = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl, folder })
     t.equal(gateway.logs[0]?.['msg'], 'listening', 'it listens before it reports interrupted calls')
   }
   t.ok(acknowledged.length > KILLS, `${acknowledged.length} calls were acknowledged`)
@@ -107,7 +108,7 @@ t.test(`after each of ${KILLS} kills every acknowledged call is in the log`, asy
 })
 
 t.test('when an answer ends its entry can be read', async (t) => {
-  const { gateway, key } = await deploy(t, answer)
+  const { gateway, key } = await deploy(t, answer, { program: PROGRAM })
   for (const streams of [false, true]) {
     const response = await gateway.chat(key, prompt('hi', { stream: streams }))
     await response.text()

@@ -270,7 +270,8 @@ t.test('a dry run forwards, counts, logs and seals nothing', async (t) => {
     (await gateway.metrics())
       .split('\n')
       .filter(
-        (line) => /^sidegate_/.test(line) && !/^sidegate_(?:process|nodejs|event_loop|store|journal)_/.test(line),
+        (line) =>
+          /^sidegate_/.test(line) && !/^sidegate_(?:process|nodejs|event_loop|store|journal)_/.test(line),
       )
   const state = async () => ({
     metrics: await metrics(),
