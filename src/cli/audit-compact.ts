@@ -1,21 +1,13 @@
 // `sidegate audit compact`: copies the data directory without the free pages, which may hold erased
 // data.
 
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder } from '../store/folder/folder.ts'
 import { DATA_FILE } from '../store/folder/header.ts'
 import { adoptCopy, isCopy, recordedIdentity } from '../store/folder/identity.ts'
 import { SIGNING_KEY_FILE } from '../store/folder/signingkey.ts'
+import { syncToDisk } from '../store/folder/sync.ts'
 import { USER_KEY_FILE } from '../store/folder/user-key.ts'
 import { LOCK_FILE } from '../store/lmdb.ts'
 import { openDirectory, SourceError } from '../store/verification/log-source.ts'
@@ -44,12 +36,12 @@ export async function compact(path: string, folder: string): Promise<ExitCode> {
       await adoptCopy(folder)
       rmSync(join(folder, LOCK_FILE))
     }
-    sync(file)
+    syncToDisk(file)
     for (const name of [SIGNING_KEY_FILE, USER_KEY_FILE].filter((one) => existsSync(join(path, one)))) {
       copyFileSync(join(path, name), join(folder, name))
-      sync(join(folder, name))
+      syncToDisk(join(folder, name))
     }
-    sync(folder)
+    syncToDisk(folder)
     const sizes = { from_bytes: environment.size().fileBytes, to_bytes: statSync(file).size }
     console.log(process.stdout.isTTY ? describe(folder, sizes) : JSON.stringify(sizes))
     return 0
@@ -65,16 +57,6 @@ function makeTarget(folder: string): void {
     makeFolder(folder)
   } catch (error) {
     throw new SourceError(`${folder} cannot be written: ${(error as Error).message}`, { cause: error })
-  }
-}
-
-/** Writes a file, or the names in a folder, to the disk (fsync). */
-function sync(path: string): void {
-  const handle = openSync(path, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
   }
 }
 

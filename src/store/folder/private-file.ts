@@ -2,6 +2,7 @@
 
 import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { syncToDisk } from './sync.ts'
 
 const FILE_MODE = 0o600
 
@@ -20,10 +21,5 @@ export function writeOnce(file: string, text: string): void {
     closeSync(handle)
   }
   renameSync(draft, file)
-  const folder = openSync(dirname(file), 'r')
-  try {
-    fsyncSync(folder)
-  } finally {
-    closeSync(folder)
-  }
+  syncToDisk(dirname(file))
 }

@@ -2,11 +2,12 @@
 // front to back, each write on disk when it returns. Magic u32 · ordinal u64 · number of its first
 // frame u64 · CRC-32 u32 · frames.
 
-import { closeSync, constants, fsyncSync, openSync, readSync, rmSync, write, writev } from 'node:fs'
+import { closeSync, constants, openSync, readSync, rmSync, write, writev } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
+import { syncToDisk } from '../folder/sync.ts'
 import { readU64, u64 } from '../layout.ts'
 
 const MAGIC = Buffer.from('SGJ1')
@@ -56,16 +57,6 @@ export function readHeader(file: string): SegmentHeader | null {
   }
 }
 
-/** Makes the names in a folder durable. */
-function syncFolder(path: string): void {
-  const handle = openSync(path, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
-}
-
 /** Overwrites a part of a file with zeros. Resolves when they are on disk. */
 async function writeZeros(file: string, from: number, to: number, flags = 0): Promise<void> {
   const handle = await open(file, constants.O_WRONLY | flags, FILE_MODE)
@@ -104,7 +95,7 @@ export class SegmentFile {
   static async create(file: string, capacity: number): Promise<SegmentFile> {
     try {
       await writeZeros(file, 0, capacity, constants.O_CREAT)
-      syncFolder(dirname(file))
+      syncToDisk(dirname(file))
     } catch (error) {
       rmSync(file, { force: true })
       throw error
