@@ -2,6 +2,7 @@
 // file holds the child's output format and interprets its errors and its exit.
 
 import { writeSync } from 'node:fs'
+import { JournalDamageError } from './journal/journal-reader.ts'
 
 /** Sent for reads past the end of a file, and by LMDB when it aborts. */
 const DAMAGE_SIGNALS: ReadonlySet<string> = new Set([
@@ -17,8 +18,12 @@ const DAMAGE_SIGNALS: ReadonlySet<string> = new Set([
 const DAMAGE_CODES: ReadonlySet<unknown> = new Set([-30797, -30796, -30795, -30793])
 
 /** Reports whether the database error means damage. */
-export const isDamageError = (error: unknown): boolean =>
+const isDamageError = (error: unknown): boolean =>
   error instanceof Error && DAMAGE_CODES.has((error as { code?: unknown }).code)
+
+/** Reports whether a store cannot be opened or read because its database or journal is damaged. */
+export const isDamage = (error: unknown): boolean =>
+  error instanceof JournalDamageError || isDamageError((error as Error).cause)
 
 /** Reports whether a reader that ended with this signal was reading a damaged file. */
 export const isDamageSignal = (signal: string | null): signal is string =>

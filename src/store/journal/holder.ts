@@ -66,7 +66,7 @@ export class Holder {
     this.#replayMs = performance.now() - startMs
     overlay.clear()
     this.#applying = new Applying(folder, mapBytes, (frame) => this.#applied(frame))
-    this.#server = new LeaseServer(folder, onTurn, () => {})
+    this.#server = new LeaseServer(folder, onTurn)
   }
 
   /**

@@ -63,11 +63,11 @@ export class JournalWriter {
     this.#ordinal = ordinal
     for (const name of listSegments(folder)) {
       const file = join(folder, name)
-      const segment = new SegmentFile(file, statSync(file).size, statSync(file).size)
+      const { size } = statSync(file)
       const header = readHeader(file)
       this.#ordinal = Math.max(this.#ordinal, header?.ordinal ?? 0)
-      if (header !== null) this.#retired.push({ segment, lastFrame: frame - 1 })
-      else this.#keep(new SegmentFile(file, segment.capacity, 0))
+      if (header === null) this.#keep(new SegmentFile(file, size, 0))
+      else this.#retired.push({ segment: new SegmentFile(file, size, size), lastFrame: frame - 1 })
     }
     this.applied(frame - 1)
   }

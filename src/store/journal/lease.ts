@@ -2,8 +2,7 @@
 // connects to a socket in the folder, waits for its turn, reads, and sends the rows it changes. The
 // turn is short, and nobody else writes meanwhile. A message is its length as u32 and its bytes; an
 // empty one grants the turn, ends it without a change, or confirms that the rows are on disk.
-// Another one from the holder is the
-// reason of a failure, in JSON.
+// Another one from the holder is the reason of a failure, in JSON.
 
 import { closeSync, constants, openSync, rmSync } from 'node:fs'
 import { createServer, connect as openSocket, type Server, type Socket } from 'node:net'
@@ -45,11 +44,8 @@ export class LeaseServer {
   readonly #release: () => void
   readonly #sockets = new Set<Socket>()
 
-  /**
-   * @param onTurn receives each process that wants to write
-   * @param onError receives the reason why none can
-   */
-  constructor(path: string, onTurn: (turn: Turn) => void, onError: (error: Error) => void) {
+  /** @param onTurn receives each process that wants to write */
+  constructor(path: string, onTurn: (turn: Turn) => void) {
     const { address, release } = addressIn(path)
     this.#release = release
     rmSync(join(path, SOCKET_FILE), { force: true })
@@ -58,7 +54,8 @@ export class LeaseServer {
       socket.on('close', () => this.#sockets.delete(socket)).on('error', () => {})
       onTurn(turnOf(socket))
     })
-    this.#server.on('error', onError)
+    // Without a socket the other processes report that nobody answers.
+    this.#server.on('error', () => {})
     // The socket is made in this call, and must never accept other users.
     const umask = process.umask(OWNER_ONLY)
     this.#server.listen(address)

@@ -1,5 +1,5 @@
-// Runs the transactions of this process one after another, and those that wait together: as one
-// frame of the journal, by itself or through the process that holds it.
+// Runs the transactions of this process one after another. Those that wait become one frame of the
+// journal, which this process appends, or sends to the process that holds the journal.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Milliseconds } from '../../core/clock.ts'

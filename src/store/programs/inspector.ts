@@ -5,7 +5,7 @@ import '../../core/signal-guard.ts'
 import { join } from 'node:path'
 import { openCheckpoint } from '../../audit/checkpoint.ts'
 import { ChainVerifier } from '../../audit/verify.ts'
-import { isDamageError, printLine } from '../damage.ts'
+import { isDamage, printLine } from '../damage.ts'
 import { DATA_FILE, faultOfFile } from '../folder/header.ts'
 import { recordedIdentity } from '../folder/identity.ts'
 import { checkJournal } from '../journal/apply.ts'
@@ -50,9 +50,8 @@ function inspect(path: string): number {
   try {
     environment = openEnvironment(path)
   } catch (error) {
-    const { message, cause } = error as Error
-    const isDamage = isDamageError(cause) || error instanceof JournalDamageError
-    printLine(isDamage ? { fault: message } : { refusal: message })
+    const { message } = error as Error
+    printLine(isDamage(error) ? { fault: message } : { refusal: message })
     return 1
   }
   try {

@@ -8,10 +8,9 @@ import type { DumpedEntry, DumpedExchange } from '../../audit/dump.ts'
 import type { LogVerdict } from '../../audit/log-verify.ts'
 import type { Members } from '../../audit/plain.ts'
 import type { LogSurvey } from '../../audit/survey.ts'
-import { isDamageError } from '../damage.ts'
+import { isDamage } from '../damage.ts'
 import { DATA_FILE, faultOfFile } from '../folder/header.ts'
 import { checkJournal } from '../journal/apply.ts'
-import { JournalDamageError } from '../journal/journal-reader.ts'
 import { type Environment, openEnvironment } from '../journaled.ts'
 import { readU64, u64, unpackEntry } from '../layout.ts'
 import type { StoreTables } from '../lmdb.ts'
@@ -107,9 +106,7 @@ export function openDirectory(path: string): Environment {
     checkJournal(environment, path)
     return environment
   } catch (error) {
-    const { message, cause } = error as Error
-    const isDamage = isDamageError(cause) || error instanceof JournalDamageError
-    throw new (isDamage ? DamageError : SourceError)(message, { cause: error })
+    throw new (isDamage(error) ? DamageError : SourceError)((error as Error).message, { cause: error })
   }
 }
 

@@ -1,5 +1,5 @@
-// What a process finds in the folder of a killed one: all acknowledged rows, whatever was being
-// written, and an error instead of rows where bytes were changed.
+// What a process finds in the folder of a killed one: every acknowledged row, also after a kill
+// during a write, and an error in place of rows whose bytes changed.
 
 import { randomBytes } from 'node:crypto'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
