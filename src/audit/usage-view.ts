@@ -1,6 +1,6 @@
 // The usage API's view of a sealed request: a projection that computes nothing new.
 
-import { type NanoUsd, toUsd, usdOf } from '../core/money.ts'
+import { MAX_NANO_USD, type NanoUsd, toUsd } from '../core/money.ts'
 import type { Outcome, SealedRequest } from './entry.ts'
 
 /** A usage entry of `GET /api/v1/usage/logs`, in the documented order. */
@@ -62,12 +62,15 @@ const unscannedView = ({ method, path, request_bytes, response_bytes }: SealedRe
   ...(response_bytes !== undefined && { response_bytes }),
 })
 
-/** What sealed costs of entries of version 1 are a part of. */
-const FIRST_COST_UNIT = 1_000_000
+/** What a cost of an entry of version 1 counts, in 10⁻⁹. */
+const FIRST_COST_UNIT = 1000
 
 /** The sealed cost in 10⁻⁹ USD; null when it is not known. */
-export const costOfEntry = ({ v, cost }: Pick<SealedRequest, 'v' | 'cost'>): NanoUsd | null =>
-  v === 1 && cost !== null ? usdOf(cost / FIRST_COST_UNIT) : cost
+export function costOfEntry({ v, cost }: Pick<SealedRequest, 'v' | 'cost'>): NanoUsd | null {
+  if (v !== 1 || cost === null) return cost
+  const amount = cost * FIRST_COST_UNIT
+  return amount <= MAX_NANO_USD ? amount : null
+}
 
 /** @param user as stored apart from the entry */
 export function toUsageView(sealed: SealedRequest, user: string | null = null): UsageView {

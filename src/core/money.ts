@@ -26,8 +26,15 @@ export function readUsd(text: string): NanoUsd | null {
 /** Reads a number that JSON or YAML gave, as its shortest decimal form says. */
 export const usdOf = (value: number): NanoUsd | null => readUsd(String(value))
 
-/** The number of USD, as JSON shows it. Below 2²³ USD, `usdOf` gives the amount back. */
-export const toUsd = (amount: NanoUsd): number => amount / ONE_USD
+/**
+ * The number of USD, as JSON shows it. Below 2²³ USD, `usdOf` gives the amount back.
+ * @param amount also a sum that is too large for a NanoUsd
+ */
+export function toUsd(amount: NanoUsd | bigint): number {
+  if (typeof amount === 'number') return amount / ONE_USD
+  const digits = String(amount).padStart(DIGITS + 1, '0')
+  return Number(`${digits.slice(0, -DIGITS)}.${digits.slice(-DIGITS)}`)
+}
 
 /** The amount as text, with at least two digits after the point: `12.50`. */
 export function formatUsd(amount: NanoUsd): string {

@@ -8,8 +8,8 @@ import { readJson, writeJson } from '../layout.ts'
 import type { StoreTables } from '../lmdb.ts'
 import { CallSums, type CallValues } from './call-sums.ts'
 import { admitCombination, type Combination, findCombination } from './combinations.ts'
-import { addToOpen } from './packed-sums.ts'
-import { dayOfHour, hourOf, openKey } from './rollup-periods.ts'
+import { addToOpen, beginOpen } from './packed-sums.ts'
+import { dayOfHour, hourOf } from './rollup-periods.ts'
 
 const BEGIN_KEY = Buffer.from('rollups')
 
@@ -113,14 +113,17 @@ export class CallRollup {
 
   /** Writes one row for each combination. */
   write(): void {
-    for (const { combination, sums } of this.#groups.values())
-      addToOpen(this.#tables, this.#hour, this.#numberOf(combination), sums)
+    const tables = this.#tables
+    for (const { combination, sums } of this.#groups.values()) {
+      const known = findCombination(tables, canonicalize(combination))
+      // Most calls follow one of the same hour, which was admitted.
+      if (known !== null && addToOpen(tables, this.#hour, known, sums)) continue
+      const number = this.#admit(combination)
+      if (!addToOpen(tables, this.#hour, number, sums)) beginOpen(tables, this.#hour, number, sums)
+    }
   }
 
-  #numberOf(combination: Combination): number {
-    const known = findCombination(this.#tables, canonicalize(combination))
-    // Most calls follow one of the same hour, which was admitted.
-    if (known !== null && this.#tables.openhours.get(openKey(this.#hour, known)) !== undefined) return known
+  #admit(combination: Combination): number {
     // The calls that an older release sealed in this hour are not counted.
     if (readFirstHour(this.#tables) === null) writeFirstHour(this.#tables, this.#hour + 1)
     return admitCombination(this.#tables, combination, dayOfHour(this.#hour))

@@ -18,6 +18,9 @@ const SUM_FIELDS = [
 
 type SumField = (typeof SUM_FIELDS)[number]
 
+/** The fields that reports show, in their order. */
+export const SHOWN_SUMS = SUM_FIELDS.filter((field) => field !== 'priced_requests')
+
 export type ExactSums = Readonly<Record<SumField, number | bigint>>
 
 /** What one call adds; each field is a whole number up to MAX_SAFE_INTEGER. */

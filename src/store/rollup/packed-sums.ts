@@ -2,6 +2,7 @@
 // packed hour and of a day all in one. A call is counted once in its hour, and once in its day. The
 // writing functions run inside transactions.
 
+import { u32 } from '../layout.ts'
 import type { StoreTables } from '../lmdb.ts'
 import { CallSums } from './call-sums.ts'
 import {
@@ -54,9 +55,7 @@ function writePacked(
   const parts: Buffer[] = []
   for (const [combination, one] of [...sums].sort(([a], [b]) => a - b)) {
     if (one.isZero) continue
-    const head = Buffer.allocUnsafe(U32_BYTES)
-    head.writeUInt32BE(combination)
-    parts.push(head, one.packed())
+    parts.push(u32(combination), one.packed())
   }
   if (parts.length === 0) rollups.remove(periodKey(kind, number))
   else rollups.put(periodKey(kind, number), Buffer.concat(parts))
@@ -88,18 +87,31 @@ export function dropOpen({ openhours }: StoreTables, first: number, end: number)
   for (const key of openhours.keys({ start: openKey(first, 0), end: openKey(end, 0) })) openhours.remove(key)
 }
 
-/** Adds to the row of an hour that is not packed. */
+/**
+ * Adds to the row of an hour that is not packed.
+ * @returns false when there is no row; nothing is added then
+ */
 export function addToOpen(
   { openhours }: StoreTables,
   hour: number,
   combination: number,
   more: CallSums,
-): void {
+): boolean {
   const key = openKey(hour, combination)
   const row = openhours.get(key)
-  if (row !== undefined) more.addPacked(row, 0)
+  if (row === undefined) return false
+  more.addPacked(row, 0)
   openhours.put(key, more.packed())
+  return true
 }
+
+/** Writes the first row of a combination in an hour that is not packed. */
+export const beginOpen = (
+  { openhours }: StoreTables,
+  hour: number,
+  combination: number,
+  sums: CallSums,
+): void => openhours.put(openKey(hour, combination), sums.packed())
 
 /** The first hours and days whose rows are kept. */
 export interface KeptPeriods {

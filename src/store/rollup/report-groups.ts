@@ -7,7 +7,7 @@ import { toUsd } from '../../core/money.ts'
 import { isoTime } from '../../core/time.ts'
 import { startOfDay } from '../layout.ts'
 import type { StoreTables } from '../lmdb.ts'
-import { CallSums, type ExactSums, SUM_HALVES } from './call-sums.ts'
+import { CallSums, type ExactSums, SHOWN_SUMS, SUM_HALVES } from './call-sums.ts'
 import { type Combination, readCombination } from './combinations.ts'
 import { type GroupField, labelOf } from './report-query.ts'
 
@@ -19,7 +19,6 @@ const MAX_REMEMBERED = 50_000
 const SUMS_OF_CHUNK = 256
 const DAY_CHARACTERS = 'YYYY-MM-DD'.length
 const MONTH_CHARACTERS = 'YYYY-MM'.length
-const NANO_DIGITS = 9
 
 /** The values of some combinations: the key, the labels and so on that they share. */
 interface SharedValues {
@@ -177,22 +176,10 @@ function compareAll(one: readonly (string | null)[], other: readonly (string | n
 
 /** Adds the sums, as people read them, to a row. */
 function shownSums(row: UsageRow, sums: ExactSums): UsageRow {
+  for (const field of SHOWN_SUMS) row[field] = Number(sums[field])
   const isUnknown = sums.priced_requests === 0 && sums.unpriced_requests > 0
-  row['requests'] = Number(sums.requests)
-  row['blocked'] = Number(sums.blocked)
-  row['prompt_tokens'] = Number(sums.prompt_tokens)
-  row['completion_tokens'] = Number(sums.completion_tokens)
-  row['total_tokens'] = Number(sums.total_tokens)
-  row['cost'] = isUnknown ? null : usdOfSum(sums.cost)
-  row['unpriced_requests'] = Number(sums.unpriced_requests)
+  row['cost'] = isUnknown ? null : toUsd(sums.cost)
   return row
-}
-
-/** The number of USD nearest to a sum. */
-function usdOfSum(cost: number | bigint): number {
-  if (typeof cost === 'number') return toUsd(cost)
-  const digits = String(cost)
-  return Number(`${digits.slice(0, -NANO_DIGITS)}.${digits.slice(-NANO_DIGITS)}`)
 }
 
 const tooLong = (): GatewayError =>

@@ -1,25 +1,16 @@
 // A usage report as a table: its columns, and its rows as CSV.
 
 import { type CsvCell, csvLine } from '../../core/csv.ts'
+import { SHOWN_SUMS } from './call-sums.ts'
 import type { GroupField } from './report-query.ts'
 import type { UsageReport } from './usage-report.ts'
-
-const SUM_COLUMNS = [
-  'requests',
-  'blocked',
-  'prompt_tokens',
-  'completion_tokens',
-  'total_tokens',
-  'cost',
-  'unpriced_requests',
-] as const
 
 /** Returns the columns of the grouping fields, then those of the sums. */
 export const reportColumns = (
   groupBy: readonly GroupField[],
 ): { readonly fields: readonly string[]; readonly sums: readonly string[] } => ({
   fields: groupBy.flatMap((field) => (field === 'key' ? ['key', 'key_name'] : [field])),
-  sums: SUM_COLUMNS,
+  sums: SHOWN_SUMS,
 })
 
 /** Returns a header line and a line for each row. A null, such as an unknown cost, is empty. */
