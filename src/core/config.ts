@@ -40,6 +40,9 @@ interface DeclaredKey extends Partial<Omit<KeyTerms, 'expiresAtMs'>> {
   readonly expiresAt?: string
 }
 
+/** What limits of money do with a call for a model without a price. */
+export type UnknownPrice = 'block' | 'ignore'
+
 /** The configuration with defaults filled in, paths absolute and secrets ready to read. */
 export interface Config {
   readonly file: string
@@ -56,8 +59,7 @@ export interface Config {
   /** Null without prices. */
   readonly prices: {
     readonly path: string
-    /** What a limit in USD does with calls to models without a price. */
-    readonly unknownPrice: 'block' | 'ignore'
+    readonly unknownPrice: UnknownPrice
   } | null
   readonly keys: readonly FileKey[]
   readonly pii: { readonly kinds: readonly PiiKind[]; readonly binaryParts: 'pass' | 'block' }
@@ -117,7 +119,7 @@ type Declared = Omit<
 > & {
   keys: readonly DeclaredKey[]
   /** Invalid without a path. */
-  prices?: { path?: string; unknownPrice: 'block' | 'ignore' }
+  prices?: { path?: string; unknownPrice: UnknownPrice }
   rules: Omit<Config['rules'], 'candidatePath'> & { candidatePath?: string }
   listen: { gateway: string; ops: string }
   upstream?: DeclaredUpstream

@@ -63,9 +63,7 @@ function chargesOf(intent: Intent, store: Recovered, rules: RuleSet): CounterCha
   return rules
     .select(models, { name, labels })
     .limits.filter(({ unit }) => unit !== 'parallel')
-    .flatMap((limit) => {
-      return store.counters.charge(spendingOf(limit, key, chargeOf(intent, limit.unit), atMs))
-    })
+    .flatMap((limit) => store.counters.charge(spendingOf(limit, key, chargeOf(intent, limit.unit), atMs)))
 }
 
 /** The upstream may have done all that the call asked for, so that money is charged in full. */

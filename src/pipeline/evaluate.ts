@@ -18,7 +18,7 @@ import { readCleanRequest } from './prompt/clean-model.ts'
 import { judgePrompt } from './prompt/decide-prompt.ts'
 import type { InjectionEvidence } from './prompt/injection-evidence.ts'
 import { inspect } from './prompt/inspect.ts'
-import { countImages, moneyDemand } from './prompt/money-demand.ts'
+import { countImages, expectedCost, moneyDemand } from './prompt/money-demand.ts'
 
 /** Key name for a request that names none. */
 const DEFAULT_KEY_NAME = 'evaluate'
@@ -84,8 +84,7 @@ function estimatedCost(book: PriceBook, api: Api, { body, models, maxTokens, cho
   if (!api.usesTokens) return 0
   const promptTokens = api.estimatePromptTokens(body)
   const money = moneyDemand(book, 'ignore', { models, promptTokens, maxTokens, images: countImages(body) })
-  if (money.type !== 'priced') return null
-  return toUsd(money.most + (maxTokens === null ? money.answer * choices : 0))
+  return money.type === 'priced' ? toUsd(expectedCost(money, { maxTokens, choices })) : null
 }
 
 const bodyToSend = (api: Api, request: ModelRequest): Buffer =>

@@ -21,7 +21,7 @@ import type { Admitted, Inspected, Permitted, Pipeline, Received } from './pipel
 import { readCleanRequest } from './prompt/clean-model.ts'
 import { decidePrompt, injectionJudgement } from './prompt/decide-prompt.ts'
 import { countKinds, inspect } from './prompt/inspect.ts'
-import { countImages, moneyDemand, NO_COST } from './prompt/money-demand.ts'
+import { countImages, expectedCost, moneyDemand, NO_COST } from './prompt/money-demand.ts'
 import { MonitoredScore } from './prompt/monitored-score.ts'
 import { permittedRequests } from './prompt/permitted-requests.ts'
 import { type Demand, demandOf, NO_DEMAND } from './prompt/quota.ts'
@@ -195,7 +195,7 @@ function demandFor(
   const money = selection.limits.some(({ unit }) => unit === 'usd')
     ? moneyDemand(prices, unknownPrice, { models, promptTokens, maxTokens, images })
     : NO_COST
-  if (money.type === 'priced') noted.mostCost = money.most + (maxTokens === null ? money.answer * choices : 0)
+  if (money.type === 'priced') noted.mostCost = expectedCost(money, { maxTokens, choices })
   return demandOf({ maxTokens, choices }, promptTokens, money)
 }
 

@@ -1,7 +1,7 @@
 // Reads a price file into a price book, with every error of the file. Knows neither who watches the
 // file nor what is in force.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { type DocumentReading, formatPath, type Path, readDocument } from '../core/document.ts'
 import { isObject } from '../core/json.ts'
@@ -80,7 +80,7 @@ export function parsePrices(text: string, file: string): PriceSnapshot {
   return { book: new PriceBook(linesOf(reading, reading.value), contentHash), problems: [], contentHash }
 }
 
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+const hashOf = (text: string): string => hash('sha256', text)
 
 /** What the schema does not say of globs and prices. */
 function lineProblems({ unchecked, locate }: DocumentReading<WrittenPrices>, file: string): Problem[] {

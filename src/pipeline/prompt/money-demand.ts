@@ -1,23 +1,22 @@
 // What a call may cost, before it is forwarded.
 
+import type { ModelRequest } from '../../chat/model-request.ts'
+import type { UnknownPrice } from '../../core/config.ts'
 import { isObject, type JsonValue } from '../../core/json.ts'
 import type { NanoUsd } from '../../core/money.ts'
 import { EXPECTED_ANSWER_TOKENS } from '../../policy/limit.ts'
 import { costOf, type Price, type PriceBook, type PricedUsage } from '../../prices/price-book.ts'
 
-/** What limits of money do with a call for a model without a price. */
-export type UnknownPrice = 'block' | 'ignore'
-
 /** `refused` and `ignored`: a model of the call has no price. */
-export type MoneyDemand =
-  | { readonly type: 'refused' | 'ignored' }
-  | {
-      readonly type: 'priced'
-      /** Cost of the prompt, and of the longest answer that the call allows. */
-      readonly most: NanoUsd
-      /** Cost of an expected answer, for those without a length limit. */
-      readonly answer: NanoUsd
-    }
+export type MoneyDemand = { readonly type: 'refused' | 'ignored' } | PricedDemand
+
+interface PricedDemand {
+  readonly type: 'priced'
+  /** Cost of the prompt, and of the longest answer that the call allows. */
+  readonly most: NanoUsd
+  /** Cost of an expected answer, for those without a length limit. */
+  readonly answer: NanoUsd
+}
 
 export const NO_COST: MoneyDemand = { type: 'priced', most: 0, answer: 0 }
 
@@ -48,6 +47,12 @@ export function moneyDemand(book: PriceBook, unknown: UnknownPrice, usage: Estim
   }
   return { type: 'priced', most, answer }
 }
+
+/** What a call is expected to cost at most; an answer without a limit has the expected length. */
+export const expectedCost = (
+  { most, answer }: Pick<PricedDemand, 'most' | 'answer'>,
+  { maxTokens, choices }: Pick<ModelRequest, 'maxTokens' | 'choices'>,
+): NanoUsd => most + (maxTokens === null ? answer * choices : 0)
 
 const NO_USAGE: PricedUsage = {
   promptTokens: 0,
