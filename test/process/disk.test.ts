@@ -142,10 +142,11 @@ t.test('a full disk with room in the database refuses calls before they are forw
   t.match(await gateway.metrics(), /\nsidegate_audit_available 1\n/)
   t.equal((await gateway.chat(key, call(1))).status, 200)
   await gateway.stop()
-  const lines = gateway.logs.filter(({ msg }) => /usage log can/.test(String(msg)))
+  // Which of the two files needs a page first depends on how full their last ones are.
+  const lines = gateway.logs.filter(({ msg }) => /(usage log|intents) can/.test(String(msg)))
   t.match(lines, [
-    { level: 'error', msg: /the usage log cannot be written/, err: { code: 'ENOSPC' } },
-    { level: 'info', msg: /the usage log can be written again/ },
+    { level: 'error', msg: /cannot be written.*; calls are refused/, err: { code: 'ENOSPC' } },
+    { level: 'info', msg: /can be written again/ },
   ])
 })
 
