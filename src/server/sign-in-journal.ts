@@ -12,7 +12,10 @@ import { PermitBucket } from './sign-in-throttle.ts'
 /** Why a sign-in failed. `off`: no admin token is configured. */
 export type SignInFailure = 'wrong_token' | 'throttled' | 'off'
 
-/** Failures sealed in a row; one more is sealed every six seconds. */
+/**
+ * Failures sealed in a row; one more is sealed every six seconds. Throttled ones have permits of
+ * their own, so that a flood of them hides no guess.
+ */
 const SEALED_FAILURES = 10
 const SEAL_REFILL_MS: Milliseconds = 6000
 /** Failures logged in a row; as many more are logged each second. */
@@ -29,6 +32,7 @@ export interface SignInJournalParts {
 export class SignInJournal {
   readonly #parts: SignInJournalParts
   readonly #sealable: PermitBucket
+  readonly #sealableThrottled: PermitBucket
   readonly #loggable: PermitBucket
   /** Failures without an entry since the newest one. */
   #unsealed = 0
@@ -39,6 +43,7 @@ export class SignInJournal {
     this.#parts = parts
     const nowMs = parts.clock.monotonic()
     this.#sealable = new PermitBucket(SEALED_FAILURES, SEAL_REFILL_MS, nowMs)
+    this.#sealableThrottled = new PermitBucket(SEALED_FAILURES, SEAL_REFILL_MS, nowMs)
     this.#loggable = new PermitBucket(LOGGED_FAILURES, LOG_REFILL_MS, nowMs)
   }
 
@@ -61,7 +66,8 @@ export class SignInJournal {
     if (this.#loggable.take(nowMs))
       this.#parts.logger.warn({ address, result, ...this.#takeUnlogged() }, 'sign-in refused')
     else this.#unlogged++
-    if (!this.#sealable.take(nowMs)) {
+    const sealable = result === 'throttled' ? this.#sealableThrottled : this.#sealable
+    if (!sealable.take(nowMs)) {
       this.#unsealed++
       return
     }
