@@ -29,7 +29,7 @@ import {
 const rule = (pattern: string, enabled = true) =>
   `rules:\n  - { name: word, type: keyword_block, pattern: "${pattern}", action: block, enabled: ${enabled} }\n`
 /** Limit from a change to its effect, milliseconds: 1 s by contract, longer for a busy machine. */
-const SOON_MS = 5000
+const SOON_MS = 20_000
 
 const upstream = await startUpstream(json(completion('ok')))
 t.teardown(() => upstream.close())

@@ -10,7 +10,7 @@ import { eventually, until } from './until.ts'
 const NO_INSTANCES = 'echo 0 > /proc/sys/user/max_inotify_instances'
 const UNDER = ['unshare', '-Ur', 'sh', '-c', `${NO_INSTANCES} && exec "$@"`, 'sh']
 /** Limit for a change: 1 s by contract, more on a busy machine, and less than the poll of 30 s. */
-const SOON_MS = 5000
+const SOON_MS = 20_000
 
 const rule = (word: string) =>
   `rules:\n  - { name: word, type: keyword_block, pattern: ${word}, action: block }\n`

@@ -11,7 +11,7 @@ import { until } from '../process/until.ts'
 import { rulesText, temporaryFolder } from './fixture.ts'
 
 /** Limit for a change: 1 s by contract, more on a busy machine, and less than the poll of 30 s. */
-const SOON_MS = 5000
+const SOON_MS = 20_000
 
 async function watching(t: Test, path: string) {
   const seen: string[] = []
