@@ -124,7 +124,7 @@ export async function eachEntry(
   for (;;) {
     environment.refresh()
     let rows = 0
-    for (const { seq, value } of pageOf(environment.tables, from)) {
+    for (const { seq, value } of entryRows(environment.tables, from, PAGE_ROWS)) {
       const continues = take(seq, unpackEntry(seq, value))
       if (!(typeof continues === 'boolean' ? continues : await continues)) return
       from = seq + 1
@@ -135,12 +135,16 @@ export async function eachEntry(
   }
 }
 
-/** Yields the next rows from `from` on. */
-function* pageOf({ entries }: StoreTables, from: number): Generator<{ seq: number; value: Buffer }> {
-  const end = from + PAGE_ROWS
+/** Yields at most `limit` entries from `from` on. A value is valid until the next one. */
+export function* entryRows(
+  { entries }: StoreTables,
+  from: number,
+  limit: number,
+): Generator<{ seq: number; value: Buffer }> {
+  const end = from + limit
   let seq = from
   // In a page without gaps or extra rows, lookups by key take half the time.
-  if (entries.count({ start: u64(from), end: u64(end) }) === PAGE_ROWS) {
+  if (entries.count({ start: u64(from), end: u64(end) }) === limit) {
     for (let value = entries.peek(u64(seq)); value !== undefined; value = entries.peek(u64(seq))) {
       yield { seq, value }
       if (++seq === end) return
