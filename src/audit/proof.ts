@@ -6,6 +6,14 @@ import { bitsSet, EMPTY_ROOT, fold, isHash, isSize, nodeHash } from './merkle.ts
 /** A tree of 2^53 entries has 53 levels, and no proof is longer than twice that. */
 const MAX_PROOF_NODES = 106
 
+/** Proves that an entry is in the log of a given size. */
+export interface InclusionProof {
+  readonly leaf: Buffer
+  readonly root: Buffer
+  /** RFC 6962 §2.1.1, leaf upwards. */
+  readonly proof: readonly Buffer[]
+}
+
 /**
  * Returns the Merkle tree hash of the first `size` leaves.
  * @returns null when `subtree` lacks a node

@@ -58,6 +58,7 @@ t.test('roots and proofs match the entries', async (t) => {
   }
   const { leaves, roots } = treeOf(log)
   const newest = leaves.length
+  const described = checkpoints.describe(START_MS)
   for (const size of [...sizes, 256, 512, 511, 513, newest]) {
     for (const seq of [0, 1, 2, 254, 255, 256, 257, 511, 512, size - 1].filter((seq) => seq < size)) {
       const proved = checkpoints.inclusion(seq, size)
@@ -65,6 +66,10 @@ t.test('roots and proofs match the entries', async (t) => {
       t.same(proved.root, roots[size])
       t.same(proved.leaf, leaves[seq])
       t.ok(verifyInclusion(seq, size, proved.leaf, proved.root, proved.proof), `${seq} in ${size}`)
+      t.same(checkpoints.inclusionIn({ ...described, size, root: proved.root }, seq), proved)
+      t.throws(() => checkpoints.inclusionIn({ ...described, size, root: leaves[0]! }, seq), {
+        message: /does not lead from entry \d+ to the root/,
+      })
     }
     const proved = checkpoints.consistency(size, newest)
     if (proved === null) throw new Error(`no proof from ${size}`)
@@ -109,6 +114,7 @@ t.test('roots and proofs are correct after pruning', async (t) => {
     }
   }
   t.equal(checkpoints.inclusion(1000, 1501), null, 'a pruned entry has no proof')
+  t.equal(checkpoints.inclusionIn(checkpoints.describe(START_MS), 1000), null)
   t.equal(checkpoints.consistency(999, 1501), null)
   for (const from of [1001, 1002, 1100, 1501]) {
     const proved = checkpoints.consistency(from, 1501)

@@ -3,6 +3,7 @@
 
 import type { Checkpoint } from '../../audit/checkpoint.ts'
 import { Frontier } from '../../audit/merkle.ts'
+import { type InclusionProof, verifyInclusion } from '../../audit/proof.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Environment } from '../journaled.ts'
@@ -10,7 +11,7 @@ import { readU64, u64 } from '../layout.ts'
 import type { StoreTables } from '../lmdb.ts'
 import { readLogState } from './batch.ts'
 import { readPrunePoint } from './prune.ts'
-import { type ConsistencyProof, type InclusionProof, proveConsistency, proveInclusion } from './tree.ts'
+import { type ConsistencyProof, pathToRoot, proveConsistency, proveInclusion } from './tree.ts'
 
 /**
  * Most stored checkpoints, about 2 MB. Above it, every second one of the older half is removed, so
@@ -66,6 +67,20 @@ export class Checkpoints {
     this.#environment.refresh()
     const { tables } = this.#environment
     return proveInclusion(tables, readPrunePoint(tables), seq, size)
+  }
+
+  /**
+   * Proves that entry `seq` is under the root of a checkpoint of this log; null when pruned entries
+   * are needed.
+   * @throws Error when the stored tree does not lead to that root
+   */
+  inclusionIn({ size, root }: Checkpoint, seq: number): InclusionProof | null {
+    this.#environment.refresh()
+    const { tables } = this.#environment
+    const path = pathToRoot(tables, readPrunePoint(tables), seq, size)
+    if (path === null) return null
+    if (verifyInclusion(seq, size, path.leaf, root, path.proof)) return { ...path, root }
+    throw new Error(`the stored tree does not lead from entry ${seq} to the root over ${size} entries`)
   }
 
   /**

@@ -3,7 +3,14 @@
 // entries are authoritative.
 
 import { Frontier, leafHash } from '../../audit/merkle.ts'
-import { consistencyProof, inclusionProof, joinHalves, type Subtree, treeRoot } from '../../audit/proof.ts'
+import {
+  consistencyProof,
+  type InclusionProof,
+  inclusionProof,
+  joinHalves,
+  type Subtree,
+  treeRoot,
+} from '../../audit/proof.ts'
 import { joinKey, type LogState, u64, unpackEntry } from '../layout.ts'
 import type { StoreTables } from '../lmdb.ts'
 
@@ -78,14 +85,6 @@ function subtreesOf(tables: StoreTables, prunePoint: PrunePoint): Subtree {
   return subtree
 }
 
-/** Proves that an entry is in the log of a given size. */
-export interface InclusionProof {
-  readonly leaf: Buffer
-  readonly root: Buffer
-  /** RFC 6962 §2.1.1, leaf upwards. */
-  readonly proof: readonly Buffer[]
-}
-
 /** Proves that the log of one size is the beginning of the log of another. */
 export interface ConsistencyProof {
   readonly fromRoot: Buffer
@@ -104,11 +103,22 @@ export function proveInclusion(
   seq: number,
   size: number,
 ): InclusionProof | null {
+  const path = pathToRoot(tables, prunePoint, seq, size)
+  const root = treeRoot(size, subtreesOf(tables, prunePoint))
+  return path === null || root === null ? null : { ...path, root }
+}
+
+/** As `proveInclusion`, without the root, which takes as many reads as the path. */
+export function pathToRoot(
+  tables: StoreTables,
+  prunePoint: PrunePoint,
+  seq: number,
+  size: number,
+): Omit<InclusionProof, 'root'> | null {
   const subtree = subtreesOf(tables, prunePoint)
   const leaf = seq < prunePoint.firstSeq ? null : subtree(0, seq)
-  const root = treeRoot(size, subtree)
   const proof = inclusionProof(seq, size, subtree)
-  return leaf === null || root === null || proof === null ? null : { leaf, root, proof }
+  return leaf === null || proof === null ? null : { leaf, proof }
 }
 
 /**
