@@ -1,9 +1,11 @@
 // Signs checkpoints of the usage log: at start and stop, before pruning and as the log grows.
 // Stores each with the log and writes it to standard output, where others can keep it.
 
-import { type Checkpoint, originOf, signCheckpoint } from '../audit/checkpoint.ts'
+import { originOf, signCheckpoint } from '../audit/checkpoint.ts'
 import { readSigner, type Signer } from '../audit/note.ts'
+import type { NotedCheckpoint } from '../audit/receipt.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { Checkpoints } from '../store/log/checkpoints.ts'
 import type { GatewayLogger } from './logger.ts'
 
@@ -11,9 +13,11 @@ import type { GatewayLogger } from './logger.ts'
 const INTERVAL_MS: Milliseconds = 60_000
 const MAX_ENTRIES = 10_000
 const WATCH_MS: Milliseconds = 1000
+/** Least time between checkpoints that are signed on request; each is stored and logged. */
+const ON_REQUEST_MS: Milliseconds = 5000
+const SECOND_MS: Milliseconds = 1000
 
-export interface SignedCheckpoint extends Checkpoint {
-  readonly note: string
+export interface SignedCheckpoint extends NotedCheckpoint {
   readonly signedAtMs: Milliseconds
 }
 
@@ -30,6 +34,7 @@ export class Checkpointing {
   readonly #signer: Signer
   #newest: SignedCheckpoint | null = null
   #lastAttemptMs: Milliseconds = 0
+  #lastRequestMs: Milliseconds = Number.NEGATIVE_INFINITY
   /** Entries since the newest checkpoint, roughly. */
   #entries = 0
   #signing: Promise<void> | null = null
@@ -77,6 +82,28 @@ export class Checkpointing {
       this.#signing = null
     })
     await this.#signing
+  }
+
+  /**
+   * Returns a checkpoint that covers entry `seq`. Signs one if the newest does not, at most once
+   * every ON_REQUEST_MS.
+   * @throws GatewayError `audit_unavailable` (rejects) with the time to wait
+   */
+  async covering(seq: number): Promise<SignedCheckpoint> {
+    const covers = () => this.#newest !== null && this.#newest.size > seq
+    const nowMs = this.#parts.clock.monotonic()
+    if (!covers() && this.#signing === null && nowMs - this.#lastRequestMs >= ON_REQUEST_MS) {
+      this.#lastRequestMs = nowMs
+      await this.sign()
+    } else await this.#signing
+    if (this.#newest !== null && covers()) return this.#newest
+    const waitMs = this.#lastRequestMs + ON_REQUEST_MS - this.#parts.clock.monotonic()
+    const seconds = Math.max(1, Math.ceil(waitMs / SECOND_MS))
+    throw new GatewayError(
+      'audit_unavailable',
+      `No checkpoint covers this entry yet; ask again in ${seconds} s.`,
+      { headers: { 'retry-after': String(seconds) } },
+    )
   }
 
   /** Signs the last checkpoint. */

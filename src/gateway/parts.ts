@@ -36,6 +36,7 @@ import { collectorOf, type IdleCollector } from './memory.ts'
 import { bodyBudget, searchBudget } from './memory-budget.ts'
 import { managementRoutes } from './routes.ts'
 import { createShadowRules, type ShadowRules } from './shadow-rules.ts'
+import { SignedReceipts } from './signed-receipts.ts'
 import { openStorage } from './storage.ts'
 
 /** Everything that a running gateway consists of, except its sockets. */
@@ -157,12 +158,22 @@ const buildAdmission = ({ limits }: Config, { log }: Store, { intents }: DataFol
 
 type PipelineParts = Pick<
   GatewayParts,
-  'config' | 'logger' | 'folder' | 'metrics' | 'store' | 'rules' | 'prices' | 'upstreams' | 'admission'
+  | 'config'
+  | 'logger'
+  | 'folder'
+  | 'metrics'
+  | 'store'
+  | 'attestation'
+  | 'rules'
+  | 'prices'
+  | 'upstreams'
+  | 'admission'
 >
 
 function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 'shadowRules'> {
   const { config, logger, folder, metrics, store, upstreams, admission } = parts
-  const { rules, prices } = parts
+  const { rules, prices, attestation } = parts
+  const { signatures } = attestation
   const shared = {
     clock: systemClock,
     logger,
@@ -187,6 +198,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     counters: store.counters,
     parallel: new ParallelCalls(),
     stored: store.stored,
+    receipts: new SignedReceipts({ sealed: store.sealed, checkpoints: store.checkpoints, signatures }),
     upstreams,
     bodyBytes: config.limits.bodyBytes,
     toolServers: config.tools.servers,
@@ -200,8 +212,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
   return { pipeline, shadowRules }
 }
 
-type HandlerSources = PipelineParts &
-  Pick<GatewayParts, 'attestation' | 'pipeline' | 'prices' | 'shadowRules'>
+type HandlerSources = PipelineParts & Pick<GatewayParts, 'pipeline' | 'shadowRules'>
 
 function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
   const { config, logger, folder, metrics, store, attestation, admission, pipeline, prices, shadowRules } =

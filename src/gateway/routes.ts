@@ -42,7 +42,13 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     ...priceRoutes(parts.prices),
     ...usageRoutes(store.log, systemClock),
     usageReportRoute(store.rollups, systemClock),
-    ...auditRoutes(store.log, attestation.signatures, store.checkpoints, attestation.check),
+    ...auditRoutes({
+      log: store.log,
+      checkpoints: store.checkpoints,
+      receipts: pipeline.receipts,
+      signatures: attestation.signatures,
+      check: attestation.check,
+    }),
   ]
   return [...routes, ...openApiRoutes(routes)]
 }

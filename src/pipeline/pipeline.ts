@@ -20,6 +20,7 @@ import type { ParallelCalls } from './parallel-calls.ts'
 import type { DecisionParts } from './prompt/decide-prompt.ts'
 import type { Inspection } from './prompt/inspect.ts'
 import type { ScanCache } from './prompt/scan-cache.ts'
+import type { ReceiptSource } from './receipt-source.ts'
 import type { RecordParts } from './record.ts'
 import type { ThoughtMemory } from './thought-memory.ts'
 
@@ -30,6 +31,7 @@ export interface Pipeline extends RecordParts, DecisionParts {
   readonly counters: Counters
   readonly parallel: ParallelCalls
   readonly stored: Pick<StoredAnswers, 'find' | 'claim'>
+  readonly receipts: ReceiptSource
   readonly upstreams: Upstreams
   readonly kinds: KindSet
   /** Remembers scans with these kinds and this injection model. */

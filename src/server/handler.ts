@@ -14,6 +14,7 @@ import { waitToScan } from '../pipeline/memory-turn.ts'
 import { listModels, retrieveModel } from '../pipeline/models.ts'
 import { passThrough, passThroughFor } from '../pipeline/pass-through.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
+import { answerReceipt } from '../pipeline/receipt-request.ts'
 import { handleStored } from '../pipeline/stored-call.ts'
 import type { ApiAnswer, ApiRoute } from './api.ts'
 import { BODY_LIMIT, readJsonBody } from './body.ts'
@@ -61,6 +62,11 @@ const DATA_ROUTES: readonly DataRoute[] = [
     method: 'GET',
     path: '/v1/models/*model',
     data: (pipeline, client, { model = '' }) => retrieveModel(pipeline, client, model),
+  },
+  {
+    method: 'GET',
+    path: '/v1/audit/receipts/:id',
+    data: (pipeline, client, { id = '' }) => answerReceipt(pipeline, client, id),
   },
 ]
 

@@ -12,6 +12,7 @@ import { StoreOpenError, type StoreSize } from './lmdb.ts'
 import { Checkpoints } from './log/checkpoints.ts'
 import { UsageLog, type UsageLogEvents, type WhenFull } from './log/log.ts'
 import { Retention, type RetentionOptions } from './log/retention.ts'
+import { SealedLog } from './log/sealed-log.ts'
 import { PolicyStore } from './policies.ts'
 import { Rollups } from './rollup/rollups.ts'
 import { RuleStore } from './rules.ts'
@@ -54,6 +55,7 @@ export interface StoreOptions extends Partial<UsageLogEvents> {
 
 export interface Store {
   readonly log: UsageLog
+  readonly sealed: SealedLog
   readonly checkpoints: Checkpoints
   readonly keys: KeyStore
   readonly rules: RuleStore
@@ -97,6 +99,7 @@ export function openStore(options: StoreOptions): Store {
 
 class OpenStore implements Store {
   readonly log: UsageLog
+  readonly sealed: SealedLog
   readonly checkpoints: Checkpoints
   readonly keys: KeyStore
   readonly rules: RuleStore
@@ -134,6 +137,7 @@ class OpenStore implements Store {
       retention === undefined
         ? null
         : new Retention({ environment, log: this.log, clock, maxBytes, onError, ...retention })
+    this.sealed = new SealedLog(environment)
     this.checkpoints = new Checkpoints(environment)
     this.keys = new KeyStore({ environment, log: this.log, clock, random, fileKeys })
     this.rules = new RuleStore(environment, this.log)

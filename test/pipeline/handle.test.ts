@@ -116,6 +116,7 @@ async function call(
     clock: systemClock,
     keys: { authenticate: () => callKey() },
     counters: undefined as never,
+    receipts: undefined as never,
     parallel: new ParallelCalls(),
     upstreams: { forward, routesFor: () => [ROUTE] } as unknown as Upstreams,
     kinds: DEFAULT_KINDS,

@@ -100,6 +100,7 @@ const NEEDED: Readonly<Record<string, AdminRole>> = {
   'GET /api/v1/audit/changes': 'viewer',
   'GET /api/v1/audit/checkpoint': 'viewer',
   'GET /api/v1/audit/proof': 'viewer',
+  'GET /api/v1/audit/receipts/{id}': 'viewer',
   'GET /api/v1/audit/verify': 'viewer',
   'POST /api/v1/audit/verify': 'auditor',
 }

@@ -170,6 +170,8 @@ t.test('every answer matches its schema', async (t) => {
   await check(t, 'GET', '/audit/proof', '/audit/proof?seq=0')
   await check(t, 'GET', '/audit/proof', `/audit/proof?from=1&size=${size}`)
   await check(t, 'GET', '/audit/proof', '/audit/proof')
+  await check(t, 'GET', '/audit/receipts/{id}', `/audit/receipts/${logs.logs[0].id}`)
+  await check(t, 'GET', '/audit/receipts/{id}', '/audit/receipts/unknown')
   const { changes } = await check(t, 'GET', '/audit/changes', '/audit/changes')
   t.ok(changes.some(({ type, actor }: any) => type === 'erase' && actor === 'admin'))
   await check(t, 'GET', '/audit/changes', '/audit/changes?limit=2&before=5&actor=admin&type=key_created')

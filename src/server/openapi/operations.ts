@@ -45,6 +45,11 @@ export const OPERATIONS: readonly DescribedOperation[] = [
     'Returns one model of the list. Slashes in its name need not be encoded.',
     { security: 'key', passesOn: true, errors: [404] },
   ),
+  operation(
+    'GET /v1/audit/receipts/{id}',
+    'Proves that a call of the same API key is in the usage log. `id` is the `x-request-id` of its answer.',
+    { security: 'key', answer: 'SignedReceipt', errors: [404] },
+  ),
   operation('GET /openapi.json', 'Returns this description.', { security: 'none' }),
 
   operation('POST /api/v1/session', 'Signs in.', {
@@ -207,6 +212,11 @@ export const OPERATIONS: readonly DescribedOperation[] = [
       },
       errors: [400, 404, 503],
     },
+  ),
+  operation(
+    'GET /api/v1/audit/receipts/{id}',
+    'Proves that a call is in the usage log. Answers 503 when no checkpoint covers its entry yet.',
+    { answer: 'SignedReceipt', errors: [404, 503] },
   ),
   operation(
     'GET /api/v1/audit/changes',

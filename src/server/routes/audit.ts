@@ -1,12 +1,13 @@
-// Evidence of the usage log over REST: the newest checkpoint, inclusion and consistency proofs, a
-// full check on demand, and who changed what.
+// Evidence of the usage log over REST: the newest checkpoint, inclusion and consistency proofs,
+// receipts of calls, a full check on demand, and who changed what.
 
-import type { Checkpoint } from '../../audit/checkpoint.ts'
+import { checkpointObject, inclusionObject, type NotedCheckpoint } from '../../audit/receipt.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import { within } from '../../core/deadline.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
+import type { ReceiptSource } from '../../pipeline/receipt-source.ts'
 import type { Checkpoints } from '../../store/log/checkpoints.ts'
 import type { UsageLog } from '../../store/log/log.ts'
 import type { BackgroundVerification, VerificationStatus } from '../../store/verification/background.ts'
@@ -19,26 +20,27 @@ const MAX_WAIT_MS: Milliseconds = 5000
 const DEFAULT_CHANGES = 50
 const MAX_CHANGES = 1000
 
-type Signed = Checkpoint & { readonly note: string }
-
 /** The part of the checkpoints that the routes read. */
 interface Signatures {
   readonly publicKey: string
-  readonly newest: Signed | null
+  readonly newest: NotedCheckpoint | null
 }
 
-export function auditRoutes(
-  log: Pick<UsageLog, 'listChanges'>,
-  signatures: Signatures,
-  checkpoints: Checkpoints,
-  check: BackgroundVerification,
-): ApiRoute[] {
+interface AuditParts {
+  readonly log: Pick<UsageLog, 'listChanges'>
+  readonly signatures: Signatures
+  readonly checkpoints: Checkpoints
+  readonly receipts: ReceiptSource
+  readonly check: BackgroundVerification
+}
+
+export function auditRoutes({ log, signatures, checkpoints, receipts, check }: AuditParts): ApiRoute[] {
   return [
     {
       method: 'GET',
       path: '/api/v1/audit/checkpoint',
       access: 'viewer',
-      answer: async () => ok(describeCheckpoint(newestOf(signatures), signatures.publicKey)),
+      answer: async () => ok(checkpointObject(newestOf(signatures), signatures.publicKey)),
     },
     {
       method: 'GET',
@@ -55,6 +57,20 @@ export function auditRoutes(
         const size = query.integer('size', newestOf(signatures).size, 1, checkpoints.size)
         return ok(
           isInclusion ? proveEntry(checkpoints, query, size) : proveConsistency(checkpoints, query, size),
+        )
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/audit/receipts/:id',
+      access: 'viewer',
+      async answer({ params }) {
+        const call = receipts.find(params['id'] ?? '')
+        const receipt = call === null ? null : await receipts.prove(call.record)
+        if (receipt !== null) return ok(receipt)
+        throw new GatewayError(
+          'not_found',
+          'There is no call with this id; GET /api/v1/usage/logs lists the calls.',
         )
       },
     },
@@ -90,24 +106,18 @@ export function auditRoutes(
   ]
 }
 
-function newestOf({ newest }: Signatures): Signed {
+function newestOf({ newest }: Signatures): NotedCheckpoint {
   if (newest !== null) return newest
   throw new GatewayError('audit_unavailable', 'No checkpoint has been signed yet; try again in a minute.')
 }
 
 const base64 = (node: Buffer): string => node.toString('base64')
 
-function describeCheckpoint(newest: Signed, publicKey: string): JsonObject {
-  const { note, log, size, root, head, time } = newest
-  return { checkpoint: note, log, size, root: base64(root), head, created_at: time, public_key: publicKey }
-}
-
 function proveEntry(checkpoints: Checkpoints, query: QueryString, size: number): JsonObject {
   const seq = query.integer('seq', 0, 0, size - 1)
   const proved = checkpoints.inclusion(seq, size)
   if (proved === null) throw pruned()
-  const { leaf, root, proof } = proved
-  return { seq, size, leaf_hash: base64(leaf), root: base64(root), proof: proof.map(base64) }
+  return inclusionObject(seq, size, proved)
 }
 
 function proveConsistency(checkpoints: Checkpoints, query: QueryString, size: number): JsonObject {
