@@ -503,7 +503,7 @@ t.test('an audit that cannot run says why and exits with 2', async (t) => {
   writeFileSync(junk, '{"a":1}')
   const there = ['--export', junk]
   for (const [reason, args] of [
-    [/give an action: verify, export, erase, rollup, compact or new-log/, []],
+    [/give an action: verify, public-key, export, erase, rollup, compact or new-log/, []],
     [/unexpected argument/, ['verify', 'it']],
     [/there is no log in/, ['verify', '--config', deployment.file]],
     [/there is no log in/, ['export', '--config', deployment.file]],
@@ -515,6 +515,12 @@ t.test('an audit that cannot run says why and exits with 2', async (t) => {
     [/holds no public key/, ['verify', ...there, '--public-key', junk]],
     [/holds no checkpoint/, ['verify', ...there, '--checkpoint', junk]],
     [/ENOENT/, ['verify', ...there, '--checkpoint', `${junk}2`]],
+    [/--receipt needs --public-key/, ['verify', '--receipt', junk]],
+    [/verify --receipt takes no --export/, ['verify', '--receipt', junk, ...there]],
+    [/verify --receipt takes no --config/, ['verify', '--receipt', junk, '--config', deployment.file]],
+    [/export takes no --receipt/, ['export', '--receipt', junk]],
+    [/public-key takes no --format/, ['public-key', '--format', 'json']],
+    [/there is no .*signing-key\.pem; start the gateway once/, ['public-key', '--config', deployment.file]],
     [/pretty or json/, ['verify', ...there, '--format', 'xml']],
     [/verify takes no --since/, ['verify', ...there, '--since', '2026-03-01']],
     [/export takes no --format/, ['export', '--format', 'json']],

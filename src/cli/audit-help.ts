@@ -1,0 +1,93 @@
+// The text of `sidegate audit --help`.
+
+import { DEFAULT_CONFIG } from './command.ts'
+
+export const AUDIT_HELP = `Usage: sidegate audit verify [--config FILE | --export FILE] [--checkpoint FILE]...
+                             [--public-key FILE]... [--partial]
+                             [--format pretty|json]
+       sidegate audit verify --receipt FILE --public-key FILE...
+                             [--format pretty|json]
+       sidegate audit public-key [--config FILE]
+       sidegate audit export [--config FILE] [--since TIME] [--until TIME]
+                             [--exchanges]
+       sidegate audit erase [--config FILE] --request ID | --key ID |
+                             --user VALUE | --before TIME
+       sidegate audit rollup --rebuild [--config FILE]
+       sidegate audit compact [--config FILE] --to FOLDER
+       sidegate audit new-log [--config FILE]
+
+Works on the usage log of a running or stopped gateway on this machine; verify also on
+an export.
+
+verify checks every entry, the hash chain and the Merkle tree, and compares them with
+the checkpoints stored with the log and those kept elsewhere. It reports the first
+sequence number that was changed, and the entries that no checkpoint covers. The log
+must begin at its genesis entry, or where a sealed prune entry says.
+
+  --export FILE       check an export and the exchanges in it; - is standard input
+  --checkpoint FILE   a checkpoint kept elsewhere: the signed note, or JSON (also one
+                      object a line) with the note as "checkpoint"; may be repeated
+  --public-key FILE   trusted keys: PEM or signed-note verifier keys, one or more; may
+                      be repeated. Every checkpoint must be signed by one of them, and
+                      by the key that the boot entries of the log name. After a change
+                      of audit.signingKey give the old key and the new one
+  --partial           accept an export that begins later, as after export --since; the
+                      verdict is then PASS (partial): nothing shows that the entries
+                      before it are unchanged, or that there are none
+  --receipt FILE      check the signed receipt of one call instead, which needs neither
+                      the log nor a configuration; - is standard input. The steps are
+                      form, entry, proof, checkpoint and signature
+  --format FORMAT     pretty or json; default: pretty on a terminal, json in a pipe
+
+public-key prints the public key of the checkpoints as PEM: that of audit.signingKey, or
+of the key that the gateway made in the data directory. Whoever verifies receipts must
+have it from the operator, and not with the receipt.
+
+export writes JSON Lines to standard output: the entries in order, then the
+checkpoints over them.
+
+  --since TIME        begin with the first entry sealed at or after TIME (RFC 3339, or
+                      a date: 2026-03-01)
+  --until TIME        end before the first entry sealed after TIME, or after that date
+  --exchanges         after the entry of a call, its request and response if they are
+                      still stored: for sidegate diff --replay and for verification
+                      elsewhere. The file holds what people wrote to models, redacted
+                      by the rules in force then. Protect it like the data directory,
+                      and erase in it what you erase there
+
+erase removes captured exchanges and seals their number. The entries stay, and the log
+still verifies. Erased exchanges cannot be restored.
+
+  --request ID        the exchange of one call
+  --key ID            those of all calls with an API key
+  --user VALUE        those of all calls for an end user, as the client names the user, and
+                      with them who it was
+  --before TIME       those of all calls that arrived before TIME
+
+rollup counts the calls of the log into the sums of usage again, as sidegate usage shows
+them, also while a gateway runs. Hours of which the log has only a part keep their sums.
+Calls whose end user was erased count under the user "erased".
+
+  --rebuild           required: nothing else can be done with the sums
+
+compact copies the data directory without the free pages of its file, which may hold
+bytes of erased exchanges until they are overwritten.
+
+  --to FOLDER         new or empty, on the same file system as data.path. Stop the
+                      gateway before you replace data.path with it: the copy does not
+                      have entries written since. It continues the log, so use it once,
+                      and move it; a copy of it begins a new log
+
+new-log ends the log of a stopped gateway and begins another, whose first entry names
+it. The old log stays in predecessor-<time>/ in the data directory and still verifies.
+API keys and rules made through the API are carried over. A gateway does the same when
+it finds that its data directory is a copy. Use new-log where it cannot find that: after
+a snapshot of the whole disk was restored or cloned, after a backup was written over
+the files in place, and on file systems without birth times.
+
+  --config FILE       configuration (default ${DEFAULT_CONFIG})
+  --help              print this text
+
+Exit: 0 intact or done; 1 findings, no such call, an exchange left out of an export, an
+entry pruned before it was written, or an output that cannot be written; 2 could not run.
+`
