@@ -8,6 +8,7 @@ import type { EffectiveRules } from '../rules/effective.ts'
 import type { ApiRoute } from '../server/api.ts'
 import { auditRoutes } from '../server/routes/audit.ts'
 import { candidateRoutes } from '../server/routes/candidate.ts'
+import { exportRoute } from '../server/routes/export.ts'
 import { keyRoutes } from '../server/routes/keys.ts'
 import { openApiRoutes } from '../server/routes/openapi.ts'
 import { priceRoutes } from '../server/routes/prices.ts'
@@ -49,6 +50,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
       signatures: attestation.signatures,
       check: attestation.check,
     }),
+    exportRoute(store.sealed),
   ]
   return [...routes, ...openApiRoutes(routes)]
 }

@@ -29,6 +29,11 @@ export interface ApiAnswer {
   readonly headers?: Readonly<Record<string, string>>
   /** Sent instead of `body`. */
   readonly text?: { readonly type: string; readonly content: string }
+  /**
+   * Sent instead of `body`, at the speed of the client: chunks are asked for one at a time, each in
+   * its own turn of the event loop. An empty chunk only gives other requests their turn.
+   */
+  readonly stream?: { readonly type: string; readonly chunks: AsyncIterable<string> }
 }
 
 interface RouteTarget {

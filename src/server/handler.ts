@@ -18,6 +18,7 @@ import { answerReceipt } from '../pipeline/receipt-request.ts'
 import { handleStored } from '../pipeline/stored-call.ts'
 import type { ApiAnswer, ApiRoute } from './api.ts'
 import { BODY_LIMIT, readJsonBody } from './body.ts'
+import { respondChunks } from './chunked-answer.ts'
 import type { Handler } from './listener.ts'
 import { respond, respondError, respondJson } from './respond.ts'
 import { Router } from './router.ts'
@@ -150,7 +151,7 @@ async function answer(
       route.access === 'open'
         ? route.answer(asked)
         : route.answer({ ...asked, session: parts.gatekeeper.require(headers, route.access) })
-    send(response, await answered)
+    await send(response, await answered)
   } catch (error) {
     fail(parts, response, error)
   } finally {
@@ -176,8 +177,12 @@ async function readPrompt(
   return body
 }
 
-function send(response: ServerResponse, { status, body, headers = {}, text }: ApiAnswer): void {
-  if (text === undefined) respondJson(response, status, body, headers)
+async function send(
+  response: ServerResponse,
+  { status, body, headers = {}, text, stream }: ApiAnswer,
+): Promise<void> {
+  if (stream !== undefined) await respondChunks(response, status, headers, stream)
+  else if (text === undefined) respondJson(response, status, body, headers)
   else
     respond(
       response,

@@ -10,7 +10,7 @@ import { ERRORS, type GatewayError } from '../core/errors.ts'
 import type { JsonValue } from '../core/json.ts'
 
 /** Headers of the gateway's own answers, which must not be cached or sniffed. */
-const OWN_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+export const OWN_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
 /** Bodies up to this size leave in one write with their head, which Node does only for strings. */
 const JOINED_BYTES = 16 * 1024

@@ -99,6 +99,7 @@ const NEEDED: Readonly<Record<string, AdminRole>> = {
   'POST /api/v1/audit/erase': 'admin',
   'GET /api/v1/audit/changes': 'viewer',
   'GET /api/v1/audit/checkpoint': 'viewer',
+  'GET /api/v1/audit/export': 'auditor',
   'GET /api/v1/audit/proof': 'viewer',
   'GET /api/v1/audit/receipts/{id}': 'viewer',
   'GET /api/v1/audit/verify': 'viewer',

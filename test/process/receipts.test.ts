@@ -1,13 +1,15 @@
 // Signed receipts of calls, from the running gateway to the offline check: whose they are, what they
-// prove and how often they are signed.
+// prove, how often they are signed, and the streamed export of the log.
 
 import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { BLOCK_AURORA, deploy, prompt, runCli, runCommand } from './gateway.ts'
 import { SIDEGATE } from './program.ts'
-import { eventually, fetchInTime } from './until.ts'
+import { eventually, fetchInTime, inTime } from './until.ts'
 import { completion, json, stream } from './upstream.ts'
 
 // Deadline of every wait in this file.
@@ -171,6 +173,47 @@ t.test('a tampered receipt fails at its step, on a terminal and in a pipe', asyn
     code: 2,
     stderr: /ENOENT/,
   })
+})
+
+t.test('the export over REST has the lines of the command', async (t) => {
+  await gateway.applied()
+  const { status, body, headers } = await gateway.api('GET', '/audit/export')
+  t.equal(status, 200)
+  t.equal(headers.get('content-type'), 'application/x-ndjson')
+  const { stdout } = await runCli(['audit', 'export', '--config', config])
+  const entries = (text: string) =>
+    text.split('\n').filter((line) => line.startsWith('{') && !line.startsWith('{"checkpoint"'))
+  const lines = entries(body)
+  t.ok(lines.length > 20)
+  // A sign-in or a housekeeping entry may come between the two.
+  t.strictSame(entries(stdout).slice(0, lines.length), lines)
+  const file = join(gateway.folder, 'export.jsonl')
+  writeFileSync(file, body)
+  t.match(await runCli(['audit', 'verify', '--export', file, '--public-key', keyFile]), { code: 0 })
+  const none = await gateway.api('GET', '/audit/export?until=2020-01-01')
+  t.strictSame([none.status, none.body], [200, ''])
+  const { ts } = JSON.parse(lines[5]!)
+  const since = await gateway.api('GET', `/audit/export?since=${ts}`)
+  t.match(JSON.parse(entries(since.body)[0]!), { ts })
+  t.equal((await gateway.api('GET', '/audit/export?since=x')).status, 400)
+})
+
+t.test('clients that leave in the middle of an export free its place', async (t) => {
+  const cookie = await gateway.signIn()
+  const { host, port, hostname } = new URL(gateway.url)
+  for (let time = 0; time < 10; time++) {
+    const socket = connect(Number(port), hostname)
+    socket.write(`GET /api/v1/audit/export HTTP/1.1\r\nhost: ${host}\r\ncookie: ${cookie}\r\n\r\n`)
+    await inTime('the export begins', once(socket, 'data'))
+    socket.destroy()
+  }
+  const { status, body } = await eventually(
+    'a place',
+    () => gateway.api('GET', '/audit/export'),
+    (one) => one.status !== 503,
+  )
+  t.equal(status, 200)
+  t.ok(body.endsWith('\n'))
 })
 
 t.test('the printed key is that of the configuration, and no other', async (t) => {

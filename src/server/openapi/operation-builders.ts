@@ -28,7 +28,7 @@ interface Details {
   readonly statuses?: readonly number[]
   /** Name of the answer's schema; the answer is not described without it. */
   readonly answer?: string
-  /** A media type that the answer also has, as a text. */
+  /** A media type that the answer has as a text: also, or only without `answer`. */
   readonly textType?: string
   /** Refusals of the upstream (4xx) are passed on. */
   readonly passesOn?: true
@@ -46,7 +46,9 @@ export interface DescribedOperation {
 export function operation(name: string, summary: string, details: Details): DescribedOperation {
   const { security = 'session', body, query = {}, statuses = [200], answer, textType } = details
   const [method = '', path = ''] = name.split(' ')
-  const success = response(summary, answer === undefined ? null : contents(ref(answer), textType))
+  const schema = answer === undefined ? undefined : ref(answer)
+  const hasContent = schema !== undefined || textType !== undefined
+  const success = response(summary, hasContent ? contents(schema, textType) : null)
   const description = {
     summary,
     parameters: [
@@ -71,9 +73,9 @@ const pathParameter = (name: string): JsonObject => ({
 })
 const queryParameter = (name: string, schema: JsonObject): JsonObject => ({ name, in: 'query', schema })
 
-const contents = (schema: JsonObject, textType?: string): JsonObject => ({
+const contents = (schema: JsonObject | undefined, textType?: string): JsonObject => ({
   content: {
-    'application/json': { schema },
+    ...(schema === undefined ? {} : { 'application/json': { schema } }),
     ...(textType === undefined ? {} : { [textType]: { schema: { type: 'string' } } }),
   },
 })

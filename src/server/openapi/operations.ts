@@ -219,6 +219,18 @@ export const OPERATIONS: readonly DescribedOperation[] = [
     { answer: 'SignedReceipt', errors: [404, 503] },
   ),
   operation(
+    'GET /api/v1/audit/export',
+    'Exports the usage log as JSON Lines: entries, then checkpoints, as `sidegate audit export` does. An answer that breaks off is not complete.',
+    {
+      textType: 'application/x-ndjson',
+      query: {
+        since: time('Begins with the first entry sealed at this time or later.'),
+        until: time('Ends before the first entry sealed later. A date includes its whole day, in UTC.'),
+      },
+      errors: [400, 503],
+    },
+  ),
+  operation(
     'GET /api/v1/audit/changes',
     'Lists the sealed entries that are not calls, newest first, with the actor of each.',
     {

@@ -1,4 +1,5 @@
-// Reads sealed entries with the bytes that were hashed.
+// Reads sealed entries with the bytes that were hashed: the entry of a call, and the whole log as
+// an export.
 
 import { parseObject } from '../../audit/survey.ts'
 import type { StoredRecord } from '../../audit/verify.ts'
@@ -6,6 +7,7 @@ import type { Environment } from '../journaled.ts'
 import type { StoredKey } from '../key-record.ts'
 import { readJson, readU64, unpackEntry } from '../layout.ts'
 import type { StoreTables } from '../lmdb.ts'
+import { type ExportOptions, exportChunks, type Omissions } from '../verification/log-export.ts'
 import { entryKeyOf } from './query.ts'
 
 /** The entry of a call. */
@@ -32,6 +34,11 @@ export class SealedLog {
     const record = unpackEntry(readU64(entryKey), packed)
     const keyId = parseObject(record.bytes)?.['key_id']
     return typeof keyId === 'string' ? { record, keyLine: lineOf(tables, keyId) } : null
+  }
+
+  /** As `exportChunks`. */
+  export(options: ExportOptions): Generator<Buffer, Omissions, undefined> {
+    return exportChunks(this.#environment, options)
   }
 }
 

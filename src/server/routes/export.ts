@@ -1,0 +1,59 @@
+// The export of the usage log over REST, without exchanges.
+
+import { GatewayError } from '../../core/errors.ts'
+import type { SealedLog } from '../../store/log/sealed-log.ts'
+import type { ApiRoute } from '../api.ts'
+import { QueryString } from '../query-string.ts'
+
+/** Exports at a time. Each reads the whole log and holds up to 16 MiB. */
+const MAX_EXPORTS = 4
+const RETRY_AFTER_SECONDS = '10'
+const TYPE = 'application/x-ndjson'
+
+/** The exports under way. */
+interface Running {
+  count: number
+}
+
+export function exportRoute(sealed: Pick<SealedLog, 'export'>): ApiRoute {
+  const running: Running = { count: 0 }
+  return {
+    method: 'GET',
+    path: '/api/v1/audit/export',
+    access: 'auditor',
+    async answer({ search }) {
+      const query = new QueryString(search, ['since', 'until'])
+      const options = { sinceMs: query.time('since'), untilMs: query.endTime('until'), exchanges: false }
+      if (running.count >= MAX_EXPORTS)
+        throw new GatewayError('overloaded', `${MAX_EXPORTS} exports are running; ask again later.`, {
+          headers: { 'retry-after': RETRY_AFTER_SECONDS },
+        })
+      const chunks = linesOf(sealed.export(options), running)
+      return { status: 200, body: null, stream: { type: TYPE, chunks } }
+    },
+  }
+}
+
+/**
+ * Yields the export as texts of whole lines.
+ * @throws Error when pruning overtakes it, so that the answer breaks off
+ */
+async function* linesOf(
+  chunks: ReturnType<SealedLog['export']>,
+  running: Running,
+): AsyncGenerator<string, void, undefined> {
+  running.count++
+  try {
+    for (;;) {
+      const { done, value } = chunks.next()
+      if (done !== true) {
+        yield value.toString('utf8')
+        continue
+      }
+      if (value.prunedSeq === null) return
+      throw new Error(`entry ${value.prunedSeq} was pruned before it was exported`)
+    }
+  } finally {
+    running.count--
+  }
+}
