@@ -6,7 +6,7 @@ import type { Pipeline } from '../pipeline/pipeline.ts'
 import { spendingOf } from '../pipeline/prompt/quota.ts'
 import type { RuleSet } from '../policy/compile.ts'
 import type { UsageLimit } from '../policy/rule-pattern.ts'
-import type { CounterChange } from '../store/counters.ts'
+import type { CounterChange } from '../store/counter-changes.ts'
 import type { Intent, Intents, OpenIntent } from '../store/folder/intents.ts'
 import type { Store } from '../store/store.ts'
 

@@ -4,7 +4,8 @@
 import type { Outcome, RequestDraft } from '../audit/entry.ts'
 import type { StoredFormat } from '../chat/stored-format.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { CounterChange, Counters } from '../store/counters.ts'
+import type { CounterChange } from '../store/counter-changes.ts'
+import type { Counters } from '../store/counters.ts'
 import {
   type HighestNumbers,
   higherNumbers,

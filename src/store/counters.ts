@@ -16,9 +16,9 @@ import {
   reserveTokens,
   usedTokens,
 } from '../policy/limit.ts'
+import { type CounterChange, readKey, windowName } from './counter-changes.ts'
 import type { Environment } from './journaled.ts'
-import { joinKey, readU64, u64 } from './layout.ts'
-import type { Table } from './table.ts'
+import { readU64 } from './layout.ts'
 import { WindowTime } from './window-time.ts'
 
 /**
@@ -30,7 +30,6 @@ export const MAX_COUNTERS = 50_000
 const RETRY_WHEN_FULL_MS: Milliseconds = 1000
 /** Rows that one sweep checks, so the event loop is not blocked. */
 const SWEEP_ROWS = 2000
-const SEPARATOR = Buffer.from([0])
 
 export interface ReserveRequest {
   /** Id of the rule, with the unit unless it is tokens. */
@@ -71,15 +70,6 @@ export interface Spending {
   readonly windowMs: Milliseconds
   readonly tokens: number
   readonly atMs: Milliseconds
-}
-
-/** Tokens that a call adds to a bucket, for `UsageLog.append`. */
-export interface CounterChange {
-  readonly ruleId: string
-  readonly subject: string
-  readonly windowMs: Milliseconds
-  readonly bucketIndex: number
-  readonly tokens: number
 }
 
 interface HeldTokens {
@@ -227,69 +217,4 @@ function newestCount(rows: readonly { readonly key: Buffer }[]): Milliseconds {
     newestMs = Math.max(newestMs, bucketStart(bucketLength(windowMs), bucketIndex))
   }
   return newestMs
-}
-
-/**
- * Includes the window: a rule with a new window starts anew, because its buckets have another
- * length.
- */
-const windowName = (ruleId: string, subject: string, windowMs: Milliseconds) =>
-  `${ruleId}\0${subject}\0${windowMs}`
-
-/**
- * The counter changes of one write transaction. Writes each bucket once, for any number of calls.
- */
-export class CounterChanges {
-  readonly #changes = new Map<string, CounterChange>()
-
-  add(changes: readonly CounterChange[]): void {
-    for (const change of changes) {
-      const { ruleId, subject, windowMs, bucketIndex, tokens } = change
-      const name = `${windowName(ruleId, subject, windowMs)}\0${bucketIndex}`
-      const before = this.#changes.get(name)
-      this.#changes.set(name, before === undefined ? change : { ...change, tokens: before.tokens + tokens })
-    }
-  }
-
-  /** Adds the changes to the stored counts. */
-  write(table: Table): void {
-    for (const change of this.#changes.values()) {
-      const key = bucketKey(change, change.bucketIndex)
-      const stored = table.get(key)
-      table.put(key, u64((stored === undefined ? 0 : readU64(stored)) + change.tokens))
-      // With the first count of a bucket, removes those that have left the window.
-      if (stored === undefined) dropDeadBuckets(table, change)
-    }
-  }
-}
-
-function dropDeadBuckets(table: Table, change: CounterChange): void {
-  const range = { start: bucketKey(change, 0), end: bucketKey(change, change.bucketIndex) }
-  for (const key of table.keys(range)) {
-    if (!isLive(bucketLength(change.windowMs), readKey(key).bucketIndex, change.bucketIndex))
-      table.remove(key)
-  }
-}
-
-/** Rule and subject, each followed by a zero byte, then window and bucket. */
-function bucketKey({ ruleId, subject, windowMs }: CounterChange, bucketIndex: number): Buffer {
-  return joinKey(
-    Buffer.from(ruleId),
-    SEPARATOR,
-    Buffer.from(subject),
-    SEPARATOR,
-    u64(windowMs),
-    u64(bucketIndex),
-  )
-}
-
-function readKey(key: Buffer): Pick<CounterChange, 'ruleId' | 'subject' | 'windowMs' | 'bucketIndex'> {
-  const afterRule = key.indexOf(0)
-  const afterKey = key.indexOf(0, afterRule + 1)
-  return {
-    ruleId: key.toString('utf8', 0, afterRule),
-    subject: key.toString('utf8', afterRule + 1, afterKey),
-    windowMs: readU64(key, afterKey + 1),
-    bucketIndex: readU64(key, afterKey + 9),
-  }
 }

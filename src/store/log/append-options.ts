@@ -1,7 +1,7 @@
 // What a call commits with its entry, in one transaction.
 
 import type { Content } from '../../audit/content.ts'
-import type { CounterChange } from '../counters.ts'
+import type { CounterChange } from '../counter-changes.ts'
 import type { StoredChange } from '../stored-answers.ts'
 import type { StoredUser } from './user-rows.ts'
 

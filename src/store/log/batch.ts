@@ -16,7 +16,7 @@ import { type SecurityEventType, securityEvents } from '../../audit/security.ts'
 import { MAX_ENTRY_BYTES } from '../../audit/verify.ts'
 import { type Actor, GATEWAY_ACTOR } from '../../core/actor.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
-import { type CounterChange, CounterChanges } from '../counters.ts'
+import { type CounterChange, CounterChanges } from '../counter-changes.ts'
 import type { Environment } from '../journaled.ts'
 import {
   type DayCounts,
