@@ -127,8 +127,12 @@ export class Attestation {
       )
   }
 
-  #takeFailure({ reason, isDamage }: VerificationFailure): void {
-    if (!isDamage) {
+  #takeFailure({ reason, cause }: VerificationFailure): void {
+    if (cause === 'cancelled') {
+      this.#logger.info({}, 'the full check of the usage log was cancelled')
+      return
+    }
+    if (cause === 'other') {
       this.#logger.warn({ reason }, 'the full check of the usage log gave no result')
       return
     }

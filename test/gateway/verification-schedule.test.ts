@@ -1,7 +1,7 @@
 // Full verifications by schedule and by the command: their results reach the metric that the alert
 // watches.
 
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { VerificationSchedule } from '../../src/gateway/verification-schedule.ts'
@@ -55,10 +55,12 @@ t.test('a scheduled check passes an unchanged log and finds a changed one', asyn
     () => verified(gateway),
     (value) => value === 0,
   )
-  t.match(
-    gateway.logs.find(({ level }) => level === 'error'),
-    { msg: /the full check found that the usage log was changed/ },
+  const line = await eventually(
+    'the change is logged',
+    () => gateway.logs.find(({ level }) => level === 'error'),
+    (found) => found !== undefined,
   )
+  t.match(line, { msg: /the full check found that the usage log was changed/ })
   t.equal(await gateway.stop(), 0)
 })
 
@@ -78,6 +80,52 @@ t.test('the result of the command reaches the metric, also after a restart', asy
     JSON.stringify({ ok: true, log: 'another', seq: 3, finishedAtMs: Date.now() }),
   )
   t.equal(await verified(again), -1, 'the result on another log says nothing')
+})
+
+/** Waits until the gateway checks its log, and returns the child process that does, stopped. */
+async function stoppedChecker({ child: { pid: parent = 0 } }: TestGateway): Promise<number> {
+  const children = () =>
+    readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').split(' ').map(Number)
+  const checkerOf = () =>
+    children().find((pid) => pid > 0 && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('checker'))
+  const pid = (await eventually('a check runs', checkerOf, (found) => found !== undefined)) ?? 0
+  process.kill(pid, 'SIGSTOP')
+  return pid
+}
+
+t.test('a cancelled check ends at once and alarms nobody, and the schedule goes on', async (t) => {
+  const gateway = await start(t, 1)
+  const checker = await stoppedChecker(gateway)
+  const joined = gateway.api('POST', '/audit/verify')
+  t.match((await gateway.api('GET', '/audit/verify')).body, { running: true, error: null })
+  const cancelled = await gateway.api('DELETE', '/audit/verify')
+  const state = { running: false, ok: null, result: null, error: 'The check was cancelled.' }
+  t.match([cancelled.status, cancelled.body], [200, state])
+  t.notOk(existsSync(`/proc/${checker}`), 'the process is gone')
+  t.match((await joined).status, 200, 'who waits for the check gets an answer')
+  const ofChecks = () => gateway.logs.filter(({ msg }) => /full check/.test(String(msg)))
+  const isCancelled = ({ msg }: { msg?: unknown }) => msg === 'the full check of the usage log was cancelled'
+  const [, next] = await eventually(
+    'the next check ends',
+    () => ofChecks().slice(ofChecks().findIndex(isCancelled)),
+    ([first, second]) => first !== undefined && isCancelled(first) && second !== undefined,
+  )
+  t.match(next, { msg: 'the full check found the usage log intact' })
+  t.same(
+    ofChecks().filter(({ level }) => level !== 'info'),
+    [],
+    'the cancelled check is no failure',
+  )
+  t.equal(await verified(gateway), 1)
+})
+
+t.test('without a running check nothing is cancelled', async (t) => {
+  const gateway = await start(t, 0)
+  const before = await gateway.api('DELETE', '/audit/verify')
+  t.match([before.status, before.body], [200, { running: false, started_at: null, error: null }])
+  const { body: result } = await gateway.api('POST', '/audit/verify')
+  t.match(result, { running: false, ok: true })
+  t.same((await gateway.api('DELETE', '/audit/verify')).body, result)
 })
 
 t.test('the first check is random within the interval, and failures do not end the schedule', async (t) => {

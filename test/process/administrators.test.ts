@@ -104,6 +104,7 @@ const NEEDED: Readonly<Record<string, AdminRole>> = {
   'GET /api/v1/audit/receipts/{id}': 'viewer',
   'GET /api/v1/audit/verify': 'viewer',
   'POST /api/v1/audit/verify': 'auditor',
+  'DELETE /api/v1/audit/verify': 'auditor',
 }
 
 t.test('every route answers the roles that include the one it needs, and refuses all others', async (t) => {

@@ -178,6 +178,7 @@ t.test('every answer matches its schema', async (t) => {
   await check(t, 'GET', '/audit/changes', '/audit/changes?limit=0')
   await check(t, 'GET', '/audit/verify', '/audit/verify')
   await check(t, 'POST', '/audit/verify', '/audit/verify')
+  await check(t, 'DELETE', '/audit/verify', '/audit/verify')
   await check(t, 'GET', '/audit/verify', '/audit/verify')
   await check(t, 'DELETE', '/session', '/session')
 })

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import type { JsonObject } from '../../src/core/json.ts'
 import { openStore } from '../../src/store/store.ts'
-import { BackgroundVerification } from '../../src/store/verification/background.ts'
+import { BackgroundVerification, type VerificationFailure } from '../../src/store/verification/background.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { START_MS, testClock } from './fixture.ts'
 
@@ -85,6 +85,34 @@ t.test('a verification ended early has no verdict, and another can start', async
   t.same(verdicts, [])
   await check.start()
   t.match(check.status, { verdict: { ok: true }, failure: null })
+})
+
+t.test('a cancelled verification says so, and another can start', async (t) => {
+  const failures: VerificationFailure[] = []
+  const check = new BackgroundVerification(
+    await log(t, 100),
+    testClock(),
+    () => {},
+    (failure) => failures.push(failure),
+  )
+  await check.cancel()
+  t.match(check.status, { running: false, startedAtMs: null, failure: null }, 'nothing to cancel')
+  const ended = check.start()
+  await check.cancel()
+  await ended
+  t.match(check.status, {
+    running: false,
+    progress: 0,
+    finishedAtMs: START_MS,
+    verdict: null,
+    failure: 'The check was cancelled.',
+  })
+  t.same(failures, [{ reason: 'The check was cancelled.', cause: 'cancelled' }])
+  await check.start()
+  const { status } = check
+  t.match(status, { progress: 1, verdict: { ok: true }, failure: null })
+  await check.cancel()
+  t.equal(check.status, status, 'a verdict stays')
 })
 
 t.test('a missing log fails, and a truncated file is found', async (t) => {

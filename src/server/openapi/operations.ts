@@ -254,4 +254,9 @@ export const OPERATIONS: readonly DescribedOperation[] = [
     'Checks the whole log, or joins the running check. Answers 202 when that takes longer than five seconds.',
     { answer: 'LogCheck', statuses: [200, 202] },
   ),
+  operation(
+    'DELETE /api/v1/audit/verify',
+    'Cancels the running full check, which then has no verdict. Without one it changes nothing.',
+    { answer: 'LogCheck' },
+  ),
 ]

@@ -14,7 +14,7 @@ import type { BackgroundVerification, VerificationStatus } from '../../store/ver
 import { type ApiAnswer, type ApiRoute, ok } from '../api.ts'
 import { QueryString } from '../query-string.ts'
 
-/** Time to wait for a check before the answer; the check of a short log ends within it. */
+/** Time an answer waits for the end of a check; that of a short log ends within it. */
 const MAX_WAIT_MS: Milliseconds = 5000
 /** Entries on a page of changes. */
 const DEFAULT_CHANGES = 50
@@ -102,6 +102,15 @@ export function auditRoutes({ log, signatures, checkpoints, receipts, check }: A
       path: '/api/v1/audit/verify',
       access: 'auditor',
       answer: () => verify(check),
+    },
+    {
+      method: 'DELETE',
+      path: '/api/v1/audit/verify',
+      access: 'auditor',
+      async answer() {
+        await within(check.cancel(), MAX_WAIT_MS)
+        return ok(describeCheck(check.status))
+      },
     },
   ]
 }

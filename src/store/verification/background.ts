@@ -14,7 +14,7 @@ const CHECKER_PROGRAM = programPath('checker')
 
 export interface VerificationStatus {
   readonly running: boolean
-  /** From 0 to 1; 0 before the first run. */
+  /** From 0 to 1; 0 before the first run. A run without a verdict keeps what it reached. */
   readonly progress: number
   readonly startedAtMs: Milliseconds | null
   readonly finishedAtMs: Milliseconds | null
@@ -29,9 +29,11 @@ export interface VerificationStatus {
 /** Why a run has no verdict. */
 export interface VerificationFailure {
   readonly reason: string
-  /** Whether reading the database file ended the process. */
-  readonly isDamage: boolean
+  /** `damage`: reading the database file ended the process. `cancelled`: `cancel` did. */
+  readonly cause: 'damage' | 'cancelled' | 'other'
 }
+
+const CANCELLED: VerificationFailure = { reason: 'The check was cancelled.', cause: 'cancelled' }
 
 const NEVER_RUN: VerificationStatus = {
   running: false,
@@ -48,13 +50,14 @@ export class BackgroundVerification {
   readonly #onVerdict: (verdict: JsonObject) => void
   readonly #onFailure: (failure: VerificationFailure) => void
   #status = NEVER_RUN
-  #closing = false
+  /** What ends the current run early; null while nothing does. */
+  #endedBy: 'cancel' | 'close' | null = null
   #running: { readonly child: ChildProcess; readonly ended: Promise<void> } | null = null
 
   /**
    * @param path the data folder
    * @param onVerdict receives the verdict of each run
-   * @param onFailure receives why a run has none, unless it was ended early
+   * @param onFailure receives why a run has none, unless `close` ended it
    */
   constructor(
     path: string,
@@ -81,12 +84,21 @@ export class BackgroundVerification {
     return this.#running.ended
   }
 
+  /** Ends a current run; `status` then says that it was cancelled. Without one it does nothing. */
+  cancel(): Promise<void> {
+    return this.#end('cancel')
+  }
+
   /** Ends a current run without a verdict. */
-  async close(): Promise<void> {
-    this.#closing = true
-    this.#running?.child.kill('SIGKILL')
-    await this.#running?.ended
-    this.#closing = false
+  close(): Promise<void> {
+    return this.#end('close')
+  }
+
+  async #end(by: 'cancel' | 'close'): Promise<void> {
+    if (this.#running === null) return
+    this.#endedBy = by
+    this.#running.child.kill('SIGKILL')
+    await this.#running.ended
   }
 
   #spawnChecker(): { child: ChildProcess; ended: Promise<void> } {
@@ -95,11 +107,12 @@ export class BackgroundVerification {
     })
     // After spawn, which may throw, for example without memory.
     this.#status = { ...NEVER_RUN, running: true, startedAtMs: this.#clock.now() }
+    this.#endedBy = null
     let verdict: JsonObject | null = null
     let reason: string | null = null
     const ended = new Promise<void>((resolve) => {
       let over = false
-      const finish = (failure: string, isDamage = false) => {
+      const finish = (failure: VerificationFailure) => {
         // A child that could not start emits both `error` and `close`.
         if (over) return
         over = true
@@ -107,24 +120,21 @@ export class BackgroundVerification {
         this.#status = {
           ...this.#status,
           running: false,
-          progress: 1,
+          progress: verdict === null ? this.#status.progress : 1,
           finishedAtMs: this.#clock.now(),
           verdict,
-          failure: verdict === null ? failure : null,
+          failure: verdict === null ? failure.reason : null,
         }
         if (verdict !== null) this.#onVerdict(verdict)
-        else if (!this.#closing) this.#onFailure({ reason: failure, isDamage })
+        else if (this.#endedBy !== 'close') this.#onFailure(failure)
         resolve()
       }
-      child.once('error', ({ message }) => finish(message))
-      child.once('close', (code, signal) =>
-        finish(
-          isDamageSignal(signal)
-            ? describeDamage(signal)
-            : (reason ?? `the check ended with ${signal ?? code}`),
-          isDamageSignal(signal),
-        ),
-      )
+      child.once('error', ({ message }) => finish({ reason: message, cause: 'other' }))
+      child.once('close', (code, signal) => {
+        if (isDamageSignal(signal)) finish({ reason: describeDamage(signal), cause: 'damage' })
+        else if (this.#endedBy === 'cancel') finish(CANCELLED)
+        else finish({ reason: reason ?? `the check ended with ${signal ?? code}`, cause: 'other' })
+      })
     })
     // Undefined when no file descriptor was left.
     const output = child.stdout as Readable | undefined
