@@ -15,6 +15,7 @@ import { priceRoutes } from '../server/routes/prices.ts'
 import { ruleRoutes } from '../server/routes/rules.ts'
 import { sessionRoutes } from '../server/routes/session.ts'
 import { usageRoutes } from '../server/routes/usage.ts'
+import { usageLimitsRoute } from '../server/routes/usage-limits.ts'
 import { usageReportRoute } from '../server/routes/usage-report.ts'
 import type { Gatekeeper } from '../server/session.ts'
 import type { Store } from '../store/store.ts'
@@ -51,6 +52,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
       check: attestation.check,
     }),
     exportRoute(store.sealed),
+    usageLimitsRoute(parts.rules, store, systemClock),
   ]
   return [...routes, ...openApiRoutes(routes)]
 }

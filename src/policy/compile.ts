@@ -20,6 +20,8 @@ export interface RuleSet {
   readonly rules: readonly Rule[]
   /** The enabled limits of money. */
   readonly budgets: readonly LimitRule[]
+  /** The enabled limits, in order; with a key, those that count its calls of any model. */
+  limits(key: MatchedKey | null): readonly LimitRule[]
   /** Selects the enabled rules for a call by this key that may be sent to any of these models. */
   select(models: readonly string[], key: MatchedKey): Selection
 }
@@ -117,6 +119,8 @@ export function compileRules(rules: readonly ParsedRule[], revision: string): Ru
     revision,
     rules: Object.freeze(rules.map(({ rule }) => rule)),
     budgets: Object.freeze(limitsOf(scoped).filter(({ unit }) => unit === 'usd')),
+    limits: (key: MatchedKey | null) =>
+      limitsOf(key === null ? scoped : scoped.filter((one) => one.concernsKey(key))),
     select(models: readonly string[], key: MatchedKey): Selection {
       const byModel = new Map<string, readonly ScopedRule[]>()
       for (const model of models) {

@@ -6,6 +6,8 @@ import type { CallKey } from '../core/key-terms.ts'
 /** What shares one count. */
 export type LimitScope = 'key' | 'all' | { readonly label: string }
 
+/** The name of the count that all keys share. */
+export const ALL_KEYS = 'all'
 const LABEL = 'label:'
 /** Hexadecimal digits of the hash of a label, which may be longer than a name of the database. */
 const LABEL_DIGITS = 40
@@ -22,10 +24,14 @@ export function readScope(per = 'key'): LimitScope {
  */
 export function subjectOf(scope: LimitScope, { line, terms }: Pick<CallKey, 'line' | 'terms'>): string {
   if (scope === 'key') return line
-  if (scope === 'all') return 'all'
-  const value = Object.hasOwn(terms.labels, scope.label) ? terms.labels[scope.label] : null
-  return `label-${hash('sha256', JSON.stringify([scope.label, value])).slice(0, LABEL_DIGITS)}`
+  if (scope === 'all') return ALL_KEYS
+  const value = Object.hasOwn(terms.labels, scope.label) ? terms.labels[scope.label] : undefined
+  return labelSubject(scope.label, value ?? null)
 }
+
+/** The name of the count for the keys whose label has a value; null for those without the label. */
+export const labelSubject = (label: string, value: string | null): string =>
+  `label-${hash('sha256', JSON.stringify([label, value])).slice(0, LABEL_DIGITS)}`
 
 /** The calls that share the count, for messages. */
 export function describeScope(scope: LimitScope): string {

@@ -188,6 +188,26 @@ export function usedTokens(window: QuotaWindow): number {
   return used
 }
 
+/** What counts of a window at a time, and the time until none of it does; 0 when nothing counts. */
+export interface WindowUse {
+  readonly used: number
+  readonly resetMs: Milliseconds
+}
+
+/** Returns what counts of a window at a time. Leaves the window as it is. */
+export function windowUse(window: QuotaWindow, nowMs: Milliseconds): WindowUse {
+  const live = { ...window }
+  expire(live, bucketAt(window.bucketMs, nowMs))
+  return { used: usedTokens(live), resetMs: timeUntilEmpty(live, nowMs) }
+}
+
+/** The length of the window of a limit; of a month of the calendar, that of the current one. */
+export function windowLength(windowMs: Milliseconds, nowMs: Milliseconds): Milliseconds {
+  if (windowMs !== CALENDAR_MONTH) return windowMs
+  const month = bucketAt(CALENDAR_MONTH, nowMs)
+  return bucketStart(CALENDAR_MONTH, month + 1) - bucketStart(CALENDAR_MONTH, month)
+}
+
 /** The time at which a bucket stops counting, milliseconds since the epoch. */
 function endOf({ bucketMs }: QuotaWindow, index: number): Milliseconds {
   return bucketStart(bucketMs, index + liveBuckets(bucketMs))

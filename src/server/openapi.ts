@@ -7,6 +7,7 @@ import type { JsonObject } from '../core/json.ts'
 import { VERSION } from '../core/version.ts'
 import type { ApiRoute } from './api.ts'
 import { AUDIT_SCHEMAS } from './openapi/audit-schemas.ts'
+import { LIMIT_SCHEMAS } from './openapi/limit-schemas.ts'
 import { BODY_SCHEMAS, MANAGEMENT_SCHEMAS } from './openapi/management-schemas.ts'
 import { OPERATIONS } from './openapi/operations.ts'
 import { USAGE_SCHEMAS } from './openapi/usage-schemas.ts'
@@ -31,7 +32,13 @@ export function openApiDocument(routes: readonly Pick<ApiRoute, 'method' | 'path
     info: { title: 'Sidegate', version: VERSION, description: 'An LLM gateway sidecar.' },
     paths,
     components: {
-      schemas: { ...MANAGEMENT_SCHEMAS, ...USAGE_SCHEMAS, ...AUDIT_SCHEMAS, ...BODY_SCHEMAS },
+      schemas: {
+        ...MANAGEMENT_SCHEMAS,
+        ...USAGE_SCHEMAS,
+        ...AUDIT_SCHEMAS,
+        ...LIMIT_SCHEMAS,
+        ...BODY_SCHEMAS,
+      },
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: 'A Sidegate API key.' },
         session: { type: 'apiKey', in: 'cookie', name: 'sidegate_session' },

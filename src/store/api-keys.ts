@@ -281,11 +281,11 @@ export class KeyStore {
     return recordOf(stored, this.#uses.lastUsed(stored.id))
   }
 
-  #describeFileKey(sha256: string, { id, name, terms }: CallKey): KeyRecord {
+  #describeFileKey(sha256: string, { id, name, line, terms }: CallKey): KeyRecord {
     const lastUsedAtMs = this.#uses.lastUsed(id)
     const revokedAtMs = this.#storedFor(sha256)?.revokedAtMs ?? null
     const none = { prefix: null, createdAtMs: null, replaces: null }
-    return { id, name, ...none, lastUsedAtMs, revokedAtMs, terms, source: 'file' }
+    return { id, name, ...none, lastUsedAtMs, revokedAtMs, line, terms, source: 'file' }
   }
 
   /** Returns the row with this hash. It overrides a declaration: a revoked key stays revoked. */

@@ -24,6 +24,12 @@ export interface CounterChange {
 export const windowName = (ruleId: string, subject: string, windowMs: Milliseconds) =>
   `${ruleId}\0${subject}\0${windowMs}`
 
+/** Reads what `windowName` wrote. */
+export function readWindowName(name: string): Pick<CounterChange, 'ruleId' | 'subject' | 'windowMs'> {
+  const [ruleId = '', subject = '', windowMs] = name.split('\0')
+  return { ruleId, subject, windowMs: Number(windowMs) }
+}
+
 /**
  * The counter changes of one write transaction. Writes each bucket once, for any number of calls.
  */

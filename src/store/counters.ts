@@ -15,8 +15,10 @@ import {
   type QuotaWindow,
   reserveTokens,
   usedTokens,
+  type WindowUse,
+  windowUse,
 } from '../policy/limit.ts'
-import { type CounterChange, readKey, windowName } from './counter-changes.ts'
+import { type CounterChange, readKey, readWindowName, windowName } from './counter-changes.ts'
 import type { Environment } from './journaled.ts'
 import { readU64 } from './layout.ts'
 import { WindowTime } from './window-time.ts'
@@ -72,6 +74,9 @@ export interface Spending {
   readonly atMs: Milliseconds
 }
 
+/** What counts of a limit for one subject. */
+export interface CountInUse extends Pick<Spending, 'ruleId' | 'subject' | 'windowMs'>, WindowUse {}
+
 interface HeldTokens {
   readonly request: ReserveRequest
   /** Kept here because the window may be forgotten once all its buckets have expired. */
@@ -116,6 +121,20 @@ export class Counters {
       highest = Math.max(highest, usedTokens(window))
     }
     return highest
+  }
+
+  /**
+   * Returns all counts above 0, in no order, what running calls reserve included. Changes none, and
+   * visits each counter once.
+   */
+  inUse(nowMs: Milliseconds): CountInUse[] {
+    const atMs = this.#time.at(nowMs)
+    const counts: CountInUse[] = []
+    for (const [name, window] of this.#windows) {
+      const use = windowUse(window, atMs)
+      if (use.used > 0) counts.push({ ...readWindowName(name), ...use })
+    }
+    return counts
   }
 
   /**

@@ -19,6 +19,8 @@ export interface KeyRecord extends KeyIdentity {
   readonly revokedAtMs: Milliseconds | null
   /** Id of the key that this one replaces; null for none. */
   readonly replaces: string | null
+  /** As in CallKey. */
+  readonly line: string
   readonly terms: KeyTerms
   readonly source: 'api' | 'file'
 }
@@ -57,8 +59,8 @@ export interface StoredKey {
 
 /** What lists show of a row. */
 export function recordOf(stored: StoredKey, lastUsedAtMs: Milliseconds | null): NewKey['record'] {
-  const { id, name, prefix, createdAtMs, revokedAtMs, replaces = null, terms = NO_TERMS } = stored
-  return { id, name, prefix, createdAtMs, lastUsedAtMs, revokedAtMs, replaces, terms, source: 'api' }
+  const { id, name, prefix, createdAtMs, revokedAtMs, replaces = null, line = id, terms = NO_TERMS } = stored
+  return { id, name, prefix, createdAtMs, lastUsedAtMs, revokedAtMs, replaces, line, terms, source: 'api' }
 }
 
 /** The key that the configuration declares. Its id is the same in every process. */

@@ -211,3 +211,23 @@ t.test('a rule with labels applies to keys that have all of them', async (t) => 
   t.same(names({ team: 'Search', env: 'test' }), ['all'], 'case counts')
   t.same(names({}), ['all'])
 })
+
+t.test('the limits of a key are those that count its calls, whatever the model', async (t) => {
+  const limit = (name: string, more: Parameters<typeof rule>[2] = {}) =>
+    rule(name, '5 requests/1m', { type: 'rate_limit', ...more })
+  const set = compileRules(
+    [
+      limit('everyone'),
+      limit('models', { match: { models: ['gpt-*'] } }),
+      limit('keys', { match: { keys: ['batch-*'] }, per: 'all' }),
+      limit('labels', { match: { labels: { team: 'search' } } }),
+      limit('off', { enabled: false }),
+      rule('words', 'aurora'),
+    ],
+    'r',
+  )
+  const names = (key: Parameters<typeof set.limits>[0]) => set.limits(key).map(({ rule }) => rule.name)
+  t.same(names(null), ['everyone', 'models', 'keys', 'labels'])
+  t.same(names(keyOf('batch-1')), ['everyone', 'models', 'keys'])
+  t.same(names(keyOf('web', { team: 'search' })), ['everyone', 'models', 'labels'])
+})

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import {
@@ -12,6 +13,8 @@ import {
   type QuotaWindow,
   reserveTokens,
   usedTokens,
+  windowLength,
+  windowUse,
 } from '../../src/policy/limit.ts'
 
 const MINUTE_MS = 60_000
@@ -257,4 +260,30 @@ t.test('a month of the calendar counts until it ends, in UTC', async (t) => {
   t.match(reserve(1, end - 1), { allowed: false, retryAfterMs: 1 })
   t.match(reserve(100, end), { allowed: true, remaining: 0 })
   t.match(reserve(101, end), { allowed: false, retryAfterMs: 31 * 86_400_000 })
+})
+
+t.test('the use of a window is what the next call finds, and reading it changes nothing', async () => {
+  fc.assert(
+    fc.property(anyCalls, fc.nat(200_000), (calls, afterMs) => {
+      const window = openWindow(MINUTE_MS)
+      let nowMs = START_MS
+      for (const call of calls) {
+        nowMs += call.afterMs
+        use(window, call.tokens, nowMs)
+      }
+      const before = structuredClone(window)
+      const { used, resetMs } = windowUse(window, nowMs + afterMs)
+      const isUnchanged = isDeepStrictEqual(window, before)
+      const { remaining } = reserve(structuredClone(window), 1, nowMs + afterMs, 1_000_000)
+      const isOverThen = windowUse(window, nowMs + afterMs + resetMs).used === 0
+      const isLeftBefore = used === 0 || windowUse(window, nowMs + afterMs + resetMs - 1).used > 0
+      return isUnchanged && used === 1_000_000 - remaining - 1 && isOverThen && isLeftBefore
+    }),
+  )
+})
+
+t.test('a month of the calendar is as long as it is', async (t) => {
+  t.equal(windowLength(MINUTE_MS, START_MS), MINUTE_MS)
+  t.equal(windowLength(CALENDAR_MONTH, Date.UTC(2026, 1, 28, 23, 59)), 28 * 86_400_000)
+  t.equal(windowLength(CALENDAR_MONTH, Date.UTC(2026, 11, 1)), 31 * 86_400_000)
 })

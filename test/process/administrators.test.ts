@@ -94,6 +94,7 @@ const NEEDED: Readonly<Record<string, AdminRole>> = {
   'GET /api/v1/prices': 'viewer',
   'GET /api/v1/usage/logs': 'viewer',
   'GET /api/v1/usage/logs/{id}': 'viewer',
+  'GET /api/v1/usage/limits': 'viewer',
   'GET /api/v1/usage/report': 'viewer',
   'GET /api/v1/usage/security': 'viewer',
   'POST /api/v1/audit/erase': 'admin',

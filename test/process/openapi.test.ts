@@ -9,7 +9,7 @@ import { completion, json } from './upstream.ts'
 
 const rules =
   'rules:\n  - { name: a, type: keyword_block, pattern: aurora, action: block, enabled: true, match: { models: ["*"] } }\n'
-const { upstream, gateway } = await deploy(t, json(completion('Ask bob@example.org')), { rules })
+const { upstream, gateway, key } = await deploy(t, json(completion('Ask bob@example.org')), { rules })
 
 const document = (await (await fetchInTime(`${gateway.url}/openapi.json`)).json()) as any
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
@@ -146,6 +146,11 @@ t.test('every answer matches its schema', async (t) => {
     action: 'monitor',
     enabled: true,
   })
+  await (await gateway.chat(key, prompt('counted'))).text()
+  const { limits } = await check(t, 'GET', '/usage/limits', '/usage/limits')
+  t.match(limits, [{ rule_name: 'b', key_name: 'app' }])
+  await check(t, 'GET', '/usage/limits', '/usage/limits?key_id=unknown')
+  await check(t, 'GET', '/usage/limits', '/usage/limits?key=unknown')
   await check(t, 'POST', '/rules', '/rules', { name: 'c', type: 'nothing' })
   await check(t, 'DELETE', '/rules/{id}', `/rules/${rule.id}`)
   await check(t, 'POST', '/rules/evaluate', '/rules/evaluate', prompt('a@b.co'))

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import { CALENDAR_MONTH } from '../../src/policy/limit.ts'
 import { type Counters, MAX_COUNTERS, type ReserveRequest } from '../../src/store/counters.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { id, openTestStore, START_MS, type TestStore } from './fixture.ts'
@@ -236,4 +237,39 @@ t.test('with too many counters limits refuse until some expire', async (t) => {
   const later = START_MS + 2 * MINUTE_MS
   t.equal(store.counters.reserve(request(1, { subject: 'one more', nowMs: later })).allowed, true)
   t.equal(store.counters.size, 1)
+})
+
+t.test('what is in use is listed by rule, subject and window, until it expires', async (t) => {
+  const first = openTestStore(t)
+  const { store, clock } = first
+  await call(store, 1, { nowMs: clock.now() }, 100)
+  await call(
+    store,
+    2,
+    { ruleId: 'rule:usd', subject: 'all', windowMs: CALENDAR_MONTH, nowMs: clock.now() },
+    7,
+  )
+  await call(store, 3, { subject: 'unused', nowMs: clock.now() }, 0)
+  const held = store.counters.reserve(request(40, { subject: 'running' }))
+  const endOfMonthMs = Date.UTC(2026, 3, 1) - START_MS
+  const minute = { ruleId: 'rule', windowMs: MINUTE_MS, resetMs: MINUTE_MS + 1000 }
+  const month = { ruleId: 'rule:usd', subject: 'all', windowMs: CALENDAR_MONTH, used: 7 }
+  const inUse = ({ counters }: TestStore['store']) =>
+    counters.inUse(clock.now()).sort((a, b) => b.used - a.used)
+  t.same(inUse(store), [
+    { ...minute, subject: 'key', used: 100 },
+    { ...minute, subject: 'running', used: 40 },
+    { ...month, resetMs: endOfMonthMs },
+  ])
+  store.counters.settle(held, 0, 0)
+  t.equal(inUse(store).length, 2, 'a call that used nothing leaves nothing')
+  const { store: again } = await first.reopen()
+  clock.advance(30_000)
+  t.same(inUse(again), [
+    { ...minute, subject: 'key', used: 100, resetMs: minute.resetMs - 30_000 },
+    { ...month, resetMs: endOfMonthMs - 30_000 },
+  ])
+  clock.advance(31_000)
+  t.same(inUse(again), [{ ...month, resetMs: endOfMonthMs - 61_000 }])
+  t.equal(again.counters.size, 2, 'only a sweep forgets')
 })

@@ -185,6 +185,17 @@ export const OPERATIONS: readonly DescribedOperation[] = [
       errors: [400],
     },
   ),
+  operation(
+    'GET /api/v1/usage/limits',
+    'Lists how much of each limit of tokens, requests or money is used now, highest share first. A limit that nothing counts against is left out.',
+    {
+      answer: 'UsageLimits',
+      query: {
+        key_id: text('Id of a key: lists every limit that counts its calls, also those not used yet.'),
+      },
+      errors: [400],
+    },
+  ),
   operation('GET /api/v1/usage/security', 'Reports the security events of the last days.', {
     answer: 'SecurityReport',
     query: { ...PAGE, days: bounded(1, 365, 7) },

@@ -1,0 +1,56 @@
+// How much of each limit is used now, over REST.
+
+import type { Clock, Milliseconds } from '../../core/clock.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { toUsd } from '../../core/money.ts'
+import { isoTime } from '../../core/time.ts'
+import { type LimitInUse, limitsInUse } from '../../pipeline/limits-in-use.ts'
+import { windowLength } from '../../policy/limit.ts'
+import type { EffectiveRules } from '../../rules/effective.ts'
+import type { Store } from '../../store/store.ts'
+import { type ApiRoute, ok } from '../api.ts'
+import { QueryString } from '../query-string.ts'
+
+const SECOND_MS: Milliseconds = 1000
+
+/** The part of the store that the route reads. */
+type Counted = Pick<Store, 'keys' | 'counters'>
+
+export const usageLimitsRoute = (
+  rules: Pick<EffectiveRules, 'current'>,
+  { keys: keyStore, counters }: Counted,
+  clock: Clock,
+): ApiRoute => ({
+  method: 'GET',
+  path: '/api/v1/usage/limits',
+  access: 'viewer',
+  async answer({ search }) {
+    const keyId = new QueryString(search, ['key_id']).text('key_id')
+    const keys = keyStore.list()
+    const key = keys.find(({ id }) => id === keyId) ?? null
+    // No call counts against a limit by a key that does not exist.
+    if (keyId !== null && key === null) return ok({ limits: [], truncated: false })
+    const nowMs = clock.now()
+    const { limits, truncated } = limitsInUse(rules.current, counters.inUse(nowMs), { keys, key }, nowMs)
+    return ok({ limits: limits.map((use) => describeUse(use, nowMs)), truncated })
+  },
+})
+
+/** Rounded up: the time of windows is some milliseconds ahead of the clock. */
+const wholeSecond = (timeMs: Milliseconds): Milliseconds => Math.ceil(timeMs / SECOND_MS) * SECOND_MS
+
+function describeUse({ limit, subject, used, resetMs }: LimitInUse, nowMs: Milliseconds): JsonObject {
+  const { rule, unit, amount, windowMs } = limit
+  return {
+    rule_id: rule.id,
+    rule_name: rule.name,
+    unit,
+    scope: subject.scope,
+    subject: subject.subject,
+    key_name: subject.keyName,
+    used: unit === 'usd' ? toUsd(used) : used,
+    allowed: unit === 'usd' ? toUsd(amount) : amount,
+    window_seconds: windowLength(windowMs, nowMs) / SECOND_MS,
+    resets_at: resetMs === null ? null : isoTime(wholeSecond(nowMs + resetMs)),
+  }
+}
