@@ -6,17 +6,21 @@ import type { Actor } from '../core/actor.ts'
 import type { Direction } from '../core/finding.ts'
 import type { ChangeDraft } from './change-draft.ts'
 
-export type Outcome =
-  | 'ok'
-  | 'blocked'
-  | 'rate_limited'
-  | 'upstream_error'
-  | 'client_aborted'
-  | 'interrupted'
+/** How a call can end. The store keeps positions in this list, so new ones go to its end. */
+export const OUTCOMES = [
+  'ok',
+  'blocked',
+  'rate_limited',
+  'upstream_error',
+  'client_aborted',
+  'interrupted',
   /** The key was valid, but the body was refused with a 4xx before any rule ran. */
-  | 'invalid_request'
+  'invalid_request',
   /** Too many calls were running (`limits.concurrentRequests`); only the key was read. */
-  | 'overloaded'
+  'overloaded',
+] as const
+
+export type Outcome = (typeof OUTCOMES)[number]
 
 /** Limits on rules and on text the upstream chooses, so every call fits into an entry. */
 export const MAX_SEALED_RULES = 256

@@ -3,7 +3,7 @@
 // fixed lists or from operators.
 
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { Outcome } from '../audit/entry.ts'
+import { OUTCOMES } from '../audit/entry.ts'
 import { API_NAMES } from '../chat/api-format.ts'
 import { ERRORS } from '../core/errors.ts'
 import { MONITORING_PRECISION, registerEventLoopDelay } from './event-loop.ts'
@@ -18,17 +18,6 @@ const MAX_KEYS = 200
 const MODEL_NAME = /^@?[\w./:+-]{1,128}(?:@(?:\d[\w.-]{0,32}|default|latest))?$/
 /** Credentials contain a long word with a digit; names of models do not. */
 const CREDENTIAL = /(?=[A-Za-z]*\d)\w{30}/
-
-const OUTCOMES: readonly Outcome[] = [
-  'ok',
-  'blocked',
-  'rate_limited',
-  'upstream_error',
-  'client_aborted',
-  'interrupted',
-  'invalid_request',
-  'overloaded',
-]
 
 /** Steps of a call whose time is measured. */
 export type Phase = 'key' | 'inspect' | 'policy' | 'response' | 'seal'

@@ -35,6 +35,15 @@ export class QueryString {
     throw invalid(name, `must be a whole number from ${minimum} to ${maximum}.`)
   }
 
+  /** One of the values; null when missing. */
+  choice<Value extends string>(name: string, allowed: readonly Value[]): Value | null {
+    const text = this.#values.get(name)
+    if (text === null) return null
+    const value = allowed.find((one) => one === text)
+    if (value !== undefined) return value
+    throw invalid(name, `must be one of ${allowed.join(', ')}.`)
+  }
+
   boolean(name: string): boolean | null {
     const text = this.#values.get(name)
     if (text === null) return null

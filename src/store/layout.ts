@@ -2,6 +2,7 @@
 // Values that may gain fields are JSON; values scanned by the thousand are packed.
 
 import type { Head } from '../audit/chain.ts'
+import { OUTCOMES, type Outcome } from '../audit/entry.ts'
 import type { SecurityEventType } from '../audit/security.ts'
 import type { StoredRecord } from '../audit/verify.ts'
 import type { Milliseconds } from '../core/clock.ts'
@@ -88,6 +89,7 @@ export interface RequestSummary {
   readonly createdAtMs: Milliseconds
   readonly blocked: boolean
   readonly piiDetected: boolean
+  readonly outcome: Outcome
   readonly keyId: string
   readonly model: string
 }
@@ -97,6 +99,9 @@ const KEY_LENGTH_AT = FLAGS_AT + 1
 const TEXT_AT = KEY_LENGTH_AT + 2
 const BLOCKED = 1
 const PII_DETECTED = 2
+/** Four bits of the flags: the position of the outcome, from 1; 0 in rows of older releases. */
+const OUTCOME_SHIFT = 2
+const OUTCOME_MASK = 0b1111
 
 /** seq u64 · created_at u64 · flags u8 · length of the key's id u16 · the key's id · the model. */
 export function packSummary(summary: RequestSummary): Buffer {
@@ -104,7 +109,10 @@ export function packSummary(summary: RequestSummary): Buffer {
   const bytes = Buffer.allocUnsafe(TEXT_AT + keyIdBytes + Buffer.byteLength(summary.model))
   writeU64(bytes, summary.seq, 0)
   writeU64(bytes, summary.createdAtMs, U64_BYTES)
-  bytes[FLAGS_AT] = (summary.blocked ? BLOCKED : 0) | (summary.piiDetected ? PII_DETECTED : 0)
+  bytes[FLAGS_AT] =
+    (summary.blocked ? BLOCKED : 0) |
+    (summary.piiDetected ? PII_DETECTED : 0) |
+    ((OUTCOMES.indexOf(summary.outcome) + 1) << OUTCOME_SHIFT)
   bytes.writeUInt16BE(keyIdBytes, KEY_LENGTH_AT)
   bytes.write(summary.keyId, TEXT_AT)
   bytes.write(summary.model, TEXT_AT + keyIdBytes)
@@ -112,6 +120,10 @@ export function packSummary(summary: RequestSummary): Buffer {
 }
 
 export const summarySeq = (bytes: Buffer): number => readU64(bytes)
+
+/** Returns null for a row of a release that did not write the outcome. */
+export const summaryOutcome = (bytes: Buffer): Outcome | null =>
+  OUTCOMES[(((bytes[FLAGS_AT] as number) >> OUTCOME_SHIFT) & OUTCOME_MASK) - 1] ?? null
 
 /** Null accepts any value; both times are inclusive. */
 export interface UsageFilter {

@@ -10,11 +10,13 @@ t.test('valid parameters are read', async (t) => {
   const query = new QueryString('limit=10&blocked=false&since=2026-01-31T12:00:00Z&model=a%2Fb', KNOWN)
   t.equal(query.integer('limit', 50, 1, 1000), 10)
   t.equal(query.boolean('blocked'), false)
+  t.equal(query.choice('blocked', ['true', 'false']), 'false')
   t.equal(query.time('since'), Date.UTC(2026, 0, 31, 12))
   t.equal(query.text('model'), 'a/b')
   const empty = new QueryString('', KNOWN)
   t.equal(empty.integer('limit', 50, 1, 1000), 50)
   t.equal(empty.boolean('blocked'), null)
+  t.equal(empty.choice('blocked', ['true']), null)
   t.equal(empty.time('since'), null)
   t.equal(new QueryString('since=2026-01-31', KNOWN).time('since'), Date.UTC(2026, 0, 31))
   t.equal(
@@ -49,6 +51,10 @@ t.test('invalid parameters are refused by name', async (t) => {
     t.throws(() => new QueryString(`since=${since}`, KNOWN).time('since'), like({ param: 'since' }), since)
   }
   t.throws(() => new QueryString('blocked=1', KNOWN).boolean('blocked'), like({ param: 'blocked' }))
+  t.throws(
+    () => new QueryString('blocked=1', KNOWN).choice('blocked', ['yes', 'no']),
+    like({ param: 'blocked', message: 'blocked must be one of yes, no.' }),
+  )
   t.throws(
     () => new QueryString('limt=5', KNOWN),
     like({ code: 'invalid_parameter', param: 'limt', message: /limit/ }),

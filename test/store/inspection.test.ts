@@ -52,6 +52,7 @@ const CHANGES: [string, (tables: StoreTables) => void, RegExp][] = [
           createdAtMs: START_MS,
           blocked: false,
           piiDetected: false,
+          outcome: 'ok',
           keyId: '',
           model: '',
         }),

@@ -2,13 +2,18 @@
 
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { OUTCOMES } from '../../src/audit/entry.ts'
 import { openEnvironment } from '../../src/store/journaled.ts'
-import { packSummary, type UsageFilter, u64 } from '../../src/store/layout.ts'
+import { packSummary, readU64, summaryOutcome, type UsageFilter, u64 } from '../../src/store/layout.ts'
 import { writeLogState } from '../../src/store/log/batch.ts'
 import { listUsage, MAX_SCANNED, readCursor, type UsagePage, writeCursor } from '../../src/store/log/list.ts'
 import type { UsageLog } from '../../src/store/log/log.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { id, openTestStore, START_MS } from './fixture.ts'
+import { id, openTestLog, openTestStore, START_MS, testClock } from './fixture.ts'
+
+/** The flags of a summary, and those that older releases wrote: blocked and personal data. */
+const FLAGS_AT = 16
+const FLAGS_OF_OLDER = 0b11
 
 type List = (query: Parameters<UsageLog['list']>[0]) => Promise<UsagePage>
 
@@ -66,7 +71,14 @@ async function manySummaries(t: Test, calls: number, blockedEvery: number): Prom
   const { tables } = environment
   await environment.transaction(() => {
     for (let n = 0; n < calls; n++) {
-      const summary = { seq: n + 1, createdAtMs: START_MS, piiDetected: false, keyId: 'k', model: 'm' }
+      const summary = {
+        seq: n + 1,
+        createdAtMs: START_MS,
+        piiDetected: false,
+        outcome: 'ok',
+        keyId: 'k',
+        model: 'm',
+      } as const
       tables.requests.put(u64(n), packSummary({ ...summary, blocked: n % blockedEvery === 0 }))
     }
     writeLogState(tables, {
@@ -110,6 +122,42 @@ t.test('a filter scans a limited number of calls and reports it', async (t) => {
     t.strictSame(page, { logs: [], total: calls })
     t.match(await list({ limit: 10, offset: 0 }), { total: calls, next_cursor: String })
   })
+})
+
+t.test('an outcome is a filter, by offset and by cursor, also for rows of older releases', async (t) => {
+  const { environment, log, close } = openTestLog({ path: t.testdir(), clock: testClock() })
+  t.teardown(close)
+  for (let n = 0; n < 4 * OUTCOMES.length; n++) {
+    const outcome = OUTCOMES[n % OUTCOMES.length]!
+    await log.append(requestDraft({ id: id(n), outcome, blocked: outcome === 'blocked' }))
+  }
+  const check = async () => {
+    for (const [index, outcome] of OUTCOMES.entries()) {
+      const expected = [3, 2, 1, 0].map((round) => round * OUTCOMES.length + index + 1)
+      for (const limit of [3, 10]) {
+        const pages = await walk((query) => log.list({ ...query, outcome }), {}, limit)
+        t.strictSame(
+          pages.flatMap(({ logs }) => logs.map(({ seq }) => seq)),
+          expected,
+        )
+        t.ok(pages.every(({ total, logs }) => total === 4 && logs.every((one) => one.outcome === outcome)))
+      }
+      const both = await log.list({ limit: 1, offset: 1, outcome, filter: { blocked: true } })
+      t.equal(both.total, outcome === 'blocked' ? 4 : 0, 'together with another filter')
+    }
+  }
+  await check()
+  const { tables } = environment
+  await environment.transaction(() => {
+    for (const { key, value } of tables.requests.rows()) {
+      if (readU64(key) % 3 === 0) continue
+      const older = Buffer.from(value)
+      older[FLAGS_AT]! &= FLAGS_OF_OLDER
+      t.equal(summaryOutcome(older), null)
+      tables.requests.put(key, older)
+    }
+  })
+  await check()
 })
 
 t.test('a cursor to pruned or future entries is harmless', async (t) => {

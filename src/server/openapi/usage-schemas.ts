@@ -1,6 +1,7 @@
 // Schemas of the usage log, security events and dry runs, by their names in the description of the
 // API.
 
+import { OUTCOMES } from '../../audit/entry.ts'
 import { PII_KINDS } from '../../core/finding.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { RULE_ACTIONS, RULE_TYPES } from '../../policy/rule.ts'
@@ -33,17 +34,7 @@ const USAGE_ENTRY = {
     ),
   ),
   status: whole('HTTP status of the answer; 499 when the client disconnected first.'),
-  outcome: choice(
-    'How the call ended.',
-    'ok',
-    'blocked',
-    'rate_limited',
-    'upstream_error',
-    'client_aborted',
-    'interrupted',
-    'invalid_request',
-    'overloaded',
-  ),
+  outcome: choice('How the call ended.', ...OUTCOMES),
   stream: flag('The client asked for a stream.'),
   finish_reason: orNull(text('`finish_reason` of the first choice.')),
   usage_source: choice('Who counted the tokens.', 'upstream', 'estimated'),

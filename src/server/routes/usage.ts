@@ -1,5 +1,6 @@
 // The usage log and the security events over REST.
 
+import { OUTCOMES } from '../../audit/entry.ts'
 import { includesRole } from '../../core/admin-role.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -10,7 +11,7 @@ import { QueryString } from '../query-string.ts'
 import { eraseRoute } from './erase.ts'
 
 const PAGE = ['limit', 'offset']
-const FILTERS = ['key_id', 'user', 'model', 'blocked', 'pii_detected', 'since', 'until']
+const FILTERS = ['key_id', 'user', 'model', 'outcome', 'blocked', 'pii_detected', 'since', 'until']
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 1000
 const DEFAULT_DAYS = 7
@@ -48,6 +49,7 @@ export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
             ...page(query),
             cursor: readPageCursor(query),
             user: query.text('user'),
+            outcome: query.choice('outcome', OUTCOMES),
             filter: {
               keyId: query.text('key_id'),
               model: query.text('model'),

@@ -186,6 +186,7 @@ export class Batch implements Transaction {
       createdAtMs,
       blocked: entry.blocked,
       piiDetected: entry.pii_detected,
+      outcome: entry.outcome,
       keyId: entry.key_id,
       model: entry.model,
     })

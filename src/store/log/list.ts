@@ -2,8 +2,9 @@
 // filter, a bounded number of summaries is scanned, and a cursor marks where to continue.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Outcome } from '../../audit/entry.ts'
 import type { UsageView } from '../../audit/usage-view.ts'
-import { readU64, summarySeq, summaryTest, type UsageFilter, u64 } from '../layout.ts'
+import { readU64, summaryOutcome, summarySeq, summaryTest, type UsageFilter, u64 } from '../layout.ts'
 import type { StoreTables } from '../lmdb.ts'
 import type { Row } from '../table.ts'
 import { readLogState } from './batch.ts'
@@ -34,6 +35,8 @@ export interface UsageQuery {
   readonly filter?: UsageFilter
   /** The end user whose calls to list, as `findUser` takes it; null for all calls. */
   readonly user?: string | null
+  /** Null for any. */
+  readonly outcome?: Outcome | null
   /** Continues there, with the filter of the page that returned it. */
   readonly cursor?: UsageCursor | null
 }
@@ -48,7 +51,20 @@ export type UsagePage = {
   next_cursor?: string
 }
 
-const acceptAll = (): boolean => true
+type SummaryTest = (bytes: Buffer) => boolean
+
+const acceptAll: SummaryTest = () => true
+
+/** Returns the filter and the outcome as a test of summaries; null if they accept everything. */
+function testOf(tables: StoreTables, { filter = {}, outcome = null }: UsageQuery): SummaryTest | null {
+  const test = summaryTest(filter)
+  if (outcome === null) return test
+  return (bytes) => (test === null || test(bytes)) && outcomeOf(tables, bytes) === outcome
+}
+
+/** Reads the entry where a summary does not hold its outcome. */
+const outcomeOf = (tables: StoreTables, bytes: Buffer): Outcome | undefined =>
+  summaryOutcome(bytes) ?? readRequest(tables, summarySeq(bytes))?.outcome
 
 interface UsageRows {
   readonly seqs: readonly number[]
@@ -82,7 +98,7 @@ export async function listUsage(
   const state = readLogState(tables)
   const user = query.user == null ? undefined : findUser(tables, userKey, query.user)
   if (state === null || user === null) return { logs: [], total: 0 }
-  const test = summaryTest(query.filter ?? {})
+  const test = testOf(tables, query)
   const newest = state.nextRequest - 1
   const read = user === undefined ? allCalls(tables) : callsOf(tables, user)
   const rows =
@@ -149,7 +165,7 @@ async function scan(
   newest: number,
   oldest: number,
   { limit, offset, cursor }: UsageQuery,
-  test: (bytes: Buffer) => boolean,
+  test: SummaryTest,
 ): Promise<UsageRows> {
   const seqs: number[] = []
   let from = Math.min(newest, cursor?.next ?? newest)
