@@ -2,6 +2,7 @@
 // too old.
 
 import type { Clock, Milliseconds } from '../../core/clock.ts'
+import type { UsageSeries } from '../../core/usage-series.ts'
 import type { Environment } from '../journaled.ts'
 import { u32 } from '../layout.ts'
 import { combinationsBefore, dropCombinations } from './combinations.ts'
@@ -17,6 +18,7 @@ import {
   openKey,
   periodKey,
 } from './rollup-periods.ts'
+import { seriesOfDays } from './rollup-series.ts'
 import { reportUsage, type UsageReport } from './usage-report.ts'
 
 /** Most rows that one transaction packs or removes: a few milliseconds. */
@@ -40,6 +42,11 @@ export class Rollups {
   /** Works like `reportUsage`, now. */
   report(query: UsageReportQuery): Promise<UsageReport> {
     return reportUsage(this.#environment, query, this.#clock.now())
+  }
+
+  /** Works like `seriesOfDays`, now. */
+  series(days: number): Promise<UsageSeries> {
+    return seriesOfDays(this.#environment, days, this.#clock.now())
   }
 
   /**
