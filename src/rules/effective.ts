@@ -52,6 +52,7 @@ export class EffectiveRules {
   readonly #options: EffectiveRulesOptions
   #files: readonly KnownFileRule[] = []
   #declaredRevision = revisionOf([])
+  #loadedAtMs: Milliseconds = 0
   #merged: MergedRules = { rules: [], ended: [], nextExpiryMs: Number.POSITIVE_INFINITY }
   #list: readonly EffectiveRule[] = []
   #current: RuleSet = ruleSetOf([])
@@ -100,6 +101,11 @@ export class EffectiveRules {
     return this.#declaredRevision
   }
 
+  /** When rule files were last read without errors and put in force; 0 before. */
+  get loadedAtMs(): Milliseconds {
+    return this.#loadedAtMs
+  }
+
   /** Rules that differ from the files: overridden rules and API rules. */
   drift(): readonly EffectiveRule[] {
     return this.#list.filter(({ source, override }) => source.kind === 'api' || override !== null)
@@ -133,6 +139,7 @@ export class EffectiveRules {
     const { revision } = this
     this.#files = dateFileRules(rules, this.#files, nowMs)
     this.#declaredRevision = revisionOf(rules.map(({ rule }) => rule))
+    this.#loadedAtMs = nowMs
     this.#refresh(nowMs, stored)
     return { problems: [], changed: this.revision !== revision }
   }

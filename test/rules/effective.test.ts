@@ -76,6 +76,21 @@ t.test('rule files', async (t) => {
     t.match(rules.list(), [{ createdAtMs: before?.createdAtMs, updatedAtMs: clock.nowMs }])
   })
 
+  t.test('the time of the last load is that of the last files without errors', async (t) => {
+    const { rules, clock } = setting(t)
+    t.equal(rules.loadedAtMs, 0)
+    for (const [text, isLoaded] of [
+      [rulesText('alpha'), true],
+      ['rules: [{name: x}]', false],
+      [rulesText('alpha'), true],
+    ] as const) {
+      const before = rules.loadedAtMs
+      clock.nowMs += 1000
+      rules.replaceFiles(snapshot(text))
+      t.equal(rules.loadedAtMs, isLoaded ? clock.nowMs : before)
+    }
+  })
+
   t.test('every process gives files the same ids and revision', async (t) => {
     const one = setting(t).rules
     const two = setting(t).rules
