@@ -16,6 +16,8 @@ export interface ApiRequest {
   readonly search: string
   /** Reads and parses the JSON body. @throws GatewayError (rejects) */
   body(): Promise<JsonValue>
+  /** Closes the connection, also while an answer is being sent. */
+  disconnect(): void
 }
 
 export interface SessionRequest extends ApiRequest {

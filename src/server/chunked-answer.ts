@@ -2,8 +2,14 @@
 
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Milliseconds } from '../core/clock.ts'
 import type { ApiAnswer } from './api.ts'
 import { OWN_HEADERS, STALL_MS, watchDelivery } from './respond.ts'
+
+/** Type of an answer that ends only with the gateway or the session, and that a client resumes. */
+const EVENTS_TYPE = 'text/event-stream'
+/** Time for a client to read the rest of such an answer. */
+const EVENTS_END_MS: Milliseconds = 500
 
 /**
  * Sends the answer; resolves when it is sent or the client is gone. Asks for one chunk in a turn of
@@ -39,7 +45,7 @@ export async function respondChunks(
   }
   if (response.destroyed) return
   response.end()
-  watchDelivery(response, stallMs)
+  watchDelivery(response, type === EVENTS_TYPE ? EVENTS_END_MS : stallMs)
 }
 
 type OrGone = <Value>(promise: Promise<Value>) => Promise<Value | null>

@@ -146,7 +146,8 @@ async function answer(
           ? readPrompt(parts.pipeline, request, releases)
           : readJsonBody(request, FIELDS_BYTES)),
       )
-    const asked = { headers, address: request.socket.remoteAddress ?? '', ...target, body }
+    const disconnect = () => void response.destroy()
+    const asked = { headers, address: request.socket.remoteAddress ?? '', ...target, body, disconnect }
     const answered =
       route.access === 'open'
         ? route.answer(asked)
@@ -177,6 +178,7 @@ async function readPrompt(
   return body
 }
 
+/** Resolves when a stream has ended; at once for any other answer. */
 async function send(
   response: ServerResponse,
   { status, body, headers = {}, text, stream }: ApiAnswer,

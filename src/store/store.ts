@@ -9,6 +9,7 @@ import { recordedIdentity, recordIdentity } from './folder/identity.ts'
 import type { JournalState } from './journal/holder.ts'
 import { type Environment, openEnvironment } from './journaled.ts'
 import { StoreOpenError, type StoreSize } from './lmdb.ts'
+import { CallTail } from './log/call-tail.ts'
 import { Checkpoints } from './log/checkpoints.ts'
 import { UsageLog, type UsageLogEvents, type WhenFull } from './log/log.ts'
 import { Retention, type RetentionOptions } from './log/retention.ts'
@@ -64,6 +65,7 @@ export interface Store {
   readonly sessions: Sessions
   readonly stored: StoredAnswers
   readonly rollups: Rollups
+  readonly tail: CallTail
   size(): StoreSize
   /** State of the journal; null in a process that does not hold it. */
   journal(): JournalState | null
@@ -108,6 +110,7 @@ class OpenStore implements Store {
   readonly sessions: Sessions
   readonly stored: StoredAnswers
   readonly rollups: Rollups
+  readonly tail: CallTail
   readonly #environment: WatchedEnvironment
   readonly #onHousekeepingError: (error: unknown) => void
   readonly #retention: Retention | null
@@ -146,6 +149,7 @@ class OpenStore implements Store {
     this.sessions = new Sessions(environment, this.log, clock, random)
     this.stored = new StoredAnswers(environment, clock)
     this.rollups = new Rollups(environment, clock)
+    this.tail = new CallTail(environment)
     this.#stopWatch = every(WATCH_MS, () => {
       environment.tick(clock.monotonic())
       this.log.tick(environment.pendingMs())

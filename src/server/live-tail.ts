@@ -1,0 +1,211 @@
+// The live tail of the usage log: gives each reader the calls sealed from now on, as server-sent
+// events. Readers pull from the store, so sealing waits for none and a slow one costs no memory.
+
+import type { Clock, Milliseconds } from '../core/clock.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Timers } from '../core/timers.ts'
+import { drainingError } from '../pipeline/admission.ts'
+import type { CallTail } from '../store/log/call-tail.ts'
+
+/** Most readers at a time. */
+export const MAX_LIVE_READERS = 16
+/** Most calls that a reader may lag; the oldest of more are left out. */
+export const MAX_LAG_CALLS = 256
+/** Most missed calls that a reader gets when it resumes. */
+export const MAX_RESUMED_CALLS = 1000
+/** Most calls in one chunk. */
+const CALLS_OF_CHUNK = 32
+/** Calls sealed within this time reach the readers together. */
+const GATHER_MS: Milliseconds = 50
+/** Longest time for which a session that has ended keeps its idle stream. */
+const SESSION_CHECK_MS: Milliseconds = 1000
+/** Longest silence. */
+const HEARTBEAT_MS: Milliseconds = 15_000
+const HEARTBEAT = ': heartbeat\n\n'
+
+export interface LiveReaderOptions {
+  /** Sequence number of the last entry that the reader has; null to begin now. */
+  readonly afterSeq: number | null
+  /** Whether the session of the reader still opens the log. */
+  readonly isAllowed: () => boolean
+  /** Cuts off a reader that has not read what was sent. */
+  readonly disconnect: () => void
+}
+
+interface LiveTailParts {
+  readonly calls: Pick<CallTail, 'stored' | 'positionAfter' | 'call'>
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly timers: Timers
+}
+
+export class LiveTail {
+  readonly #parts: LiveTailParts
+  readonly #readers = new Set<LiveReader>()
+  /** Events of the newest calls, which several readers send; at most MAX_LAG_CALLS. */
+  readonly #events = new Map<number, string>()
+  #gathering: unknown = null
+  #isClosed = false
+
+  constructor(parts: LiveTailParts) {
+    this.#parts = parts
+  }
+
+  /** To be called after each commit. Returns at once. */
+  committed(): void {
+    if (this.#readers.size === 0 || this.#gathering !== null) return
+    this.#gathering = this.#parts.timers.set(() => {
+      this.#gathering = null
+      // An erasure may have changed what was remembered.
+      this.#events.clear()
+      for (const reader of this.#readers) reader.wake()
+    }, GATHER_MS)
+  }
+
+  /**
+   * Begins a stream of events. Its `return` must be called when nobody reads it any more.
+   * @throws GatewayError `overloaded` with MAX_LIVE_READERS readers, `draining` after `close`
+   */
+  read(options: LiveReaderOptions): AsyncIterable<string> {
+    if (this.#isClosed) throw drainingError()
+    if (this.#readers.size >= MAX_LIVE_READERS)
+      throw new GatewayError(
+        'overloaded',
+        `${MAX_LIVE_READERS} readers follow the usage log already; close one of them and try again.`,
+        { headers: { 'retry-after': '10' } },
+      )
+    const reader = new LiveReader(this.#parts, {
+      ...options,
+      eventOf: (position) => this.#eventOf(position),
+      onEnd: () => {
+        this.#readers.delete(reader)
+        if (this.#readers.size === 0) this.#events.clear()
+      },
+    })
+    this.#readers.add(reader)
+    return { [Symbol.asyncIterator]: () => reader }
+  }
+
+  /** Ends every stream, without waiting for slow readers, and refuses new ones. */
+  close(): void {
+    this.#isClosed = true
+    this.#parts.timers.clear(this.#gathering)
+    for (const reader of this.#readers) reader.close()
+  }
+
+  /** Returns '' for a call that is not stored any more. */
+  #eventOf(position: number): string {
+    const known = this.#events.get(position)
+    if (known !== undefined) return known
+    const call = this.#parts.calls.call(position)
+    const text = call === null ? '' : `id: ${call.seq}\nevent: entry\ndata: ${JSON.stringify(call)}\n\n`
+    if (this.#events.size < MAX_LAG_CALLS) this.#events.set(position, text)
+    return text
+  }
+}
+
+interface LiveReaderParts extends LiveReaderOptions {
+  readonly eventOf: (position: number) => string
+  readonly onEnd: () => void
+}
+
+const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
+
+/** One reader's stream. Each chunk is whole events. */
+class LiveReader implements AsyncIterator<string, undefined> {
+  readonly #calls: LiveTailParts['calls']
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #timers: Timers
+  readonly #parts: LiveReaderParts
+  /** Position of the next call to send. */
+  #next: number
+  /** Calls from here on were sealed after the reader came. */
+  readonly #liveFrom: number
+  /** Calls that were left out since the last event. */
+  #missed = 0
+  #greeting: string
+  #sentMs: Milliseconds
+  #isEnded = false
+  /** Ends a wait. */
+  #wake: (() => void) | null = null
+
+  constructor({ calls, clock, timers }: LiveTailParts, parts: LiveReaderParts) {
+    this.#calls = calls
+    this.#clock = clock
+    this.#timers = timers
+    this.#parts = parts
+    this.#sentMs = clock.monotonic()
+    const { end, headSeq } = calls.stored()
+    const { afterSeq } = parts
+    this.#liveFrom = end
+    this.#next = afterSeq === null ? end : calls.positionAfter(afterSeq)
+    this.#skipTo(end - MAX_RESUMED_CALLS)
+    // A browser that loses the connection before the first entry resumes here.
+    this.#greeting = `: live\nid: ${afterSeq ?? headSeq}\n\n`
+  }
+
+  async next(): Promise<IteratorResult<string, undefined>> {
+    while (!this.#isEnded && this.#parts.isAllowed()) {
+      const chunk = this.#chunk()
+      if (chunk !== '') {
+        this.#sentMs = this.#clock.monotonic()
+        return { done: false, value: chunk }
+      }
+      await this.#wait()
+    }
+    return this.return()
+  }
+
+  return(): Promise<IteratorReturnResult<undefined>> {
+    if (!this.#isEnded) {
+      this.#isEnded = true
+      this.#parts.onEnd()
+      this.wake()
+    }
+    return Promise.resolve(END)
+  }
+
+  wake(): void {
+    this.#wake?.()
+  }
+
+  /** Ends the stream, even if the rest of it would never be asked for. */
+  close(): void {
+    if (this.#wake === null) this.#parts.disconnect()
+    void this.return()
+  }
+
+  /** Returns what is to be sent now; '' for nothing. */
+  #chunk(): string {
+    const { first, end } = this.#calls.stored()
+    this.#skipTo(first)
+    if (this.#next >= this.#liveFrom) this.#skipTo(end - MAX_LAG_CALLS)
+    const pageEnd = this.#next < this.#liveFrom ? this.#liveFrom : end
+    const last = Math.min(pageEnd, this.#next + CALLS_OF_CHUNK)
+    let chunk = this.#greeting
+    this.#greeting = ''
+    if (this.#missed > 0) chunk += `event: gap\ndata: ${JSON.stringify({ missed: this.#missed })}\n\n`
+    this.#missed = 0
+    for (; this.#next < last; this.#next++) chunk += this.#parts.eventOf(this.#next)
+    const isSilent = chunk === '' && this.#clock.monotonic() - this.#sentMs >= HEARTBEAT_MS
+    return isSilent ? HEARTBEAT : chunk
+  }
+
+  /** Leaves out the calls before a position. */
+  #skipTo(position: number): void {
+    if (position <= this.#next) return
+    this.#missed += position - this.#next
+    this.#next = position
+  }
+
+  /** Resolves when there may be more to send, and after SESSION_CHECK_MS at the latest. */
+  #wait(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#timers.set(() => this.wake(), SESSION_CHECK_MS)
+      this.#wake = () => {
+        this.#wake = null
+        this.#timers.clear(timer)
+        resolve()
+      }
+    })
+  }
+}
