@@ -135,10 +135,11 @@ class Gateway {
   }
 
   async #stop(): Promise<void> {
-    const { logger, admission, rules, journal, attestation, upstreams, store, folder } = this.#parts
+    const { logger, admission, rules, journal, attestation, upstreams, store, folder, liveTail } = this.#parts
     const { drainSeconds } = this.#parts.config.limits
     logger.info({ calls: admission.inFlight, drainSeconds }, 'draining')
     const sealed = admission.drain()
+    liveTail.close()
     for (const listener of this.#listeners) listener.stopAccepting()
     await Promise.all([rules.stopWatching(), this.#parts.prices?.close(), this.#parts.shadowRules?.close()])
     rules.release()

@@ -5,10 +5,12 @@ import { randomBytes } from 'node:crypto'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { uuidv7Source } from '../core/ids.ts'
+import { systemTimers } from '../core/timers.ts'
 import { VERSION } from '../core/version.ts'
 import { loadInjectionModel } from '../detect/injection/score.ts'
 import { kindSet } from '../detect/pii/kinds.ts'
 import { createMetrics, type Metrics } from '../metrics/registry.ts'
+import { UsageMinutes } from '../metrics/usage-minutes.ts'
 import { AdmissionControl } from '../pipeline/admission.ts'
 import { EndUsers } from '../pipeline/end-users.ts'
 import { ParallelCalls } from '../pipeline/parallel-calls.ts'
@@ -20,6 +22,7 @@ import type { PriceSnapshot } from '../prices/price-file.ts'
 import type { RuleSnapshot } from '../rules/load.ts'
 import { gatewayHandler } from '../server/handler.ts'
 import type { Handler } from '../server/listener.ts'
+import { LiveTail } from '../server/live-tail.ts'
 import { opsHandler } from '../server/ops.ts'
 import { Gatekeeper } from '../server/session.ts'
 import { SignInJournal } from '../server/sign-in-journal.ts'
@@ -37,6 +40,7 @@ import { bodyBudget, searchBudget } from './memory-budget.ts'
 import { managementRoutes } from './routes.ts'
 import { createShadowRules, type ShadowRules } from './shadow-rules.ts'
 import { SignedReceipts } from './signed-receipts.ts'
+import { statusOf } from './status.ts'
 import { openStorage } from './storage.ts'
 
 /** Everything that a running gateway consists of, except its sockets. */
@@ -53,6 +57,7 @@ export interface GatewayParts {
   readonly prices: LivePrices | null
   readonly upstreams: Upstreams
   readonly admission: AdmissionControl
+  readonly liveTail: LiveTail
   readonly memory: IdleCollector | null
   readonly shadowRules: ShadowRules | null
   readonly pipeline: Pipeline
@@ -101,8 +106,10 @@ export function buildParts(
     metrics,
     logger,
   })
+  const liveTail = new LiveTail({ calls: store.tail, clock, timers: systemTimers })
   storage.connect({
     signatures: attestation.signatures,
+    liveTail,
     onAvailable: () => rules.storeAvailable(),
   })
   const prices = buildPrices(config, files.prices, metrics, logger)
@@ -126,10 +133,11 @@ export function buildParts(
     prices,
     upstreams,
     admission,
+    liveTail,
   }
   state.connect({ ...parts, rules: rules.effective, quarantines: folder.quarantines, clock })
   const { pipeline, shadowRules } = buildPipeline(parts)
-  const handlers = buildHandlers({ ...parts, pipeline, shadowRules })
+  const handlers = buildHandlers({ ...parts, pipeline, shadowRules, state })
   return { ...parts, memory, shadowRules, pipeline, handlers, failed: failed.promise }
 }
 
@@ -178,6 +186,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     clock: systemClock,
     logger,
     metrics,
+    minutes: new UsageMinutes(systemClock.now()),
     injection: loadInjectionModel(),
     kinds: kindSet(config.pii.kinds),
     binaryParts: config.pii.binaryParts,
@@ -212,11 +221,12 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
   return { pipeline, shadowRules }
 }
 
-type HandlerSources = PipelineParts & Pick<GatewayParts, 'pipeline' | 'shadowRules'>
+type HandlerSources = PipelineParts &
+  Pick<GatewayParts, 'pipeline' | 'shadowRules' | 'liveTail'> & { readonly state: StateReader }
 
 function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
-  const { config, logger, folder, metrics, store, attestation, admission, pipeline, prices, shadowRules } =
-    parts
+  const { config, logger, folder, metrics, store, attestation, admission, pipeline, prices } = parts
+  const { upstreams, shadowRules, liveTail, state } = parts
   const { effective: rules, editor } = parts.rules
   const { quarantines } = folder
   const journal = new SignInJournal({ log: store.log, logger, metrics, clock: systemClock })
@@ -226,6 +236,13 @@ function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
     journal,
     ...config.admin,
   })
+  const status = {
+    startedAtMs: systemClock.now(),
+    path: config.data.path,
+    state: () => state.read(),
+    log: store.log,
+    ...{ admission, rules, prices, upstreams, attestation },
+  }
   const routes = managementRoutes({
     gatekeeper,
     pipeline,
@@ -235,6 +252,8 @@ function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
     prices,
     shadowRules,
     attestation,
+    liveTail,
+    status: () => statusOf(status),
   })
   return {
     gateway: gatewayHandler({

@@ -1,11 +1,13 @@
 // The management API: every route and the parts it works on.
 
 import { systemClock } from '../core/clock.ts'
+import type { JsonObject } from '../core/json.ts'
 import { evaluate } from '../pipeline/evaluate.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { RuleEditor } from '../rules/editor.ts'
 import type { EffectiveRules } from '../rules/effective.ts'
 import type { ApiRoute } from '../server/api.ts'
+import type { LiveTail } from '../server/live-tail.ts'
 import { auditRoutes } from '../server/routes/audit.ts'
 import { candidateRoutes } from '../server/routes/candidate.ts'
 import { exportRoute } from '../server/routes/export.ts'
@@ -14,9 +16,12 @@ import { openApiRoutes } from '../server/routes/openapi.ts'
 import { priceRoutes } from '../server/routes/prices.ts'
 import { ruleRoutes } from '../server/routes/rules.ts'
 import { sessionRoutes } from '../server/routes/session.ts'
+import { statusRoute } from '../server/routes/status.ts'
 import { usageRoutes } from '../server/routes/usage.ts'
 import { usageLimitsRoute } from '../server/routes/usage-limits.ts'
+import { usageLiveRoute } from '../server/routes/usage-live.ts'
 import { usageReportRoute } from '../server/routes/usage-report.ts'
+import { usageSeriesRoute } from '../server/routes/usage-series.ts'
 import type { Gatekeeper } from '../server/session.ts'
 import type { Store } from '../store/store.ts'
 import type { Attestation } from './attestation.ts'
@@ -32,6 +37,8 @@ interface RouteParts {
   readonly prices: LivePrices | null
   readonly shadowRules: ShadowRules | null
   readonly attestation: Attestation
+  readonly liveTail: LiveTail
+  readonly status: () => JsonObject
 }
 
 export function managementRoutes(parts: RouteParts): ApiRoute[] {
@@ -53,6 +60,9 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     }),
     exportRoute(store.sealed),
     usageLimitsRoute(parts.rules, store, systemClock),
+    usageSeriesRoute(pipeline.minutes, store.rollups, systemClock),
+    usageLiveRoute(parts.liveTail, parts.gatekeeper),
+    statusRoute(parts.status),
   ]
   return [...routes, ...openApiRoutes(routes)]
 }

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { Metrics } from '../metrics/registry.ts'
+import type { LiveTail } from '../server/live-tail.ts'
 import { freeBytesOf, isDiskFull } from '../store/folder/disk-space.ts'
 import { identityOf } from '../store/folder/identity.ts'
 import { openStore, type Store } from '../store/store.ts'
@@ -23,6 +24,7 @@ interface StorageParts {
 /** Parts that are built on the store and receive its events. */
 interface StorageUsers {
   readonly signatures: Pick<Checkpointing, 'sign' | 'sealed'>
+  readonly liveTail: Pick<LiveTail, 'committed'>
   /** Writes succeed again. */
   readonly onAvailable: () => void
 }
@@ -58,7 +60,10 @@ export function openStorage(
         metrics.auditPruned.inc(entries)
       },
     },
-    onCommit: (entries) => users?.signatures.sealed(entries),
+    onCommit: (entries) => {
+      users?.signatures.sealed(entries)
+      users?.liveTail.committed()
+    },
     onUnavailable: (cause) => {
       const message = 'the usage log cannot be written; calls are refused'
       logger.error(

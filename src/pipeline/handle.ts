@@ -222,7 +222,7 @@ async function forward(
 
 /** @throws GatewayError `upstream_*`, `response_blocked_by_policy`, or when the client leaves */
 async function deliver(
-  { admission: control, kinds, searches, metrics, thoughts }: Pipeline,
+  { admission: control, clock, kinds, searches, metrics, minutes, thoughts }: Pipeline,
   { call, client, admission }: Admitted,
   { selection, placeholders, restoration, stream, includeUsage }: Permitted,
   response: UpstreamResponse,
@@ -236,7 +236,12 @@ async function deliver(
     restoration: response.status >= 400 ? null : restoration,
   }
   const keep = (bytes: number) => control.keep(admission, bytes)
-  const answer = { call, client, response, scan, selection, placeholders, thoughts, searches, keep }
+  const streamBegan = () => {
+    minutes.streamBegan(clock.now())
+    call.hold(() => minutes.streamEnded(clock.now()))
+  }
+  const parts = { scan, selection, placeholders, thoughts, searches, keep, streamBegan }
+  const answer = { call, client, response, ...parts }
   try {
     const delivered = await deliverAnswer(answer, { stream, includeUsage })
     assertWaiting(client)

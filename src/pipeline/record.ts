@@ -5,6 +5,7 @@ import type { Outcome, RequestDraft } from '../audit/entry.ts'
 import type { Clock } from '../core/clock.ts'
 import { toUsd } from '../core/money.ts'
 import type { Metrics, Phase } from '../metrics/registry.ts'
+import type { UsageMinutes } from '../metrics/usage-minutes.ts'
 import { type CaptureMode, combineCapture } from '../policy/capture.ts'
 import type { Intents } from '../store/folder/intents.ts'
 import type { AppendOptions } from '../store/log/append-options.ts'
@@ -60,6 +61,7 @@ export interface RecordParts extends StoredParts {
   readonly log: EntryLog
   readonly intents: CallIntents
   readonly metrics: Metrics
+  readonly minutes: UsageMinutes
   readonly logger: Logger
   readonly clock: Clock
   /** Evaluates the shadow rules; null when there are none. */
@@ -134,7 +136,7 @@ export async function record(parts: RecordParts, call: Call, ending: Ending): Pr
   if (noted.intent !== null) parts.intents.sealed(noted.intent)
   const commitMs = parts.clock.monotonic() - startMs
   call.addPhase('seal', commitMs)
-  count(parts.metrics, call, draft, commitMs)
+  count(parts, call, draft, commitMs)
   parts.shadow?.observe(call)
   logCall(parts.logger, call, draft, receipt, ending)
   return receipt
@@ -179,13 +181,23 @@ function logCall(logger: Logger, call: Call, draft: RequestDraft, receipt: Recei
   else logger.debug(fields, 'call sealed')
 }
 
-function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: number): void {
+function count(
+  { metrics, minutes, clock }: Pick<RecordParts, 'metrics' | 'minutes' | 'clock'>,
+  call: Call,
+  draft: RequestDraft,
+  commitMs: number,
+): void {
   const { record: noted } = call
+  const elapsedMs = call.elapsedMs()
   // A client can name any model; only those that an upstream served become labels.
   const isServed = isAnswered(noted) && draft.outcome !== 'upstream_error'
   const model = isServed ? metrics.modelLabel(noted.model) : 'other'
   metrics.requests.inc({ api: call.api.name, outcome: draft.outcome, stream: String(draft.stream) })
-  metrics.duration.observe({ outcome: draft.outcome }, call.elapsedMs() / 1000)
+  metrics.duration.observe({ outcome: draft.outcome }, elapsedMs / 1000)
+  const { blocked, total_tokens: tokens, cost } = draft
+  // Sealing included, which the entry itself cannot know.
+  const addedMs = Math.max(0, elapsedMs - call.upstreamMs - call.clientMs)
+  minutes.addCall(clock.now(), { blocked, tokens, cost, addedMs })
   metrics.auditCommit.observe(commitMs / 1000)
   countUse(metrics, draft, model)
   for (const phase in call.phases) metrics.overhead.observe({ phase }, call.phases[phase as Phase]! / 1000)

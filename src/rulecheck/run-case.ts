@@ -112,6 +112,7 @@ export async function runCase(
     thoughts: new ThoughtMemory(),
     searches: UNBOUNDED,
     keep: () => {},
+    streamBegan: () => {},
   }
   try {
     const delivery = await (isStream ? deliverStreamedAnswer(answer, false) : deliverWholeAnswer(answer))

@@ -10,6 +10,7 @@ import { AUDIT_SCHEMAS } from './openapi/audit-schemas.ts'
 import { LIMIT_SCHEMAS } from './openapi/limit-schemas.ts'
 import { BODY_SCHEMAS, MANAGEMENT_SCHEMAS } from './openapi/management-schemas.ts'
 import { OPERATIONS } from './openapi/operations.ts'
+import { OVERVIEW_SCHEMAS } from './openapi/overview-schemas.ts'
 import { USAGE_SCHEMAS } from './openapi/usage-schemas.ts'
 
 /** @param routes of the management API, which say what role an operation needs */
@@ -37,6 +38,7 @@ export function openApiDocument(routes: readonly Pick<ApiRoute, 'method' | 'path
         ...USAGE_SCHEMAS,
         ...AUDIT_SCHEMAS,
         ...LIMIT_SCHEMAS,
+        ...OVERVIEW_SCHEMAS,
         ...BODY_SCHEMAS,
       },
       securitySchemes: {

@@ -57,6 +57,7 @@ async function deliver(
         thoughts: new ThoughtMemory(),
         searches: new Budget(1 << 20),
         keep,
+        streamBegan: () => {},
       },
       { stream, includeUsage: true },
     )

@@ -125,6 +125,7 @@ export async function relay(
     thoughts: new ThoughtMemory(),
     searches: new Budget(0),
     keep,
+    streamBegan: () => {},
   }
   let failure = ''
   let end = ''

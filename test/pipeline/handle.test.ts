@@ -11,6 +11,7 @@ import { STEP_UNITS } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { createMetrics } from '../../src/metrics/registry.ts'
+import { UsageMinutes } from '../../src/metrics/usage-minutes.ts'
 import { AdmissionControl } from '../../src/pipeline/admission.ts'
 import { EndUsers } from '../../src/pipeline/end-users.ts'
 import { handle } from '../../src/pipeline/handle.ts'
@@ -151,6 +152,7 @@ async function call(
     intents: { begin: async (intent) => ({ item: intent, index: 0 }), sealed: () => {} },
     stored: { find: () => null, claim: () => null },
     metrics: createMetrics('0', () => undefined as never),
+    minutes: new UsageMinutes(0),
     logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
     shadow: null,
     capture: 'full',

@@ -60,6 +60,7 @@ async function whole(
     thoughts: new ThoughtMemory(),
     searches: new Budget(STEP_UNITS),
     keep: () => {},
+    streamBegan: () => {},
   })
   delivery.finish({ log: 'l', seq: 0, hash: '' })
   return { call, ending: delivery.ending, text: client.text, bytes: client.bytes }

@@ -45,6 +45,11 @@ async function request(
     headers: { cookie, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
+  if (response.headers.get('content-type') === 'text/event-stream') {
+    // It has no end.
+    await response.body?.cancel()
+    return { status: response.status, body: null }
+  }
   return { status: response.status, body: await response.json().catch(() => null) }
 }
 
@@ -92,11 +97,14 @@ const NEEDED: Readonly<Record<string, AdminRole>> = {
   'PATCH /api/v1/rules/{id}': 'editor',
   'DELETE /api/v1/rules/{id}': 'editor',
   'GET /api/v1/prices': 'viewer',
+  'GET /api/v1/status': 'viewer',
   'GET /api/v1/usage/logs': 'viewer',
+  'GET /api/v1/usage/logs/live': 'viewer',
   'GET /api/v1/usage/logs/{id}': 'viewer',
   'GET /api/v1/usage/limits': 'viewer',
   'GET /api/v1/usage/report': 'viewer',
   'GET /api/v1/usage/security': 'viewer',
+  'GET /api/v1/usage/series': 'viewer',
   'POST /api/v1/audit/erase': 'admin',
   'GET /api/v1/audit/changes': 'viewer',
   'GET /api/v1/audit/checkpoint': 'viewer',

@@ -156,6 +156,16 @@ t.test('every answer matches its schema', async (t) => {
   await check(t, 'POST', '/rules/evaluate', '/rules/evaluate', prompt('a@b.co'))
   const logs = await check(t, 'GET', '/usage/logs', '/usage/logs')
   await check(t, 'GET', '/usage/logs', '/usage/logs?limit=0')
+  t.equal((await check(t, 'GET', '/usage/logs', '/usage/logs?outcome=blocked')).total, 1)
+  t.match((await check(t, 'GET', '/usage/logs', '/usage/logs?outcome=fine')).error, {
+    param: 'outcome',
+    message: /must be one of ok, blocked, .*, overloaded/,
+  })
+  for (const search of ['', '?hours=2', '?days=1', '?days=30'])
+    await check(t, 'GET', '/usage/series', `/usage/series${search}`)
+  await check(t, 'GET', '/usage/series', '/usage/series?days=1&hours=1')
+  await check(t, 'GET', '/status', '/status')
+  await check(t, 'GET', '/usage/logs/live', '/usage/logs/live?after=x')
   const { next_cursor } = await check(t, 'GET', '/usage/logs', '/usage/logs?limit=1&key_id=x&blocked=true')
   t.equal(next_cursor, undefined)
   const { next_cursor: cursor } = await check(t, 'GET', '/usage/logs', `/usage/logs?limit=${logs.total - 1}`)

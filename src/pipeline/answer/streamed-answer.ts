@@ -77,6 +77,7 @@ async function pump(answer: Answer, relay: StreamEvents): Promise<boolean> {
     counted = relay.assembler.characters
     if (!isStarted && hasBegun(relay, text)) {
       client.startStream({ ...clientHeaders(response.headers), ...callHeaders(call) })
+      answer.streamBegan()
       isStarted = true
     }
     if (text !== '') {

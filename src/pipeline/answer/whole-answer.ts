@@ -52,6 +52,8 @@ export interface Answer {
   readonly searches: Budget
   /** Takes bytes of the call's memory budget. @throws GatewayError `overloaded` without room */
   keep(bytes: number): void
+  /** To be called when a stream to the client begins. */
+  streamBegan(): void
 }
 
 /**

@@ -1,8 +1,9 @@
 // The operations of the API. A test compares them with the routes of the running gateway.
 
+import { OUTCOMES } from '../../audit/entry.ts'
 import { DATA_OPERATIONS } from './data-operations.ts'
 import { type DescribedOperation, operation } from './operation-builders.ts'
-import { bounded, text, time, whole } from './schema-builders.ts'
+import { bounded, choice, text, time, whole } from './schema-builders.ts'
 
 const PAGE = { limit: bounded(1, 1000, 50), offset: { ...bounded(0), default: 0 } }
 
@@ -147,6 +148,7 @@ export const OPERATIONS: readonly DescribedOperation[] = [
       key_id: { type: 'string' },
       user: text('End user, as the client names the user, or the hash in `user` of an entry.'),
       model: { type: 'string' },
+      outcome: choice('How a call ended.', ...OUTCOMES),
       blocked: { type: 'boolean' },
       pii_detected: { type: 'boolean' },
       since: { type: 'string', format: 'date-time' },
@@ -157,6 +159,15 @@ export const OPERATIONS: readonly DescribedOperation[] = [
     },
     errors: [400],
   }),
+  operation(
+    'GET /api/v1/usage/logs/live',
+    'Streams the calls sealed from now on as server-sent events: `entry` with the entry as in the list and its `seq` as id, and `gap` with `{"missed": n}` where calls were left out. A reader that sends `Last-Event-ID` gets up to 1,000 missed calls first. The stream ends with the session.',
+    {
+      textType: 'text/event-stream',
+      query: { after: whole('Works like the header `Last-Event-ID`, which has precedence.') },
+      errors: [400, 503],
+    },
+  ),
   operation(
     'GET /api/v1/usage/logs/{id}',
     'Returns one entry with the captured exchange, whose texts are null for a viewer.',
@@ -196,6 +207,16 @@ export const OPERATIONS: readonly DescribedOperation[] = [
       errors: [400],
     },
   ),
+  operation(
+    'GET /api/v1/usage/series',
+    'Returns usage over time: the last hours minute by minute, as this process saw them, or the last days hour by hour (up to 7) or day by day.',
+    {
+      answer: 'UsageSeries',
+      query: { hours: bounded(1, 24, 1), days: bounded(1, 365) },
+      errors: [400],
+    },
+  ),
+  operation('GET /api/v1/status', 'Reports the state of the gateway.', { answer: 'Status', errors: [400] }),
   operation('GET /api/v1/usage/security', 'Reports the security events of the last days.', {
     answer: 'SecurityReport',
     query: { ...PAGE, days: bounded(1, 365, 7) },

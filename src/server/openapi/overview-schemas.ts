@@ -1,0 +1,81 @@
+// Schemas of usage over time and of the gateway's state, by their names in the description of the
+// API.
+
+import type { JsonObject } from '../../core/json.ts'
+import { flag, list, number, object, orNull, text, time, whole } from './schema-builders.ts'
+
+/** A column of a series. */
+const column = (values: JsonObject): JsonObject => list(orNull(values))
+
+export const OVERVIEW_SCHEMAS: Record<string, JsonObject> = {
+  UsageSeries: {
+    ...object({
+      step_seconds: whole('Length of a step.', 1),
+      since: time('Start of the first step.'),
+      until: time('End of the last step, exclusive. The last step is not over yet.'),
+      times: list(whole('Start of a step, seconds since the epoch.')),
+      requests: column(whole('Number of calls that were sealed.')),
+      blocked: column(whole('Calls that a rule blocked.')),
+      tokens: column(whole('Tokens of prompts and answers.')),
+      cost_usd: column(number('Known costs in USD.')),
+      added_latency_ms: column(
+        number('Mean milliseconds that the gateway added to a call; null without calls, and for days.'),
+      ),
+      streams_in_flight: column(whole('Most streams at a time; null for days.')),
+    }),
+    description:
+      'Columns of equal length, oldest step first, every step present. Null where nothing is known, such as minutes before the start of the process.',
+  },
+  Status: object({
+    version: text('Version of the gateway.'),
+    started_at: time('When the process began.'),
+    ready: flag('Whether the gateway takes calls.'),
+    draining: flag('Whether the gateway is shutting down.'),
+    store: object({
+      available: flag('Whether an entry could be sealed now.'),
+      used_bytes: whole('Bytes of the store in use.'),
+      limit_bytes: whole('Size from which calls are refused (audit.maxBytes).'),
+      free_bytes: orNull(whole('Bytes free on the disk of the data folder; null when not known.')),
+      journal_lag_frames: whole('Writes that the database does not have yet.'),
+      journal_lag_seconds: number('Time since the database had every write.'),
+      quarantines: whole('Damaged logs that were set aside.'),
+    }),
+    rules: object({
+      revision: text('Revision of the rule set in force.'),
+      total: whole('Number of rules.'),
+      enabled: whole('Rules that are enabled.'),
+      overrides: whole('Rules that are switched through the API against their file.'),
+      in_force: flag('False while an earlier version of the rule files is in force.'),
+      errors: list(text('An error in rules: file, position, path and message.')),
+      loaded_at: time('When rule files were last read without errors.'),
+    }),
+    prices: orNull(
+      object({
+        revision: text('SHA-256 of the text of the price file in force, hexadecimal.'),
+        in_force: flag('False while an earlier version of the price file is in force.'),
+      }),
+    ),
+    upstreams: list(
+      object({
+        name: text('Name of the upstream.'),
+        open: flag('Whether its breaker is open, so that calls pass it over.'),
+      }),
+    ),
+    audit: object({
+      seq: whole('Sequence number of the newest entry.'),
+      hash: text('`sha256:` and its hash.'),
+      checkpoint: orNull(
+        object({
+          size: whole('Entries that the newest checkpoint of this run covers.'),
+          created_at: orNull(time('When it was signed.')),
+        }),
+      ),
+      verification: object({
+        running: flag('Whether a full check is running.'),
+        ok: orNull(flag('Result of the last full check; null before the first.')),
+        finished_at: orNull(time('When the last full check ended.')),
+      }),
+    }),
+    calls_in_flight: whole('Calls that are running, or whose answer is still being read.'),
+  }),
+}

@@ -1,0 +1,16 @@
+// The state of the gateway over REST.
+
+import type { JsonObject } from '../../core/json.ts'
+import { type ApiRoute, ok } from '../api.ts'
+import { QueryString } from '../query-string.ts'
+
+/** @param read returns the state now */
+export const statusRoute = (read: () => JsonObject): ApiRoute => ({
+  method: 'GET',
+  path: '/api/v1/status',
+  access: 'viewer',
+  async answer({ search }) {
+    new QueryString(search, [])
+    return ok(read())
+  },
+})

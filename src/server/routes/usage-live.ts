@@ -1,0 +1,52 @@
+// The live tail of the usage log over REST.
+
+import type { IncomingHttpHeaders } from 'node:http'
+import { GatewayError } from '../../core/errors.ts'
+import type { ApiRoute } from '../api.ts'
+import type { LiveTail } from '../live-tail.ts'
+import { QueryString } from '../query-string.ts'
+import type { Gatekeeper } from '../session.ts'
+
+const RESUME_HEADER = 'last-event-id'
+const SEQUENCE = /^[0-9]{1,15}$/
+
+export const usageLiveRoute = (tail: LiveTail, gatekeeper: Pick<Gatekeeper, 'require'>): ApiRoute => ({
+  method: 'GET',
+  path: '/api/v1/usage/logs/live',
+  access: 'viewer',
+  async answer({ headers, search, disconnect }) {
+    const query = new QueryString(search, ['after'])
+    const after = query.integer('after', -1, 0, Number.MAX_SAFE_INTEGER)
+    const chunks = tail.read({
+      // A browser that reconnects keeps the query of its first request.
+      afterSeq: readResumed(headers) ?? (after < 0 ? null : after),
+      isAllowed: () => isSignedIn(gatekeeper, headers),
+      disconnect,
+    })
+    return {
+      status: 200,
+      body: null,
+      // A buffering proxy would delay the events.
+      headers: { 'x-accel-buffering': 'no' },
+      stream: { type: 'text/event-stream', chunks },
+    }
+  },
+})
+
+function readResumed(headers: IncomingHttpHeaders): number | null {
+  const text = headers[RESUME_HEADER]
+  if (text === undefined || text === '') return null
+  if (typeof text === 'string' && SEQUENCE.test(text)) return Number(text)
+  throw new GatewayError('invalid_parameter', 'Last-Event-ID must be the id of an event of this stream.', {
+    param: RESUME_HEADER,
+  })
+}
+
+function isSignedIn(gatekeeper: Pick<Gatekeeper, 'require'>, headers: IncomingHttpHeaders): boolean {
+  try {
+    gatekeeper.require(headers, 'viewer')
+    return true
+  } catch {
+    return false
+  }
+}

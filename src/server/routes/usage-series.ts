@@ -1,0 +1,30 @@
+// Usage over time over REST: the last hours by minute from memory, the last days from rollups.
+
+import type { Clock } from '../../core/clock.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { UsageMinutes } from '../../metrics/usage-minutes.ts'
+import type { Rollups } from '../../store/rollup/rollups.ts'
+import { type ApiRoute, ok } from '../api.ts'
+import { QueryString } from '../query-string.ts'
+
+const MAX_HOURS = 24
+const MINUTES_OF_HOUR = 60
+const MAX_DAYS = 365
+
+export const usageSeriesRoute = (
+  minutes: Pick<UsageMinutes, 'read'>,
+  rollups: Pick<Rollups, 'series'>,
+  clock: Clock,
+): ApiRoute => ({
+  method: 'GET',
+  path: '/api/v1/usage/series',
+  access: 'viewer',
+  async answer({ search }) {
+    const query = new QueryString(search, ['hours', 'days'])
+    const hours = query.integer('hours', 1, 1, MAX_HOURS)
+    const days = query.integer('days', 1, 1, MAX_DAYS)
+    if (query.text('days') === null) return ok(minutes.read(clock.now(), hours * MINUTES_OF_HOUR))
+    if (query.text('hours') === null) return ok(await rollups.series(days))
+    throw new GatewayError('invalid_parameter', 'Give either hours or days, not both.', { param: 'days' })
+  },
+})
