@@ -64,6 +64,13 @@ export function readBaseUrl(context: Context, upstream: Path, text: string): str
   return baseUrl
 }
 
+/** Whether a URL names this machine. False for a text that is not a URL. */
+export function isLoopbackUrl(url: string): boolean {
+  if (!URL.canParse(url)) return false
+  const host = new URL(url).hostname.toLowerCase().replace(/\.$/, '')
+  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}
+
 /** Visible ASCII (RFC 9110 §5.5): a bearer token has no white space. */
 const HEADER_SAFE = /^[\x21-\x7e]+$/
 

@@ -2,6 +2,7 @@
 // texts. They are refused, because each one looks harmless where it is set.
 
 import { accessSync, constants } from 'node:fs'
+import { isLoopbackUrl } from '../core/config-values.ts'
 import type { Path } from '../core/document.ts'
 import type { Secret } from '../core/secret.ts'
 import type { UpstreamConfig } from '../core/upstream-config.ts'
@@ -45,8 +46,8 @@ export function unsafeSettings(
     const remedy = 'would send the credential to a stranger; unset it and name the CA in NODE_EXTRA_CA_CERTS'
     const message = `environment variable NODE_TLS_REJECT_UNAUTHORIZED=0 ${remedy}`
     for (const { declaredAt, baseUrl, proxy } of upstreams) {
-      if (!isLoopback(baseUrl)) add([...declaredAt, 'baseUrl'], message)
-      else if (proxy !== null && !isLoopback(proxyOf(proxy))) add([...declaredAt, 'proxy'], message)
+      if (!isLoopbackUrl(baseUrl)) add([...declaredAt, 'baseUrl'], message)
+      else if (proxy !== null && !isLoopbackUrl(proxyOf(proxy))) add([...declaredAt, 'proxy'], message)
     }
   }
   const certificates = env['NODE_EXTRA_CA_CERTS'] ?? ''
@@ -79,13 +80,6 @@ function proxyOf(proxy: Secret): string {
   } catch {
     return ''
   }
-}
-
-/** Whether a URL names this machine. False for a text that is not a URL. */
-export function isLoopback(url: string): boolean {
-  if (!URL.canParse(url)) return false
-  const host = new URL(url).hostname.toLowerCase().replace(/\.$/, '')
-  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
 function isReadable(path: string): boolean {

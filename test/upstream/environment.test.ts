@@ -1,5 +1,6 @@
 import t from 'tap'
-import { isLoopback, unsafeSettings } from '../../src/upstream/environment.ts'
+import { isLoopbackUrl } from '../../src/core/config-values.ts'
+import { unsafeSettings } from '../../src/upstream/environment.ts'
 
 const REMOTE = { declaredAt: ['upstream'], baseUrl: 'https://api.example.com/v1', proxy: null }
 const LOCAL = { declaredAt: ['upstream'], baseUrl: 'https://localhost:8443/v1', proxy: null }
@@ -9,10 +10,10 @@ const messages = (upstream: typeof REMOTE, env: Record<string, string>, options:
 
 t.test('a loopback name or address is recognised in each spelling, and nothing else is', (t) => {
   for (const host of ['localhost', 'LOCALHOST.', '127.0.0.1', '127.1', '127.8.9.1', '[::1]', '[0:0::1]'])
-    t.ok(isLoopback(`https://${host}/v1`), host)
+    t.ok(isLoopbackUrl(`https://${host}/v1`), host)
   for (const host of ['localhost.example.com', '128.0.0.1', '127.0.0.1.nip.io', '[::2]', '0.0.0.0', 'x@y'])
-    t.notOk(isLoopback(`https://${host}/v1`), host)
-  t.notOk(isLoopback('not a URL'))
+    t.notOk(isLoopbackUrl(`https://${host}/v1`), host)
+  t.notOk(isLoopbackUrl('not a URL'))
   t.end()
 })
 
