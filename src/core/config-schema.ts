@@ -1,11 +1,11 @@
 // JSON Schema (2020-12) of the configuration. Documents every key: description, unit and default.
 
-import { ADMIN_ROLES } from './admin-role.ts'
+import { ADMIN_SECTION } from './admin-section.ts'
 import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
 import { TERM_SCHEMAS } from './key-terms.ts'
 import { LOG_SECTION, METRICS_SECTION } from './observability-sections.ts'
 import { PRICES_SECTION } from './prices-section.ts'
-import { integer, reference, secret, section } from './schema-parts.ts'
+import { integer, reference, section } from './schema-parts.ts'
 import { PASS_METHODS } from './unscanned-paths.ts'
 import { UPSTREAM_SCHEMA, UPSTREAMS_SCHEMA } from './upstream-schema.ts'
 
@@ -232,50 +232,7 @@ export const CONFIG_SCHEMA = {
         64 * 1024 ** 2,
       ),
     }),
-    admin: section('The management API.', {
-      token: secret(
-        'Token with which the administrator `admin`, of the role `admin`, signs in, at least 16 characters. Without this or `tokens` the management API is closed.',
-      ),
-      tokens: {
-        description: 'Administrators, each with a name, a role and a token.',
-        type: 'array',
-        maxItems: 100,
-        default: [],
-        items: {
-          type: 'object',
-          additionalProperties: false,
-          required: ['name', 'token', 'role'],
-          properties: {
-            name: {
-              description:
-                'Unique name, sealed in the log with each change. It must hold no personal data, and must not be `gateway` or `unknown` or begin with `cli:`.',
-              type: 'string',
-              minLength: 1,
-              maxLength: 128,
-            },
-            token: secret('Token with which the administrator signs in, at least 16 characters.'),
-            role: {
-              description:
-                'What the administrator may do. `viewer`: read everything but captured texts. `auditor`: also read those, and verify the log. `editor`: also change keys and rules. `admin`: also erase captured texts and end the sessions of others.',
-              enum: [...ADMIN_ROLES],
-            },
-          },
-        },
-      },
-      sessionTtlSeconds: integer('Lifetime of a session, seconds.', 60, 30 * 86_400, 28_800),
-      allowedHosts: {
-        description: '`Host` names that the management API accepts besides loopback names, without port.',
-        type: 'array',
-        maxItems: 100,
-        items: {
-          description:
-            'A host name or an IP address, IPv6 with or without brackets, without scheme, port or wildcard.',
-          type: 'string',
-          pattern: '^(?:[A-Za-z0-9._-]{1,253}|\\[[0-9A-Fa-f:.]{2,45}\\]|[0-9A-Fa-f:.]{2,45})$',
-        },
-        default: [],
-      },
-    }),
+    admin: ADMIN_SECTION,
     limits: section('Limits of one process.', {
       bodyBytes: integer('Largest request body, bytes.', 1024, 256 * 1024 ** 2, 10 * 1024 ** 2),
       concurrentRequests: integer(

@@ -17,6 +17,7 @@ import {
 import { formatPath, type Path, readDocument } from './document.ts'
 import type { PiiKind } from './finding.ts'
 import { inOrder, type KeyTerms, NO_TERMS } from './key-terms.ts'
+import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
 import type { Problem } from './problem.ts'
 import type { SchemaNode } from './schema-parts.ts'
 import type { Secret } from './secret.ts'
@@ -91,6 +92,8 @@ export interface Config {
   readonly admin: {
     /** The single token first. */
     readonly tokens: readonly AdminToken[]
+    /** Null without single sign-on. */
+    readonly oidc: OidcConfig | null
     readonly sessionTtlSeconds: number
     readonly allowedHosts: readonly string[]
   }
@@ -126,8 +129,9 @@ type Declared = Omit<
   upstreams?: readonly DeclaredUpstream[]
   passThrough: readonly DeclaredPassThrough[]
   audit: Omit<Config['audit'], 'signingKey'> & { signingKey?: SecretReference }
-  admin: Omit<Config['admin'], 'tokens'> & {
+  admin: Omit<Config['admin'], 'tokens' | 'oidc'> & {
     token?: SecretReference
+    oidc?: DeclaredOidc
     tokens: readonly DeclaredAdminToken[]
   }
 }
@@ -217,6 +221,7 @@ export function parseConfig(
       sessionTtlSeconds: admin.sessionTtlSeconds,
       allowedHosts: admin.allowedHosts,
       tokens: readAdminTokens(context, admin.token, isAmong(found, ['admin', 'tokens']) ? [] : admin.tokens),
+      oidc: readOidc(context, admin.oidc),
     },
   }
   if (!isAmong(found, ['listen'])) rejectSameAddress(context, config.listen)

@@ -2,6 +2,7 @@
 
 import type { Config } from '../core/config.ts'
 import { formatPath } from '../core/document.ts'
+import { OIDC_PATH } from '../core/oidc-config.ts'
 import type { Secret } from '../core/secret.ts'
 import type { GatewayLogger } from './logger.ts'
 
@@ -13,6 +14,7 @@ export function logRotations({ upstreams, admin }: Config, logger: GatewayLogger
       apiKey,
     ]),
     ...admin.tokens.map(({ tokenAt, token }): [string, Secret | null] => [formatPath(tokenAt), token]),
+    [formatPath([...OIDC_PATH, 'clientSecret']), admin.oidc?.clientSecret ?? null],
   ]
   for (const [setting, secret] of secrets) {
     secret?.onTurn((problem) => {
