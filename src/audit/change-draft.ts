@@ -91,7 +91,9 @@ type ChangeFields =
       readonly type: 'sign_in'
       /** IP address of the connection. */
       readonly address: string
-      readonly result: 'ok' | 'wrong_token' | 'throttled' | 'off'
+      readonly result: 'ok' | 'wrong_token' | 'throttled' | 'off' | 'no_role' | 'unfit_name' | 'oidc_failed'
+      /** Present for single sign-on; without it the sign-in was by token. */
+      readonly via?: 'oidc'
       /** Failures since the previous entry of this type that have no entry of their own. */
       readonly omitted: number
     }

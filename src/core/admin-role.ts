@@ -13,6 +13,15 @@ export interface Administrator {
   readonly role: AdminRole
 }
 
+/** How an administrator signs in: with a token of their own, or at an identity provider. */
+export const SIGN_IN_METHODS = ['token', 'oidc'] as const
+export type SignInMethod = (typeof SIGN_IN_METHODS)[number]
+
+/** An administrator as a session knows them. */
+export interface SignedInAdministrator extends Administrator {
+  readonly via: SignInMethod
+}
+
 /** Reports whether a role may do what needs another. */
 export const includesRole = (held: AdminRole, needed: AdminRole): boolean =>
   ADMIN_ROLES.indexOf(held) >= ADMIN_ROLES.indexOf(needed)

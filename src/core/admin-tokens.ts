@@ -1,6 +1,6 @@
 // Reads who may sign in to the management API: `admin.token` and `admin.tokens`.
 
-import { whyReserved } from './actor.ts'
+import { foldName, whyReserved } from './actor.ts'
 import type { Administrator } from './admin-role.ts'
 import { type Context, readSecret, type SecretReference } from './config-values.ts'
 import { formatPath, type Path } from './document.ts'
@@ -60,7 +60,7 @@ const whyNotToken = (value: string): string | null =>
 function rejectNames({ add }: Context, tokens: readonly AdminToken[]): void {
   const first = new Map<string, AdminToken>()
   for (const token of tokens) {
-    const folded = token.name.normalize('NFKC').toLowerCase()
+    const folded = foldName(token.name)
     const path = [...token.declaredAt, 'name']
     const reserved = whyReserved(token.name)
     const other = first.get(folded)

@@ -183,7 +183,7 @@ export const COUNTERS = {
   },
   signIns: {
     name: 'sign_ins_total',
-    help: 'Sign-ins to the management API: ok, wrong_token, throttled, or off without an admin token.',
+    help: 'Sign-ins to the management API: ok, wrong_token, throttled, off without an admin token, or of single sign-on no_role, unfit_name and oidc_failed.',
     labels: ['result'],
   },
   keyTokens: {

@@ -19,6 +19,8 @@ const MODEL_NAME = /^@?[\w./:+-]{1,128}(?:@(?:\d[\w.-]{0,32}|default|latest))?$/
 /** Credentials contain a long word with a digit; names of models do not. */
 const CREDENTIAL = /(?=[A-Za-z]*\d)\w{30}/
 
+const SIGN_IN_RESULTS = ['ok', 'wrong_token', 'throttled', 'off', 'no_role', 'unfit_name', 'oidc_failed']
+
 /** Steps of a call whose time is measured. */
 export type Phase = 'key' | 'inspect' | 'policy' | 'response' | 'seal'
 
@@ -171,7 +173,7 @@ function createFirstSeries(metrics: Metrics): void {
     for (const api of API_NAMES)
       for (const outcome of OUTCOMES) metrics.requests.inc({ api, outcome, stream }, 0)
   for (const code of Object.keys(ERRORS)) metrics.refusals.inc({ code }, 0)
-  for (const result of ['ok', 'wrong_token', 'throttled', 'off']) metrics.signIns.inc({ result }, 0)
+  for (const result of SIGN_IN_RESULTS) metrics.signIns.inc({ result }, 0)
   for (const result of ['ok', 'error']) {
     metrics.ruleReloads.inc({ result }, 0)
     metrics.priceReloads.inc({ result }, 0)

@@ -3,11 +3,20 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { type Administrator, type AdminRole, includesRole } from '../core/admin-role.ts'
+import { foldName } from '../core/actor.ts'
+import {
+  type Administrator,
+  type AdminRole,
+  includesRole,
+  type SignedInAdministrator,
+  type SignInMethod,
+} from '../core/admin-role.ts'
 import type { AdminToken } from '../core/admin-tokens.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { OidcConfig } from '../core/oidc-config.ts'
 import type { Session, Sessions } from '../store/sessions.ts'
+import { formatCookie, readCookie } from './cookies.ts'
 import { allowedName, isLoopback, isOriginOf, parseHost } from './host.ts'
 import type { SignInJournal } from './sign-in-journal.ts'
 import { SignInThrottle } from './sign-in-throttle.ts'
@@ -37,9 +46,14 @@ export interface SignedIn {
 /** Whom a token signs in, if it can be read. */
 type GatekeeperToken = Pick<AdminToken, 'name' | 'role' | 'token'>
 
+/** What single sign-on depends on. Its client's secret is not among it, and may be rotated. */
+type SingleSignOnTerms = Pick<OidcConfig, 'issuer' | 'clientId' | 'groupsClaim' | 'actorClaim' | 'roles'>
+
 export class Gatekeeper {
   readonly #sessions: Sessions
   readonly #tokens: readonly GatekeeperToken[]
+  /** Null without single sign-on. */
+  readonly #oidcTerms: string | null
   readonly #ttlMs: Milliseconds
   readonly #allowedHosts: ReadonlySet<string | null>
   readonly #throttle: SignInThrottle
@@ -48,6 +62,7 @@ export class Gatekeeper {
   constructor(options: {
     readonly sessions: Sessions
     readonly tokens: readonly GatekeeperToken[]
+    readonly oidc: SingleSignOnTerms | null
     readonly clock: Clock
     readonly sessionTtlSeconds: number
     readonly allowedHosts: readonly string[]
@@ -55,6 +70,7 @@ export class Gatekeeper {
   }) {
     this.#sessions = options.sessions
     this.#tokens = options.tokens
+    this.#oidcTerms = options.oidc === null ? null : describeTerms(options.oidc)
     this.#throttle = new SignInThrottle(options.clock)
     this.#journal = options.journal
     this.#ttlMs = options.sessionTtlSeconds * 1000
@@ -90,15 +106,16 @@ export class Gatekeeper {
    * @throws GatewayError `session_required`, or `forbidden` that names the role needed
    */
   require(headers: IncomingHttpHeaders, needed: AdminRole): Session {
-    const secret = readCookie(headers.cookie)
-    const session = secret === null ? null : this.#sessions.find(secret, (name) => this.#fingerprint(name))
+    const secret = readCookie(headers.cookie, COOKIE)
+    const session = secret === null ? null : this.#sessions.find(secret, (one) => this.#fingerprint(one))
     if (session === null) {
       throw new GatewayError('session_required', 'Sign in first: POST /api/v1/session with {"token": "…"}.')
     }
     if (includesRole(session.role, needed)) return session
+    const source = session.via === 'oidc' ? 'admin.oidc.roles' : 'admin.tokens'
     throw new GatewayError(
       'forbidden',
-      `This needs the role ${needed}, and your role is ${session.role}. admin.tokens in the configuration gives roles.`,
+      `This needs the role ${needed}, and your role is ${session.role}. ${source} in the configuration gives roles.`,
     )
   }
 
@@ -108,30 +125,71 @@ export class Gatekeeper {
    * @throws GatewayError (rejects) `invalid_token`, `too_many_attempts`, or `audit_unavailable`
    * when the entry of a success cannot be sealed
    */
-  async signIn(token: string, { address, secure }: SignInClient): Promise<SignedIn> {
-    if (!this.#throttle.admit(address)) {
-      await this.#journal.failed(address, 'throttled')
-      throw new GatewayError('too_many_attempts', 'Too many sign-ins; try again in a second.', {
-        headers: { 'retry-after': RETRY_AFTER_SECONDS },
-      })
-    }
+  async signIn(token: string, client: SignInClient): Promise<SignedIn> {
+    const { address } = client
+    await this.countAttempt(address, 'token')
     const administrator = this.#holderOf(token)
     if (administrator === null) {
       const isOff = this.#tokens.length === 0
-      await this.#journal.failed(address, isOff ? 'off' : 'wrong_token')
+      await this.#journal.failed(address, isOff ? 'off' : 'wrong_token', 'token')
       throw new GatewayError('invalid_token', isOff ? OFF : 'The admin token is wrong.')
     }
-    await this.#journal.succeeded(address, administrator.name)
-    const fingerprint = fingerprintOf(administrator, token)
-    const { secret, ...session } = await this.#sessions.create(administrator, fingerprint, this.#ttlMs)
-    return { session, cookie: formatCookie(secret, Math.floor(this.#ttlMs / 1000), secure) }
+    const { name, role } = administrator
+    return this.#open({ name, role, via: 'token' }, fingerprintOf(administrator, token), client)
+  }
+
+  /**
+   * Opens a session for a person whom the identity provider vouches for, once its entry is sealed.
+   * `isTaken` must be false for the name.
+   * @throws GatewayError (rejects) `audit_unavailable` when the entry cannot be sealed, or
+   * `forbidden` without single sign-on
+   */
+  async signInPerson(person: Administrator, client: SignInClient): Promise<SignedIn> {
+    const administrator = { ...person, via: 'oidc' } as const
+    const fingerprint = this.#fingerprint(administrator)
+    if (fingerprint === null)
+      throw new GatewayError('forbidden', 'This person cannot sign in; see admin.oidc in the configuration.')
+    return this.#open(administrator, fingerprint, client)
+  }
+
+  /**
+   * Counts an attempt to sign in.
+   * @param address IP address of the client
+   * @throws GatewayError (rejects) `too_many_attempts`
+   */
+  async countAttempt(address: string, via: SignInMethod): Promise<void> {
+    if (this.#throttle.admit(address)) return
+    await this.#journal.failed(address, 'throttled', via)
+    throw new GatewayError('too_many_attempts', 'Too many sign-ins; try again in a second.', {
+      headers: { 'retry-after': RETRY_AFTER_SECONDS },
+    })
+  }
+
+  /** Reports whether a token signs in an administrator of this name, as a reader sees it. */
+  isTaken(name: string): boolean {
+    return this.#tokens.some((one) => foldName(one.name) === foldName(name))
+  }
+
+  /** The ways to sign in that the configuration offers. */
+  methods(): Readonly<Record<SignInMethod, boolean>> {
+    return { token: this.#tokens.length > 0, oidc: this.#oidcTerms !== null }
   }
 
   /** Ends the session and returns the cookie that deletes it in a browser. */
   async signOut(headers: IncomingHttpHeaders, secure: boolean): Promise<string> {
-    const secret = readCookie(headers.cookie)
+    const secret = readCookie(headers.cookie, COOKIE)
     if (secret !== null) await this.#sessions.delete(secret)
-    return formatCookie('', 0, secure)
+    return setCookie('', 0, secure)
+  }
+
+  async #open(
+    administrator: SignedInAdministrator,
+    fingerprint: string,
+    { address, secure }: SignInClient,
+  ): Promise<SignedIn> {
+    await this.#journal.succeeded(address, administrator.name, administrator.via)
+    const { secret, ...session } = await this.#sessions.create(administrator, fingerprint, this.#ttlMs)
+    return { session, cookie: setCookie(secret, Math.floor(this.#ttlMs / 1000), secure) }
   }
 
   /** The first administrator with the token. Always compares with all of them. */
@@ -144,8 +202,15 @@ export class Gatekeeper {
     return holders[0] ?? null
   }
 
-  /** Another token or role of a name makes another fingerprint, which ends its older sessions. */
-  #fingerprint(name: string): string | null {
+  /**
+   * Another token or role of a name, or other terms of single sign-on, make another fingerprint,
+   * which ends older sessions.
+   */
+  #fingerprint({ name, role, via }: SignedInAdministrator): string | null {
+    if (via === 'oidc') {
+      const isOver = this.#oidcTerms === null || this.isTaken(name)
+      return isOver ? null : sha256(JSON.stringify([via, name, role, this.#oidcTerms])).toString('hex')
+    }
     const administrator = this.#tokens.find((one) => one.name === name)
     const token = administrator?.token?.current()
     return administrator === undefined || token === undefined ? null : fingerprintOf(administrator, token)
@@ -155,13 +220,9 @@ export class Gatekeeper {
 const fingerprintOf = ({ name, role }: Administrator, token: string): string =>
   sha256(JSON.stringify([name, role, token])).toString('hex')
 
-function readCookie(header: string | undefined): string | null {
-  for (const pair of header?.split(';') ?? []) {
-    const [name, value] = pair.trim().split('=', 2)
-    if (name === COOKIE && value !== undefined && value !== '') return value
-  }
-  return null
-}
+/** Independent of the order of groups in the file. */
+const describeTerms = ({ issuer, clientId, groupsClaim, actorClaim, roles }: SingleSignOnTerms): string =>
+  JSON.stringify([issuer, clientId, groupsClaim, actorClaim, [...roles].sort()])
 
-const formatCookie = (value: string, maxAgeSeconds: number, secure: boolean): string =>
-  `${COOKIE}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAgeSeconds}${secure ? '; Secure' : ''}`
+const setCookie = (value: string, maxAgeSeconds: number, secure: boolean): string =>
+  formatCookie(COOKIE, value, { sameSite: 'Strict', path: '/', maxAgeSeconds, secure })

@@ -2,6 +2,7 @@
 // number of lines and entries, and none is uncounted.
 
 import { type Actor, UNKNOWN_ACTOR } from '../core/actor.ts'
+import type { SignInMethod } from '../core/admin-role.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { Logger } from '../pipeline/record.ts'
@@ -9,8 +10,12 @@ import type { Change } from '../store/log/batch.ts'
 import type { UsageLog } from '../store/log/log.ts'
 import { PermitBucket } from './sign-in-throttle.ts'
 
-/** Why a sign-in failed. `off`: no admin token is configured. */
-export type SignInFailure = 'wrong_token' | 'throttled' | 'off'
+/**
+ * Why a sign-in failed. `off`: no admin token is configured. Single sign-on has three: `no_role`
+ * (the person is in no mapped group), `unfit_name` (the person's name cannot be sealed) and
+ * `oidc_failed` (the identity provider vouched for nobody).
+ */
+export type SignInFailure = 'wrong_token' | 'throttled' | 'off' | 'no_role' | 'unfit_name' | 'oidc_failed'
 
 /**
  * Failures sealed in a row; one more is sealed every six seconds. Throttled ones have permits of
@@ -21,6 +26,15 @@ const SEAL_REFILL_MS: Milliseconds = 6000
 /** Failures logged in a row; as many more are logged each second. */
 const LOGGED_FAILURES = 20
 const LOG_REFILL_MS: Milliseconds = 50
+
+interface SignInAttempt {
+  readonly address: string
+  readonly result: 'ok' | SignInFailure
+  readonly via?: 'oidc'
+}
+
+/** Entries and lines name the method of single sign-on only. */
+const methodOf = (via: SignInMethod): Pick<SignInAttempt, 'via'> => (via === 'oidc' ? { via } : {})
 
 export interface SignInJournalParts {
   readonly log: Pick<UsageLog, 'change'>
@@ -48,30 +62,38 @@ export class SignInJournal {
   }
 
   /**
-   * Records that the token was right. Resolves when the entry is durable.
+   * Records a sign-in. Resolves when the entry is durable.
    * @param address IP address of the client
    * @param actor name of the administrator
    * @throws GatewayError `audit_unavailable` (rejects) when it cannot be sealed
    */
-  async succeeded(address: string, actor: Actor): Promise<void> {
-    await this.#seal(address, 'ok', actor)
+  async succeeded(address: string, actor: Actor, via: SignInMethod): Promise<void> {
+    const method = methodOf(via)
+    await this.#seal({ address, result: 'ok', ...method }, actor)
     this.#parts.metrics.signIns.inc({ result: 'ok' })
-    this.#parts.logger.info({ address, result: 'ok', actor, ...this.#takeUnlogged() }, 'sign-in')
+    this.#parts.logger.info({ address, result: 'ok', ...method, actor, ...this.#takeUnlogged() }, 'sign-in')
   }
 
-  /** Records a failure. Without an entry it counts in the next one. Never rejects. */
-  async failed(address: string, result: SignInFailure): Promise<void> {
+  /**
+   * Records a failure. Without an entry it counts in the next one. Never rejects.
+   * @param reason for the log of the process; neither secret nor text of others
+   */
+  async failed(address: string, result: SignInFailure, via: SignInMethod, reason?: string): Promise<void> {
+    const method = methodOf(via)
     const nowMs = this.#parts.clock.monotonic()
     this.#parts.metrics.signIns.inc({ result })
     if (this.#loggable.take(nowMs))
-      this.#parts.logger.warn({ address, result, ...this.#takeUnlogged() }, 'sign-in refused')
+      this.#parts.logger.warn(
+        { address, result, ...method, ...(reason && { reason }), ...this.#takeUnlogged() },
+        'sign-in refused',
+      )
     else this.#unlogged++
     const sealable = result === 'throttled' ? this.#sealableThrottled : this.#sealable
     if (!sealable.take(nowMs)) {
       this.#unsealed++
       return
     }
-    await this.#seal(address, result, UNKNOWN_ACTOR).catch(() => {
+    await this.#seal({ address, result, ...method }, UNKNOWN_ACTOR).catch(() => {
       this.#unsealed++
     })
   }
@@ -82,10 +104,10 @@ export class SignInJournal {
     return omitted === 0 ? {} : { omitted }
   }
 
-  async #seal(address: string, result: 'ok' | SignInFailure, actor: Actor): Promise<void> {
+  async #seal(attempt: SignInAttempt, actor: Actor): Promise<void> {
     const omitted = this.#unsealed
     this.#unsealed = 0
-    const draft = { type: 'sign_in', address, result, omitted, actor } as const
+    const draft = { type: 'sign_in', ...attempt, omitted, actor } as const
     const change: Change<void> = { draft, write: () => {}, result: undefined }
     try {
       await this.#parts.log.change(() => change)

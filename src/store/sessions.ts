@@ -1,10 +1,10 @@
 // Stores sessions of the management API with their administrators. Only the hash of a secret is
-// stored, and the binding to the administrator's token is keyed with it: a reader of the database
-// can neither use a session nor test guesses of the token.
+// stored, and the binding to what lets the administrator in is keyed with it: a reader of the
+// database can neither use a session nor test guesses of a token.
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { Actor } from '../core/actor.ts'
-import type { Administrator } from '../core/admin-role.ts'
+import type { SignedInAdministrator, SignInMethod } from '../core/admin-role.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Environment } from './journaled.ts'
@@ -21,23 +21,25 @@ const MAX_SESSIONS = 100
 /** Bytes of the hash that name a session to others. */
 const SESSION_ID_BYTES = 16
 
-export interface Session extends Administrator {
+export interface Session extends SignedInAdministrator {
   /** Names the session in lists, and does not open it. */
   readonly id: string
   readonly createdAtMs: Milliseconds
   readonly expiresAtMs: Milliseconds
 }
 
-interface StoredSession extends Omit<Session, 'id'> {
+interface StoredSession extends Omit<Session, 'id' | 'via'> {
+  /** Missing from releases without single sign-on, whose sessions are by token. */
+  readonly via?: SignInMethod
   /** HMAC of the fingerprint under the secret, hexadecimal. */
   readonly binding: string
 }
 
 /**
- * Returns the fingerprint of the token, name and role of an administrator; null for a name that
- * nobody has.
+ * Returns the fingerprint of everything that lets an administrator in, such as token, name and
+ * role; null for one who cannot sign in, or not in this way.
  */
-export type FingerprintOf = (name: string) => string | null
+export type FingerprintOf = (holder: SignedInAdministrator) => string | null
 
 export class Sessions {
   readonly #environment: Environment
@@ -66,7 +68,7 @@ export class Sessions {
    * @throws GatewayError `audit_unavailable` (rejects) when the store cannot be written
    */
   async create(
-    { name, role }: Administrator,
+    { name, role, via }: SignedInAdministrator,
     fingerprint: string,
     ttlMs: Milliseconds,
   ): Promise<Session & { readonly secret: string }> {
@@ -76,7 +78,7 @@ export class Sessions {
     const createdAtMs = this.#clock.now()
     const expiresAtMs = createdAtMs + ttlMs
     const binding = bindingOf(secret, fingerprint)
-    const session: StoredSession = { name, role, createdAtMs, expiresAtMs, binding }
+    const session: StoredSession = { name, role, via, createdAtMs, expiresAtMs, binding }
     await this.#write(() => {
       const others = sessions.rows().map(({ key, value }) => ({ key, ...readJson<StoredSession>(value) }))
       others.sort((a, b) => a.createdAtMs - b.createdAtMs)
@@ -90,7 +92,7 @@ export class Sessions {
 
   /**
    * Returns null when the session is unknown or expired, or when its administrator has another
-   * token or role since.
+   * fingerprint since.
    */
   find(secret: string, fingerprintOf: FingerprintOf): Session | null {
     if (!SECRET_FORM.test(secret)) return null
@@ -98,10 +100,11 @@ export class Sessions {
     const rowKey = rowKeyOf(secret)
     const bytes = this.#environment.tables.sessions.get(rowKey)
     if (bytes === undefined) return null
-    const session = readJson<StoredSession>(bytes)
-    const fingerprint = fingerprintOf(session.name)
-    if (fingerprint === null || this.#isOver(rowKey, session)) return null
-    return isEqual(session.binding, bindingOf(secret, fingerprint)) ? describe(rowKey, session) : null
+    const stored = readJson<StoredSession>(bytes)
+    const session = describe(rowKey, stored)
+    const fingerprint = fingerprintOf(session)
+    if (fingerprint === null || this.#isOver(rowKey, stored)) return null
+    return isEqual(stored.binding, bindingOf(secret, fingerprint)) ? session : null
   }
 
   /** Ends a session; an unknown secret is fine. */
@@ -114,7 +117,7 @@ export class Sessions {
 
   /**
    * Returns the sessions that have not expired, newest first. One whose administrator has another
-   * token since is listed although it opens nothing: only its secret can tell.
+   * fingerprint since is listed although it opens nothing: only its secret can tell.
    */
   list(): Session[] {
     this.#environment.refresh()
@@ -190,12 +193,13 @@ function rowKeyOf(secret: string): Buffer {
 
 const idOf = (rowKey: Buffer): string => rowKey.subarray(0, SESSION_ID_BYTES).toString('hex')
 
-const describe = (rowKey: Buffer, { name, role, createdAtMs, expiresAtMs }: StoredSession): Session => ({
+const describe = (rowKey: Buffer, { name, role, via = 'token', ...times }: StoredSession): Session => ({
   id: idOf(rowKey),
   name,
   role,
-  createdAtMs,
-  expiresAtMs,
+  via,
+  createdAtMs: times.createdAtMs,
+  expiresAtMs: times.expiresAtMs,
 })
 
 function bindingOf(secret: string, fingerprint: string): string {

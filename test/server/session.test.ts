@@ -35,7 +35,15 @@ function setting(
   })
   const tokens =
     token === null ? [] : 'current' in token ? [{ name: 'admin', role: 'admin' as const, token }] : token
-  const options = { sessions: store.sessions, clock, tokens, sessionTtlSeconds: 600, allowedHosts, journal }
+  const options = {
+    sessions: store.sessions,
+    clock,
+    tokens,
+    oidc: null,
+    sessionTtlSeconds: 600,
+    allowedHosts,
+    journal,
+  }
   const gatekeeper = new Gatekeeper(options)
   const sealed = () =>
     store.log

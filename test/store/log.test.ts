@@ -344,7 +344,7 @@ t.test('failed commits acknowledge and store nothing, and the log recovers', asy
   await t.rejects(store.log.append(requestDraft({ id: id(2) })), { code: 'audit_unavailable' })
   t.equal(store.log.available, false)
   await t.rejects(store.keys.create('k', 'vera'), { code: 'audit_unavailable' })
-  await t.rejects(store.sessions.create({ name: 'vera', role: 'admin' }, 'f', 1000), {
+  await t.rejects(store.sessions.create({ name: 'vera', role: 'admin', via: 'token' }, 'f', 1000), {
     code: 'audit_unavailable',
   })
   await t.rejects(store.rules.deleteRule('r', { type: 'stop', version: '1', actor: 'gateway' }), {

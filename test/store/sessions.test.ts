@@ -4,10 +4,13 @@ import { bytesOf, entriesOf, openTestStore, START_MS } from './fixture.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-const VERA = { name: 'vera', role: 'viewer' } as const
+const VERA = { name: 'vera', role: 'viewer', via: 'token' } as const
 
 /** Fingerprints where vera has this one and nobody else has any. */
-const of = (fingerprint: string) => (name: string) => (name === 'vera' ? fingerprint : null)
+const of =
+  (fingerprint: string) =>
+  ({ name }: { name: string }) =>
+    name === 'vera' ? fingerprint : null
 
 t.test('a session is found with its own token, also after a restart', async (t) => {
   const { store, reopen } = openTestStore(t)
@@ -127,7 +130,7 @@ t.test('sessions are listed, newest first, and each can be ended by its id, whic
   const { store, clock } = openTestStore(t)
   const first = await store.sessions.create(VERA, 'f', HOUR_MS)
   clock.advance(MINUTE_MS)
-  const second = await store.sessions.create({ name: 'root', role: 'admin' }, 'f', HOUR_MS)
+  const second = await store.sessions.create({ name: 'root', role: 'admin', via: 'token' }, 'f', HOUR_MS)
   t.match(store.sessions.list(), [
     { id: second.id, name: 'root', role: 'admin' },
     { id: first.id, name: 'vera', role: 'viewer', createdAtMs: START_MS, expiresAtMs: START_MS + HOUR_MS },

@@ -8,7 +8,7 @@ import type { Environment } from '../../src/store/journaled.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { altered, id, openTestStore, until, withTransactions } from './fixture.ts'
 
-const ADMIN = { name: 'vera', role: 'admin' } as const
+const ADMIN = { name: 'vera', role: 'admin', via: 'token' } as const
 
 t.test('closing makes accepted work durable and may be repeated', async (t) => {
   const first = openTestStore(t)

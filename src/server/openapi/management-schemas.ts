@@ -2,7 +2,7 @@
 // the API.
 
 import { APIS } from '../../chat/apis.ts'
-import { ADMIN_ROLES } from '../../core/admin-role.ts'
+import { ADMIN_ROLES, SIGN_IN_METHODS } from '../../core/admin-role.ts'
 import { ERRORS } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { TERM_SCHEMAS } from '../../core/key-terms.ts'
@@ -34,6 +34,7 @@ const usd = (unit: string): JsonObject => ({ type: 'number', minimum: 0, descrip
 const SESSION = {
   name: text('Name of the administrator who is signed in.'),
   role: choice('What the administrator may do. Each role includes those before it.', ...ADMIN_ROLES),
+  via: choice('How the administrator signed in: with a token, or by single sign-on.', ...SIGN_IN_METHODS),
   expires_at: time('When the session ends.'),
   user: { ...text('The same as `name`.'), deprecated: true },
 } satisfies Record<string, JsonObject>
@@ -117,6 +118,10 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
   Sessions: object({
     sessions: list(object({ ...LISTED_SESSION, current: flag('The session of this request.') })),
     total: whole('Number of sessions.'),
+  }),
+  SignInMethods: object({
+    token: flag('Whether an administrator can sign in with a token.'),
+    oidc: flag('Whether people can sign in by single sign-on: GET /api/v1/session/oidc.'),
   }),
   SignedOut: object({ signed_out: flag('Always true.') }),
   NewKey: object({

@@ -68,9 +68,10 @@ export function sessionRoutes(gatekeeper: Gatekeeper, sessions: Pick<Sessions, '
 }
 
 /** `user` is the name by which releases with one token called it. */
-const describe = ({ name, role, expiresAtMs }: Session): JsonObject => ({
+const describe = ({ name, role, via, expiresAtMs }: Session): JsonObject => ({
   user: name,
   name,
   role,
+  via,
   expires_at: isoTime(expiresAtMs),
 })

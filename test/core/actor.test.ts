@@ -1,0 +1,27 @@
+// Names that an identity provider gives: which of them can name an actor.
+
+import t from 'tap'
+import { foldName, whyNotActor } from '../../src/core/actor.ts'
+
+t.test('subjects of real providers and names in any script can be sealed', async (t) => {
+  const names = [
+    'auth0|5f7c8ec7c33c6c004bbafe82',
+    '110169484474386276334',
+    'AAAAAAAAAAAAAAAAAAAAAIkzqFVrSaSaFHy782bbtaQ',
+    'vera@example.com',
+    'Åsa Öberg',
+    '山田',
+    '😀',
+    'x'.repeat(255),
+  ]
+  for (const name of names) t.equal(whyNotActor(name), null, name)
+})
+
+t.test('a name that a reader cannot see or could take for another is refused', async (t) => {
+  const illegible = ['', ' ', ' vera', 'vera ', 'a\nb', 'a\0', 'a\u202eb', 'a\u200bb', 'a\u2028b', '\ud800']
+  for (const name of [...illegible, 'x'.repeat(256)])
+    t.match(whyNotActor(name), /^must have 1 to 255 visible characters/, encodeURI(name.toWellFormed()))
+  for (const name of ['gateway', 'Unknown', 'cli:root', 'ＣＬＩ:root'])
+    t.match(whyNotActor(name), /^must not be gateway or unknown/, name)
+  t.equal(foldName('ＶＥＲＡ'), foldName('vera'))
+})
