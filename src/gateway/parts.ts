@@ -26,6 +26,7 @@ import { LiveTail } from '../server/live-tail.ts'
 import { opsHandler } from '../server/ops.ts'
 import { Gatekeeper } from '../server/session.ts'
 import { SignInJournal } from '../server/sign-in-journal.ts'
+import { SingleSignOn } from '../server/single-sign-on.ts'
 import type { Store } from '../store/store.ts'
 import { type UpstreamEvents, Upstreams } from '../upstream/upstreams.ts'
 import { Attestation } from './attestation.ts'
@@ -37,6 +38,7 @@ import { LiveRules } from './live-rules.ts'
 import type { GatewayLogger } from './logger.ts'
 import { collectorOf, type IdleCollector } from './memory.ts'
 import { bodyBudget, searchBudget } from './memory-budget.ts'
+import { OpenIdProvider } from './openid-provider.ts'
 import { managementRoutes } from './routes.ts'
 import { createShadowRules, type ShadowRules } from './shadow-rules.ts'
 import { SignedReceipts } from './signed-receipts.ts'
@@ -243,8 +245,20 @@ function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
     log: store.log,
     ...{ admission, rules, prices, upstreams, attestation },
   }
+  const { oidc } = config.admin
+  const signOn =
+    oidc === null
+      ? null
+      : new SingleSignOn({
+          terms: oidc,
+          provider: new OpenIdProvider(oidc, systemClock),
+          gatekeeper,
+          journal,
+          clock: systemClock,
+        })
   const routes = managementRoutes({
     gatekeeper,
+    signOn,
     pipeline,
     store,
     rules,

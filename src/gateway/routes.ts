@@ -17,12 +17,14 @@ import { priceRoutes } from '../server/routes/prices.ts'
 import { ruleRoutes } from '../server/routes/rules.ts'
 import { sessionRoutes } from '../server/routes/session.ts'
 import { statusRoute } from '../server/routes/status.ts'
+import { singleSignOnRoutes } from '../server/routes/single-sign-on.ts'
 import { usageRoutes } from '../server/routes/usage.ts'
 import { usageLimitsRoute } from '../server/routes/usage-limits.ts'
 import { usageLiveRoute } from '../server/routes/usage-live.ts'
 import { usageReportRoute } from '../server/routes/usage-report.ts'
 import { usageSeriesRoute } from '../server/routes/usage-series.ts'
 import type { Gatekeeper } from '../server/session.ts'
+import type { SingleSignOn } from '../server/single-sign-on.ts'
 import type { Store } from '../store/store.ts'
 import type { Attestation } from './attestation.ts'
 import type { LivePrices } from './live-prices.ts'
@@ -30,6 +32,7 @@ import type { ShadowRules } from './shadow-rules.ts'
 
 interface RouteParts {
   readonly gatekeeper: Gatekeeper
+  readonly signOn: SingleSignOn | null
   readonly store: Store
   readonly rules: EffectiveRules
   readonly editor: RuleEditor
@@ -45,6 +48,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
   const { store, pipeline, attestation } = parts
   const routes = [
     ...sessionRoutes(parts.gatekeeper, store.sessions),
+    ...singleSignOnRoutes(parts.gatekeeper, parts.signOn),
     ...keyRoutes(store.keys, systemClock),
     ...ruleRoutes(parts.rules, parts.editor, store.policies, (body) => evaluate(pipeline, body)),
     ...candidateRoutes(parts.shadowRules),

@@ -28,7 +28,7 @@ export interface SessionRequest extends ApiRequest {
 export interface ApiAnswer {
   readonly status: number
   readonly body: JsonValue
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string | string[]>>
   /** Sent instead of `body`. */
   readonly text?: { readonly type: string; readonly content: string }
   /**

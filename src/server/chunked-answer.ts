@@ -20,7 +20,7 @@ const EVENTS_END_MS: Milliseconds = 500
 export async function respondChunks(
   response: ServerResponse,
   status: number,
-  headers: Readonly<Record<string, string>>,
+  headers: NonNullable<ApiAnswer['headers']>,
   { type, chunks }: NonNullable<ApiAnswer['stream']>,
   stallMs = STALL_MS,
 ): Promise<void> {

@@ -25,7 +25,7 @@ export const STALL_MS: Milliseconds = 60_000
 export function respond(
   response: ServerResponse,
   status: number,
-  headers: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string | string[]>>,
   body: string | Buffer,
   stallMs = STALL_MS,
 ): void {
@@ -51,7 +51,7 @@ export function respondJson(
   response: ServerResponse,
   status: number,
   body: JsonValue,
-  headers: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string | string[]>> = {},
   stallMs = STALL_MS,
 ): void {
   respond(

@@ -47,6 +47,7 @@ const ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['core'],
   re2js: ['keyword'],
   pino: ['gateway'],
+  'openid-client': ['gateway'],
 }
 
 /** Folders whose results depend on arguments alone. */

@@ -30,6 +30,8 @@ interface Details {
   readonly answer?: string
   /** A media type that the answer has as a text: also, or only without `answer`. */
   readonly textType?: string
+  /** Statuses of pages in HTML, for browsers. */
+  readonly pages?: readonly number[]
   /** Refusals of the upstream (4xx) are passed on. */
   readonly passesOn?: true
   /** Errors besides those that follow from the other fields. */
@@ -44,7 +46,7 @@ export interface DescribedOperation {
 
 /** @param name method and path, such as `GET /v1/models/{model}` */
 export function operation(name: string, summary: string, details: Details): DescribedOperation {
-  const { security = 'session', body, query = {}, statuses = [200], answer, textType } = details
+  const { security = 'session', body, query = {}, pages = [], statuses = [200], answer, textType } = details
   const [method = '', path = ''] = name.split(' ')
   const schema = answer === undefined ? undefined : ref(answer)
   const hasContent = schema !== undefined || textType !== undefined
@@ -60,6 +62,7 @@ export function operation(name: string, summary: string, details: Details): Desc
     responses: {
       ...Object.fromEntries(statuses.map((status) => [status, success])),
       ...errorResponses(errorsOf(method, security, details), details.passesOn === true),
+      ...Object.fromEntries(pages.map((status) => [status, response('A page for people.', HTML)])),
     },
   }
   return { path, method: method.toLowerCase(), description }
@@ -79,6 +82,8 @@ const contents = (schema: JsonObject | undefined, textType?: string): JsonObject
     ...(textType === undefined ? {} : { [textType]: { schema: { type: 'string' } } }),
   },
 })
+
+const HTML: JsonObject = { content: { 'text/html': { schema: { type: 'string' } } } }
 
 const response = (description: string, content: JsonObject | null): JsonObject => ({
   description,

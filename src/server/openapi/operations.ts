@@ -62,6 +62,33 @@ export const OPERATIONS: readonly DescribedOperation[] = [
   }),
   operation('GET /api/v1/session', 'Reports who is signed in.', { answer: 'Session' }),
   operation('DELETE /api/v1/session', 'Signs out.', { answer: 'SignedOut' }),
+  operation('GET /api/v1/session/methods', 'Reports how administrators can sign in.', {
+    security: 'none',
+    answer: 'SignInMethods',
+  }),
+  operation(
+    'GET /api/v1/session/oidc',
+    'Begins single sign-on: leads a browser to the identity provider, and from there to the callback.',
+    {
+      security: 'none',
+      query: { return: text('Path of the page of the console to open at the end, below /console/.') },
+      statuses: [302],
+      pages: [404, 502],
+    },
+  ),
+  operation(
+    'GET /api/v1/session/oidc/callback',
+    'Ends single sign-on: redeems the code of the identity provider, opens a session and shows a page that leads to the console.',
+    {
+      security: 'none',
+      query: {
+        code: text('Code of the identity provider.'),
+        state: text('State of the sign-in that was begun.'),
+        error: text('Why the identity provider signs nobody in.'),
+      },
+      pages: [200, 400, 403, 404, 429, 502, 503],
+    },
+  ),
   operation('GET /api/v1/sessions', 'Lists the sessions of all administrators, newest first.', {
     answer: 'Sessions',
   }),
