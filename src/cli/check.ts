@@ -145,7 +145,9 @@ async function checkConfig(file: string) {
     if (noPath !== null) remarks.push({ severity: 'warning', problem: problemAt(at, noPath) })
   }
   const settings = { env: process.env, options: process.execArgv }
-  for (const { path, message } of config === null ? [] : unsafeSettings(config.upstreams, settings))
+  for (const { path, message } of config === null
+    ? []
+    : unsafeSettings(config.upstreams, config.admin.oidc, settings))
     remarks.push({ severity: 'error', problem: problemAt(path, message) })
   const paths: string[] = []
   for (const key of ['path', 'candidatePath'] as const) {

@@ -4,6 +4,7 @@
 import { accessSync, constants } from 'node:fs'
 import { isLoopbackUrl } from '../core/config-values.ts'
 import type { Path } from '../core/document.ts'
+import { OIDC_PATH, type OidcConfig } from '../core/oidc-config.ts'
 import type { Secret } from '../core/secret.ts'
 import type { UpstreamConfig } from '../core/upstream-config.ts'
 
@@ -35,9 +36,13 @@ export interface UnsafeSetting {
 
 type CheckedUpstream = Pick<UpstreamConfig, 'declaredAt' | 'baseUrl' | 'proxy'>
 
-/** Returns every setting that a gateway with these upstreams must not start with. */
+/**
+ * Returns every setting that a gateway with these upstreams and this identity provider must not
+ * start with.
+ */
 export function unsafeSettings(
   upstreams: readonly CheckedUpstream[],
+  oidc: Pick<OidcConfig, 'issuer'> | null,
   { env, options }: ProcessSettings,
 ): UnsafeSetting[] {
   const found: UnsafeSetting[] = []
@@ -49,6 +54,8 @@ export function unsafeSettings(
       if (!isLoopbackUrl(baseUrl)) add([...declaredAt, 'baseUrl'], message)
       else if (proxy !== null && !isLoopbackUrl(proxyOf(proxy))) add([...declaredAt, 'proxy'], message)
     }
+    // A stranger could sign in as anyone.
+    if (oidc !== null && !isLoopbackUrl(oidc.issuer)) add([...OIDC_PATH, 'issuer'], message)
   }
   const certificates = env['NODE_EXTRA_CA_CERTS'] ?? ''
   if (certificates !== '' && !isReadable(certificates))

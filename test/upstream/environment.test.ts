@@ -6,7 +6,7 @@ const REMOTE = { declaredAt: ['upstream'], baseUrl: 'https://api.example.com/v1'
 const LOCAL = { declaredAt: ['upstream'], baseUrl: 'https://localhost:8443/v1', proxy: null }
 
 const messages = (upstream: typeof REMOTE, env: Record<string, string>, options: string[] = []) =>
-  unsafeSettings([upstream], { env, options }).map(({ message }) => message)
+  unsafeSettings([upstream], null, { env, options }).map(({ message }) => message)
 
 t.test('a loopback name or address is recognised in each spelling, and nothing else is', (t) => {
   for (const host of ['localhost', 'LOCALHOST.', '127.0.0.1', '127.1', '127.8.9.1', '[::1]', '[0:0::1]'])
@@ -23,6 +23,14 @@ t.test('unverified TLS is refused unless the upstream is loopback', (t) => {
   t.match(messages({ ...REMOTE, baseUrl: 'http://10.0.0.1/v1' }, env), [/NODE_TLS/])
   t.same(messages(LOCAL, env), [])
   t.same(messages(REMOTE, { NODE_TLS_REJECT_UNAUTHORIZED: '1' }), [])
+  t.end()
+})
+
+t.test('unverified TLS is refused unless the identity provider is loopback', (t) => {
+  const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' }
+  const found = (issuer: string) => unsafeSettings([LOCAL], { issuer }, { env, options: [] })
+  t.match(found('https://login.example.com'), [{ path: ['admin', 'oidc', 'issuer'], message: /unset it/ }])
+  t.same(found('https://localhost:8443'), [])
   t.end()
 })
 
