@@ -1,6 +1,6 @@
-// Builds dist/ or the given folder: the program as one file, a file for each child program, and the
-// code that V8 compiles while the built demo answers a call of each kind. Needs config/ with the
-// sample rules next to the folder.
+// Builds dist/ or the given folder: the program as one file, a file for each child program, the
+// console, and the code that V8 compiles while the built demo answers a call of each kind. Needs
+// config/ with the sample rules next to the folder.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,6 +9,7 @@ import { basename, join, resolve } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import standalone from 'ajv/dist/standalone/index.js'
 import { type Plugin, rolldown } from 'rolldown'
+import { buildConsole } from './.build-console.ts'
 import { codeFile, loadProgram, nodeOptions, programFile } from './src/boot/built-program.ts'
 import { CONFIG_SCHEMA } from './src/core/config-schema.ts'
 import { VALIDATION } from './src/core/document.ts'
@@ -66,6 +67,7 @@ async function buildInto(folder: string): Promise<void> {
     write('src/boot/packaged.ts', join(folder, 'main.js'), asCommand),
     ...children.map((path) => write(`src/${path}.ts`, join(folder, `${basename(path)}.cjs`))),
     write('src/program.ts', programFile(folder), asFunction),
+    buildConsole(join(folder, 'console')),
   ])
   // Keeps Node from loading its ES module loader.
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n')

@@ -9,10 +9,12 @@ FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
-COPY tsconfig.json .build.ts ./
+COPY tsconfig.json .build.ts .build-console.ts ./
 COPY config config
 COPY src src
-RUN node node_modules/typescript/bin/tsc -p tsconfig.json && node .build.ts && mkdir data
+RUN node node_modules/typescript/bin/tsc -p tsconfig.json \
+  && node node_modules/typescript/bin/tsc -p src/console/tsconfig.json \
+  && node .build.ts && mkdir data
 
 # Production dependencies for the target's processor, and their SBOM (CycloneDX).
 FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS dependencies

@@ -20,6 +20,7 @@ import { ThoughtMemory } from '../pipeline/thought-memory.ts'
 import { NO_PRICES } from '../prices/price-book.ts'
 import type { PriceSnapshot } from '../prices/price-file.ts'
 import type { RuleSnapshot } from '../rules/load.ts'
+import { ConsoleFiles } from '../server/console-files.ts'
 import { gatewayHandler } from '../server/handler.ts'
 import type { Handler } from '../server/listener.ts'
 import { LiveTail } from '../server/live-tail.ts'
@@ -30,6 +31,7 @@ import { SingleSignOn } from '../server/single-sign-on.ts'
 import type { Store } from '../store/store.ts'
 import { type UpstreamEvents, Upstreams } from '../upstream/upstreams.ts'
 import { Attestation } from './attestation.ts'
+import { readConsoleFiles } from './console.ts'
 import type { DataFolder } from './datafolder.ts'
 import { healthOf, StateReader } from './health.ts'
 import { Journal } from './journal.ts'
@@ -271,6 +273,7 @@ function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
   })
   return {
     gateway: gatewayHandler({
+      consoleFiles: new ConsoleFiles(readConsoleFiles()),
       pipeline,
       gatekeeper,
       routes,

@@ -1,5 +1,5 @@
-// Handles requests on the gateway listener: data-plane paths go to the pipeline, all others to the
-// management API with its origin check, session and strict JSON.
+// Handles requests on the gateway listener: data-plane paths go to the pipeline, the console's to
+// its files, all others to the management API with its origin check, session and strict JSON.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Api, ErrorShape } from '../chat/api-format.ts'
@@ -19,6 +19,7 @@ import { handleStored } from '../pipeline/stored-call.ts'
 import type { ApiAnswer, ApiRoute } from './api.ts'
 import { BODY_LIMIT, readJsonBody } from './body.ts'
 import { respondChunks } from './chunked-answer.ts'
+import type { ConsoleFiles } from './console-files.ts'
 import type { Handler } from './listener.ts'
 import { respond, respondError, respondJson } from './respond.ts'
 import { Router } from './router.ts'
@@ -35,6 +36,7 @@ export interface HandlerParts {
   readonly pipeline: Pipeline
   readonly gatekeeper: Gatekeeper
   readonly routes: readonly ApiRoute[]
+  readonly consoleFiles: ConsoleFiles
   /** Paths that are forwarded without a scan. */
   readonly passThrough: readonly PassThroughRule[]
   readonly clock: Clock
@@ -96,7 +98,7 @@ function routesOf(api: Api): DataRoute[] {
 
 /** Returns the handler of the gateway listener. It answers every request exactly once. */
 export function gatewayHandler(parts: HandlerParts): Handler {
-  const { pipeline, clock } = parts
+  const { pipeline, gatekeeper, consoleFiles, clock } = parts
   const router = new Router<ApiRoute | DataRoute>([...DATA_ROUTES, ...parts.routes])
   const findPassed = passThroughFor(parts.passThrough)
   return (request, response) => {
@@ -110,6 +112,11 @@ export function gatewayHandler(parts: HandlerParts): Handler {
       const passed = path.startsWith('/v1/') ? findPassed(method, path, search) : null
       if (passed !== null && !router.has(method, path)) {
         void passThrough(pipeline, new SocketClient(request, response, arrivedMs), passed)
+        return
+      }
+      if (consoleFiles.takes(request, path)) {
+        gatekeeper.checkOrigin(method, request.headers)
+        consoleFiles.answer(request, response, path)
         return
       }
       const { route, params } = router.find(method, path)

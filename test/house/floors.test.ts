@@ -56,6 +56,7 @@ const PASSES: readonly (readonly [string, string])[] = [
   ['main.ts', "import { x } from './boot/b.ts'\nimport { y } from './program.ts'"],
   ['boot/a.ts', "import { x } from '../core/b.ts'\nimport fs from 'node:fs'\nimport './b.ts'"],
   ['console/a.ts', "import { x } from './b.ts'"],
+  ['console/a.ts', "import { useState } from 'preact/hooks'"],
   ['store/a.ts', "import { open } from 'lmdb'"],
   ['keyword/a.ts', "import { RE2JS } from 're2js'\nimport { createHash } from 'node:crypto'"],
   ['upstream/a.ts', "import { x } from 'undici/lib/x.js'\nconst t = Date.now()"],

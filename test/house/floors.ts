@@ -34,8 +34,9 @@ const FLOORS: Readonly<Record<string, number>> = {
 const TOP_FLOOR = 7
 /** Folders that run before dependencies are loaded, and the folders they import. */
 const LIMITED: Readonly<Record<string, readonly string[]>> = { boot: ['core'] }
-/** Runs in the browser: shares no file with the server and imports no package. */
+/** Runs in the browser: shares no file with the server. */
 const BROWSER = 'console'
+const BROWSER_PACKAGES = new Set(['preact', 'uplot'])
 
 /** Packages and the folders that may import them. */
 const ADAPTERS: Readonly<Record<string, readonly string[]>> = {
@@ -108,8 +109,10 @@ export function findFileBreaches(file: SourceFile): Breach[] {
 /** @returns the rule and the message, null for an import that is allowed */
 function judgeImport(folder: string, { specifier, target }: Import): [string, string] | null {
   if (target !== undefined) return judgeFile(folder, target)
-  if (folder === BROWSER)
-    return ['floor', `imports ${specifier}; ${BROWSER}/ runs in the browser and imports its own files only`]
+  if (folder === BROWSER) {
+    if (BROWSER_PACKAGES.has(specifier.split('/', 1)[0]!)) return null
+    return ['floor', `imports ${specifier}; ${BROWSER}/ runs in the browser without it`]
+  }
   if (specifier.startsWith('node:')) {
     if (!PURE_FOLDERS.has(folder) || PURE_BUILTINS.has(specifier)) return null
     return ['pure floor', `imports ${specifier}; take what it provides as an argument`]

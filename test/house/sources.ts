@@ -43,7 +43,7 @@ const TABLE_NAME = /(?:-table|-data|(?:^|\/)weights)\.ts$/
 /** Every TypeScript file below src/, sorted by path. */
 export function readSources(): SourceFile[] {
   return readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
     .sort()
     .map(readSource)

@@ -8,7 +8,7 @@ import { codeFile } from '../../src/boot/built-program.ts'
 import { PROGRAM, ROOT } from './program.ts'
 
 const changed = (path: string): number => statSync(join(ROOT, path)).mtimeMs
-const SOURCES = ['.build.ts', 'package.json', 'package-lock.json', 'src']
+const SOURCES = ['.build.ts', '.build-console.ts', 'package.json', 'package-lock.json', 'src']
 
 const newest = Math.max(
   ...SOURCES.map(changed),

@@ -1,0 +1,205 @@
+// The evidence: chain head, checkpoint, full check, export, receipts, and who changed what.
+
+import { useMemo, useState } from 'preact/hooks'
+import { shorten, showCount } from '../display.ts'
+import { callApi } from '../gateway-api.ts'
+import { CopyButton } from '../parts/copy-button.tsx'
+import { ScrollArea } from '../parts/scroll-area.tsx'
+import { Inert, LoadState, Time } from '../parts/text.tsx'
+import type { CheckpointAnswer } from '../proof-check.ts'
+import { useResource } from '../resource.ts'
+import { useMay } from '../signed-in.ts'
+import { ReceiptCheck } from './receipt-check.tsx'
+
+/** Interval at which a running check is followed, milliseconds. */
+const FOLLOW_MS = 500
+const IDLE_MS = 15_000
+const MAX_CHANGES = 100
+
+export function AuditPage() {
+  const mayVerify = useMay('auditor')
+  return (
+    <>
+      <header class="page-head">
+        <h1>Audit</h1>
+        {mayVerify ? (
+          <a class="button" download="sidegate-log.jsonl" href="/api/v1/audit/export">
+            Export the log
+          </a>
+        ) : null}
+      </header>
+      <div class="cards">
+        <CheckpointCard />
+        <VerificationCard mayVerify={mayVerify} />
+      </div>
+      <ReceiptCheck />
+      <Changes />
+    </>
+  )
+}
+
+function CheckpointCard() {
+  const checkpoint = useResource<CheckpointAnswer>('/audit/checkpoint', IDLE_MS)
+  const { data } = checkpoint
+  return (
+    <section class="card" aria-label="Newest checkpoint">
+      <h2>Newest checkpoint</h2>
+      <LoadState resource={checkpoint}>
+        {data === null ? null : (
+          <>
+            <p>
+              {showCount(data.size)} entries, signed <Time at={data.created_at} />
+            </p>
+            <pre tabIndex={0}>{data.checkpoint}</pre>
+            <CopyButton label="Copy the checkpoint" text={data.checkpoint} />{' '}
+            <CopyButton label="Copy the public key" text={data.public_key} />
+          </>
+        )}
+      </LoadState>
+    </section>
+  )
+}
+
+/** An answer of `GET /api/v1/audit/verify`. */
+interface CheckState {
+  readonly running: boolean
+  /** From 0 to 1. */
+  readonly progress: number
+  readonly ok: boolean | null
+  readonly finished_at: string | null
+  readonly result: { readonly entries?: number; readonly findings?: readonly unknown[] } | null
+  readonly error: string | null
+}
+
+function VerificationCard({ mayVerify }: { readonly mayVerify: boolean }) {
+  const [isFollowed, setFollowed] = useState(false)
+  const check = useResource<CheckState>('/audit/verify', isFollowed ? FOLLOW_MS : IDLE_MS)
+  const { data, reload } = check
+  const isRunning = data?.running === true
+  if (isFollowed !== isRunning && data !== null) setFollowed(isRunning)
+  const [failure, setFailure] = useState<string | null>(null)
+  const act = (method: 'POST' | 'DELETE') => async () => {
+    setFailure(null)
+    const sent = callApi('/audit/verify', { method }).catch((error: Error) => setFailure(error.message))
+    setFollowed(true)
+    await sent
+    reload()
+  }
+  return (
+    <section class="card" aria-label="Verification">
+      <h2>Verification</h2>
+      <LoadState resource={check}>
+        {data === null ? null : (
+          <>
+            {isRunning ? (
+              <p>
+                <label>
+                  Reading the whole log, {Math.round(data.progress * 100)} %
+                  <progress max={1} value={data.progress} />
+                </label>
+              </p>
+            ) : null}
+            {data.ok === null ? (
+              <p class="empty">Not checked since the start.</p>
+            ) : (
+              <p role="status" class={data.ok ? 'good' : 'failure'}>
+                {data.ok
+                  ? `Intact: ${showCount(data.result?.entries ?? null)} entries`
+                  : `Damaged: ${showCount(data.result?.findings?.length ?? null)} findings`}
+                , checked <Time at={data.finished_at} />
+              </p>
+            )}
+            {data.error === null ? null : (
+              <p class="failure">
+                <Inert text={data.error} />
+              </p>
+            )}
+          </>
+        )}
+      </LoadState>
+      {failure === null ? null : <p class="failure">{failure}</p>}
+      {mayVerify ? (
+        isRunning ? (
+          <button type="button" onClick={act('DELETE')}>
+            Cancel
+          </button>
+        ) : (
+          <button type="button" onClick={act('POST')}>
+            Verify the whole log
+          </button>
+        )
+      ) : null}
+    </section>
+  )
+}
+
+/** An entry of `GET /api/v1/audit/changes`. */
+type ChangeEntry = Readonly<Record<string, unknown>> & {
+  readonly seq: number
+  readonly type: string
+  readonly created_at: string
+  readonly actor?: string
+  readonly hash: string
+}
+
+/** Members that the table shows in columns of their own. */
+const OWN_COLUMNS = new Set(['seq', 'type', 'created_at', 'actor', 'hash'])
+
+function Changes() {
+  const changes = useResource<{ readonly changes: readonly ChangeEntry[] }>(
+    `/audit/changes?limit=${MAX_CHANGES}`,
+  )
+  return (
+    <section aria-labelledby="changes-title">
+      <h2 id="changes-title">Who changed what</h2>
+      <LoadState resource={changes}>
+        <ScrollArea label="Changes, newest first">
+          <table>
+            <thead>
+              <tr>
+                <th>Time</th>
+                <th>Who</th>
+                <th>What</th>
+                <th>Details</th>
+                <th>Entry</th>
+              </tr>
+            </thead>
+            <tbody>
+              {changes.data?.changes.map((change) => (
+                <tr key={change.seq}>
+                  <td>
+                    <Time at={change.created_at} />
+                  </td>
+                  <td>
+                    <Inert text={change.actor ?? '–'} />
+                  </td>
+                  <td>{change.type.replaceAll('_', ' ')}</td>
+                  <td class="pattern">
+                    <Details change={change} />
+                  </td>
+                  <td>
+                    {change.seq} <code title={change.hash}>{shorten(change.hash, 11)}</code>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </ScrollArea>
+      </LoadState>
+    </section>
+  )
+}
+
+function Details({ change }: { readonly change: ChangeEntry }) {
+  const text = useMemo(
+    () =>
+      Object.entries(change)
+        .filter(([name, value]) => !OWN_COLUMNS.has(name) && value !== null)
+        .map(
+          ([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`,
+        )
+        .join(', '),
+    [change],
+  )
+  return <Inert text={text} />
+}

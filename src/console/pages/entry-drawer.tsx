@@ -1,0 +1,206 @@
+// One call in full: its exchange, what was found and decided, where the time went, and its proof.
+
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { showCount, showMs, showUsd, visible } from '../display.ts'
+import { CopyButton } from '../parts/copy-button.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { ProofView } from '../parts/proof-view.tsx'
+import { Inert, LoadState, Time } from '../parts/text.tsx'
+import type { ReceiptDocument } from '../proof-check.ts'
+import { useResource } from '../resource.ts'
+import { useMay } from '../signed-in.ts'
+import type { UsageEntry } from '../usage-entry.ts'
+
+/** What redaction leaves in place of a value. */
+const PLACEHOLDER = /(\[[A-Z][A-Z_]*_\d+\])/
+/** Characters of a text shown before the reader asks for the rest. */
+const SHOWN_CHARACTERS = 20_000
+
+/** An answer of `GET /api/v1/usage/logs/{id}`. */
+interface WholeEntry extends UsageEntry {
+  readonly request: unknown
+  readonly response: unknown
+  readonly erased: boolean
+  readonly captured?: boolean
+}
+
+interface EntryDrawerProps {
+  readonly id: string
+  readonly onClose: () => void
+}
+
+export function EntryDrawer({ id, onClose }: EntryDrawerProps) {
+  const resource = useResource<WholeEntry>(`/usage/logs/${encodeURIComponent(id)}`)
+  return (
+    <Dialog title="Call" isDrawer onClose={onClose}>
+      <LoadState resource={resource}>
+        {resource.data === null ? null : <Entry entry={resource.data} />}
+      </LoadState>
+    </Dialog>
+  )
+}
+
+function Entry({ entry }: { readonly entry: WholeEntry }) {
+  const mayReadTexts = useMay('auditor')
+  const [isProofShown, setProofShown] = useState(false)
+  return (
+    <>
+      <dl>
+        <Fact name="Time">
+          <Time at={entry.created_at} />
+        </Fact>
+        <Fact name="Outcome">
+          <span class={`tag outcome-${entry.outcome}`}>{`${entry.outcome} ${entry.status}`}</span>
+        </Fact>
+        <Fact name="Key">
+          <a href={`/console/log?key_id=${encodeURIComponent(entry.key_id)}`}>
+            <Inert text={entry.key_name} />
+          </a>
+        </Fact>
+        {entry.user === null ? null : (
+          <Fact name="User">
+            <Inert text={entry.user} />
+          </Fact>
+        )}
+        <Fact name="Model">
+          <Inert text={entry.model} /> <span class="muted">{entry.api}</span>
+        </Fact>
+        <Fact name="Tokens">
+          {`${showCount(entry.prompt_tokens)} + ${showCount(entry.completion_tokens)}`}{' '}
+          <span class="muted">
+            {entry.usage_source === 'upstream' ? 'counted by the provider' : 'estimated'}
+          </span>
+        </Fact>
+        <Fact name="Cost">{showUsd(entry.cost)}</Fact>
+        <Fact name="Personal data">{entry.pii_types.join(', ') || 'none found'}</Fact>
+        <Fact name="Rules">
+          {entry.rules.length === 0
+            ? 'none fired'
+            : entry.rules.map(({ id, name, action }) => (
+                <span key={id} class="tag">
+                  <Inert text={name} />: {action}
+                </span>
+              ))}
+        </Fact>
+        <Fact name="Rule set">
+          <code>{entry.policy_revision}</code>
+        </Fact>
+        <Fact name="Request id">
+          <code>{entry.id}</code>
+        </Fact>
+      </dl>
+      <TimingBar entry={entry} />
+      <Exchange entry={entry} mayRead={mayReadTexts} />
+      <h3>Proof</h3>
+      <p class="muted">
+        Entry {showCount(entry.seq)} of the chain, hash <code>{entry.hash}</code>
+      </p>
+      {isProofShown ? (
+        <Proof id={entry.id} />
+      ) : (
+        <button type="button" onClick={() => setProofShown(true)}>
+          Show the proof
+        </button>
+      )}
+    </>
+  )
+}
+
+const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+/** Where the time of a call went: the gateway's part, and the upstream's until its first token. */
+function TimingBar({ entry }: { readonly entry: WholeEntry }) {
+  const { latency_ms, overhead_ms, ttft_ms } = entry
+  const own = Math.min(overhead_ms, latency_ms)
+  const parts = [
+    { name: 'Sidegate', ms: own },
+    ...(ttft_ms === null ? [] : [{ name: 'until the first token', ms: Math.max(0, ttft_ms - own) }]),
+    {
+      name: ttft_ms === null ? 'upstream' : 'the rest of the answer',
+      ms: latency_ms - Math.max(own, ttft_ms ?? 0),
+    },
+  ]
+  return (
+    <>
+      <h3>Time taken: {showMs(latency_ms)}</h3>
+      <ul class="timing">
+        {parts.map(({ name, ms }) => (
+          <li key={name}>
+            <span>
+              {name} {showMs(Math.max(0, ms))}
+            </span>
+            <progress aria-label={name} max={Math.max(1, latency_ms)} value={Math.max(0, ms)} />
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+function Exchange({ entry, mayRead }: { readonly entry: WholeEntry; readonly mayRead: boolean }) {
+  if (!mayRead) return <p class="empty">The texts of calls are shown to auditors and above.</p>
+  if (entry.erased) return <p class="empty">The texts were erased. The entry and its proof remain.</p>
+  if (entry.captured === false) return <p class="empty">The texts of this call were not to be stored.</p>
+  const request = print(entry.request)
+  const curl = `curl "$SIDEGATE/v1/${PATHS[entry.api] ?? 'chat/completions'}" -H "authorization: Bearer $SIDEGATE_KEY" -H 'content-type: application/json' -d '${JSON.stringify(entry.request).replaceAll("'", "'\\''")}'`
+  return (
+    <>
+      <header class="row">
+        <h3>Request</h3>
+        {entry.request === null ? null : <CopyButton label="Copy as curl" text={curl} />}
+      </header>
+      <Captured text={request} />
+      <h3>Response</h3>
+      <Captured text={print(entry.response)} />
+    </>
+  )
+}
+
+/** Paths of the APIs below /v1. */
+const PATHS: Readonly<Record<string, string>> = {
+  chat: 'chat/completions',
+  completions: 'completions',
+  embeddings: 'embeddings',
+  messages: 'messages',
+  responses: 'responses',
+}
+
+const print = (value: unknown): string =>
+  value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+
+/** A captured text, with its placeholders marked. */
+function Captured({ text }: { readonly text: string }) {
+  const [isWhole, setWhole] = useState(false)
+  if (text === '') return <p class="empty">Nothing was captured.</p>
+  const shown = isWhole ? text : text.slice(0, SHOWN_CHARACTERS)
+  return (
+    <>
+      <pre tabIndex={0}>
+        {visible(shown)
+          .split(PLACEHOLDER)
+          .map((part, index) => (index % 2 === 1 ? <mark key={index}>{part}</mark> : part))}
+      </pre>
+      {shown.length < text.length ? (
+        <button type="button" onClick={() => setWhole(true)}>
+          Show all {showCount(text.length)} characters
+        </button>
+      ) : null}
+    </>
+  )
+}
+
+function Proof({ id }: { readonly id: string }) {
+  const resource = useResource<ReceiptDocument>(`/audit/receipts/${encodeURIComponent(id)}`)
+  const { data } = resource
+  return (
+    <LoadState resource={resource}>
+      {data === null ? null : <ProofView receipt={data} trustedKey={data.checkpoint.public_key} />}
+    </LoadState>
+  )
+}

@@ -1,0 +1,163 @@
+// Dialogs that create, rotate and revoke API keys.
+
+import { useState } from 'preact/hooks'
+import type { ApiKey, IssuedKey } from '../api-key.ts'
+import { callApi } from '../gateway-api.ts'
+import { CopyButton } from '../parts/copy-button.tsx'
+import { ActionForm, Dialog, Field } from '../parts/dialog.tsx'
+import { Inert } from '../parts/text.tsx'
+
+const GRACES = [
+  { seconds: 0, title: 'stops at once' },
+  { seconds: 3600, title: 'works for one more hour' },
+  { seconds: 86_400, title: 'works for one more day' },
+  { seconds: 604_800, title: 'works for one more week' },
+] as const
+
+export function CreateKeyDialog({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState('')
+  const [models, setModels] = useState('')
+  const [expires, setExpires] = useState('')
+  const [issued, setIssued] = useState<IssuedKey | null>(null)
+  const send = async () => {
+    const globs = models.split(/[\s,]+/).filter((one) => one !== '')
+    const body = {
+      name,
+      ...(globs.length === 0 ? {} : { models: globs }),
+      ...(expires === '' ? {} : { expires_at: new Date(expires).toISOString() }),
+    }
+    setIssued(await callApi<IssuedKey>('/keys', { method: 'POST', body }))
+  }
+  if (issued !== null) return <IssuedDialog title="Key created" issued={issued} onClose={onClose} />
+  return (
+    <Dialog title="Create a key" onClose={onClose}>
+      <ActionForm action="Create" fields={['name', 'models', 'expires_at']} send={send}>
+        {(failure) => (
+          <>
+            <Field label="Name" name="name" failure={failure} hint="The service, not a person.">
+              <input
+                required
+                maxLength={128}
+                value={name}
+                onInput={(event) => setName(event.currentTarget.value)}
+              />
+            </Field>
+            <Field
+              label="Models"
+              name="models"
+              failure={failure}
+              hint="Names or globs such as openai/*, separated by commas; empty for all."
+            >
+              <input value={models} onInput={(event) => setModels(event.currentTarget.value)} />
+            </Field>
+            <Field label="Expires" name="expires_at" failure={failure} hint="Empty for never.">
+              <input
+                type="datetime-local"
+                value={expires}
+                onInput={(event) => setExpires(event.currentTarget.value)}
+              />
+            </Field>
+          </>
+        )}
+      </ActionForm>
+    </Dialog>
+  )
+}
+
+interface KeyDialogProps {
+  readonly apiKey: ApiKey
+  readonly onClose: () => void
+}
+
+export function RotateKeyDialog({ apiKey, onClose }: KeyDialogProps) {
+  const [grace, setGrace] = useState<number>(GRACES[2].seconds)
+  const [issued, setIssued] = useState<IssuedKey | null>(null)
+  const send = async () => {
+    const path = `/keys/${encodeURIComponent(apiKey.id)}/rotate`
+    setIssued(await callApi<IssuedKey>(path, { method: 'POST', body: { grace_seconds: grace } }))
+  }
+  if (issued !== null) return <IssuedDialog title="Key rotated" issued={issued} onClose={onClose} />
+  return (
+    <Dialog title="Rotate a key" onClose={onClose}>
+      <ActionForm action="Rotate" fields={['grace_seconds']} send={send}>
+        {(failure) => (
+          <>
+            <p>
+              A new key takes the place of{' '}
+              <strong>
+                <Inert text={apiKey.name} />
+              </strong>
+              , with the same limits.
+            </p>
+            <Field label="The old key" name="grace_seconds" failure={failure}>
+              <select value={grace} onChange={(event) => setGrace(Number(event.currentTarget.value))}>
+                {GRACES.map(({ seconds, title }) => (
+                  <option key={seconds} value={seconds}>
+                    {title}
+                  </option>
+                ))}
+              </select>
+            </Field>
+          </>
+        )}
+      </ActionForm>
+    </Dialog>
+  )
+}
+
+export function RevokeKeyDialog({ apiKey, onClose }: KeyDialogProps) {
+  const [typed, setTyped] = useState('')
+  const send = async () => {
+    await callApi(`/keys/${encodeURIComponent(apiKey.id)}`, { method: 'DELETE' })
+    onClose()
+  }
+  return (
+    <Dialog title="Revoke a key" onClose={onClose}>
+      <ActionForm action="Revoke" isDangerous isDisabled={typed !== apiKey.name} fields={[]} send={send}>
+        {() => (
+          <>
+            <p>
+              Calls with{' '}
+              <strong>
+                <Inert text={apiKey.name} />
+              </strong>{' '}
+              fail at once. A revoked key never works again.
+            </p>
+            <label>
+              <span>Type the name of the key</span>
+              <input
+                required
+                autocomplete="off"
+                value={typed}
+                onInput={(event) => setTyped(event.currentTarget.value)}
+              />
+            </label>
+          </>
+        )}
+      </ActionForm>
+    </Dialog>
+  )
+}
+
+interface IssuedDialogProps {
+  readonly title: string
+  readonly issued: IssuedKey
+  readonly onClose: () => void
+}
+
+const IssuedDialog = ({ title, issued, onClose }: IssuedDialogProps) => (
+  <Dialog title={title} onClose={onClose}>
+    <p>
+      This is the only time that the key of{' '}
+      <strong>
+        <Inert text={issued.name} />
+      </strong>{' '}
+      is shown. Keep it in a secret store.
+    </p>
+    <label>
+      <span>API key</span>
+      <input readOnly value={issued.key} onFocus={(event) => event.currentTarget.select()} />
+    </label>
+    <CopyButton label="Copy" text={issued.key} />
+  </Dialog>
+)

@@ -1,0 +1,146 @@
+// The usage log: every call, filtered, with a drawer for one and a live view of the newest.
+
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
+import { showCount, showMs, showUsd } from '../display.ts'
+import { Inert, Time } from '../parts/text.tsx'
+import { type GridColumn, VirtualGrid } from '../parts/virtual-grid.tsx'
+import { go, usePlace } from '../place.ts'
+import { LOG_FILTERS, logHref, type UsageEntry } from '../usage-entry.ts'
+import { EntryDrawer } from './entry-drawer.tsx'
+import { LogFilters } from './log-filters.tsx'
+import { useLogRows } from './log-rows.ts'
+
+/** Entries that the live view holds. */
+const MAX_LIVE = 500
+
+const LOG_COLUMNS: readonly GridColumn<UsageEntry>[] = [
+  { name: 'time', title: 'Time', cell: ({ created_at }) => <Time at={created_at} /> },
+  { name: 'key', title: 'Key', cell: ({ key_name }) => <Inert text={key_name} /> },
+  { name: 'model', title: 'Model', cell: ({ model }) => <Inert text={model} /> },
+  {
+    name: 'outcome',
+    title: 'Outcome',
+    cell: ({ outcome, status }) => <span class={`tag outcome-${outcome}`}>{`${outcome} ${status}`}</span>,
+  },
+  { name: 'pii', title: 'Personal data', cell: ({ pii_types }) => pii_types.join(', ') },
+  {
+    name: 'rules',
+    title: 'Rules',
+    cell: ({ rules }) => <Inert text={rules.map(({ name }) => name).join(', ')} />,
+  },
+  { name: 'tokens number', title: 'Tokens', cell: ({ total_tokens }) => showCount(total_tokens) },
+  { name: 'cost number', title: 'Cost', cell: ({ cost }) => showUsd(cost) },
+  { name: 'latency number', title: 'Time taken', cell: ({ latency_ms }) => showMs(latency_ms) },
+]
+
+export function LogPage() {
+  const place = usePlace()
+  const isLive = place.searchParams.get('live') === '1'
+  const opened = place.searchParams.get('entry')
+  const filters = useMemo(() => {
+    const entries = LOG_FILTERS.map((name) => [name, place.searchParams.get(name) ?? ''])
+    return Object.fromEntries(entries.filter(([, value]) => value !== ''))
+  }, [place.search])
+  const openEntry = useCallback((id: string | null) => {
+    const next = new URL(location.href)
+    if (id === null) next.searchParams.delete('entry')
+    else next.searchParams.set('entry', id)
+    go(next.pathname + next.search)
+  }, [])
+  const openRow = useCallback(({ id }: UsageEntry) => openEntry(id), [openEntry])
+  return (
+    <section class="log-page">
+      <header class="page-head">
+        <h1>Usage log</h1>
+        <a class="button" href={isLive ? logHref(filters) : '/console/log?live=1'}>
+          {isLive ? 'Stop the live view' : 'Live view'}
+        </a>
+      </header>
+      {isLive ? (
+        <LiveRows onOpen={openRow} />
+      ) : (
+        <>
+          <LogFilters filters={filters} />
+          <FilteredRows filters={filters} onOpen={openRow} />
+        </>
+      )}
+      {opened === null ? null : <EntryDrawer key={opened} id={opened} onClose={() => openEntry(null)} />}
+    </section>
+  )
+}
+
+interface FilteredRowsProps {
+  readonly filters: Readonly<Record<string, string>>
+  readonly onOpen: (entry: UsageEntry) => void
+}
+
+function FilteredRows({ filters, onOpen }: FilteredRowsProps) {
+  const [openedAt, setOpenedAt] = useState(() => new Date().toISOString())
+  const query = new URLSearchParams({ until: openedAt, ...filters }).toString()
+  const { total, failure, rowAt, view } = useLogRows(query)
+  return (
+    <>
+      <p class="muted" role="status">
+        {failure !== null ? <span class="failure">{failure}</span> : null}
+        {total === null ? (failure === null ? 'Loading…' : '') : `${showCount(total)} calls`}{' '}
+        <button type="button" onClick={() => setOpenedAt(new Date().toISOString())}>
+          Load newer calls
+        </button>
+      </p>
+      {total === 0 ? (
+        <p class="empty">No call matches. A call appears here once its answer is finished.</p>
+      ) : total === null ? null : (
+        <VirtualGrid
+          key={query}
+          label="Calls, newest first"
+          columns={LOG_COLUMNS}
+          total={total}
+          rowAt={rowAt}
+          onView={view}
+          onOpen={onOpen}
+        />
+      )}
+    </>
+  )
+}
+
+/** The newest calls as they are sealed. */
+function LiveRows({ onOpen }: Pick<FilteredRowsProps, 'onOpen'>) {
+  const [entries, setEntries] = useState<readonly UsageEntry[]>([])
+  const [state, setState] = useState('Connecting…')
+  useEffect(() => {
+    const source = new EventSource('/api/v1/usage/logs/live')
+    source.addEventListener('open', () => setState('Connected. New calls appear at the top.'))
+    source.addEventListener('error', () => setState('The connection was lost; trying again.'))
+    source.addEventListener('entry', ({ data }) => {
+      const entry = JSON.parse(data) as UsageEntry
+      setEntries((held) => [entry, ...held].slice(0, MAX_LIVE))
+    })
+    source.addEventListener('gap', ({ data }) => {
+      const { missed } = JSON.parse(data) as { missed: number }
+      setState(`${showCount(missed)} calls came too fast to show; the log has them.`)
+    })
+    return () => source.close()
+  }, [])
+  const rowAt = useCallback((index: number) => entries[index], [entries])
+  const view = useCallback(() => {}, [])
+  return (
+    <>
+      <p class="muted" role="status">
+        {state}
+      </p>
+      {entries.length === 0 ? (
+        <p class="empty">Waiting for a call.</p>
+      ) : (
+        <VirtualGrid
+          label="Live calls, newest first"
+          columns={LOG_COLUMNS}
+          total={entries.length}
+          rowAt={rowAt}
+          onView={view}
+          onOpen={onOpen}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,187 @@
+// The rules in force: where each comes from, what overrides it, and a place to try a prompt.
+
+import { useState } from 'preact/hooks'
+import { showSpan } from '../display.ts'
+import { ScrollArea } from '../parts/scroll-area.tsx'
+import { Inert, LoadState } from '../parts/text.tsx'
+import type { PolicyRule, RuleList } from '../policy-rule.ts'
+import { useResource } from '../resource.ts'
+import { useMay } from '../signed-in.ts'
+import { CandidateResults } from './candidate-results.tsx'
+import { DeleteRuleDialog, NewRuleDialog, RulesYaml, ToggleRuleDialog } from './rule-dialogs.tsx'
+import { TryPrompt } from './try-prompt.tsx'
+
+const REFRESH_MS = 5000
+
+type OpenDialog =
+  | { readonly kind: 'toggle' | 'delete'; readonly rule: PolicyRule }
+  | { readonly kind: 'new' | 'yaml' }
+
+export function RulesPage() {
+  const list = useResource<RuleList>('/rules', REFRESH_MS)
+  const mayChange = useMay('editor')
+  const [dialog, setDialog] = useState<OpenDialog | null>(null)
+  const close = () => {
+    setDialog(null)
+    list.reload()
+  }
+  return (
+    <>
+      <header class="page-head">
+        <h1>Rules</h1>
+        <div class="row">
+          <button type="button" onClick={() => setDialog({ kind: 'yaml' })}>
+            Show as YAML
+          </button>
+          {mayChange ? (
+            <button type="button" onClick={() => setDialog({ kind: 'new' })}>
+              New rule
+            </button>
+          ) : null}
+        </div>
+      </header>
+      <LoadState resource={list}>
+        {list.data === null ? null : (
+          <>
+            <Revision list={list.data} />
+            <RuleTable rules={list.data.rules} mayChange={mayChange} onOpen={setDialog} />
+          </>
+        )}
+      </LoadState>
+      <TryPrompt />
+      <CandidateResults />
+      {dialog?.kind === 'toggle' ? <ToggleRuleDialog rule={dialog.rule} onClose={close} /> : null}
+      {dialog?.kind === 'delete' ? <DeleteRuleDialog rule={dialog.rule} onClose={close} /> : null}
+      {dialog?.kind === 'new' ? <NewRuleDialog onClose={close} /> : null}
+      {dialog?.kind === 'yaml' ? <RulesYaml onClose={close} /> : null}
+    </>
+  )
+}
+
+function Revision({ list }: { readonly list: RuleList }) {
+  const { revision, declared_revision, errors } = list
+  return (
+    <>
+      <p class="muted">
+        Revision <code>{revision}</code>
+        {revision === declared_revision
+          ? '; the same as the files.'
+          : '; it differs from the files, which have '}
+        {revision === declared_revision ? null : <code>{declared_revision}</code>}
+      </p>
+      {errors.length === 0 ? null : (
+        <div class="failure" role="alert">
+          <p>The newest files have errors. The last good rules stay in force.</p>
+          <ul>
+            {errors.map(({ text }) => (
+              <li key={text}>
+                <Inert text={text} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </>
+  )
+}
+
+interface RuleTableProps {
+  readonly rules: readonly PolicyRule[]
+  readonly mayChange: boolean
+  readonly onOpen: (dialog: OpenDialog) => void
+}
+
+const RuleTable = ({ rules, mayChange, onOpen }: RuleTableProps) => (
+  <ScrollArea label="Rules in force">
+    <table>
+      <thead>
+        <tr>
+          <th>Rule</th>
+          <th>Type</th>
+          <th>Pattern</th>
+          <th>Action</th>
+          <th>Source</th>
+          <th>State</th>
+          {mayChange ? <th>Change</th> : null}
+        </tr>
+      </thead>
+      <tbody>
+        {rules.map((rule) => (
+          <tr key={rule.id} class={rule.enabled ? undefined : 'off'}>
+            <td>
+              <strong>
+                <Inert text={rule.name} />
+              </strong>
+              {rule.description === undefined ? null : (
+                <small>
+                  <Inert text={rule.description} />
+                </small>
+              )}
+            </td>
+            <td>{rule.type.replace('_', ' ')}</td>
+            <td class="pattern">
+              <code>
+                <Inert text={typeof rule.pattern === 'string' ? rule.pattern : rule.pattern.join(', ')} />
+              </code>
+              {rule.per === undefined ? null : ` per ${rule.per}`}
+            </td>
+            <td>{rule.action ?? 'limit'}</td>
+            <td>
+              {rule.source.kind === 'api' ? (
+                'API'
+              ) : (
+                <>
+                  <Inert text={rule.source.path} />:{rule.source.line}
+                </>
+              )}
+            </td>
+            <td>
+              <RuleState rule={rule} />
+            </td>
+            {mayChange ? (
+              <td>
+                <button
+                  type="button"
+                  aria-label={`${rule.enabled ? 'Disable' : 'Enable'} ${rule.name}`}
+                  onClick={() => onOpen({ kind: 'toggle', rule })}
+                >
+                  {rule.enabled ? 'Disable' : 'Enable'}
+                </button>
+                {rule.source.kind === 'api' ? (
+                  <button
+                    type="button"
+                    aria-label={`Delete ${rule.name}`}
+                    onClick={() => onOpen({ kind: 'delete', rule })}
+                  >
+                    Delete
+                  </button>
+                ) : null}
+              </td>
+            ) : null}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </ScrollArea>
+)
+
+function RuleState({ rule: { enabled, override } }: { readonly rule: PolicyRule }) {
+  const state = enabled ? 'enabled' : 'disabled'
+  if (override === null) return <span class="tag">{state}</span>
+  const until =
+    override.expires_at === null
+      ? 'until the file changes'
+      : `for ${showSpan(Date.parse(override.expires_at) - Date.now())}`
+  return (
+    <>
+      <span class="tag overridden">
+        {state} by override {until}
+      </span>
+      {override.reason === '' ? null : (
+        <small>
+          <Inert text={override.reason} />
+        </small>
+      )}
+    </>
+  )
+}

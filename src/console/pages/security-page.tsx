@@ -1,0 +1,183 @@
+// What the rules stopped and what personal data was found, by day and by cause.
+
+import { useMemo } from 'preact/hooks'
+import { showCompact, showCount } from '../display.ts'
+import { Chart } from '../parts/chart.tsx'
+import { ScrollArea } from '../parts/scroll-area.tsx'
+import { Inert, LoadState, Time } from '../parts/text.tsx'
+import { go, usePlace } from '../place.ts'
+import { useResource } from '../resource.ts'
+import { logHref } from '../usage-entry.ts'
+
+const PERIODS = [7, 30, 90, 365] as const
+/** Newest events from which the top lists are counted: the most that one answer can hold. */
+const MAX_EVENTS = 1000
+const SHOWN_EVENTS = 100
+const TOP = 8
+const DAY_MS = 86_400_000
+
+interface SecurityEvent {
+  readonly id: string
+  readonly created_at: string
+  readonly type: string
+  readonly direction: string
+  readonly rule_name: string | null
+  readonly action: string | null
+  readonly pii_types: readonly string[]
+  readonly key_id: string
+  readonly key_name: string
+  readonly model: string
+  readonly log_id: string
+}
+
+type EventCounts = Readonly<Record<'blocked_requests' | 'pii_detections' | 'rule_triggers', number>>
+
+/** An answer of `GET /api/v1/usage/security`. */
+interface SecurityReport {
+  readonly totals: EventCounts
+  readonly by_day: readonly (EventCounts & { readonly date: string })[]
+  readonly events: readonly SecurityEvent[]
+  readonly total: number
+}
+
+export function SecurityPage() {
+  const place = usePlace()
+  const days = PERIODS.find((one) => String(one) === place.searchParams.get('days')) ?? 7
+  const report = useResource<SecurityReport>(`/usage/security?days=${days}&limit=${MAX_EVENTS}`)
+  return (
+    <>
+      <header class="page-head">
+        <h1>Security</h1>
+        <label>
+          Period{' '}
+          <select
+            value={days}
+            onChange={(event) => go(`/console/security?days=${event.currentTarget.value}`)}
+          >
+            {PERIODS.map((one) => (
+              <option key={one} value={one}>
+                Last {one} days
+              </option>
+            ))}
+          </select>
+        </label>
+      </header>
+      <LoadState resource={report}>{report.data === null ? null : <Report report={report.data} />}</LoadState>
+    </>
+  )
+}
+
+function Report({ report }: { readonly report: SecurityReport }) {
+  const { totals, by_day, events, total } = report
+  const times = useMemo(() => by_day.map(({ date }) => Date.parse(date) / 1000), [by_day])
+  const openDay = (filter: Readonly<Record<string, string>>) => (index: number) => {
+    const begin = Date.parse(by_day[index]!.date)
+    const until = new Date(begin + DAY_MS).toISOString()
+    go(logHref({ ...filter, since: new Date(begin).toISOString(), until }))
+  }
+  const counted = (name: keyof EventCounts) => by_day.map((day) => day[name])
+  const rules = events.filter(({ type }) => type === 'rule_trigger').map(({ rule_name }) => rule_name ?? '–')
+  const kinds = events.filter(({ type }) => type === 'pii_detection').flatMap(({ pii_types }) => pii_types)
+  const keys = events.filter(({ type }) => type !== 'rule_trigger').map(({ key_name }) => key_name)
+  return (
+    <>
+      <div class="charts">
+        <Chart
+          title={`Blocked requests: ${showCount(totals.blocked_requests)}`}
+          times={times}
+          series={[{ label: 'blocked', values: counted('blocked_requests') }]}
+          show={showCompact}
+          onOpen={openDay({ blocked: 'true' })}
+        />
+        <Chart
+          title={`Personal data found: ${showCount(totals.pii_detections)}`}
+          times={times}
+          series={[{ label: 'found', values: counted('pii_detections') }]}
+          show={showCompact}
+          onOpen={openDay({ pii_detected: 'true' })}
+        />
+        <Chart
+          title={`Rules fired: ${showCount(totals.rule_triggers)}`}
+          times={times}
+          series={[{ label: 'fired', values: counted('rule_triggers') }]}
+          show={showCompact}
+          onOpen={openDay({})}
+        />
+      </div>
+      <div class="cards">
+        <TopList title="Rules that fired" names={rules} />
+        <TopList title="Keys with events" names={keys} />
+        <TopList title="Kinds of personal data" names={kinds} />
+      </div>
+      <p class="muted">
+        {total > events.length
+          ? `The lists count the newest ${showCount(events.length)} of ${showCount(total)} events.`
+          : `The lists count all ${showCount(total)} events.`}
+      </p>
+      <h2>Newest events</h2>
+      {events.length === 0 ? (
+        <p class="empty">No event in this period.</p>
+      ) : (
+        <ScrollArea label="Newest events">
+          <table>
+            <thead>
+              <tr>
+                <th>Time</th>
+                <th>Event</th>
+                <th>In</th>
+                <th>Rule</th>
+                <th>Key</th>
+                <th>Personal data</th>
+              </tr>
+            </thead>
+            <tbody>
+              {events.slice(0, SHOWN_EVENTS).map((event) => (
+                <tr key={event.id}>
+                  <td>
+                    <a href={`/console/log?entry=${encodeURIComponent(event.log_id)}`}>
+                      <Time at={event.created_at} />
+                    </a>
+                  </td>
+                  <td>{event.type.replace('_', ' ')}</td>
+                  <td>{event.direction}</td>
+                  <td>
+                    <Inert text={event.rule_name ?? '–'} /> {event.action}
+                  </td>
+                  <td>
+                    <Inert text={event.key_name} />
+                  </td>
+                  <td>{event.pii_types.join(', ')}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </ScrollArea>
+      )}
+    </>
+  )
+}
+
+/** The names that occur most, with bars. */
+function TopList({ title, names }: { readonly title: string; readonly names: readonly string[] }) {
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  const top = [...counts].sort(([, one], [, other]) => other - one).slice(0, TOP)
+  const most = top[0]?.[1] ?? 1
+  return (
+    <section class="card" aria-label={title}>
+      <h2>{title}</h2>
+      {top.length === 0 ? <p class="empty">None.</p> : null}
+      <ul class="bars">
+        {top.map(([name, count]) => (
+          <li key={name}>
+            <span>
+              <Inert text={name} />
+            </span>
+            <progress aria-label={name} max={most} value={count} />
+            <span class="number">{showCount(count)}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,188 @@
+// What was used and what it cost, by key, model or day, and how far the limits are used.
+
+import type { ComponentChildren } from 'preact'
+import { useMemo } from 'preact/hooks'
+import type { LimitsInUse, ReportAnswer, UsageSums } from '../api-key.ts'
+import { showCompact, showCount, showUsd } from '../display.ts'
+import { withQuery } from '../gateway-api.ts'
+import { Chart } from '../parts/chart.tsx'
+import { LimitBar } from '../parts/limit-bar.tsx'
+import { ScrollArea } from '../parts/scroll-area.tsx'
+import { Inert, LoadState } from '../parts/text.tsx'
+import { go, usePlace } from '../place.ts'
+import { useResource } from '../resource.ts'
+import { logHref } from '../usage-entry.ts'
+
+const GROUPS = [
+  { name: 'key', title: 'Key' },
+  { name: 'model', title: 'Model' },
+  { name: 'day', title: 'Day' },
+] as const
+type Group = (typeof GROUPS)[number]['name']
+
+const PERIODS = [
+  { name: 'month', title: 'This month' },
+  { name: '7', title: 'Last 7 days' },
+  { name: '30', title: 'Last 30 days' },
+  { name: '365', title: 'Last year' },
+] as const
+const DAY_MS = 86_400_000
+
+/** Midnight in UTC so many days ago, which the sums of days begin at; null for this month. */
+const sinceOf = (period: string): string | null =>
+  period === 'month'
+    ? null
+    : new Date((Math.floor(Date.now() / DAY_MS) - Number(period) + 1) * DAY_MS).toISOString()
+
+export function UsagePage() {
+  const place = usePlace()
+  const group = GROUPS.find(({ name }) => name === place.searchParams.get('by'))?.name ?? 'key'
+  const period = PERIODS.find(({ name }) => name === place.searchParams.get('period'))?.name ?? 'month'
+  const since = useMemo(() => sinceOf(period), [period])
+  const path = withQuery('/usage/report', { group_by: group, since })
+  const report = useResource<ReportAnswer>(path)
+  const days = useResource<ReportAnswer>(withQuery('/usage/report', { group_by: 'day', since }))
+  const limits = useResource<LimitsInUse>('/usage/limits')
+  const open = (by: string, next: string) => go(withQuery('/console/usage', { by, period: next }))
+  return (
+    <>
+      <header class="page-head">
+        <h1>Usage & cost</h1>
+        <div class="row">
+          <label>
+            By{' '}
+            <select value={group} onChange={(event) => open(event.currentTarget.value, period)}>
+              {GROUPS.map(({ name, title }) => (
+                <option key={name} value={name}>
+                  {title}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            Period{' '}
+            <select value={period} onChange={(event) => open(group, event.currentTarget.value)}>
+              {PERIODS.map(({ name, title }) => (
+                <option key={name} value={name}>
+                  {title}
+                </option>
+              ))}
+            </select>
+          </label>
+          <a
+            class="button"
+            download
+            href={`/api/v1${withQuery(path, { format: 'csv' }).replace('?format', '&format')}`}
+          >
+            CSV
+          </a>
+        </div>
+      </header>
+      <LoadState resource={days}>{days.data === null ? null : <DayCharts rows={days.data.rows} />}</LoadState>
+      <LoadState resource={report}>
+        {report.data === null ? null : <ReportTable report={report.data} group={group} />}
+      </LoadState>
+      <h2>Limits in use</h2>
+      <LoadState resource={limits}>
+        {limits.data?.limits.length === 0 ? <p class="empty">No limit has been used yet.</p> : null}
+        {limits.data?.limits.map((limit) => (
+          <div key={limit.rule_name + limit.subject + limit.window_seconds} class="limit-row">
+            <Inert text={limit.key_name ?? (limit.subject === '' ? 'all calls' : limit.subject)} />
+            <LimitBar limit={limit} />
+          </div>
+        ))}
+      </LoadState>
+    </>
+  )
+}
+
+function DayCharts({ rows }: { readonly rows: readonly UsageSums[] }) {
+  const days = useMemo(() => [...rows].sort((one, other) => (one.day! < other.day! ? -1 : 1)), [rows])
+  if (days.length === 0) return null
+  const times = days.map(({ day }) => Date.parse(day!) / 1000)
+  const open = (index: number) => {
+    const begin = times[index]! * 1000
+    go(logHref({ since: new Date(begin).toISOString(), until: new Date(begin + DAY_MS).toISOString() }))
+  }
+  return (
+    <div class="charts">
+      <Chart
+        title="Cost by day"
+        times={times}
+        series={[{ label: 'cost', values: days.map(({ cost }) => cost) }]}
+        show={showUsd}
+        onOpen={open}
+      />
+      <Chart
+        title="Tokens by day"
+        times={times}
+        series={[{ label: 'tokens', values: days.map(({ total_tokens }) => total_tokens) }]}
+        show={showCompact}
+        onOpen={open}
+      />
+    </div>
+  )
+}
+
+function ReportTable({ report, group }: { readonly report: ReportAnswer; readonly group: Group }) {
+  const { rows, total, complete } = report
+  if (rows.length === 0) return <p class="empty">No call in this period.</p>
+  return (
+    <>
+      {complete ? null : (
+        <p class="muted">The sums of the oldest days of this period are not kept any more.</p>
+      )}
+      <ScrollArea label="Usage report">
+        <table>
+          <thead>
+            <tr>
+              <th>{GROUPS.find(({ name }) => name === group)?.title}</th>
+              <th class="number">Requests</th>
+              <th class="number">Blocked</th>
+              <th class="number">Prompt tokens</th>
+              <th class="number">Answer tokens</th>
+              <th class="number">Cost</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <SumsRow key={nameOf(row, group)} row={row}>
+                <GroupLink row={row} group={group} />
+              </SumsRow>
+            ))}
+          </tbody>
+          <tfoot>
+            <SumsRow row={total}>Total</SumsRow>
+          </tfoot>
+        </table>
+      </ScrollArea>
+    </>
+  )
+}
+
+const nameOf = (row: UsageSums, group: Group): string => row[group] ?? ''
+
+function GroupLink({ row, group }: { readonly row: UsageSums; readonly group: Group }) {
+  const name = nameOf(row, group)
+  if (group === 'day') return <>{name}</>
+  const href = logHref(group === 'key' ? { key_id: name } : { model: name })
+  return (
+    <a href={href}>
+      <Inert text={group === 'key' ? (row.key_name ?? name) : name} />
+    </a>
+  )
+}
+
+const SumsRow = ({ row, children }: { readonly row: UsageSums; readonly children: ComponentChildren }) => (
+  <tr>
+    <td>{children}</td>
+    <td class="number">{showCount(row.requests)}</td>
+    <td class="number">{showCount(row.blocked)}</td>
+    <td class="number">{showCount(row.prompt_tokens)}</td>
+    <td class="number">{showCount(row.completion_tokens)}</td>
+    <td class="number">
+      {showUsd(row.cost)}
+      {row.unpriced_requests === 0 ? '' : ` + ${showCount(row.unpriced_requests)} calls without a price`}
+    </td>
+  </tr>
+)

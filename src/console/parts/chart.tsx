@@ -1,0 +1,141 @@
+// A chart over time. A point opens what is behind it, by pointer or by keyboard: the arrow keys
+// move along the steps, Enter opens one.
+
+import { useEffect, useRef, useState } from 'preact/hooks'
+import uPlot, { type AlignedData, type Options } from 'uplot'
+import { showTime } from '../display.ts'
+
+const HEIGHT = 150
+/** Colours of the series in order, custom properties of the style sheet. */
+const COLOURS = ['--series-1', '--series-2', '--series-3'] as const
+
+export interface Series {
+  readonly label: string
+  readonly values: readonly (number | null)[]
+}
+
+interface ChartProps {
+  readonly title: string
+  /** Seconds since 1970, rising. */
+  readonly times: readonly number[]
+  readonly series: readonly Series[]
+  readonly show: (value: number | null) => string
+  /** Opens what is behind a step; it begins at `times[index]`. */
+  readonly onOpen?: (index: number) => void
+}
+
+export function Chart({ title, times, series, show, onOpen }: ChartProps) {
+  const element = useRef<HTMLDivElement>(null)
+  const chart = useRef<uPlot | null>(null)
+  const [at, setAt] = useState<number | null>(null)
+  const open = useRef(onOpen)
+  open.current = onOpen
+  const labels = series.map(({ label }) => label).join('\n')
+  useEffect(() => {
+    const target = element.current!
+    const draw = () => {
+      chart.current?.destroy()
+      chart.current = new uPlot(optionsOf(target, labels.split('\n'), show, setAt), [[]], target)
+      chart.current.over.addEventListener('click', () => {
+        const { idx } = chart.current?.cursor ?? {}
+        if (typeof idx === 'number') open.current?.(idx)
+      })
+    }
+    draw()
+    const sized = new ResizeObserver(() =>
+      chart.current?.setSize({ width: target.clientWidth, height: HEIGHT }),
+    )
+    sized.observe(target)
+    // The canvas holds the colours of the theme in which it was drawn.
+    const theme = matchMedia('(prefers-color-scheme: dark)')
+    const redraw = () => {
+      const { data } = chart.current!
+      draw()
+      chart.current?.setData(data)
+    }
+    theme.addEventListener('change', redraw)
+    return () => {
+      theme.removeEventListener('change', redraw)
+      sized.disconnect()
+      chart.current?.destroy()
+      chart.current = null
+    }
+  }, [labels, show])
+  useEffect(() => {
+    chart.current?.setData([[...times], ...series.map(({ values }) => [...values])] as AlignedData)
+  }, [times, series, labels, show])
+  const last = times.length - 1
+  const shown = Math.min(at ?? last, last)
+  const value =
+    shown < 0
+      ? 'no data'
+      : `${showTime(new Date(times[shown]! * 1000).toISOString()).slice(0, 16)}: ${series
+          .map(({ label, values }) => `${label} ${show(values[shown] ?? null)}`)
+          .join(', ')}`
+  const press = (event: KeyboardEvent) => {
+    const steps: Record<string, number> = { ArrowLeft: shown - 1, ArrowRight: shown + 1, Home: 0, End: last }
+    const next = steps[event.key]
+    if (next !== undefined) {
+      event.preventDefault()
+      const index = Math.min(Math.max(next, 0), last)
+      setAt(index)
+      const plot = chart.current
+      if (plot !== null && index >= 0)
+        plot.setCursor({ left: plot.valToPos(times[index]!, 'x'), top: HEIGHT / 3 }, false)
+    } else if (event.key === 'Enter' && shown >= 0) onOpen?.(shown)
+  }
+  return (
+    <figure class="chart">
+      <figcaption>
+        <strong>{title}</strong> <span class="muted">{value}</span>
+      </figcaption>
+      <div
+        ref={element}
+        role="slider"
+        tabIndex={0}
+        aria-label={`${title} over time`}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(last, 0)}
+        aria-valuenow={Math.max(shown, 0)}
+        aria-valuetext={value}
+        onKeyDown={press}
+        onMouseLeave={() => setAt(null)}
+      />
+    </figure>
+  )
+}
+
+function optionsOf(
+  target: HTMLElement,
+  labels: readonly string[],
+  show: (value: number | null) => string,
+  setAt: (index: number | null) => void,
+): Options {
+  const style = getComputedStyle(target)
+  const colour = (name: string) => style.getPropertyValue(name).trim()
+  const axis = {
+    stroke: colour('--muted'),
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { show: false },
+    font: `11px ${style.fontFamily}`,
+  }
+  return {
+    width: target.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { y: false, drag: { setScale: false } },
+    scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.05 : 1] } },
+    axes: [axis, { ...axis, size: 56, values: (_plot, ticks) => ticks.map(show) }],
+    series: [
+      {},
+      ...labels.map((label, index) => ({
+        label,
+        stroke: colour(COLOURS[index % COLOURS.length]!),
+        fill: index === 0 ? colour('--series-fill') : undefined,
+        width: 1.5,
+        points: { show: false },
+      })),
+    ] as Options['series'],
+    hooks: { setCursor: [({ cursor }) => setAt(cursor.idx ?? null)] },
+  }
+}

@@ -1,0 +1,38 @@
+// Small pieces of text: foreign text shown inert, times with UTC on hover, states of a load.
+
+import type { ComponentChildren } from 'preact'
+import { showTime, visible } from '../display.ts'
+import type { Resource } from '../resource.ts'
+
+/** Text from outside: isolated from the direction of its neighbours, hidden characters visible. */
+export const Inert = ({ text }: { readonly text: string }) => <bdi title={text}>{visible(text)}</bdi>
+
+/** A time in the reader's zone; UTC on hover. */
+export const Time = ({ at }: { readonly at: string | null }) =>
+  at === null ? (
+    <span>–</span>
+  ) : (
+    <time dateTime={at} title={`${at.replace('T', ' ').replace('Z', '')} UTC`}>
+      {showTime(at)}
+    </time>
+  )
+
+interface LoadStateProps {
+  readonly resource: Pick<Resource<unknown>, 'data' | 'failure' | 'reload'>
+  readonly children?: ComponentChildren
+}
+
+/** The content of a loaded resource, or that it loads, or why it cannot be loaded. */
+export const LoadState = ({ resource, children }: LoadStateProps) => (
+  <>
+    {resource.failure === null ? null : (
+      <p class="failure" role="alert">
+        <Inert text={resource.failure} />{' '}
+        <button type="button" onClick={resource.reload}>
+          Try again
+        </button>
+      </p>
+    )}
+    {resource.data === null ? resource.failure === null ? <p class="empty">Loading…</p> : null : children}
+  </>
+)

@@ -1,0 +1,128 @@
+// A table of any number of rows, of which only those in view exist. It is one tab stop: the arrow
+// keys move, Enter opens a row.
+
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+
+/** As in the style sheet, pixels. */
+const ROW_PX = 34
+/** Browsers limit the height of an element; more rows share its pixels. */
+const MAX_BODY_PX = 8_000_000
+/** Rows in view before the first measurement. */
+const FIRST_ROWS = 30
+
+export interface GridColumn<Row> {
+  /** Class of its cells; the style sheet hides some on narrow screens. */
+  readonly name: string
+  readonly title: string
+  readonly cell: (row: Row) => ComponentChildren
+}
+
+interface VirtualGridProps<Row> {
+  readonly label: string
+  readonly columns: readonly GridColumn<Row>[]
+  readonly total: number
+  /** A row; undefined while it loads. */
+  readonly rowAt: (index: number) => Row | undefined
+  /** Receives the rows in view, last exclusive, when they change. */
+  readonly onView: (first: number, last: number) => void
+  readonly onOpen: (row: Row) => void
+}
+
+export function VirtualGrid<Row>({ label, columns, total, rowAt, onView, onOpen }: VirtualGridProps<Row>) {
+  const grid = useRef<HTMLDivElement>(null)
+  const [{ top, rows }, setView] = useState({ top: 0, rows: FIRST_ROWS })
+  const [active, setActive] = useState(0)
+  const measure = () => {
+    const { scrollTop, clientHeight } = grid.current!
+    // The header covers one row.
+    setView({ top: scrollTop, rows: Math.max(1, clientHeight / ROW_PX - 1) })
+  }
+  useEffect(() => {
+    const sized = new ResizeObserver(measure)
+    sized.observe(grid.current!)
+    return () => sized.disconnect()
+  }, [])
+  const bodyPx = Math.min(Math.max(total, rows) * ROW_PX, MAX_BODY_PX)
+  const scrollPx = Math.max(1, bodyPx - rows * ROW_PX)
+  const scrollRows = Math.max(0, total - rows)
+  /** The row at the top edge, with the hidden part of it as fraction. */
+  const position = Math.min(1, top / scrollPx) * scrollRows
+  const first = Math.floor(position)
+  const last = Math.min(total, first + Math.ceil(rows) + 1)
+  useEffect(() => onView(first, last), [first, last, onView])
+  const activate = (index: number) => {
+    const next = Math.min(Math.max(index, 0), total - 1)
+    setActive(next)
+    const low = next - Math.floor(rows) + 1
+    const target = next < position ? next : low > position ? low : null
+    if (target !== null) grid.current!.scrollTop = (target / Math.max(1, scrollRows)) * scrollPx
+  }
+  const press = (event: KeyboardEvent) => {
+    const page = Math.max(1, Math.floor(rows))
+    const steps: Record<string, number> = {
+      ArrowUp: active - 1,
+      ArrowDown: active + 1,
+      PageUp: active - page,
+      PageDown: active + page,
+      Home: 0,
+      End: total - 1,
+    }
+    const next = steps[event.key]
+    const row = rowAt(active)
+    if (next !== undefined) activate(next)
+    else if (event.key === 'Enter' && row !== undefined) onOpen(row)
+    else return
+    event.preventDefault()
+  }
+  const indexes = Array.from({ length: Math.max(0, last - first) }, (_, at) => first + at)
+  return (
+    <div
+      ref={grid}
+      class="grid"
+      role="grid"
+      tabIndex={0}
+      aria-label={label}
+      aria-rowcount={total + 1}
+      aria-activedescendant={active >= first && active < last ? `row-${active}` : undefined}
+      onScroll={measure}
+      onKeyDown={press}
+    >
+      <div class="grid-row grid-head" role="row" aria-rowindex={1}>
+        {columns.map(({ name, title }) => (
+          <span key={name} class={`cell ${name}`} role="columnheader">
+            {title}
+          </span>
+        ))}
+      </div>
+      <div role="rowgroup" style={{ height: `${bodyPx}px` }}>
+        <div class="grid-view" role="presentation" style={{ height: `${rows * ROW_PX}px` }}>
+          <div role="presentation" style={{ transform: `translateY(${(first - position) * ROW_PX}px)` }}>
+            {indexes.map((index) => {
+              const row = rowAt(index)
+              return (
+                <div
+                  key={index}
+                  id={`row-${index}`}
+                  class={`grid-row ${index === active ? 'active' : ''}`}
+                  role="row"
+                  aria-rowindex={index + 2}
+                  onClick={() => {
+                    setActive(index)
+                    if (row !== undefined) onOpen(row)
+                  }}
+                >
+                  {columns.map(({ name, cell }) => (
+                    <span key={name} class={`cell ${name}`} role="gridcell">
+                      {row === undefined ? '…' : cell(row)}
+                    </span>
+                  ))}
+                </div>
+              )
+            })}
+          </div>
+        </div>
+      </div>
+    </div>
+  )
+}

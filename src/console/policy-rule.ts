@@ -1,0 +1,29 @@
+// A rule as the API gives it.
+
+export interface PolicyRule {
+  readonly id: string
+  readonly name: string
+  readonly type: string
+  readonly pattern: string | readonly string[]
+  readonly per?: string
+  readonly action?: string
+  readonly enabled: boolean
+  readonly declared_enabled: boolean
+  readonly source:
+    | { readonly kind: 'file'; readonly path: string; readonly line: number }
+    | { readonly kind: 'api' }
+  readonly override: { readonly reason: string; readonly expires_at: string | null } | null
+  readonly description?: string
+  readonly updated_at: string
+}
+
+/** An answer of `GET /api/v1/rules`. */
+export interface RuleList {
+  readonly rules: readonly PolicyRule[]
+  readonly revision: string
+  readonly declared_revision: string
+  readonly errors: readonly { readonly text: string }[]
+}
+
+export const RULE_TYPES = ['keyword_block', 'pii', 'prompt_injection', 'rate_limit'] as const
+export const RULE_ACTIONS = ['block', 'redact', 'monitor'] as const
