@@ -1,0 +1,196 @@
+// The console in a real browser, from the first sign-in to the revoked key.
+
+import OpenAI from 'openai'
+import t from 'tap'
+import { openGateway } from '../process/gateway.ts'
+import { eventually, fetchInTime } from '../process/until.ts'
+import { completion, json, startUpstream } from '../process/upstream.ts'
+import { openBrowser, openConsole, signIn } from './browser.ts'
+
+t.setTimeout(300_000)
+
+const RULES = `
+rules:
+  - { name: no-aurora, type: keyword_block, pattern: "project aurora", action: block }
+  - { name: redact, type: pii, pattern: "*", action: redact }
+`
+const VIEWER_TOKEN = 'a-token-of-a-viewer-for-tests'
+
+const upstream = await startUpstream(json(completion('the answer')))
+t.teardown(() => upstream.close())
+const browser = await openBrowser(t)
+const gateway = await openGateway(t, {
+  upstreamUrl: upstream.baseUrl,
+  rules: RULES,
+  config: {
+    admin: { tokens: [{ name: 'vera', role: 'viewer', token: { env: 'VIEWER_TOKEN' } }] },
+  },
+  env: { VIEWER_TOKEN },
+})
+
+t.test('a key is made, used, proved, and revoked, and a rule is switched off for an hour', async (t) => {
+  const { page, faults } = await openConsole(browser, gateway)
+  await signIn(page)
+  t.equal(new URL(page.url()).pathname, '/console/overview')
+
+  await page.getByRole('link', { name: 'Keys' }).click()
+  await page.getByRole('button', { name: 'Create a key' }).click()
+  await page.getByLabel('Name').fill('billing')
+  await page.getByRole('button', { name: 'Create', exact: true }).click()
+  const key = await page.getByLabel('API key', { exact: true }).inputValue()
+  t.match(key, /^sgate_live_/)
+  await page.getByRole('button', { name: 'Close' }).click()
+  await page.getByRole('row', { name: /billing/ }).waitFor()
+  t.notMatch(await page.content(), key, 'the key is shown once')
+
+  const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0, fetch: fetchInTime })
+  const say = (content: string) =>
+    client.chat.completions.create({ model: 'm/model', messages: [{ role: 'user', content }] })
+  t.equal((await say('write to bob@example.com')).choices[0]?.message.content, 'the answer')
+
+  await page.getByRole('link', { name: 'Usage log' }).click()
+  const row = page.getByRole('row', { name: /billing m\/model/ })
+  await row.waitFor()
+  t.match(await row.innerText(), /ok 200[\s\S]*email/)
+  await row.click()
+  t.match(await page.getByRole('dialog').innerText(), /write to \[EMAIL_1\]/)
+  await page.getByRole('button', { name: 'Show the proof' }).click()
+  await page.getByText('Proved: the entry is in the signed log.').waitFor()
+  t.equal(await page.getByText('✓').count(), 5)
+
+  await page.route('**/audit/receipts/*', async (route) => {
+    const response = await route.fetch()
+    const text = await response.text()
+    await route.fulfill({ response, body: text.replace('m/model', 'm/other') })
+  })
+  await page.reload()
+  await page.getByRole('button', { name: 'Show the proof' }).click()
+  await page.getByText('Not proved: a step failed.').waitFor()
+  t.match(await page.getByRole('dialog').innerText(), /✗ The entry has the hash/)
+  await page.keyboard.press('Escape')
+
+  await page.getByRole('link', { name: 'Rules' }).click()
+  await page.getByRole('textbox', { name: 'Prompt' }).fill('About Project Aurora, mail bob@example.com')
+  await page.getByRole('button', { name: 'Evaluate' }).click()
+  await page.getByText('Decision: block').waitFor()
+  t.match(await page.locator('mark').innerText(), 'bob@example.com')
+  await page.getByRole('button', { name: 'Disable no-aurora' }).click()
+  await page.getByLabel('Reason').fill('incident 12')
+  await page.getByRole('button', { name: 'Disable', exact: true }).click()
+  await page.getByText('disabled by override for 60 min').waitFor()
+  await page.getByRole('button', { name: 'Evaluate' }).click()
+  await page.getByText('Decision: allow').waitFor()
+  await page.getByRole('link', { name: 'Audit' }).click()
+  t.match(await page.getByRole('row', { name: /rule override/ }).innerText(), /admin[\s\S]*incident 12/)
+
+  await page.getByRole('link', { name: 'Keys' }).click()
+  await page.getByRole('button', { name: 'Revoke billing' }).click()
+  const revoke = page.getByRole('button', { name: 'Revoke', exact: true })
+  t.equal(await revoke.isDisabled(), true, 'the name must be typed first')
+  await page.getByLabel('Type the name of the key').fill('billing')
+  await revoke.click()
+  await page.getByText('revoked', { exact: true }).waitFor()
+  await t.rejects(say('more'), OpenAI.AuthenticationError)
+  t.strictSame(faults, [])
+})
+
+t.test('a receipt of an answer is verified when it is pasted', async (t) => {
+  const { key } = await gateway.createKey('receipts')
+  const answer = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hi' }] })
+  await answer.text()
+  const { page, faults } = await openConsole(browser, gateway, '/console/audit')
+  await signIn(page)
+  const path = `/v1/audit/receipts/${answer.headers.get('x-request-id')}`
+  const ask = () => fetchInTime(gateway.url + path, { headers: { authorization: `Bearer ${key}` } })
+  // A checkpoint is signed on request every few seconds at most.
+  const found = await eventually('a checkpoint covers the call', ask, ({ status }) => status === 200)
+  const receipt = await found.text()
+  const pasted: [string, RegExp][] = [
+    [receipt, /Proved: the entry is in the signed log/],
+    [answer.headers.get('x-sidegate-audit') ?? '', /Proved: the entry is in the signed log/],
+    [receipt.replace('"hash":"sha256:', '"hash":"sha256:0'), /Not proved/],
+    ['nonsense', /neither a receipt document nor/],
+  ]
+  for (const [text, expected] of pasted) {
+    await page.getByLabel(/The header x-sidegate-audit/).fill(text)
+    await page.getByRole('button', { name: 'Verify', exact: true }).click()
+    await page.getByText(expected).waitFor()
+    t.pass(String(expected))
+  }
+  await page.getByRole('button', { name: 'Verify the whole log' }).click()
+  await page.getByText(/Intact: \d+ entries/).waitFor()
+  t.strictSame(faults, [])
+})
+
+t.test('a viewer sees no button that would be refused, and no captured text', async (t) => {
+  const { key } = await gateway.createKey('texts')
+  const answer = await gateway.chat(key, {
+    model: 'm',
+    messages: [{ role: 'user', content: 'a quiet word' }],
+  })
+  await answer.text()
+  const { page, faults } = await openConsole(browser, gateway, '/console/keys')
+  await signIn(page, VIEWER_TOKEN)
+  await page.getByRole('row', { name: /texts/ }).waitFor()
+  for (const [path, forbidden] of [
+    ['keys', /Create|Rotate|Revoke/],
+    ['rules', /New rule|Disable|Enable/],
+    ['audit', /Verify the whole log|Export/],
+  ] as const) {
+    await page.goto(`${gateway.url}/console/${path}`)
+    await page.getByRole('table').first().waitFor()
+    t.equal(await page.getByRole('button', { name: forbidden }).count(), 0, path)
+  }
+  await page.goto(`${gateway.url}/console/log?entry=${answer.headers.get('x-request-id')}`)
+  await page.getByText('The texts of calls are shown to auditors and above.').waitFor()
+  t.notMatch(await page.content(), 'a quiet word')
+  t.strictSame(faults, [])
+})
+
+t.test('an ended session returns to sign-in and then to the same page', async (t) => {
+  const { page } = await openConsole(browser, gateway, '/console/rules')
+  await signIn(page)
+  await page.getByRole('heading', { name: 'Rules' }).waitFor()
+  await page.context().clearCookies()
+  await page.getByRole('button', { name: 'Show as YAML' }).click()
+  await page.getByLabel('Admin token').waitFor()
+  await signIn(page)
+  await page.getByRole('heading', { name: 'Rules' }).waitFor()
+  t.equal(new URL(page.url()).pathname, '/console/rules')
+})
+
+t.test('a wrong token and a rule that the API rejects show the reason at the field', async (t) => {
+  const { page } = await openConsole(browser, gateway, '/console/rules')
+  await page.getByLabel('Admin token').fill('a-wrong-token-of-nobody')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('The admin token is wrong.').waitFor()
+  await signIn(page)
+  await page.getByRole('button', { name: 'New rule' }).click()
+  await page.getByLabel('Name').fill('broken')
+  await page.getByLabel('Pattern').fill('(')
+  await page.getByRole('button', { name: 'Create' }).click()
+  const field = page.locator('.field', { has: page.getByLabel('Pattern') })
+  await field.getByRole('alert').waitFor()
+  t.match(await field.getByRole('alert').innerText(), /pattern|expression|paren/i)
+})
+
+t.test('everything works by keyboard, and the focus returns after a drawer', async (t) => {
+  const { key } = await gateway.createKey('keyboard')
+  for (const model of ['first', 'second']) {
+    await (await gateway.chat(key, { model, messages: [{ role: 'user', content: 'hi' }] })).text()
+  }
+  const { page } = await openConsole(browser, gateway, '/console/log')
+  await page.getByLabel('Admin token').fill('an-admin-token-for-tests')
+  await page.keyboard.press('Enter')
+  const grid = page.getByRole('grid')
+  await grid.focus()
+  await page.keyboard.press('ArrowDown')
+  t.match(await page.locator('.grid-row.active').innerText(), 'first')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').getByText('Request id').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  t.equal(await page.evaluate('document.activeElement.getAttribute("role")'), 'grid')
+  await page.goBack()
+  await page.getByRole('dialog').waitFor()
+})
