@@ -90,7 +90,7 @@ t.test('a key is made, used, proved, and revoked, and a rule is switched off for
   await page.getByLabel('Type the name of the key').fill('billing')
   await revoke.click()
   await page.getByText('revoked', { exact: true }).waitFor()
-  await t.rejects(say('more'), OpenAI.AuthenticationError)
+  await t.rejects(say('more'), /401/)
   t.strictSame(faults, [])
 })
 
@@ -189,7 +189,7 @@ t.test('everything works by keyboard, and the focus returns after a drawer', asy
   await page.keyboard.press('Enter')
   await page.getByRole('dialog').getByText('Request id').waitFor()
   await page.keyboard.press('Escape')
-  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.waitForURL(`${gateway.url}/console/log`)
   t.equal(await page.evaluate('document.activeElement.getAttribute("role")'), 'grid')
   await page.goBack()
   await page.getByRole('dialog').waitFor()

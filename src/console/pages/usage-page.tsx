@@ -181,8 +181,10 @@ const SumsRow = ({ row, children }: { readonly row: UsageSums; readonly children
     <td class="number">{showCount(row.prompt_tokens)}</td>
     <td class="number">{showCount(row.completion_tokens)}</td>
     <td class="number">
-      {showUsd(row.cost)}
-      {row.unpriced_requests === 0 ? '' : ` + ${showCount(row.unpriced_requests)} calls without a price`}
+      {row.cost === null ? null : showUsd(row.cost)}
+      {row.unpriced_requests === 0 ? null : (
+        <small>{showCount(row.unpriced_requests)} calls without a price</small>
+      )}
     </td>
   </tr>
 )

@@ -6,6 +6,10 @@ import uPlot, { type AlignedData, type Options } from 'uplot'
 import { showTime } from '../display.ts'
 
 const HEIGHT = 150
+/** Width of a bar: the share of its step, and the most, pixels. */
+const BAR_SHARE = 0.85
+const MAX_BAR_PX = 40
+const DAY_SECONDS = 86_400
 /** Colours of the series in order, custom properties of the style sheet. */
 const COLOURS = ['--series-1', '--series-2', '--series-3'] as const
 
@@ -124,18 +128,36 @@ function optionsOf(
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false } },
-    scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.05 : 1] } },
-    axes: [axis, { ...axis, size: 56, values: (_plot, ticks) => ticks.map(show) }],
+    scales: {
+      x: { range: ({ data: [times] }, low, high) => withMargin(times, low, high) },
+      y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.05 : 1] },
+    },
+    axes: [
+      { ...axis, values: (_plot, ticks, _axis, _space, step) => ticks.map((at) => tick(at, step)) },
+      { ...axis, size: 56, values: (_plot, ticks) => ticks.map(show) },
+    ],
     series: [
       {},
       ...labels.map((label, index) => ({
         label,
         stroke: colour(COLOURS[index % COLOURS.length]!),
-        fill: index === 0 ? colour('--series-fill') : undefined,
-        width: 1.5,
+        fill: colour(COLOURS[index % COLOURS.length]!),
+        paths: uPlot.paths.bars!({ size: [BAR_SHARE, MAX_BAR_PX] }),
         points: { show: false },
       })),
     ] as Options['series'],
     hooks: { setCursor: [({ cursor }) => setAt(cursor.idx ?? null)] },
   }
+}
+
+/** Half a step on both sides, so that the first and the last bar are whole. */
+function withMargin(times: ArrayLike<number>, low: number, high: number): [number, number] {
+  const step = times.length > 1 ? times[1]! - times[0]! : DAY_SECONDS
+  return [low - step / 2, high + step / 2]
+}
+
+/** The time of a tick in the reader's zone: its day, or its hour and minute. */
+function tick(seconds: number, step: number): string {
+  const shown = showTime(new Date(seconds * 1000).toISOString())
+  return step >= DAY_SECONDS ? shown.slice(5, 10) : shown.slice(11, 16)
 }

@@ -34,7 +34,9 @@ export function VirtualGrid<Row>({ label, columns, total, rowAt, onView, onOpen 
   const [{ top, rows }, setView] = useState({ top: 0, rows: FIRST_ROWS })
   const [active, setActive] = useState(0)
   const measure = () => {
-    const { scrollTop, clientHeight } = grid.current!
+    // An observer may report once more after the grid is gone.
+    if (grid.current === null) return
+    const { scrollTop, clientHeight } = grid.current
     // The header covers one row.
     setView({ top: scrollTop, rows: Math.max(1, clientHeight / ROW_PX - 1) })
   }
