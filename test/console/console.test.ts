@@ -53,7 +53,7 @@ t.test('a key is made, used, proved, and revoked, and a rule is switched off for
   await row.waitFor()
   t.match(await row.innerText(), /ok 200[\s\S]*email/)
   await row.click()
-  t.match(await page.getByRole('dialog').innerText(), /write to \[EMAIL_1\]/)
+  await page.getByRole('dialog').getByText('write to [EMAIL_1]').waitFor()
   await page.getByRole('button', { name: 'Show the proof' }).click()
   await page.getByText('Proved: the entry is in the signed log.').waitFor()
   t.equal(await page.getByText('✓').count(), 5)
@@ -66,7 +66,7 @@ t.test('a key is made, used, proved, and revoked, and a rule is switched off for
   await page.reload()
   await page.getByRole('button', { name: 'Show the proof' }).click()
   await page.getByText('Not proved: a step failed.').waitFor()
-  t.match(await page.getByRole('dialog').innerText(), /✗ The entry has the hash/)
+  await page.getByRole('dialog').getByText('✗ The entry has the hash').waitFor()
   await page.keyboard.press('Escape')
 
   await page.getByRole('link', { name: 'Rules' }).click()
@@ -193,4 +193,59 @@ t.test('everything works by keyboard, and the focus returns after a drawer', asy
   t.equal(await page.evaluate('document.activeElement.getAttribute("role")'), 'grid')
   await page.goBack()
   await page.getByRole('dialog').waitFor()
+})
+
+t.test('the live view shows a call as it is sealed', async (t) => {
+  const { key } = await gateway.createKey('live')
+  const { page, faults } = await openConsole(browser, gateway, '/console/log?live=1')
+  await signIn(page)
+  await page.getByText('Connected. New calls appear at the top.').waitFor()
+  await (await gateway.chat(key, { model: 'fresh', messages: [{ role: 'user', content: 'hi' }] })).text()
+  await page.getByRole('row', { name: /live fresh/ }).waitFor()
+  t.strictSame(faults, [])
+})
+
+t.test('a million rows take a bounded number of elements, and the last can be reached', async (t) => {
+  const total = 1_000_000
+  const { page } = await openConsole(browser, gateway, '/console/log')
+  const { logs } = (await gateway.api('GET', '/usage/logs?limit=1')).body
+  await page.route('**/api/v1/usage/logs?*', (route) => {
+    const query = new URL(route.request().url()).searchParams
+    const first = Number(query.get('offset'))
+    const rows = Array.from({ length: Math.min(Number(query.get('limit')), total - first) }, (_, n) => ({
+      ...logs[0],
+      model: `row ${first + n}`,
+    }))
+    return route.fulfill({ json: { logs: rows, total } })
+  })
+  await signIn(page)
+  await page.getByText('1,000,000 calls').waitFor()
+  await page.getByRole('grid').focus()
+  for (const [press, row] of [
+    ['End', 'row 999999'],
+    ['PageUp', /row 9999\d\d/],
+    ['Home', 'row 0'],
+  ] as const) {
+    await page.keyboard.press(press)
+    await page.locator('.grid-row.active').getByText(row).waitFor()
+    t.ok((await page.locator('.grid-row').count()) < 60, press)
+  }
+})
+
+t.test('a gateway that stops answering is shown as such, and found again', async (t) => {
+  const first = await openGateway(t, { upstreamUrl: upstream.baseUrl })
+  const { port } = new URL(first.url)
+  const { page } = await openConsole(browser, first, '/console/keys')
+  await signIn(page)
+  await page.getByRole('heading', { name: 'Keys' }).waitFor()
+  await first.stop()
+  await page.getByText('The gateway does not answer.').first().waitFor()
+  await openGateway(t, {
+    upstreamUrl: upstream.baseUrl,
+    folder: first.folder,
+    config: { listen: { gateway: `127.0.0.1:${port}`, ops: '127.0.0.1:0' } },
+  })
+  await page.getByText('The gateway does not answer.').first().waitFor({ state: 'detached' })
+  await page.getByText('There is no key yet.').waitFor()
+  t.equal(new URL(page.url()).pathname, '/console/keys')
 })

@@ -2,7 +2,7 @@
 // keys move, Enter opens a row.
 
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 /** As in the style sheet, pixels. */
 const ROW_PX = 34
@@ -40,7 +40,8 @@ export function VirtualGrid<Row>({ label, columns, total, rowAt, onView, onOpen 
     // The header covers one row.
     setView({ top: scrollTop, rows: Math.max(1, clientHeight / ROW_PX - 1) })
   }
-  useEffect(() => {
+  useLayoutEffect(() => {
+    measure()
     const sized = new ResizeObserver(measure)
     sized.observe(grid.current!)
     return () => sized.disconnect()
