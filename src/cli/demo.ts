@@ -1,7 +1,7 @@
 // `sidegate demo`: runs the gateway with a stand-in provider, without an account and a network.
 
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -14,11 +14,15 @@ import { commandActor } from './command-actor.ts'
 import type { RunGateway, RunningGateway } from './running-gateway.ts'
 import { Signals, untilStopped } from './signals.ts'
 
+/** Makes a short conversation cost something that the console can show. */
+const PRICES = 'prices:\n  "demo/*": {input: 100, output: 300}\n'
+
 const HELP = `Usage: sidegate demo [--gateway HOST:PORT] [--ops HOST:PORT]
 
 Runs the gateway with sample rules in front of a stand-in for a provider, which answers
 by quoting the prompt it received, and calls tools that the prompt or tool_choice
-asks for. Data is kept in a temporary folder until Ctrl-C.
+asks for. Opens with the address of a console for the browser. Data is kept in a
+temporary folder until Ctrl-C.
 
   --gateway HOST:PORT   address of the gateway (default 127.0.0.1:8484)
   --ops HOST:PORT       address of health and metrics (default 127.0.0.1:9484)
@@ -47,6 +51,7 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
     const folder = mkdtempSync(join(tmpdir(), 'sidegate-demo-'))
     const standIn = await startStandIn()
     try {
+      writeFileSync(pricesIn(folder), PRICES)
       const token = randomBytes(18).toString('base64url')
       const reading = parseConfig(
         demoConfig(values, standIn, folder, rules),
@@ -72,6 +77,8 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
   },
 })
 
+const pricesIn = (folder: string): string => join(folder, 'prices.yaml')
+
 /** Addresses to listen on, each `HOST:PORT`. */
 interface Addresses {
   readonly gateway: string
@@ -83,6 +90,7 @@ const demoConfig = (listen: Addresses, standIn: StandIn, folder: string, rules: 
     listen: { gateway: listen.gateway, ops: listen.ops },
     upstream: { baseUrl: standIn.baseUrl },
     rules: { path: rules },
+    prices: { path: pricesIn(folder) },
     data: { path: join(folder, 'data') },
     audit: { signingKey: { env: 'SIDEGATE_SIGNING_KEY' } },
     admin: { token: { env: 'SIDEGATE_ADMIN_TOKEN' } },
@@ -108,10 +116,11 @@ function invitation(
   return `
 Sidegate is running. Stop it with Ctrl-C.
 
+  console       ${base}/console/
+  admin token   ${token}
   base URL      ${base}/v1      (any OpenAI SDK: baseURL and apiKey)
                 ${base}         (Anthropic SDK)
   API key       ${key}
-  admin token   ${token}
   rules         ${rules}
 
 1. A redaction: the answer quotes what left the gateway.

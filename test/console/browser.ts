@@ -10,7 +10,7 @@ import type { Test } from 'tap'
 import { ADMIN_TOKEN, type TestGateway } from '../process/gateway.ts'
 
 const SYSTEM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-const ARGUMENTS = [
+export const CHROMIUM_ARGUMENTS = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
@@ -27,16 +27,21 @@ export async function openBrowser(t: Test): Promise<Browser> {
   const folder = mkdtempSync(join(tmpdir(), 'sidegate-chromium-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const browser = await chromium.launch({
-    executablePath: SYSTEM.find((path) => existsSync(path)) ?? (await unpackBrowser(folder)),
-    args: ARGUMENTS,
+    executablePath: await browserPath(folder),
+    args: CHROMIUM_ARGUMENTS,
     timeout: WAIT_MS,
   })
   t.teardown(() => browser.close())
   return browser
 }
 
-/** Each process unpacks its own copy, because a second one would start a half-written file. */
-async function unpackBrowser(folder: string): Promise<string> {
+/**
+ * Returns the path of the system's Chromium, or of one unpacked into the folder: each process has a
+ * copy of its own, because a second one could start a file that is written half.
+ */
+export async function browserPath(folder: string): Promise<string> {
+  const installed = SYSTEM.find((path) => existsSync(path))
+  if (installed !== undefined) return installed
   process.env['TMPDIR'] = folder
   const { default: packaged } = await import('@sparticuz/chromium')
   return packaged.executablePath()

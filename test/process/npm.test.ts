@@ -109,7 +109,8 @@ t.test('every script that runs the program checks Node, and none leaves a shell 
     running.map(([name]) => name),
     ['start', 'demo', 'sidegate'],
   )
-  for (const [name, line] of running) t.match(line, /^node \.require-node\.cjs && exec src\/main\.ts/, name)
+  for (const [name, line] of running)
+    t.match(line, /^node \.require-node\.cjs &&( node \.build-console\.ts &&)? exec src\/main\.ts/, name)
   t.equal(scripts['preinstall'], 'node .require-node.cjs')
   t.ok(PACKAGE.files.includes('.require-node.cjs'))
 })

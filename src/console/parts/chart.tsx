@@ -133,7 +133,11 @@ function optionsOf(
       y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.05 : 1] },
     },
     axes: [
-      { ...axis, values: (_plot, ticks, _axis, _space, step) => ticks.map((at) => tick(at, step)) },
+      {
+        ...axis,
+        size: 28,
+        values: (_plot, ticks, _axis, _space, step) => ticks.map((at) => tick(at, step)),
+      },
       { ...axis, size: 56, values: (_plot, ticks) => ticks.map(show) },
     ],
     series: [
