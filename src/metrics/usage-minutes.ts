@@ -97,10 +97,13 @@ export class UsageMinutes {
     return minute % RING_MINUTES
   }
 
-  /** Opens a minute, and those that passed since the current one. */
+  /**
+   * Opens a minute, and those that passed since the current one. Two rounds of the ring suffice:
+   * the first clears what a clock that was set back has left of later minutes.
+   */
   #moveTo(minute: number): void {
     const isLater = minute > this.#current
-    const first = isLater ? Math.max(this.#current + 1, minute - RING_MINUTES + 1) : minute
+    const first = isLater ? Math.max(this.#current + 1, minute - 2 * RING_MINUTES + 1) : minute
     for (let one = first; one <= minute; one++) this.#open(one)
     this.#current = minute
   }

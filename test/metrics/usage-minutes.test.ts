@@ -69,7 +69,7 @@ const anyEvent = fc.oneof(
 const anyStepMs = fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: 0, max: 3 * MINUTE_MS }) },
   { weight: 1, arbitrary: fc.integer({ min: -5 * MINUTE_MS, max: 0 }) },
-  { weight: 1, arbitrary: fc.integer({ min: -2000 * MINUTE_MS, max: 3500 * MINUTE_MS }) },
+  { weight: 2, arbitrary: fc.integer({ min: -2000 * MINUTE_MS, max: 3500 * MINUTE_MS }) },
 )
 
 t.test('the minutes equal a model, with any times and values', async (t) => {
@@ -129,7 +129,7 @@ t.test('the minutes equal a model, with any times and values', async (t) => {
         )
       },
     ),
-    { numRuns: 150 },
+    { numRuns: 400 },
   )
 })
 
@@ -158,17 +158,4 @@ t.test('a stream counts in every minute that it lasts', async (t) => {
   minutes.streamEnded(MINUTE_MS)
   minutes.streamEnded(3 * MINUTE_MS)
   t.strictSame(minutes.read(5 * MINUTE_MS, 6).streams_in_flight, [2, 2, 1, 1, 0, 0])
-})
-
-t.test('a call costs less than a microsecond', async (t) => {
-  const minutes = new UsageMinutes(0)
-  const use = { blocked: false, tokens: 100, cost: 1000, addedMs: 0.5 }
-  const calls = 1_000_000
-  let bestMs = Number.POSITIVE_INFINITY
-  for (let run = 0; run < 5; run++) {
-    const startMs = performance.now()
-    for (let call = 0; call < calls; call++) minutes.addCall(call, use)
-    bestMs = Math.min(bestMs, performance.now() - startMs)
-  }
-  t.ok(bestMs < 1000, `${bestMs} ns a call`)
 })
