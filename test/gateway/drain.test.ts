@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
 import { discard, startGateway, type TestGateway } from '../process/gateway.ts'
+import { PROGRAM } from '../process/program.ts'
 import { inTime, until } from '../process/until.ts'
 import {
   type Answer,
@@ -28,7 +29,11 @@ type T = Parameters<NonNullable<Parameters<typeof t.test>[0]>>[0]
 /** Starts an upstream and a gateway and creates a key; the test's teardown removes them. */
 async function deploy(t: T, answer?: Answer, limits: object = {}) {
   const upstream = await startUpstream(answer)
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, config: { limits } })
+  const gateway = await startGateway({
+    program: PROGRAM,
+    upstreamUrl: upstream.baseUrl,
+    config: { limits },
+  })
   t.teardown(async () => {
     await discard(gateway)
     await upstream.close()
@@ -83,7 +88,11 @@ function readToEnd(socket: Socket): Promise<string> {
 
 /** Reads the newest entry with a new process on the same folder. */
 async function newestEntry(gateway: TestGateway) {
-  const next = await startGateway({ upstreamUrl: 'http://127.0.0.1:1', folder: gateway.folder })
+  const next = await startGateway({
+    program: PROGRAM,
+    upstreamUrl: 'http://127.0.0.1:1',
+    folder: gateway.folder,
+  })
   const { body } = await next.api('GET', '/usage/logs')
   await next.stop()
   return body.logs[0]
