@@ -1,6 +1,6 @@
-// Builds the console into the given folder: one script, one style sheet, the page and its icon, each
-// also in gzip. Alone, `node .build-console.ts` writes dist/console/, which a gateway that runs from
-// source serves.
+// Builds the console into the given folder: one script, one style sheet, the page and its icon,
+// each also in gzip. Alone, `node .build-console.ts` writes dist/console/, which a gateway that
+// runs from source serves.
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,8 +16,8 @@ export async function buildConsole(folder: string): Promise<void> {
     cwd: import.meta.dirname,
     input: join(SOURCE, 'main.tsx'),
     platform: 'browser',
-    tsconfig: join(SOURCE, 'tsconfig.json'),
-    transform: { target: 'es2023' },
+    tsconfig: false,
+    transform: { jsx: { runtime: 'automatic', importSource: 'preact' }, target: 'es2023' },
   })
   const { output } = await build.generate({ format: 'esm', minify: true, codeSplitting: false })
   await build.close()

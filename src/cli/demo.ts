@@ -114,14 +114,14 @@ function invitation(
   })
   const jar = join(folder, 'cookies')
   return `
-Sidegate is running. Stop it with Ctrl-C.
-
   console       ${base}/console/
   admin token   ${token}
   base URL      ${base}/v1      (any OpenAI SDK: baseURL and apiKey)
                 ${base}         (Anthropic SDK)
   API key       ${key}
   rules         ${rules}
+
+Sidegate is running. Stop it with Ctrl-C.
 
 1. A redaction: the answer quotes what left the gateway.
    ${chat(say('Write to alice@example.com or call +1 415 555 2671.'))}

@@ -24,7 +24,7 @@ const run = (cwd: string, ...command: string[]) =>
 t.test('the npm package holds only what runs and documents, and its program starts', async (t) => {
   const folder = t.testdir({ checkout: {}, installed: {} })
   const checkout = join(folder, 'checkout')
-  for (const file of ['package.json', 'README.md', '.build.ts'])
+  for (const file of ['package.json', 'README.md', '.build.ts', '.build-console.ts'])
     copyFileSync(join(ROOT, file), join(checkout, file))
   for (const source of ['src', 'config'])
     cpSync(join(ROOT, source), join(checkout, source), { recursive: true })
@@ -40,7 +40,7 @@ t.test('the npm package holds only what runs and documents, and its program star
       .map(({ path }) => path)
       .filter(
         (path) =>
-          !/^(dist\/(.*\.(js|cjs|code)|package\.json)|config\/.*\.(yaml|json|md)|src\/.*\.md|README\.md|package\.json)$/.test(
+          !/^(dist\/(.*\.(js|cjs|code)|console\/[\w.]+|package\.json)|config\/.*\.(yaml|json|md)|src\/.*\.md|README\.md|package\.json)$/.test(
             path,
           ),
       ),

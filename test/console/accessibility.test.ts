@@ -1,6 +1,7 @@
 // axe-core and hostile texts on every page of the console.
 
-import t from 'tap'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
 import { openGateway } from '../process/gateway.ts'
 import { completion, json, startUpstream } from '../process/upstream.ts'
 import { findBarriers, openBrowser, openConsole, signIn } from './browser.ts'
@@ -40,33 +41,42 @@ for (const text of HOSTILE) {
   ids.push(answer.headers.get('x-request-id') ?? '')
 }
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [1280, 380]) {
-    t.test(`axe-core finds nothing on any page, ${colorScheme}, ${width} px wide`, async (t) => {
-      const viewport = { width, height: 800 }
-      const { page, faults } = await openConsole(browser, gateway, '/console/', { colorScheme, viewport })
-      await page.getByLabel('Admin token').waitFor()
-      t.strictSame(await findBarriers(page), [], 'sign-in')
-      await signIn(page)
-      for (const name of PAGES) {
-        await page.goto(`${gateway.url}/console/${name}`)
-        await page.getByRole('heading', { level: 1 }).waitFor()
-        await page.getByText('Loading…').first().waitFor({ state: 'detached' })
-        t.strictSame(await findBarriers(page), [], name)
-        const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-        t.ok(Number(overflow) <= 0, `${name} does not scroll sideways`)
-      }
-      await page.goto(`${gateway.url}/console/log?entry=${ids[0]}`)
-      await page.getByRole('button', { name: 'Show the proof' }).click()
-      await page.getByText('Proved').waitFor()
-      t.strictSame(await findBarriers(page), [], 'drawer')
-      await page.goto(`${gateway.url}/console/keys`)
-      await page.getByRole('button', { name: 'Create a key' }).click()
-      t.strictSame(await findBarriers(page), [], 'dialog')
-      t.strictSame(faults, [])
-    })
+const LOOKS = (['light', 'dark'] as const).flatMap((colorScheme) =>
+  [1280, 380].map((width) => ({ colorScheme, width })),
+)
+
+/** Examines what the page shows in both themes, wide and narrow. */
+async function examine(t: Test, page: Page, what: string): Promise<void> {
+  for (const { colorScheme, width } of LOOKS) {
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize({ width, height: 800 })
+    const look = `${what}, ${colorScheme}, ${width} px wide`
+    t.strictSame(await findBarriers(page), [], look)
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+    t.ok(Number(overflow) <= 0, `${look}, does not scroll sideways`)
   }
 }
+
+t.test('axe-core finds nothing on any page, in both themes, wide and narrow', async (t) => {
+  const { page, faults } = await openConsole(browser, gateway)
+  await page.getByLabel('Admin token').waitFor()
+  await examine(t, page, 'sign-in')
+  await signIn(page)
+  for (const name of PAGES) {
+    await page.goto(`${gateway.url}/console/${name}`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.getByText('Loading…').first().waitFor({ state: 'detached' })
+    await examine(t, page, name)
+  }
+  await page.goto(`${gateway.url}/console/log?entry=${ids[0]}`)
+  await page.getByRole('button', { name: 'Show the proof' }).click()
+  await page.getByText('Proved').waitFor()
+  await examine(t, page, 'drawer')
+  await page.goto(`${gateway.url}/console/keys`)
+  await page.getByRole('button', { name: 'Create a key' }).click()
+  await examine(t, page, 'dialog')
+  t.strictSame(faults, [])
+})
 
 t.test('hostile prompts, names and models are shown as inert text', async (t) => {
   const { page, faults } = await openConsole(browser, gateway, '/console/keys')

@@ -78,6 +78,10 @@ t.test('a key is made, used, proved, and revoked, and a rule is switched off for
   await page.getByLabel('Reason').fill('incident 12')
   await page.getByRole('button', { name: 'Disable', exact: true }).click()
   await page.getByText('disabled by override for 60 min').waitFor()
+  await page
+    .getByRole('row', { name: /no-aurora/ })
+    .getByText('changed by admin')
+    .waitFor()
   await page.getByRole('button', { name: 'Evaluate' }).click()
   await page.getByText('Decision: allow').waitFor()
   await page.getByRole('link', { name: 'Audit' }).click()
@@ -248,4 +252,42 @@ t.test('a gateway that stops answering is shown as such, and found again', async
   await page.getByText('The gateway does not answer.').first().waitFor({ state: 'detached' })
   await page.getByText('There is no key yet.').waitFor()
   t.equal(new URL(page.url()).pathname, '/console/keys')
+})
+
+t.test('a step of a chart opens the log of its time, by keyboard', async (t) => {
+  const { key } = await gateway.createKey('chart')
+  await (await gateway.chat(key, { model: 'charted', messages: [{ role: 'user', content: 'hi' }] })).text()
+  const { page } = await openConsole(browser, gateway, '/console/overview?period=days%3D7')
+  await signIn(page)
+  const chart = page.getByRole('slider', { name: 'Requests over time' })
+  await chart.focus()
+  await page.keyboard.press('End')
+  t.match(await chart.getAttribute('aria-valuetext'), /: requests \d+$/)
+  await page.keyboard.press('Enter')
+  await page.getByRole('row', { name: /chart charted/ }).waitFor()
+  const { searchParams } = new URL(page.url())
+  const [since, until] = ['since', 'until'].map((name) => Date.parse(searchParams.get(name) ?? ''))
+  t.equal(Number(until) - Number(since), 3_600_000, 'one step, an hour')
+})
+
+t.test('a rotated key works on for a day, and usage is shown and saved as CSV', async (t) => {
+  const { key } = await gateway.createKey('rotated')
+  const say = async (secret: string) => {
+    const answer = await gateway.chat(secret, { model: 'm', messages: [{ role: 'user', content: 'hi' }] })
+    await answer.text()
+    return answer.status
+  }
+  const { page } = await openConsole(browser, gateway, '/console/keys')
+  await signIn(page)
+  await page.getByRole('button', { name: 'Rotate rotated' }).click()
+  await page.getByRole('button', { name: 'Rotate', exact: true }).click()
+  const next = await page.getByLabel('API key', { exact: true }).inputValue()
+  t.not(next, key)
+  t.strictSame([await say(key), await say(next)], [200, 200])
+  await page.goto(`${gateway.url}/console/usage`)
+  const download = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'CSV' }).click()
+  const lines: string[] = []
+  for await (const chunk of await (await download).createReadStream()) lines.push(String(chunk))
+  t.match(lines.join(''), /^key,key_name,requests[\s\S]*rotated/)
 })

@@ -150,7 +150,7 @@ export function findAllBreaches(sources: readonly SourceFile[]): Breach[] {
   return [
     ...sources.flatMap(findFileBreaches),
     ...findTreeBreaches(sources),
-    ...[...sources, readSource('.build.ts')].flatMap(findProseBreaches),
+    ...[...sources, readSource('.build.ts'), readSource('.build-console.ts')].flatMap(findProseBreaches),
   ]
 }
 

@@ -3,6 +3,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import { shorten, showCount } from '../display.ts'
 import { callApi } from '../gateway-api.ts'
+import type { ChangeEntry, ChangeList } from '../last-changes.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { ScrollArea } from '../parts/scroll-area.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
@@ -133,22 +134,11 @@ function VerificationCard({ mayVerify }: { readonly mayVerify: boolean }) {
   )
 }
 
-/** An entry of `GET /api/v1/audit/changes`. */
-type ChangeEntry = Readonly<Record<string, unknown>> & {
-  readonly seq: number
-  readonly type: string
-  readonly created_at: string
-  readonly actor?: string
-  readonly hash: string
-}
-
 /** Members that the table shows in columns of their own. */
 const OWN_COLUMNS = new Set(['seq', 'type', 'created_at', 'actor', 'hash'])
 
 function Changes() {
-  const changes = useResource<{ readonly changes: readonly ChangeEntry[] }>(
-    `/audit/changes?limit=${MAX_CHANGES}`,
-  )
+  const changes = useResource<ChangeList>(`/audit/changes?limit=${MAX_CHANGES}`)
   return (
     <section aria-labelledby="changes-title">
       <h2 id="changes-title">Who changed what</h2>

@@ -3,9 +3,10 @@
 import { useState } from 'preact/hooks'
 import type { ApiKey, LimitsInUse, ReportAnswer } from '../api-key.ts'
 import { showCount, showUsd } from '../display.ts'
+import { useActors } from '../last-changes.ts'
 import { LimitBar } from '../parts/limit-bar.tsx'
 import { ScrollArea } from '../parts/scroll-area.tsx'
-import { Inert, LoadState, Time } from '../parts/text.tsx'
+import { ChangedBy, Inert, LoadState, Time } from '../parts/text.tsx'
 import { useResource } from '../resource.ts'
 import { useMay } from '../signed-in.ts'
 import { logHref } from '../usage-entry.ts'
@@ -25,6 +26,7 @@ export function KeysPage() {
   const list = useResource<KeyList>('/keys', REFRESH_MS)
   const spent = useResource<ReportAnswer>('/usage/report?group_by=key', REFRESH_MS)
   const limits = useResource<LimitsInUse>('/usage/limits', REFRESH_MS)
+  const actors = useActors(REFRESH_MS)
   const mayChange = useMay('editor')
   const [dialog, setDialog] = useState<OpenDialog | null>(null)
   const close = () => {
@@ -65,6 +67,7 @@ export function KeysPage() {
                     key={apiKey.id}
                     apiKey={apiKey}
                     cost={costOf(spent.data, apiKey)}
+                    actor={actors.get(apiKey.id)}
                     limits={
                       limits.data?.limits.filter((one) => one.scope === 'key' && one.subject === apiKey.id) ??
                       []
@@ -93,12 +96,14 @@ function costOf(report: ReportAnswer | null, { id }: ApiKey): string {
 interface KeyRowProps {
   readonly apiKey: ApiKey
   readonly cost: string
+  /** Who changed it last, if that is known. */
+  readonly actor: string | undefined
   readonly limits: LimitsInUse['limits']
   /** Null for a reader who may change nothing. */
   readonly onOpen: ((dialog: OpenDialog) => void) | null
 }
 
-function KeyRow({ apiKey, cost, limits, onOpen }: KeyRowProps) {
+function KeyRow({ apiKey, cost, actor, limits, onOpen }: KeyRowProps) {
   const { id, name, prefix, state, source, models, labels, owner, max_parallel } = apiKey
   const isLive = state === 'active'
   return (
@@ -126,6 +131,7 @@ function KeyRow({ apiKey, cost, limits, onOpen }: KeyRowProps) {
       </td>
       <td>
         <span class="tag">{state}</span>
+        <ChangedBy actor={actor} />
       </td>
       <td>{models === null ? 'all' : <Inert text={models.join(', ')} />}</td>
       <td>

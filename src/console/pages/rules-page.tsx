@@ -2,8 +2,9 @@
 
 import { useState } from 'preact/hooks'
 import { showSpan } from '../display.ts'
+import { useActors } from '../last-changes.ts'
 import { ScrollArea } from '../parts/scroll-area.tsx'
-import { Inert, LoadState } from '../parts/text.tsx'
+import { ChangedBy, Inert, LoadState } from '../parts/text.tsx'
 import type { PolicyRule, RuleList } from '../policy-rule.ts'
 import { useResource } from '../resource.ts'
 import { useMay } from '../signed-in.ts'
@@ -19,6 +20,7 @@ type OpenDialog =
 
 export function RulesPage() {
   const list = useResource<RuleList>('/rules', REFRESH_MS)
+  const actors = useActors(REFRESH_MS)
   const mayChange = useMay('editor')
   const [dialog, setDialog] = useState<OpenDialog | null>(null)
   const close = () => {
@@ -44,7 +46,7 @@ export function RulesPage() {
         {list.data === null ? null : (
           <>
             <Revision list={list.data} />
-            <RuleTable rules={list.data.rules} mayChange={mayChange} onOpen={setDialog} />
+            <RuleTable rules={list.data.rules} actors={actors} mayChange={mayChange} onOpen={setDialog} />
           </>
         )}
       </LoadState>
@@ -87,11 +89,13 @@ function Revision({ list }: { readonly list: RuleList }) {
 
 interface RuleTableProps {
   readonly rules: readonly PolicyRule[]
+  /** Who changed a rule last, by its id. */
+  readonly actors: ReadonlyMap<string, string>
   readonly mayChange: boolean
   readonly onOpen: (dialog: OpenDialog) => void
 }
 
-const RuleTable = ({ rules, mayChange, onOpen }: RuleTableProps) => (
+const RuleTable = ({ rules, actors, mayChange, onOpen }: RuleTableProps) => (
   <ScrollArea label="Rules in force">
     <table>
       <thead>
@@ -137,6 +141,7 @@ const RuleTable = ({ rules, mayChange, onOpen }: RuleTableProps) => (
             </td>
             <td>
               <RuleState rule={rule} />
+              <ChangedBy actor={actors.get(rule.id)} />
             </td>
             {mayChange ? (
               <td>

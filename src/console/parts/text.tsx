@@ -17,6 +17,14 @@ export const Time = ({ at }: { readonly at: string | null }) =>
     </time>
   )
 
+/** Who changed something last; nothing when it is not known. */
+export const ChangedBy = ({ actor }: { readonly actor: string | undefined }) =>
+  actor === undefined ? null : (
+    <small>
+      changed by <Inert text={actor} />
+    </small>
+  )
+
 interface LoadStateProps {
   readonly resource: Pick<Resource<unknown>, 'data' | 'failure' | 'reload'>
   readonly children?: ComponentChildren
