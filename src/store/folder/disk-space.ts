@@ -2,6 +2,7 @@
 // prints lines of its own on standard error and reports an I/O error.
 
 import { statfsSync } from 'node:fs'
+import { constants } from 'node:os'
 
 /** Room for indexes, the tree and the free list of any transaction. */
 const RESERVE_BYTES = 1024 ** 2
@@ -47,5 +48,8 @@ export function requireRoom(path: string, bytes: number, size?: () => FileUse): 
   throw new DiskFullError(`disk full: ${freeBytes} bytes are free in ${path}, and ${neededBytes} are needed`)
 }
 
-/** Reports whether a write failed because the disk was full. */
-export const isDiskFull = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 'ENOSPC'
+/** Reports whether a write failed because the disk was full. LMDB gives the number of the error. */
+export function isDiskFull(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code
+  return code === 'ENOSPC' || code === constants.errno.ENOSPC
+}
