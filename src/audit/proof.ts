@@ -14,6 +14,14 @@ export interface InclusionProof {
   readonly proof: readonly Buffer[]
 }
 
+/** Proves that the log of one size is the beginning of the log of another. */
+export interface ConsistencyProof {
+  readonly fromRoot: Buffer
+  readonly root: Buffer
+  /** RFC 6962 §2.1.2. */
+  readonly proof: readonly Buffer[]
+}
+
 /**
  * Returns the Merkle tree hash of the first `size` leaves.
  * @returns null when `subtree` lacks a node

@@ -3,7 +3,7 @@
 
 import type { JsonObject } from '../core/json.ts'
 import type { Checkpoint } from './checkpoint.ts'
-import type { InclusionProof } from './proof.ts'
+import type { ConsistencyProof, InclusionProof } from './proof.ts'
 import { type StoredRecord, viewOf } from './verify.ts'
 
 /** A checkpoint with its signed note. */
@@ -33,6 +33,19 @@ export const inclusionObject = (
   size: number,
   { leaf, root, proof }: InclusionProof,
 ): JsonObject => ({ seq, size, leaf_hash: base64(leaf), root: base64(root), proof: proof.map(base64) })
+
+/** Returns the proof that a log of `size` entries begins with one of `from`, as the API answers. */
+export const consistencyObject = (
+  from: number,
+  size: number,
+  { fromRoot, root, proof }: ConsistencyProof,
+): JsonObject => ({
+  from,
+  size,
+  from_root: base64(fromRoot),
+  root: base64(root),
+  proof: proof.map(base64),
+})
 
 /**
  * Returns the receipt of an entry. `log`, `seq` and `hash` are those of the header

@@ -40,8 +40,8 @@ must begin at its genesis entry, or where a sealed prune entry says.
   --format FORMAT     pretty or json; default: pretty on a terminal, json in a pipe
 
 public-key prints the public key of the checkpoints as PEM: that of audit.signingKey, or
-of the key that the gateway made in the data directory. Whoever verifies receipts must
-have it from the operator, and not with the receipt.
+of the key that the gateway made in the data directory. A verifier of receipts gets
+the key from the operator, and not with the receipt.
 
 export writes JSON Lines to standard output: the entries in order, then the
 checkpoints over them.

@@ -37,7 +37,7 @@ const US_PER_MS = 1000
 
 /**
  * @param first number of the first step, counted from the epoch in steps
- * @param steps null for one of which nothing is known
+ * @param steps null for a step that is not known
  */
 export function usageSeries(
   stepSeconds: number,

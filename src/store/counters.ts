@@ -14,7 +14,6 @@ import {
   openWindow,
   type QuotaWindow,
   reserveTokens,
-  usedTokens,
   type WindowUse,
   windowUse,
 } from '../policy/limit.ts'
@@ -117,8 +116,7 @@ export class Counters {
     let highest = 0
     for (const [name, window] of this.#windows) {
       if (!name.startsWith(`${ruleId}\0`) || !name.endsWith(`\0${windowMs}`)) continue
-      expire(window, bucketAt(window.bucketMs, nowMs))
-      highest = Math.max(highest, usedTokens(window))
+      highest = Math.max(highest, windowUse(window, nowMs).used)
     }
     return highest
   }

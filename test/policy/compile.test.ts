@@ -212,7 +212,7 @@ t.test('a rule with labels applies to keys that have all of them', async (t) => 
   t.same(names({}), ['all'])
 })
 
-t.test('the limits of a key are those that count its calls, whatever the model', async (t) => {
+t.test('the limits of a key are those that count its calls of any model', async (t) => {
   const limit = (name: string, more: Parameters<typeof rule>[2] = {}) =>
     rule(name, '5 requests/1m', { type: 'rate_limit', ...more })
   const set = compileRules(

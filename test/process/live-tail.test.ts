@@ -117,7 +117,7 @@ async function makeCalls(on: TestGateway, apiKey: string, count: number): Promis
   await Promise.all(Array.from({ length: 8 }, work))
 }
 
-t.test('a slow reader is told what it missed, and delays neither calls nor the end', async (t) => {
+t.test('a slow reader gets a count of what it missed, and delays neither calls nor the end', async (t) => {
   const slow = await startGateway({ upstreamUrl: upstream.baseUrl, rules: `rules:\n${MANY_RULES.join('')}` })
   t.teardown(() => discard(slow))
   const { key: apiKey } = await slow.createKey()

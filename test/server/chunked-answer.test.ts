@@ -1,11 +1,10 @@
 // Answers that are made while they are sent: to clients that read, read slowly, stop or leave.
 
-import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { respondChunks } from '../../src/server/chunked-answer.ts'
 import { eventually, inTime, until } from '../process/until.ts'
+import { pausedClient } from './paused-client.ts'
 
 // Deadline of every wait in this file.
 t.setTimeout(120_000)
@@ -14,16 +13,7 @@ const CHUNK = 'x'.repeat(64 * 1024)
 
 /** Serves one answer of these chunks; the client has sent its request. */
 async function answer(t: Test, chunks: AsyncIterable<string>, stallMs?: number) {
-  const server = createServer()
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').pause()
-  socket.on('error', () => {})
-  t.teardown(() => {
-    socket.destroy()
-    server.close()
-  })
-  socket.write('GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n')
-  const [, response] = (await inTime('the request', once(server, 'request'))) as [unknown, ServerResponse]
+  const { socket, response } = await pausedClient(t)
   const ended = respondChunks(response, 200, { 'x-more': 'y' }, { type: 'text/plain', chunks }, stallMs)
   return { socket, response, ended }
 }

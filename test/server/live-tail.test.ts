@@ -105,7 +105,7 @@ t.test('a reader that resumes gets what it missed, the newest thousand at most',
   ])
 })
 
-t.test('a slow reader loses the oldest calls, and is told how many', async (t) => {
+t.test('a slow reader loses the oldest calls, and a gap event says how many', async (t) => {
   const { tail, seal, prune } = openTail()
   const reader = iterate(tail)
   await reader.next()
@@ -118,7 +118,7 @@ t.test('a slow reader loses the oldest calls, and is told how many', async (t) =
   t.strictSame(await take(reader, 11), [{ missed: 10 }, ...seqs(MAX_LAG_CALLS + 60, MAX_LAG_CALLS + 70)])
 })
 
-t.test('every call is sent once or counted as missed, whatever the speed', async (t) => {
+t.test('every call is sent once or counted as missed, at any speed', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       fc.nat(1500),

@@ -1,12 +1,13 @@
 // Whole answers to clients that read slowly or not at all.
 
 import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import type { ServerResponse } from 'node:http'
+import { connect } from 'node:net'
 import t from 'tap'
 import { GatewayError } from '../../src/core/errors.ts'
 import { listen } from '../../src/server/listener.ts'
 import { respond, respondError, respondJson } from '../../src/server/respond.ts'
+import { pausedClient } from './paused-client.ts'
 
 // Deadline of every wait in this file.
 t.setTimeout(120_000)
@@ -23,16 +24,7 @@ t.test('any answer that the client does not read is dropped after the stall time
       respondError(response, new GatewayError('not_found', LONG), {}, { stallMs: STALL_MS }),
   }
   for (const [name, answer] of Object.entries(ways)) {
-    const server = createServer((_request, response) => answer(response))
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').pause()
-    socket.on('error', () => {})
-    t.teardown(() => {
-      socket.destroy()
-      server.close()
-    })
-    socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
-    const [, response] = (await once(server, 'request')) as [unknown, ServerResponse]
+    const { response } = await pausedClient(t, (_request, response) => answer(response))
     await once(response, 'close')
     t.notOk(response.writableFinished, name)
   }

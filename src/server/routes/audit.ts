@@ -1,7 +1,12 @@
 // Evidence of the usage log over REST: the newest checkpoint, inclusion and consistency proofs,
 // receipts of calls, a full check on demand, and who changed what.
 
-import { checkpointObject, inclusionObject, type NotedCheckpoint } from '../../audit/receipt.ts'
+import {
+  checkpointObject,
+  consistencyObject,
+  inclusionObject,
+  type NotedCheckpoint,
+} from '../../audit/receipt.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import { within } from '../../core/deadline.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -120,8 +125,6 @@ function newestOf({ newest }: Signatures): NotedCheckpoint {
   throw new GatewayError('audit_unavailable', 'No checkpoint has been signed yet; try again in a minute.')
 }
 
-const base64 = (node: Buffer): string => node.toString('base64')
-
 function proveEntry(checkpoints: Checkpoints, query: QueryString, size: number): JsonObject {
   const seq = query.integer('seq', 0, 0, size - 1)
   const proved = checkpoints.inclusion(seq, size)
@@ -133,8 +136,7 @@ function proveConsistency(checkpoints: Checkpoints, query: QueryString, size: nu
   const from = query.integer('from', 1, 1, size)
   const proved = checkpoints.consistency(from, size)
   if (proved === null) throw pruned()
-  const { fromRoot, root, proof } = proved
-  return { from, size, from_root: base64(fromRoot), root: base64(root), proof: proof.map(base64) }
+  return consistencyObject(from, size, proved)
 }
 
 const pruned = (): GatewayError =>

@@ -3,7 +3,7 @@
 
 import type { Checkpoint } from '../../audit/checkpoint.ts'
 import { Frontier } from '../../audit/merkle.ts'
-import { type InclusionProof, verifyInclusion } from '../../audit/proof.ts'
+import { type ConsistencyProof, type InclusionProof, verifyInclusion } from '../../audit/proof.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Environment } from '../journaled.ts'
@@ -11,7 +11,7 @@ import { readU64, u64 } from '../layout.ts'
 import type { StoreTables } from '../lmdb.ts'
 import { readLogState } from './batch.ts'
 import { readPrunePoint } from './prune.ts'
-import { type ConsistencyProof, pathToRoot, proveConsistency, proveInclusion } from './tree.ts'
+import { pathToRoot, proveConsistency, proveInclusion } from './tree.ts'
 
 /**
  * Most stored checkpoints, about 2 MB. Above it, every second one of the older half is removed, so

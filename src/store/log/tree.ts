@@ -4,6 +4,7 @@
 
 import { Frontier, leafHash } from '../../audit/merkle.ts'
 import {
+  type ConsistencyProof,
   consistencyProof,
   type InclusionProof,
   inclusionProof,
@@ -83,14 +84,6 @@ function subtreesOf(tables: StoreTables, prunePoint: PrunePoint): Subtree {
     return packed === undefined ? null : leafHash(unpackEntry(index, packed).hash)
   }
   return subtree
-}
-
-/** Proves that the log of one size is the beginning of the log of another. */
-export interface ConsistencyProof {
-  readonly fromRoot: Buffer
-  readonly root: Buffer
-  /** RFC 6962 §2.1.2. */
-  readonly proof: readonly Buffer[]
 }
 
 /**
