@@ -21,10 +21,12 @@ export interface ChangeList {
 
 /**
  * Returns who made the newest change of each key and rule, by id.
- * @param refreshMs as `useResource`
+ * @param version of the keys or rules that the page shows; null before it is known. The changes are
+ * read again when it changes, and not at an interval: a thousand take the gateway some 15 ms
  */
-export function useActors(refreshMs: number): ReadonlyMap<string, string> {
-  const { data } = useResource<ChangeList>(`/audit/changes?limit=${READ_CHANGES}`, refreshMs)
+export function useActors(version: string | null): ReadonlyMap<string, string> {
+  const path = version === null ? null : `/audit/changes?limit=${READ_CHANGES}`
+  const { data } = useResource<ChangeList>(path, undefined, version ?? '')
   return useMemo(() => {
     const actors = new Map<string, string>()
     for (const { actor, rule_id, key_id } of data?.changes ?? []) {

@@ -25,5 +25,8 @@ export interface RuleList {
   readonly errors: readonly { readonly text: string }[]
 }
 
-export const RULE_TYPES = ['keyword_block', 'pii', 'prompt_injection', 'rate_limit'] as const
-export const RULE_ACTIONS = ['block', 'redact', 'monitor'] as const
+const asOption = (value: string) => ({ value, title: value.replace('_', ' ') })
+
+/** What a rule made on the page can be. */
+export const RULE_TYPES = ['keyword_block', 'pii', 'prompt_injection', 'rate_limit'].map(asOption)
+export const RULE_ACTIONS = ['block', 'redact', 'monitor'].map(asOption)

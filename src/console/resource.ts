@@ -28,8 +28,9 @@ interface Loaded<Answer> {
  * Loads a path below /api/v1. A failure keeps the last answer. A hidden page loads nothing at the
  * interval.
  * @param path null to load nothing
+ * @param version loads again when it changes
  */
-export function useResource<Answer>(path: string | null, refreshMs?: number): Resource<Answer> {
+export function useResource<Answer>(path: string | null, refreshMs?: number, version = ''): Resource<Answer> {
   const [loaded, setLoaded] = useState<Loaded<Answer> | null>(null)
   const [attempt, setAttempt] = useState(0)
   useEffect(() => {
@@ -58,7 +59,7 @@ export function useResource<Answer>(path: string | null, refreshMs?: number): Re
       aborted.abort()
       window.clearTimeout(timer)
     }
-  }, [path, refreshMs, attempt])
+  }, [path, refreshMs, version, attempt])
   const reload = useCallback(() => setAttempt((count) => count + 1), [])
   const current = loaded?.path === path ? loaded : null
   return { data: current?.data ?? null, failure: current?.failure ?? null, reload }

@@ -51,6 +51,12 @@ export const LOG_FILTERS = [
 ] as const
 export type LogFilter = (typeof LOG_FILTERS)[number]
 
+/** Returns the filter of the calls in a period. @param begin seconds since 1970 */
+export const periodFilter = (begin: number, lengthSeconds: number) => ({
+  since: new Date(begin * 1000).toISOString(),
+  until: new Date((begin + lengthSeconds) * 1000).toISOString(),
+})
+
 /** Returns the address of the log with a filter. */
 export const logHref = (filters: Partial<Record<LogFilter, string>>): string =>
   withQuery('/console/log', { ...filters })

@@ -5,13 +5,14 @@ import type { ApiKey, IssuedKey } from '../api-key.ts'
 import { callApi } from '../gateway-api.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { ActionForm, Dialog, Field } from '../parts/dialog.tsx'
+import { Select } from '../parts/select.tsx'
 import { Inert } from '../parts/text.tsx'
 
 const GRACES = [
-  { seconds: 0, title: 'stops at once' },
-  { seconds: 3600, title: 'works for one more hour' },
-  { seconds: 86_400, title: 'works for one more day' },
-  { seconds: 604_800, title: 'works for one more week' },
+  { value: '0', title: 'stops at once' },
+  { value: '3600', title: 'works for one more hour' },
+  { value: '86400', title: 'works for one more day' },
+  { value: '604800', title: 'works for one more week' },
 ] as const
 
 export function CreateKeyDialog({ onClose }: { readonly onClose: () => void }) {
@@ -70,11 +71,11 @@ interface KeyDialogProps {
 }
 
 export function RotateKeyDialog({ apiKey, onClose }: KeyDialogProps) {
-  const [grace, setGrace] = useState<number>(GRACES[2].seconds)
+  const [grace, setGrace] = useState<string>(GRACES[2].value)
   const [issued, setIssued] = useState<IssuedKey | null>(null)
   const send = async () => {
     const path = `/keys/${encodeURIComponent(apiKey.id)}/rotate`
-    setIssued(await callApi<IssuedKey>(path, { method: 'POST', body: { grace_seconds: grace } }))
+    setIssued(await callApi<IssuedKey>(path, { method: 'POST', body: { grace_seconds: Number(grace) } }))
   }
   if (issued !== null) return <IssuedDialog title="Key rotated" issued={issued} onClose={onClose} />
   return (
@@ -90,13 +91,7 @@ export function RotateKeyDialog({ apiKey, onClose }: KeyDialogProps) {
               , with the same limits.
             </p>
             <Field label="The old key" name="grace_seconds" failure={failure}>
-              <select value={grace} onChange={(event) => setGrace(Number(event.currentTarget.value))}>
-                {GRACES.map(({ seconds, title }) => (
-                  <option key={seconds} value={seconds}>
-                    {title}
-                  </option>
-                ))}
-              </select>
+              <Select options={GRACES} value={grace} onSelect={setGrace} />
             </Field>
           </>
         )}

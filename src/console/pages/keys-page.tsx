@@ -26,7 +26,7 @@ export function KeysPage() {
   const list = useResource<KeyList>('/keys', REFRESH_MS)
   const spent = useResource<ReportAnswer>('/usage/report?group_by=key', REFRESH_MS)
   const limits = useResource<LimitsInUse>('/usage/limits', REFRESH_MS)
-  const actors = useActors(REFRESH_MS)
+  const actors = useActors(list.data === null ? null : versionOf(list.data))
   const mayChange = useMay('editor')
   const [dialog, setDialog] = useState<OpenDialog | null>(null)
   const close = () => {
@@ -86,6 +86,10 @@ export function KeysPage() {
     </>
   )
 }
+
+/** Another one after each change of a key, but not after a use. */
+const versionOf = ({ keys }: KeyList): string =>
+  JSON.stringify(keys.map((apiKey) => ({ ...apiKey, last_used_at: null })))
 
 function costOf(report: ReportAnswer | null, { id }: ApiKey): string {
   const row = report?.rows.find(({ key }) => key === id)

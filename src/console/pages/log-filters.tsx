@@ -1,8 +1,9 @@
 // The filters of the log. They are in the address of the page, so that a view can be bookmarked.
 
+import { Select, type SelectOption } from '../parts/select.tsx'
 import { go } from '../place.ts'
 import { useResource } from '../resource.ts'
-import { LOG_FILTERS, logHref } from '../usage-entry.ts'
+import { LOG_FILTERS, type LogFilter, logHref } from '../usage-entry.ts'
 
 const OUTCOMES = [
   'ok',
@@ -13,7 +14,12 @@ const OUTCOMES = [
   'client_aborted',
   'interrupted',
   'overloaded',
-] as const
+].map((value) => ({ value, title: value.replace('_', ' ') }))
+const YES_OR_NO = [
+  { value: 'true', title: 'yes' },
+  { value: 'false', title: 'no' },
+]
+const ANY = { value: '', title: 'any' }
 
 interface KeyNames {
   readonly keys: readonly { readonly id: string; readonly name: string; readonly state: string }[]
@@ -36,25 +42,14 @@ export function LogFilters({ filters }: { readonly filters: Readonly<Record<stri
     const next = Object.fromEntries(LOG_FILTERS.map((name) => [name, value(name)]))
     go(logHref({ ...next, since: fromField(value('since')), until: fromField(value('until')) }))
   }
-  const choice = (name: string, values: readonly (readonly [string, string])[]) => (
-    <select name={name} value={filters[name] ?? ''}>
-      <option value="">any</option>
-      {values.map(([value, title]) => (
-        <option key={value} value={value}>
-          {title}
-        </option>
-      ))}
-    </select>
+  const choice = (name: LogFilter, options: readonly SelectOption[]) => (
+    <Select name={name} value={filters[name] ?? ''} options={[ANY, ...options]} />
   )
-  const yesOrNo = [
-    ['true', 'yes'],
-    ['false', 'no'],
-  ] as const
   return (
     <form class="filters" key={JSON.stringify(filters)} onSubmit={apply} aria-label="Filters">
       <label>
         Key
-        {choice('key_id', data?.keys.map(({ id, name }) => [id, name] as const) ?? [])}
+        {choice('key_id', data?.keys.map(({ id, name }) => ({ value: id, title: name })) ?? [])}
       </label>
       <label>
         Model
@@ -62,18 +57,15 @@ export function LogFilters({ filters }: { readonly filters: Readonly<Record<stri
       </label>
       <label>
         Outcome
-        {choice(
-          'outcome',
-          OUTCOMES.map((one) => [one, one.replace('_', ' ')] as const),
-        )}
+        {choice('outcome', OUTCOMES)}
       </label>
       <label>
         Blocked
-        {choice('blocked', yesOrNo)}
+        {choice('blocked', YES_OR_NO)}
       </label>
       <label>
         Personal data
-        {choice('pii_detected', yesOrNo)}
+        {choice('pii_detected', YES_OR_NO)}
       </label>
       <label>
         User

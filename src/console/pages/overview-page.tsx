@@ -1,19 +1,21 @@
 // What happens now and happened lately, and the state of the gateway.
 
 import { shorten, showBytes, showCompact, showCount, showMs, showSpan, showUsd } from '../display.ts'
+import { withQuery } from '../gateway-api.ts'
 import { Chart } from '../parts/chart.tsx'
+import { Chooser, chosenOf } from '../parts/select.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
 import { go, usePlace } from '../place.ts'
 import { useResource } from '../resource.ts'
-import { logHref } from '../usage-entry.ts'
+import { logHref, periodFilter } from '../usage-entry.ts'
 
 const PERIODS = [
-  { name: 'hours=1', title: 'Last hour' },
-  { name: 'hours=6', title: 'Last 6 hours' },
-  { name: 'hours=24', title: 'Last day' },
-  { name: 'days=7', title: 'Last week' },
-  { name: 'days=30', title: 'Last 30 days' },
-  { name: 'days=365', title: 'Last year' },
+  { value: 'hours=1', title: 'Last hour' },
+  { value: 'hours=6', title: 'Last 6 hours' },
+  { value: 'hours=24', title: 'Last day' },
+  { value: 'days=7', title: 'Last week' },
+  { value: 'days=30', title: 'Last 30 days' },
+  { value: 'days=365', title: 'Last year' },
 ] as const
 const REFRESH_MS = 5000
 
@@ -55,9 +57,7 @@ interface GatewayStatus {
   readonly audit: {
     readonly seq: number
     readonly hash: string
-    readonly checkpoint: { readonly size: number; readonly created_at: string } | null
     readonly verification: {
-      readonly running: boolean
       readonly ok: boolean | null
       readonly finished_at: string | null
     }
@@ -67,28 +67,19 @@ interface GatewayStatus {
 
 export function OverviewPage() {
   const place = usePlace()
-  const period = PERIODS.find(({ name }) => name === place.searchParams.get('period'))?.name ?? 'hours=1'
+  const period = chosenOf(PERIODS, place.searchParams.get('period'))
   const series = useResource<UsageSeries>(`/usage/series?${period}`, REFRESH_MS)
   const status = useResource<GatewayStatus>('/status', REFRESH_MS)
   return (
     <>
       <header class="page-head">
         <h1>Overview</h1>
-        <label>
-          Period{' '}
-          <select
-            value={period}
-            onChange={(event) =>
-              go(`/console/overview?period=${encodeURIComponent(event.currentTarget.value)}`)
-            }
-          >
-            {PERIODS.map(({ name, title }) => (
-              <option key={name} value={name}>
-                {title}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Chooser
+          label="Period"
+          options={PERIODS}
+          value={period}
+          onSelect={(next) => go(withQuery('/console/overview', { period: next }))}
+        />
       </header>
       <LoadState resource={series}>
         {series.data === null ? null : <Figures series={series.data} />}
@@ -110,9 +101,8 @@ function mean(values: readonly (number | null)[], weights: readonly (number | nu
 function Figures({ series }: { readonly series: UsageSeries }) {
   const { times, step_seconds, requests, blocked, tokens, cost_usd, added_latency_ms, streams_in_flight } =
     series
-  const at = (seconds: number) => new Date(seconds * 1000).toISOString()
   const openWith = (filter: Readonly<Record<string, string>>) => (index: number) =>
-    go(logHref({ ...filter, since: at(times[index]!), until: at(times[index]! + step_seconds) }))
+    go(logHref({ ...filter, ...periodFilter(times[index]!, step_seconds) }))
   const open = openWith({})
   const hasLatency = added_latency_ms.some((value) => value !== null)
   return (
@@ -128,44 +118,36 @@ function Figures({ series }: { readonly series: UsageSeries }) {
         <Chart
           title="Requests"
           times={times}
-          series={[{ label: 'requests', values: requests }]}
+          label="requests"
+          values={requests}
           show={showCompact}
           onOpen={open}
         />
         <Chart
           title="Blocked"
           times={times}
-          series={[{ label: 'blocked', values: blocked }]}
+          label="blocked"
+          values={blocked}
           show={showCompact}
           onOpen={openWith({ blocked: 'true' })}
         />
-        <Chart
-          title="Tokens"
-          times={times}
-          series={[{ label: 'tokens', values: tokens }]}
-          show={showCompact}
-          onOpen={open}
-        />
-        <Chart
-          title="Cost"
-          times={times}
-          series={[{ label: 'cost', values: cost_usd }]}
-          show={showUsd}
-          onOpen={open}
-        />
+        <Chart title="Tokens" times={times} label="tokens" values={tokens} show={showCompact} onOpen={open} />
+        <Chart title="Cost" times={times} label="cost" values={cost_usd} show={showUsd} onOpen={open} />
         {hasLatency ? (
           <>
             <Chart
               title="Added latency"
               times={times}
-              series={[{ label: 'added', values: added_latency_ms }]}
+              label="added"
+              values={added_latency_ms}
               show={showMs}
               onOpen={open}
             />
             <Chart
               title="Streams in flight"
               times={times}
-              series={[{ label: 'at most', values: streams_in_flight }]}
+              label="at most"
+              values={streams_in_flight}
               show={showCompact}
               onOpen={open}
             />

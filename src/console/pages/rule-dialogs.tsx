@@ -4,16 +4,17 @@ import { useState } from 'preact/hooks'
 import { callApi } from '../gateway-api.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { ActionForm, Dialog, Field } from '../parts/dialog.tsx'
+import { Select } from '../parts/select.tsx'
 import { Inert, LoadState } from '../parts/text.tsx'
 import { type PolicyRule, RULE_ACTIONS, RULE_TYPES } from '../policy-rule.ts'
 import { useResource } from '../resource.ts'
 
 const DURATIONS = [
-  { seconds: '3600', title: 'one hour' },
-  { seconds: '14400', title: 'four hours' },
-  { seconds: '86400', title: 'one day' },
-  { seconds: '604800', title: 'one week' },
-  { seconds: '', title: 'until the file changes' },
+  { value: '3600', title: 'one hour' },
+  { value: '14400', title: 'four hours' },
+  { value: '86400', title: 'one day' },
+  { value: '604800', title: 'one week' },
+  { value: '', title: 'until the file changes' },
 ] as const
 
 interface RuleDialogProps {
@@ -23,7 +24,7 @@ interface RuleDialogProps {
 
 export function ToggleRuleDialog({ rule, onClose }: RuleDialogProps) {
   const [reason, setReason] = useState('')
-  const [ttl, setTtl] = useState<string>(DURATIONS[0].seconds)
+  const [ttl, setTtl] = useState<string>(DURATIONS[0].value)
   const isFile = rule.source.kind === 'file'
   const verb = rule.enabled ? 'Disable' : 'Enable'
   const send = async () => {
@@ -49,8 +50,8 @@ export function ToggleRuleDialog({ rule, onClose }: RuleDialogProps) {
             <p>
               <strong>
                 <Inert text={rule.name} />
-              </strong>{' '}
-              takes effect at once, in your name, and is sealed in the log.
+              </strong>
+              : the change takes effect at once, in your name, and is sealed in the log.
             </p>
             <Field label="Reason" name="reason" failure={failure}>
               <input
@@ -62,13 +63,7 @@ export function ToggleRuleDialog({ rule, onClose }: RuleDialogProps) {
             </Field>
             {isFile ? (
               <Field label="For" name="ttl_seconds" failure={failure} hint="Then the file decides again.">
-                <select value={ttl} onChange={(event) => setTtl(event.currentTarget.value)}>
-                  {DURATIONS.map(({ seconds, title }) => (
-                    <option key={seconds} value={seconds}>
-                      {title}
-                    </option>
-                  ))}
-                </select>
+                <Select options={DURATIONS} value={ttl} onSelect={setTtl} />
               </Field>
             ) : null}
           </>
@@ -101,8 +96,9 @@ export function DeleteRuleDialog({ rule, onClose }: RuleDialogProps) {
 
 export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
   const [rule, setRule] = useState({ name: '', type: 'keyword_block', pattern: '', action: 'block' })
-  const set = (name: keyof typeof rule) => (event: { currentTarget: { value: string } }) =>
-    setRule({ ...rule, [name]: event.currentTarget.value })
+  const set = (name: keyof typeof rule) => (value: string) => setRule({ ...rule, [name]: value })
+  const input = (name: keyof typeof rule) => (event: { currentTarget: { value: string } }) =>
+    set(name)(event.currentTarget.value)
   const send = async () => {
     await callApi('/rules', { method: 'POST', body: { ...rule, enabled: true } })
     onClose()
@@ -113,16 +109,10 @@ export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
         {(failure) => (
           <>
             <Field label="Name" name="name" failure={failure}>
-              <input required value={rule.name} onInput={set('name')} />
+              <input required value={rule.name} onInput={input('name')} />
             </Field>
             <Field label="Type" name="type" failure={failure}>
-              <select value={rule.type} onChange={set('type')}>
-                {RULE_TYPES.map((one) => (
-                  <option key={one} value={one}>
-                    {one.replace('_', ' ')}
-                  </option>
-                ))}
-              </select>
+              <Select options={RULE_TYPES} value={rule.type} onSelect={set('type')} />
             </Field>
             <Field
               label="Pattern"
@@ -130,16 +120,10 @@ export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
               failure={failure}
               hint="Words or an expression; kinds of personal data or *; a threshold; or a limit such as 1M/1d."
             >
-              <input value={rule.pattern} onInput={set('pattern')} />
+              <input value={rule.pattern} onInput={input('pattern')} />
             </Field>
             <Field label="Action" name="action" failure={failure}>
-              <select value={rule.action} onChange={set('action')}>
-                {RULE_ACTIONS.map((one) => (
-                  <option key={one} value={one}>
-                    {one}
-                  </option>
-                ))}
-              </select>
+              <Select options={RULE_ACTIONS} value={rule.action} onSelect={set('action')} />
             </Field>
           </>
         )}

@@ -20,7 +20,7 @@ type OpenDialog =
 
 export function RulesPage() {
   const list = useResource<RuleList>('/rules', REFRESH_MS)
-  const actors = useActors(REFRESH_MS)
+  const actors = useActors(list.data === null ? null : versionOf(list.data))
   const mayChange = useMay('editor')
   const [dialog, setDialog] = useState<OpenDialog | null>(null)
   const close = () => {
@@ -59,6 +59,10 @@ export function RulesPage() {
     </>
   )
 }
+
+/** Another one after each change of a rule. */
+const versionOf = ({ revision, rules }: RuleList): string =>
+  [revision, ...rules.map(({ updated_at }) => updated_at)].join()
 
 function Revision({ list }: { readonly list: RuleList }) {
   const { revision, declared_revision, errors } = list

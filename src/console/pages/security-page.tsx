@@ -2,19 +2,21 @@
 
 import { useMemo } from 'preact/hooks'
 import { showCompact, showCount } from '../display.ts'
+import { withQuery } from '../gateway-api.ts'
 import { Chart } from '../parts/chart.tsx'
 import { ScrollArea } from '../parts/scroll-area.tsx'
+import { Chooser, chosenOf } from '../parts/select.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
 import { go, usePlace } from '../place.ts'
 import { useResource } from '../resource.ts'
-import { logHref } from '../usage-entry.ts'
+import { logHref, periodFilter } from '../usage-entry.ts'
 
-const PERIODS = [7, 30, 90, 365] as const
+const PERIODS = ['7', '30', '90', '365'].map((value) => ({ value, title: `Last ${value} days` }))
 /** Newest events from which the top lists are counted: the most that one answer can hold. */
 const MAX_EVENTS = 1000
 const SHOWN_EVENTS = 100
 const TOP = 8
-const DAY_MS = 86_400_000
+const DAY_SECONDS = 86_400
 
 interface SecurityEvent {
   readonly id: string
@@ -24,9 +26,7 @@ interface SecurityEvent {
   readonly rule_name: string | null
   readonly action: string | null
   readonly pii_types: readonly string[]
-  readonly key_id: string
   readonly key_name: string
-  readonly model: string
   readonly log_id: string
 }
 
@@ -42,25 +42,18 @@ interface SecurityReport {
 
 export function SecurityPage() {
   const place = usePlace()
-  const days = PERIODS.find((one) => String(one) === place.searchParams.get('days')) ?? 7
+  const days = chosenOf(PERIODS, place.searchParams.get('days'))
   const report = useResource<SecurityReport>(`/usage/security?days=${days}&limit=${MAX_EVENTS}`)
   return (
     <>
       <header class="page-head">
         <h1>Security</h1>
-        <label>
-          Period{' '}
-          <select
-            value={days}
-            onChange={(event) => go(`/console/security?days=${event.currentTarget.value}`)}
-          >
-            {PERIODS.map((one) => (
-              <option key={one} value={one}>
-                Last {one} days
-              </option>
-            ))}
-          </select>
-        </label>
+        <Chooser
+          label="Period"
+          options={PERIODS}
+          value={days}
+          onSelect={(next) => go(withQuery('/console/security', { days: next }))}
+        />
       </header>
       <LoadState resource={report}>{report.data === null ? null : <Report report={report.data} />}</LoadState>
     </>
@@ -70,11 +63,8 @@ export function SecurityPage() {
 function Report({ report }: { readonly report: SecurityReport }) {
   const { totals, by_day, events, total } = report
   const times = useMemo(() => by_day.map(({ date }) => Date.parse(date) / 1000), [by_day])
-  const openDay = (filter: Readonly<Record<string, string>>) => (index: number) => {
-    const begin = Date.parse(by_day[index]!.date)
-    const until = new Date(begin + DAY_MS).toISOString()
-    go(logHref({ ...filter, since: new Date(begin).toISOString(), until }))
-  }
+  const openDay = (filter: Readonly<Record<string, string>>) => (index: number) =>
+    go(logHref({ ...filter, ...periodFilter(times[index]!, DAY_SECONDS) }))
   const counted = (name: keyof EventCounts) => by_day.map((day) => day[name])
   const rules = events.filter(({ type }) => type === 'rule_trigger').map(({ rule_name }) => rule_name ?? '–')
   const kinds = events.filter(({ type }) => type === 'pii_detection').flatMap(({ pii_types }) => pii_types)
@@ -85,21 +75,24 @@ function Report({ report }: { readonly report: SecurityReport }) {
         <Chart
           title={`Blocked requests: ${showCount(totals.blocked_requests)}`}
           times={times}
-          series={[{ label: 'blocked', values: counted('blocked_requests') }]}
+          label="blocked"
+          values={counted('blocked_requests')}
           show={showCompact}
           onOpen={openDay({ blocked: 'true' })}
         />
         <Chart
           title={`Personal data found: ${showCount(totals.pii_detections)}`}
           times={times}
-          series={[{ label: 'found', values: counted('pii_detections') }]}
+          label="found"
+          values={counted('pii_detections')}
           show={showCompact}
           onOpen={openDay({ pii_detected: 'true' })}
         />
         <Chart
           title={`Rules fired: ${showCount(totals.rule_triggers)}`}
           times={times}
-          series={[{ label: 'fired', values: counted('rule_triggers') }]}
+          label="fired"
+          values={counted('rule_triggers')}
           show={showCompact}
           onOpen={openDay({})}
         />

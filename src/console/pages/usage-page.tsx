@@ -8,23 +8,24 @@ import { withQuery } from '../gateway-api.ts'
 import { Chart } from '../parts/chart.tsx'
 import { LimitBar } from '../parts/limit-bar.tsx'
 import { ScrollArea } from '../parts/scroll-area.tsx'
+import { Chooser, chosenOf } from '../parts/select.tsx'
 import { Inert, LoadState } from '../parts/text.tsx'
 import { go, usePlace } from '../place.ts'
 import { useResource } from '../resource.ts'
-import { logHref } from '../usage-entry.ts'
+import { logHref, periodFilter } from '../usage-entry.ts'
 
 const GROUPS = [
-  { name: 'key', title: 'Key' },
-  { name: 'model', title: 'Model' },
-  { name: 'day', title: 'Day' },
+  { value: 'key', title: 'Key' },
+  { value: 'model', title: 'Model' },
+  { value: 'day', title: 'Day' },
 ] as const
-type Group = (typeof GROUPS)[number]['name']
+type Group = (typeof GROUPS)[number]['value']
 
 const PERIODS = [
-  { name: 'month', title: 'This month' },
-  { name: '7', title: 'Last 7 days' },
-  { name: '30', title: 'Last 30 days' },
-  { name: '365', title: 'Last year' },
+  { value: 'month', title: 'This month' },
+  { value: '7', title: 'Last 7 days' },
+  { value: '30', title: 'Last 30 days' },
+  { value: '365', title: 'Last year' },
 ] as const
 const DAY_MS = 86_400_000
 
@@ -36,11 +37,11 @@ const sinceOf = (period: string): string | null =>
 
 export function UsagePage() {
   const place = usePlace()
-  const group = GROUPS.find(({ name }) => name === place.searchParams.get('by'))?.name ?? 'key'
-  const period = PERIODS.find(({ name }) => name === place.searchParams.get('period'))?.name ?? 'month'
+  const group = chosenOf(GROUPS, place.searchParams.get('by'))
+  const period = chosenOf(PERIODS, place.searchParams.get('period'))
   const since = useMemo(() => sinceOf(period), [period])
-  const path = withQuery('/usage/report', { group_by: group, since })
-  const report = useResource<ReportAnswer>(path)
+  const query = { group_by: group, since }
+  const report = useResource<ReportAnswer>(withQuery('/usage/report', query))
   const days = useResource<ReportAnswer>(withQuery('/usage/report', { group_by: 'day', since }))
   const limits = useResource<LimitsInUse>('/usage/limits')
   const open = (by: string, next: string) => go(withQuery('/console/usage', { by, period: next }))
@@ -49,31 +50,9 @@ export function UsagePage() {
       <header class="page-head">
         <h1>Usage & cost</h1>
         <div class="row">
-          <label>
-            By{' '}
-            <select value={group} onChange={(event) => open(event.currentTarget.value, period)}>
-              {GROUPS.map(({ name, title }) => (
-                <option key={name} value={name}>
-                  {title}
-                </option>
-              ))}
-            </select>
-          </label>
-          <label>
-            Period{' '}
-            <select value={period} onChange={(event) => open(group, event.currentTarget.value)}>
-              {PERIODS.map(({ name, title }) => (
-                <option key={name} value={name}>
-                  {title}
-                </option>
-              ))}
-            </select>
-          </label>
-          <a
-            class="button"
-            download
-            href={`/api/v1${withQuery(path, { format: 'csv' }).replace('?format', '&format')}`}
-          >
+          <Chooser label="By" options={GROUPS} value={group} onSelect={(next) => open(next, period)} />
+          <Chooser label="Period" options={PERIODS} value={period} onSelect={(next) => open(group, next)} />
+          <a class="button" download href={withQuery('/api/v1/usage/report', { ...query, format: 'csv' })}>
             CSV
           </a>
         </div>
@@ -100,23 +79,22 @@ function DayCharts({ rows }: { readonly rows: readonly UsageSums[] }) {
   const days = useMemo(() => [...rows].sort((one, other) => (one.day! < other.day! ? -1 : 1)), [rows])
   if (days.length === 0) return null
   const times = days.map(({ day }) => Date.parse(day!) / 1000)
-  const open = (index: number) => {
-    const begin = times[index]! * 1000
-    go(logHref({ since: new Date(begin).toISOString(), until: new Date(begin + DAY_MS).toISOString() }))
-  }
+  const open = (index: number) => go(logHref(periodFilter(times[index]!, DAY_MS / 1000)))
   return (
     <div class="charts">
       <Chart
         title="Cost by day"
         times={times}
-        series={[{ label: 'cost', values: days.map(({ cost }) => cost) }]}
+        label="cost"
+        values={days.map(({ cost }) => cost)}
         show={showUsd}
         onOpen={open}
       />
       <Chart
         title="Tokens by day"
         times={times}
-        series={[{ label: 'tokens', values: days.map(({ total_tokens }) => total_tokens) }]}
+        label="tokens"
+        values={days.map(({ total_tokens }) => total_tokens)}
         show={showCompact}
         onOpen={open}
       />
@@ -136,7 +114,7 @@ function ReportTable({ report, group }: { readonly report: ReportAnswer; readonl
         <table>
           <thead>
             <tr>
-              <th>{GROUPS.find(({ name }) => name === group)?.title}</th>
+              <th>{GROUPS.find(({ value }) => value === group)?.title}</th>
               <th class="number">Requests</th>
               <th class="number">Blocked</th>
               <th class="number">Prompt tokens</th>

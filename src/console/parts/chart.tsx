@@ -2,7 +2,7 @@
 // move along the steps, Enter opens one.
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import uPlot, { type AlignedData, type Options } from 'uplot'
+import uPlot, { type Options } from 'uplot'
 import { showTime } from '../display.ts'
 
 const HEIGHT = 150
@@ -10,36 +10,30 @@ const HEIGHT = 150
 const BAR_SHARE = 0.85
 const MAX_BAR_PX = 40
 const DAY_SECONDS = 86_400
-/** Colours of the series in order, custom properties of the style sheet. */
-const COLOURS = ['--series-1', '--series-2', '--series-3'] as const
-
-export interface Series {
-  readonly label: string
-  readonly values: readonly (number | null)[]
-}
-
 interface ChartProps {
   readonly title: string
   /** Seconds since 1970, rising. */
   readonly times: readonly number[]
-  readonly series: readonly Series[]
+  /** What a value counts. */
+  readonly label: string
+  /** One for each of `times`. */
+  readonly values: readonly (number | null)[]
   readonly show: (value: number | null) => string
   /** Opens what is behind a step; it begins at `times[index]`. */
   readonly onOpen?: (index: number) => void
 }
 
-export function Chart({ title, times, series, show, onOpen }: ChartProps) {
+export function Chart({ title, times, label, values, show, onOpen }: ChartProps) {
   const element = useRef<HTMLDivElement>(null)
   const chart = useRef<uPlot | null>(null)
   const [at, setAt] = useState<number | null>(null)
   const open = useRef(onOpen)
   open.current = onOpen
-  const labels = series.map(({ label }) => label).join('\n')
   useEffect(() => {
     const target = element.current!
     const draw = () => {
       chart.current?.destroy()
-      chart.current = new uPlot(optionsOf(target, labels.split('\n'), show, setAt), [[]], target)
+      chart.current = new uPlot(optionsOf(target, show, setAt), [[]], target)
       chart.current.over.addEventListener('click', () => {
         const { idx } = chart.current?.cursor ?? {}
         if (typeof idx === 'number') open.current?.(idx)
@@ -64,18 +58,16 @@ export function Chart({ title, times, series, show, onOpen }: ChartProps) {
       chart.current?.destroy()
       chart.current = null
     }
-  }, [labels, show])
+  }, [show])
   useEffect(() => {
-    chart.current?.setData([[...times], ...series.map(({ values }) => [...values])] as AlignedData)
-  }, [times, series, labels, show])
+    chart.current?.setData([[...times], [...values]])
+  }, [times, values, show])
   const last = times.length - 1
   const shown = Math.min(at ?? last, last)
   const value =
     shown < 0
       ? 'no data'
-      : `${showTime(new Date(times[shown]! * 1000).toISOString()).slice(0, 16)}: ${series
-          .map(({ label, values }) => `${label} ${show(values[shown] ?? null)}`)
-          .join(', ')}`
+      : `${showTime(new Date(times[shown]! * 1000).toISOString()).slice(0, 16)}: ${label} ${show(values[shown] ?? null)}`
   const press = (event: KeyboardEvent) => {
     const steps: Record<string, number> = { ArrowLeft: shown - 1, ArrowRight: shown + 1, Home: 0, End: last }
     const next = steps[event.key]
@@ -111,7 +103,6 @@ export function Chart({ title, times, series, show, onOpen }: ChartProps) {
 
 function optionsOf(
   target: HTMLElement,
-  labels: readonly string[],
   show: (value: number | null) => string,
   setAt: (index: number | null) => void,
 ): Options {
@@ -142,14 +133,13 @@ function optionsOf(
     ],
     series: [
       {},
-      ...labels.map((label, index) => ({
-        label,
-        stroke: colour(COLOURS[index % COLOURS.length]!),
-        fill: colour(COLOURS[index % COLOURS.length]!),
+      {
+        stroke: colour('--accent'),
+        fill: colour('--accent'),
         paths: uPlot.paths.bars!({ size: [BAR_SHARE, MAX_BAR_PX] }),
         points: { show: false },
-      })),
-    ] as Options['series'],
+      },
+    ],
     hooks: { setCursor: [({ cursor }) => setAt(cursor.idx ?? null)] },
   }
 }
