@@ -1,13 +1,13 @@
 // Composition root: builds a gateway from its configuration, starts it and stops it.
 
-import type { RunGateway, RunningGateway } from './cli/running-gateway.ts'
-import { isAmong } from './core/config.ts'
+import type { RunningGateway } from './cli/running-gateway.ts'
+import { type ConfigReading, isAmong } from './core/config.ts'
 import { within } from './core/deadline.ts'
 import type { Problem } from './core/problem.ts'
 import { VERSION } from './core/version.ts'
 import { type DataFolder, takeDataFolder } from './gateway/datafolder.ts'
 import { loadPrices } from './gateway/live-prices.ts'
-import { createLogger, TurnLines } from './gateway/logger.ts'
+import { createLogger, type LogOutput, TurnLines } from './gateway/logger.ts'
 import { buildParts, type GatewayParts } from './gateway/parts.ts'
 import { findObstacles } from './gateway/preflight.ts'
 import { sealInterrupted } from './gateway/recovery.ts'
@@ -27,10 +27,13 @@ const LAST_BYTES_MS = 1000
 
 /**
  * Starts a gateway, or reports every problem at once: errors in the configuration, the rules and
- * the prices,
- * busy ports, a store that cannot be opened. Nothing listens while there is a problem.
+ * the prices, busy ports, a store that cannot be opened. Nothing listens while there is a problem.
+ * @param output of the log, standard output by default
  */
-export const runGateway: RunGateway = async (reading) => {
+export async function runGateway(
+  reading: ConfigReading,
+  output?: LogOutput,
+): Promise<RunningGateway | { readonly problems: readonly Problem[] }> {
   const { config, partial } = reading
   if (partial === null) return { problems: reading.problems }
   const rules = await loadRules(partial.rules.path)
@@ -39,7 +42,7 @@ export const runGateway: RunGateway = async (reading) => {
   if (!isAmong(problems, ['rules', 'path'])) problems.push(...rules.problems)
   if (prices !== null && !isAmong(problems, ['prices', 'path'])) problems.push(...prices.problems)
   if (config === null || problems.length > 0) return { problems }
-  const lines = new TurnLines()
+  const lines = new TurnLines(output)
   const logger = createLogger(config.log.level, lines)
   logRotations(config, logger)
   let folder: DataFolder | null = null

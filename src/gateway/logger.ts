@@ -10,6 +10,11 @@ export type GatewayLogger = ReturnType<typeof createLogger>
 /** Characters after which lines do not wait for the end of the turn; larger writes gain nothing. */
 const GATHERED_CHARACTERS = 16 * 1024
 
+/** Takes whole lines of the log, in order. */
+export interface LogOutput {
+  write(lines: string): void
+}
+
 /**
  * Writes the lines of one turn of the event loop together, because a write for each line costs a
  * busy gateway more than formatting it. A reader that stops reading delays no call: see LineWriter.
@@ -21,15 +26,13 @@ export class TurnLines {
   onDrop: (lines: number) => void = () => {}
   /** Called when everything that waited is written, with the number of lines dropped before. */
   onRecover: (dropped: number) => void = () => {}
-  readonly #writer = new LineWriter({
-    onDrop: (lines) => this.onDrop(lines),
-    onRecover: (dropped) => this.onRecover(dropped),
-  })
+  readonly #output: LogOutput
   #lines = ''
   #begun = false
 
-  constructor() {
-    process.on('exit', () => this.#end()).on('uncaughtExceptionMonitor', () => this.#end())
+  /** @param output standard output by default, which takes the last lines when the process ends */
+  constructor(output?: LogOutput) {
+    this.#output = output ?? this.#standardOutput()
   }
 
   /** Releases the held lines. @param first writes the line that precedes them */
@@ -50,14 +53,22 @@ export class TurnLines {
   #flush(): void {
     const lines = this.#lines
     this.#lines = ''
-    if (lines !== '') this.#writer.write(lines)
+    if (lines !== '') this.#output.write(lines)
   }
 
-  #end(): void {
-    this.#flush()
-    this.#writer.end()
-    // Reports dropped lines.
-    this.#flush()
+  #standardOutput(): LogOutput {
+    const writer = new LineWriter({
+      onDrop: (lines) => this.onDrop(lines),
+      onRecover: (dropped) => this.onRecover(dropped),
+    })
+    const end = () => {
+      this.#flush()
+      writer.end()
+      // Reports dropped lines.
+      this.#flush()
+    }
+    process.on('exit', end).on('uncaughtExceptionMonitor', end)
+    return writer
   }
 }
 
