@@ -15,8 +15,8 @@ import { type JournalPosition, listSegments, readFrames } from '../../src/store/
 import { readHeader } from '../../src/store/journal/segment-file.ts'
 import { openLmdb } from '../../src/store/lmdb.ts'
 import '../process/build-program.ts'
-import { runCli, startGateway, type TestGateway } from '../process/gateway.ts'
-import { PROGRAM } from '../process/program.ts'
+import { type GatewayProcess, startProgram } from '../process/gateway-process.ts'
+import { runCli } from '../process/run-command.ts'
 import { completion, json, startUpstream, stream } from '../process/upstream.ts'
 
 const HELP = `Usage: npm run torture -- [--kills N] [--json FILE]
@@ -55,7 +55,7 @@ const PAGE = 1000
 
 const upstream = await startUpstream()
 /** Its starts are short, so that a kill follows soon on the one before. */
-const BUILT = { upstreamUrl: upstream.baseUrl, program: PROGRAM }
+const BUILT = { upstreamUrl: upstream.baseUrl }
 upstream.answer = (response, received) =>
   received.body.includes('"stream":true')
     ? stream(['some words ', 'and more ', 'of them'])(response, received)
@@ -76,7 +76,7 @@ interface Receipt {
  * Calls until the gateway no longer answers with 200; records the receipt of each complete answer.
  */
 async function call(
-  gateway: TestGateway,
+  gateway: GatewayProcess,
   key: string,
   streams: boolean,
   receipts: Receipt[],
@@ -106,7 +106,7 @@ interface Account {
 /**
  * Counts the acknowledged calls that the log has lost or listed twice, and the interrupted ones.
  */
-async function account(gateway: TestGateway, receipts: readonly Receipt[]): Promise<Account> {
+async function account(gateway: GatewayProcess, receipts: readonly Receipt[]): Promise<Account> {
   const hashes = new Map<string, string>()
   let twice = 0
   let interrupted = 0
@@ -135,7 +135,7 @@ async function verifies(folder: string): Promise<boolean> {
 }
 
 async function kills(): Promise<void> {
-  let gateway = await startGateway({ ...BUILT, config: JOURNAL })
+  let gateway = await startProgram({ ...BUILT, config: JOURNAL })
   const { folder } = gateway
   const { key } = await gateway.createKey()
   const receipts: Receipt[] = []
@@ -145,7 +145,7 @@ async function kills(): Promise<void> {
     const running = gateway
     setTimeout(() => running.child.kill('SIGKILL'), randomInt(LONGEST_RUN_MS))
     await Promise.all([gateway.exited, ...callers])
-    gateway = await startGateway({ ...BUILT, folder, config: JOURNAL })
+    gateway = await startProgram({ ...BUILT, folder, config: JOURNAL })
     setAside ||= gateway.logs.some(isSetAside)
     if (kill % 20 === 0) console.log(`       ${kill} kills, ${receipts.length} acknowledged`)
   }
@@ -174,7 +174,7 @@ const isSetAside = ({ msg }: { readonly msg?: unknown }): boolean =>
  * valid frames behind it is found, and a last frame that cannot be read is cut.
  */
 async function flippedBits(): Promise<void> {
-  const gateway = await startGateway(BUILT)
+  const gateway = await startProgram(BUILT)
   const { folder } = gateway
   const { key } = await gateway.createKey()
   const data = join(folder, 'data')
@@ -204,7 +204,7 @@ async function flippedBits(): Promise<void> {
     const at = offset + FRAME_HEADER_BYTES + 2
     bytes[at] = (bytes[at] ?? 0) ^ 1
     writeFileSync(file, bytes)
-    const next = await startGateway({ ...BUILT, folder: copy })
+    const next = await startProgram({ ...BUILT, folder: copy })
     found += Number(next.logs.some(isSetAside))
     await next.stop()
     rmSync(copy, { recursive: true })
@@ -215,9 +215,9 @@ async function flippedBits(): Promise<void> {
 }
 
 async function twoProcesses(): Promise<void> {
-  const gateway = await startGateway(BUILT)
+  const gateway = await startProgram(BUILT)
   const { folder } = gateway
-  const second = await startGateway({ ...BUILT, folder }).then(
+  const second = await startProgram({ ...BUILT, folder }).then(
     () => 'started',
     (error: Error) => error.message,
   )
@@ -239,7 +239,7 @@ async function fullDisk(): Promise<void> {
   try {
     const folder = join(disk, 'gateway')
     mkdirSync(folder)
-    let gateway = await startGateway({ ...BUILT, folder, rules: 'rules: []\n' })
+    let gateway = await startProgram({ ...BUILT, folder, rules: 'rules: []\n' })
     const { key } = await gateway.createKey()
     const receipts: Receipt[] = []
     const content = 'many words '.repeat(5000)
@@ -249,7 +249,7 @@ async function fullDisk(): Promise<void> {
     const refused = (await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content }] })).status
     await gateway.kill('SIGKILL')
     execFileSync('mount', ['-o', `remount,size=${2 * DISK_MEBIBYTES}m`, disk])
-    gateway = await startGateway({ ...BUILT, folder })
+    gateway = await startProgram({ ...BUILT, folder })
     const { lost, twice, interrupted } = await account(gateway, receipts)
     await gateway.stop()
     const chain = await verifies(folder)
@@ -268,7 +268,7 @@ async function failingDisk(): Promise<void> {
     return
   }
   for (const fault of ['fdatasync:error=EIO:when=3+', 'pwrite64,pwritev,pwritev2:error=EIO:when=5+']) {
-    let gateway = await startGateway(BUILT)
+    let gateway = await startProgram(BUILT)
     const { folder } = gateway
     const { key } = await gateway.createKey()
     const receipts: Receipt[] = []
@@ -293,7 +293,7 @@ async function failingDisk(): Promise<void> {
     clearTimeout(enough)
     await traced.kill('SIGKILL')
     tracer.kill()
-    gateway = await startGateway({ ...BUILT, folder })
+    gateway = await startProgram({ ...BUILT, folder })
     const { lost, twice, interrupted } = await account(gateway, receipts)
     await gateway.stop()
     const chain = await verifies(folder)

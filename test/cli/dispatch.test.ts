@@ -4,7 +4,7 @@
 import t from 'tap'
 import { type Command, UsageError } from '../../src/cli/command.ts'
 import { dispatch } from '../../src/cli/dispatch.ts'
-import { runCli } from '../process/gateway.ts'
+import { runCli } from '../process/run-command.ts'
 
 // Deadline of every wait in this file.
 t.setTimeout(300_000)

@@ -13,14 +13,8 @@ import { leafHash } from '../../src/audit/merkle.ts'
 import { readVerifier } from '../../src/audit/note.ts'
 import { verifyConsistency, verifyInclusion } from '../../src/audit/proof.ts'
 import { SIGNING_KEY_FILE } from '../../src/store/folder/signingkey.ts'
-import {
-  ADMIN_TOKEN,
-  discard,
-  runCli,
-  startGateway,
-  type TestGateway,
-  writeDeployment,
-} from '../process/gateway.ts'
+import { ADMIN_TOKEN, discard, startGateway, type TestGateway, writeDeployment } from '../process/gateway.ts'
+import { runCli } from '../process/run-command.ts'
 import { completion, json, startUpstream } from '../process/upstream.ts'
 
 const VERIFY_PY = fileURLToPath(new URL('../audit/verify.py', import.meta.url))

@@ -4,8 +4,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
-import { discard, startGateway, type TestGateway } from '../process/gateway.ts'
-import { PROGRAM } from '../process/program.ts'
+import { discard } from '../process/gateway.ts'
+import { type GatewayProcess, startProgram } from '../process/gateway-process.ts'
 import { inTime, until } from '../process/until.ts'
 import {
   type Answer,
@@ -27,10 +27,9 @@ const stream = { ...whole, stream: true }
 type T = Parameters<NonNullable<Parameters<typeof t.test>[0]>>[0]
 
 /** Starts an upstream and a gateway and creates a key; the test's teardown removes them. */
-async function deploy(t: T, answer?: Answer, limits: object = {}) {
+async function deployProgram(t: T, answer?: Answer, limits: object = {}) {
   const upstream = await startUpstream(answer)
-  const gateway = await startGateway({
-    program: PROGRAM,
+  const gateway = await startProgram({
     upstreamUrl: upstream.baseUrl,
     config: { limits },
   })
@@ -58,16 +57,16 @@ function slowStream() {
   return script
 }
 
-const hasLogged = (gateway: TestGateway, message: string): boolean =>
+const hasLogged = (gateway: GatewayProcess, message: string): boolean =>
   gateway.logs.some(({ msg }) => msg === message)
 
-const logged = (gateway: TestGateway, message: string): Promise<void> =>
+const logged = (gateway: GatewayProcess, message: string): Promise<void> =>
   until(`the log line ${message}`, () => hasLogged(gateway, message))
 
-const exited = (gateway: TestGateway) => inTime('the gateway exits', gateway.exited)
+const exited = (gateway: GatewayProcess) => inTime('the gateway exits', gateway.exited)
 
 /** Sends a call on a socket of its own; its `content-length` exceeds the body by `missingBytes`. */
-function callOnSocket(gateway: TestGateway, key: string, body: object, missingBytes = 0): Socket {
+function callOnSocket(gateway: GatewayProcess, key: string, body: object, missingBytes = 0): Socket {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
   socket.on('error', () => {})
   const payload = JSON.stringify(body)
@@ -87,9 +86,8 @@ function readToEnd(socket: Socket): Promise<string> {
 }
 
 /** Reads the newest entry with a new process on the same folder. */
-async function newestEntry(gateway: TestGateway) {
-  const next = await startGateway({
-    program: PROGRAM,
+async function newestEntry(gateway: GatewayProcess) {
+  const next = await startProgram({
     upstreamUrl: 'http://127.0.0.1:1',
     folder: gateway.folder,
   })
@@ -98,12 +96,12 @@ async function newestEntry(gateway: TestGateway) {
   return body.logs[0]
 }
 
-const inFlight = async (gateway: TestGateway) =>
+const inFlight = async (gateway: GatewayProcess) =>
   Number(/sidegate_calls_in_flight (\d+)/.exec(await (await fetch(`${gateway.opsUrl}/metrics`)).text())?.[1])
 
 t.test('streams in flight finish while new connections are refused, then the process ends', async (t) => {
   const script = slowStream()
-  const { gateway, key } = await deploy(t, script.answer)
+  const { gateway, key } = await deployProgram(t, script.answer)
   const response = await gateway.chat(key, stream)
   const reader = response.body?.getReader()
   await reader?.read()
@@ -128,7 +126,7 @@ t.test('streams in flight finish while new connections are refused, then the pro
 
 t.test('a call on an open connection gets the reason why it is refused', async (t) => {
   const script = slowStream()
-  const { upstream, gateway, key } = await deploy(t, script.answer)
+  const { upstream, gateway, key } = await deployProgram(t, script.answer)
   const running = gateway.chat(key, stream).then((response) => response.text())
   await until('the call is forwarded', () => upstream.received.length === 1)
   const open = connect(Number(new URL(gateway.url).port), '127.0.0.1')
@@ -157,7 +155,7 @@ t.test('a call on an open connection gets the reason why it is refused', async (
 
 t.test('an answer that the client reads slowly is not cut off', async (t) => {
   const long = 'word '.repeat(4_000_000)
-  const { gateway, key } = await deploy(t, json(completion(long)))
+  const { gateway, key } = await deployProgram(t, json(completion(long)))
   const socket = callOnSocket(gateway, key, whole)
   socket.pause()
   await logged(gateway, 'call sealed')
@@ -175,7 +173,7 @@ t.test('a call that does not finish in time ends with an error and is sealed as 
   const interrupted = { outcome: 'interrupted', status: 503 }
 
   t.test('a stream is interrupted', async (t) => {
-    const { upstream, gateway, key } = await deploy(t, slowStream().answer, { drainSeconds: 0 })
+    const { upstream, gateway, key } = await deployProgram(t, slowStream().answer, { drainSeconds: 0 })
     const arrived = upstream.next()
     const response = await gateway.chat(key, stream)
     const reading = response.text()
@@ -192,7 +190,7 @@ t.test('a call that does not finish in time ends with an error and is sealed as 
   })
 
   t.test('a whole answer that the upstream does not send is interrupted', async (t) => {
-    const { upstream, gateway, key } = await deploy(t, () => {}, { drainSeconds: 0 })
+    const { upstream, gateway, key } = await deployProgram(t, () => {}, { drainSeconds: 0 })
     const arrived = upstream.next()
     const call = gateway.chat(key, whole)
     const { closed } = await arrived
@@ -208,7 +206,7 @@ t.test('a call that does not finish in time ends with an error and is sealed as 
   })
 
   t.test('a list of models that the upstream does not send is interrupted', async (t) => {
-    const { upstream, gateway, key } = await deploy(t, () => {}, { drainSeconds: 0 })
+    const { upstream, gateway, key } = await deployProgram(t, () => {}, { drainSeconds: 0 })
     const arrived = upstream.next()
     const call = fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
     const { closed } = await arrived
@@ -221,7 +219,7 @@ t.test('a call that does not finish in time ends with an error and is sealed as 
   })
 
   t.test('a request whose body does not arrive is interrupted', async (t) => {
-    const { upstream, gateway, key } = await deploy(t, undefined, { drainSeconds: 0 })
+    const { upstream, gateway, key } = await deployProgram(t, undefined, { drainSeconds: 0 })
     const answer = readToEnd(callOnSocket(gateway, key, whole, 1000))
     await until('the call is in flight', async () => (await inFlight(gateway)) === 1)
     gateway.child.kill('SIGTERM')
@@ -237,7 +235,7 @@ t.test('a call that does not finish in time ends with an error and is sealed as 
       stalled = resolve
     })
     const word = event(delta('word '.repeat(2000)))
-    const { gateway, key } = await deploy(
+    const { gateway, key } = await deployProgram(
       t,
       async (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -260,7 +258,7 @@ t.test('a call that does not finish in time ends with an error and is sealed as 
 })
 
 t.test('a gateway without calls stops at once', async (t) => {
-  const { gateway } = await deploy(t)
+  const { gateway } = await deployProgram(t)
   t.equal(await inTime('the gateway stops', gateway.stop()), 0)
   t.ok(hasLogged(gateway, 'stopped'))
   const end = gateway.logs.slice(gateway.logs.findIndex(({ msg }) => msg === 'draining'))
@@ -268,7 +266,7 @@ t.test('a gateway without calls stops at once', async (t) => {
 })
 
 t.test('a second signal interrupts the calls and waits only for the log', async (t) => {
-  const { upstream, gateway, key } = await deploy(t, slowStream().answer)
+  const { upstream, gateway, key } = await deployProgram(t, slowStream().answer)
   const arrived = upstream.next()
   const reading = gateway.chat(key, stream).then((response) => response.text())
   await arrived

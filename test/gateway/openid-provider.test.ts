@@ -1,5 +1,5 @@
 // What the adapter of OpenID Connect makes of providers that are down, slow to come back or wrong. The
-// flow itself has a test with a real provider, test/process/oidc.test.ts.
+// flow itself has a test with a real provider, test/process/oidc.long.test.ts.
 
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'

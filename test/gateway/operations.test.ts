@@ -7,7 +7,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { discard, runCli, startGateway, writeDeployment } from '../process/gateway.ts'
+import { discard, startGateway, writeDeployment } from '../process/gateway.ts'
+import { runCli } from '../process/run-command.ts'
 import { completion, json, startUpstream, stream } from '../process/upstream.ts'
 
 // Deadline of every wait in this file; the runner's own is too short for a busy machine.

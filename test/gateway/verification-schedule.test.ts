@@ -5,7 +5,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { VerificationSchedule } from '../../src/gateway/verification-schedule.ts'
-import { openGateway, prompt, runCli, type TestGateway } from '../process/gateway.ts'
+import { prompt } from '../process/gateway.ts'
+import { type GatewayProcess, openProgram } from '../process/gateway-process.ts'
+import { runCli } from '../process/run-command.ts'
 import { eventually, until } from '../process/until.ts'
 import { completion, json, startUpstream } from '../process/upstream.ts'
 
@@ -15,13 +17,13 @@ t.setTimeout(300_000)
 const upstream = await startUpstream(json(completion('ok')))
 t.teardown(() => upstream.close())
 
-const verified = async (gateway: TestGateway): Promise<number> =>
+const verified = async (gateway: GatewayProcess): Promise<number> =>
   Number(/^sidegate_audit_verified (\S+)$/m.exec(await gateway.metrics())?.[1])
 
-async function start(t: Test, verifyEverySeconds: number, folder?: string): Promise<TestGateway> {
+async function start(t: Test, verifyEverySeconds: number, folder?: string): Promise<GatewayProcess> {
   const config = { audit: { verifyEverySeconds } }
   const more = folder === undefined ? {} : { folder }
-  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, config, ...more })
+  const gateway = await openProgram(t, { upstreamUrl: upstream.baseUrl, config, ...more })
   if (folder !== undefined) return gateway
   const { key } = await gateway.createKey()
   await (await gateway.chat(key, prompt('hello'))).text()
@@ -29,7 +31,7 @@ async function start(t: Test, verifyEverySeconds: number, folder?: string): Prom
 }
 
 /** Changes the status of each sealed call in place, which keeps the file open for the gateway. */
-async function tamper(gateway: TestGateway): Promise<void> {
+async function tamper(gateway: GatewayProcess): Promise<void> {
   await gateway.applied()
   const file = join(gateway.folder, 'data/data.mdb')
   const bytes = readFileSync(file)
@@ -39,7 +41,7 @@ async function tamper(gateway: TestGateway): Promise<void> {
   writeFileSync(file, bytes, { flag: 'r+' })
 }
 
-const verify = ({ folder }: TestGateway) =>
+const verify = ({ folder }: GatewayProcess) =>
   runCli(['audit', 'verify', '--config', join(folder, 'sidegate.yaml')])
 
 t.test('a scheduled check passes an unchanged log and finds a changed one', async (t) => {
@@ -83,7 +85,7 @@ t.test('the result of the command reaches the metric, also after a restart', asy
 })
 
 /** Waits until the gateway checks its log, and returns the child process that does, stopped. */
-async function stoppedChecker({ child: { pid: parent = 0 } }: TestGateway): Promise<number> {
+async function stoppedChecker({ child: { pid: parent = 0 } }: GatewayProcess): Promise<number> {
   const children = () =>
     readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').split(' ').map(Number)
   const checkerOf = () =>

@@ -3,7 +3,9 @@
 
 import t from 'tap'
 import { openAi } from './client.ts'
-import { discard, openGateway, prompt, runCli, startGateway } from './gateway.ts'
+import { discard, openGateway, prompt, startGateway } from './gateway.ts'
+import { startProgram } from './gateway-process.ts'
+import { runCli } from './run-command.ts'
 import { until } from './until.ts'
 import { completion, json, silent, startUpstream } from './upstream.ts'
 
@@ -163,7 +165,7 @@ t.test('calls at a time are limited by rule and by key', async (t) => {
 
 t.test('requests of a process that was killed count', async (t) => {
   const options = { upstreamUrl: upstream.baseUrl, rules: RULES }
-  const first = await startGateway(options)
+  const first = await startProgram(options)
   const { body } = await first.api('POST', '/keys', { name: 'few' })
   upstream.answer = silent
   const before = upstream.received.length

@@ -11,8 +11,9 @@ import t, { type Test } from 'tap'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
 import { openStore } from '../../src/store/store.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { openGateway, prompt, runCli, type TestGateway, writeDeployment } from './gateway.ts'
-import { PROGRAM, programArgs } from './program.ts'
+import { openGateway, prompt, type TestGateway, writeDeployment } from './gateway.ts'
+import { programArgs } from './program.ts'
+import { runCli } from './run-command.ts'
 import { eventually, inTime, until } from './until.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
@@ -79,7 +80,7 @@ t.test('a start prunes entries that are too old, and the log verifies while the 
   await seal(data, 3, 1500, 50)
   await seal(data, 0, 5, 50)
   const config = { audit: { retainDays: 2 } }
-  const gateway = await openGateway(t, { program: PROGRAM, upstreamUrl: upstream.baseUrl, folder, config })
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, folder, config })
   t.equal(await pruned(gateway), 1501, 'the genesis entry and all old calls')
   const verdict = await verify(t, gateway)
   t.match(verdict, { ok: true, beginning: 'prune', first_seq: 1501 })
@@ -102,7 +103,7 @@ t.test('exchanges of a label are erased at their own time, and the log verifies'
   await seal(data, 3, 2, 50, { team: 'search' })
   await seal(data, 1, 1, 50, { team: 'legal' })
   const config = { audit: { retain: [{ labels: { team: 'legal' }, days: 2 }] } }
-  const gateway = await openGateway(t, { program: PROGRAM, upstreamUrl: upstream.baseUrl, folder, config })
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, folder, config })
   const erased = async (id: string) => (await gateway.api('GET', `/usage/logs/${id}`)).body.erased
   await until('an exchange is erased', () => erased('4-2'))
   t.same(await Promise.all(['4-0', '4-1', '3-0', '3-1', '1-0'].map(erased)), [
@@ -134,7 +135,7 @@ t.test('a store that is too large is pruned until it fits, then the gateway serv
   await seal(data, 0, 2000, 10_000)
   t.ok(statSync(join(data, 'data.mdb')).size > 20 * MIB)
   const config = { audit: { maxBytes: 16 * MIB } }
-  const gateway = await openGateway(t, { program: PROGRAM, upstreamUrl: upstream.baseUrl, folder, config })
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, folder, config })
   t.ok((await pruned(gateway)) > 500)
   await until('the gateway is ready', async () => (await gateway.readiness()).status === 200)
   const { key } = await gateway.createKey()
@@ -147,7 +148,6 @@ t.test('a store that is too large is pruned until it fits, then the gateway serv
 
 t.test('large concurrent calls are refused before they fill the store beyond its limit', async (t) => {
   const gateway = await openGateway(t, {
-    program: PROGRAM,
     upstreamUrl: upstream.baseUrl,
     config: { audit: { maxBytes: 16 * MIB }, limits: { bodyBytes: 8_000_000 } },
   })
@@ -184,7 +184,7 @@ t.test('an export whose entries are pruned meanwhile says so, and its lines veri
   // It has begun, and waits for a reader.
   await inTime('the export begins', once(child.stdout, 'readable'))
   const config = { audit: { retainDays: 2 } }
-  const gateway = await openGateway(t, { program: PROGRAM, upstreamUrl: upstream.baseUrl, folder, config })
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, folder, config })
   t.equal(await pruned(gateway), 1501)
   const output = Promise.all([text(child.stdout), text(child.stderr)])
   const [dump, errorOutput] = await inTime('the export ends its output', output)

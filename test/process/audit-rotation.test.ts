@@ -4,8 +4,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { runCli, startGateway } from './gateway.ts'
-import { PROGRAM } from './program.ts'
+import { startGateway } from './gateway.ts'
+import { runCli } from './run-command.ts'
 
 function makeKey(folder: string, name: string): string {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
@@ -25,7 +25,6 @@ t.test('a log verifies with all keys that signed it, and not with fewer', async 
   const signers: string[] = []
   for (const key of ['one.pem', 'two.pem']) {
     const gateway = await startGateway({
-      program: PROGRAM,
       upstreamUrl: 'http://127.0.0.1:1/v1',
       folder,
       rules: 'rules: []\n',

@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { discard, openGateway, prompt, startGateway } from './gateway.ts'
+import { discard, openGateway, prompt } from './gateway.ts'
+import { startProgram } from './gateway-process.ts'
 import { completion, json, silent, startUpstream } from './upstream.ts'
 
 /** A token of an answer costs 0.001 USD, one of a prompt nothing. */
@@ -40,7 +41,7 @@ const open = (t: Test, prices?: object) => openGateway(t, deployment(prices))
 
 t.test('50 parallel calls never cost more than a limit of money, also after kill -9', async (t) => {
   const options = deployment()
-  let gateway = await startGateway(options)
+  let gateway = await startProgram(options)
   const { key } = await gateway.createKey('app')
   const send = async () => {
     const statuses = Array.from({ length: 50 }, async () => {
@@ -56,7 +57,7 @@ t.test('50 parallel calls never cost more than a limit of money, also after kill
   await upstream.reached(before + 10)
   await gateway.kill('SIGKILL')
   await cut
-  gateway = await startGateway(options)
+  gateway = await startProgram(options)
   t.teardown(() => discard(gateway))
   upstream.answer = answer
   const statuses = await send()

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { openAi, readText } from './client.ts'
-import { deploy, openGateway, prompt, runCli, writtenBy } from './gateway.ts'
+import { deploy, openGateway, prompt, writtenBy } from './gateway.ts'
+import { runCli } from './run-command.ts'
 import { completion, json, stream as streamed } from './upstream.ts'
 
 const VERIFY_PY = fileURLToPath(new URL('../audit/verify.py', import.meta.url))

@@ -4,8 +4,10 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
-import { ADMIN_TOKEN, discard, prompt, runCommand, startGateway, UPSTREAM_KEY } from './gateway.ts'
+import { ADMIN_TOKEN, discard, prompt, UPSTREAM_KEY } from './gateway.ts'
+import { startProgram } from './gateway-process.ts'
 import { programArgs } from './program.ts'
+import { runCommand } from './run-command.ts'
 import { startUpstream } from './upstream.ts'
 
 const AS_FIRST = ['--pid', '--fork', '--mount-proc', '--kill-child']
@@ -26,7 +28,7 @@ t.test('a command works on the log of a gateway that has the same process id', a
     return
   }
   const upstream = await startUpstream()
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, under: ['unshare', ...AS_FIRST] })
+  const gateway = await startProgram({ upstreamUrl: upstream.baseUrl, under: ['unshare', ...AS_FIRST] })
   t.teardown(async () => {
     // unshare forwards no other signal, and kills the gateway when it ends.
     await gateway.kill('SIGKILL')

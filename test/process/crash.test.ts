@@ -6,14 +6,14 @@ import t from 'tap'
 import { verifyChain } from '../../src/audit/verify.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { openStore } from '../../src/store/store.ts'
-import { deploy, discard, prompt, startGateway, type TestGateway } from './gateway.ts'
-import { PROGRAM } from './program.ts'
+import { discard, prompt } from './gateway.ts'
+import { deployProgram, type GatewayProcess, startProgram } from './gateway-process.ts'
 import { type Answer, completion, json, startUpstream, stream } from './upstream.ts'
 
 // The runner's own limit is too short for a busy machine.
 t.setTimeout(300_000)
 
-const KILLS = 20
+const KILLS = 5
 const CALLERS = 6
 /** Every second kill follows at most this many further acknowledged calls, at once. */
 const MOST_CALLS = 30
@@ -40,7 +40,7 @@ const readReceipt = (id: string, text: string): Acknowledged => {
 
 /** Calls until the gateway is gone; reports each answer as soon as it is read to its end. */
 async function call(
-  gateway: TestGateway,
+  gateway: GatewayProcess,
   key: string,
   streams: boolean,
   report: (acknowledged: Acknowledged) => void,
@@ -64,7 +64,7 @@ async function call(
 t.test(`after each of ${KILLS} kills every acknowledged call is in the log`, async (t) => {
   const upstream = await startUpstream(answer)
   t.teardown(() => upstream.close())
-  let gateway = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl })
+  let gateway = await startProgram({ upstreamUrl: upstream.baseUrl })
   const { folder } = gateway
   const { key } = await gateway.createKey()
   const acknowledged: Acknowledged[] = []
@@ -84,7 +84,7 @@ t.test(`after each of ${KILLS} kills every acknowledged call is in the log`, asy
     }
     t.equal(await gateway.exit(), 'SIGKILL')
     await Promise.all(callers)
-    gateway = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl, folder })
+    gateway = await startProgram({ upstreamUrl: upstream.baseUrl, folder })
     t.equal(gateway.logs[0]?.['msg'], 'listening', 'it listens before it reports interrupted calls')
   }
   t.ok(acknowledged.length > KILLS, `${acknowledged.length} calls were acknowledged`)
@@ -108,7 +108,7 @@ t.test(`after each of ${KILLS} kills every acknowledged call is in the log`, asy
 })
 
 t.test('when an answer ends its entry can be read', async (t) => {
-  const { gateway, key } = await deploy(t, answer, { program: PROGRAM })
+  const { gateway, key } = await deployProgram(t, answer, {})
   for (const streams of [false, true]) {
     const response = await gateway.chat(key, prompt('hi', { stream: streams }))
     await response.text()

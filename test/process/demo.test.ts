@@ -3,8 +3,8 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import t from 'tap'
-import { runCommand } from './gateway.ts'
 import { programArgs } from './program.ts'
+import { runCommand } from './run-command.ts'
 import { inTime, until } from './until.ts'
 
 t.test('each command that the demo prints works, and Ctrl-C ends the demo and leaves no files', async (t) => {

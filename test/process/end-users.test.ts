@@ -4,7 +4,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openAi, readText } from './client.ts'
-import { deploy, openGateway, prompt, runCli, type TestGateway, writtenBy } from './gateway.ts'
+import { deploy, openGateway, prompt, type TestGateway, writtenBy } from './gateway.ts'
+import { openProgram } from './gateway-process.ts'
+import { runCli } from './run-command.ts'
 import { completion, json, stream as streamed } from './upstream.ts'
 
 const CUSTOMER = 'customer-4711-heliotrope'
@@ -69,7 +71,7 @@ t.test('a restart keeps the key, which only its owner can read', async (t) => {
   t.equal(statSync(keyFile).mode & 0o777, 0o600)
   const before = readFileSync(keyFile, 'latin1')
   await gateway.stop()
-  const again = await openGateway(t, { upstreamUrl: upstream.baseUrl, folder: gateway.folder })
+  const again = await openProgram(t, { upstreamUrl: upstream.baseUrl, folder: gateway.folder })
   t.equal(readFileSync(keyFile, 'latin1'), before)
   t.equal((await found(again, CUSTOMER)).length, 3)
 
@@ -90,9 +92,9 @@ t.test('a restart keeps the key, which only its owner can read', async (t) => {
   t.equal((await runCli(['audit', 'verify', '--config', file])).code, 0)
   const metrics = await again.metrics()
   await again.stop()
-  const { store, logs, errorOutput } = writtenBy(again)
+  const { store, logs } = writtenBy(again)
   for (const user of [CUSTOMER, 'ann@example.com', 'ben@example.com'])
-    for (const text of [store, logs, errorOutput, metrics, writtenBy(gateway).logs])
+    for (const text of [store, logs, again.stderr.join(''), metrics, writtenBy(gateway).logs])
       t.notOk(text.includes(user), user)
 })
 

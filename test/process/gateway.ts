@@ -1,12 +1,15 @@
-// Starts the real gateway as its own process, like an operator, and talks to it over real sockets.
+// Starts real gateways for tests and talks to them over real sockets. A gateway runs in the process of
+// its test, which takes a twentieth of the time of a process of its own; gateway-process.ts starts those
+// whose process is the point.
 
-import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
-import { programArgs, SOURCE } from './program.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { readConfig } from '../../src/core/config.ts'
+import { formatProblem } from '../../src/core/problem.ts'
+import { runGateway } from '../../src/gateway.ts'
 import { eventually, fetchInTime, inTime, until } from './until.ts'
 import { type Answer, type ScriptedUpstream, startUpstream } from './upstream.ts'
 
@@ -19,28 +22,27 @@ export interface GatewayOptions {
   readonly rules?: string
   /** Merged into the configuration, section by section. */
   readonly config?: Readonly<Record<string, unknown>>
-  /** Reuse a folder from an earlier process. */
+  /** Reuse a folder from an earlier gateway. */
   readonly folder?: string
+  /** Variables besides the two credentials that the configuration names. */
   readonly env?: Readonly<Record<string, string>>
-  /** Path of a built program; the source by default, so that the coverage of its lines is measured. */
-  readonly program?: string
-  /** Command that runs the program; the program's own command line follows it. */
-  readonly under?: readonly string[]
 }
 
-export interface TestGateway {
+/** A log line, parsed. */
+export type LogLine = Record<string, unknown>
+
+/** Where a gateway can be reached, and what it has logged. */
+export interface GatewayPlace {
   readonly folder: string
-  readonly child: ChildProcess
   /** `http://127.0.0.1:port` */
   readonly url: string
   readonly opsUrl: string
-  /** Parsed log lines so far. */
-  readonly logs: Record<string, unknown>[]
-  readonly stderr: string[]
-  /** Resolves with the exit code, or the signal's name. */
-  readonly exited: Promise<number | string>
-  /** As `exited`, with a deadline. */
-  exit(): Promise<number | string>
+  /** Log lines so far. */
+  readonly logs: LogLine[]
+}
+
+/** What tests ask a gateway. */
+export interface GatewayCalls {
   /** Signs in and returns the cookie header. */
   signIn(): Promise<string>
   /** A call to the management API with a session. */
@@ -57,10 +59,11 @@ export interface TestGateway {
   applied(): Promise<void>
   createKey(name?: string): Promise<{ id: string; key: string }>
   chat(key: string, body: object, init?: RequestInit): Promise<Response>
-  /** Sends SIGTERM and waits for the exit. */
+}
+
+export interface TestGateway extends GatewayPlace, GatewayCalls {
+  /** Drains and stops; a second call waits for the first. Resolves with the exit code. */
   stop(): Promise<number | string>
-  /** Sends the signal and waits for the exit. */
-  kill(signal: NodeJS.Signals): Promise<number | string>
 }
 
 const NO_RULES = 'rules: []\n'
@@ -69,8 +72,6 @@ export const BLOCK_AURORA = `
 rules:
   - { name: no-aurora, type: keyword_block, pattern: "project aurora", action: block, enabled: true }
 `
-const COMMAND_MS = 120_000
-
 /** Body of a chat call with one message. */
 export const prompt = (content: unknown, more: object = {}) => ({
   model: 'm',
@@ -109,50 +110,39 @@ export function writeDeployment(options: GatewayOptions): { folder: string; file
 }
 
 /**
- * Starts a gateway and waits until it listens.
- * @throws Error (rejects) with its error output when it ends
+ * Starts a gateway in this process.
+ * @throws Error (rejects) with the problems that a command would print
  */
 export async function startGateway(options: GatewayOptions): Promise<TestGateway> {
   const { folder, file } = writeDeployment(options)
-  const args = ['serve', '--config', file]
-  const program =
-    options.program === undefined
-      ? [process.execPath, SOURCE, ...args]
-      : ['env', ...programArgs(args, options)]
-  const line = [...(options.under ?? []), ...program]
-  const child = spawn(line[0] ?? '', line.slice(1), {
-    env: { ...process.env, ADMIN_TOKEN, UPSTREAM_KEY, ...options.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const logs: LogLine[] = []
+  const env = { ...process.env, ADMIN_TOKEN, UPSTREAM_KEY, ...options.env }
+  const running = await inTime(
+    'the gateway listens',
+    runGateway(readConfig(file, env, systemClock), { write: (lines) => logs.push(...readLines(lines)) }),
+  )
+  if ('problems' in running) throw new Error(running.problems.map(formatProblem).join('\n'))
+  void running.failed.then((reason) => {
+    throw new Error(`the gateway cannot continue: ${reason}`)
   })
-  const logs: Record<string, unknown>[] = []
-  const stderr: string[] = []
-  child.stderr.on('data', (data) => stderr.push(String(data)))
-  const exited = new Promise<number | string>((resolve) => {
-    child.once('exit', (code, signal) => resolve(code ?? signal ?? 'unknown'))
-  })
-  const listening = new Promise<Record<string, unknown>>((resolve, reject) => {
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const entry = JSON.parse(line) as Record<string, unknown>
-      logs.push(entry)
-      if (entry['msg'] === 'listening') resolve(entry)
-    })
-    void exited.then((code) => reject(new Error(`the gateway ended with ${code}: ${stderr.join('')}`)))
-  })
-  const first = await inTime('the gateway listens', listening).catch((error: unknown) => {
-    child.kill('SIGKILL')
-    throw error
-  })
-  const url = `http://${(first['gateway'] as string[])[0]}`
+  const place = { folder, url: `http://${running.address}`, opsUrl: `http://${running.opsAddress}`, logs }
+  return {
+    ...place,
+    ...callsTo(place),
+    stop: () => inTime('the gateway stops', running.stop()).then(() => 0),
+  }
+}
+
+const readLines = (lines: string): LogLine[] =>
+  lines
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as LogLine)
+
+/** The calls to a gateway, over its sockets. */
+export function callsTo({ url, opsUrl }: GatewayPlace): GatewayCalls {
   let cookie: Promise<string> | null = null
-  const gateway: TestGateway = {
-    folder,
-    child,
-    url,
-    opsUrl: `http://${(first['ops'] as string[])[0]}`,
-    logs,
-    stderr,
-    exited,
-    exit: () => inTime('the gateway exits', exited),
+  const calls: GatewayCalls = {
     async signIn() {
       const response = await fetchInTime(`${url}/api/v1/session`, {
         method: 'POST',
@@ -163,7 +153,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
       return (response.headers.get('set-cookie') ?? '').split(';', 1)[0] ?? ''
     },
     async api(method, path, body) {
-      cookie ??= gateway.signIn()
+      cookie ??= calls.signIn()
       const response = await fetchInTime(`${url}/api/v1${path}`, {
         method,
         headers: {
@@ -176,20 +166,20 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
       const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
       return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers }
     },
-    newestEntry: async () => (await gateway.api('GET', '/usage/logs?limit=1')).body.logs[0],
+    newestEntry: async () => (await calls.api('GET', '/usage/logs?limit=1')).body.logs[0],
     entryWith: (outcome) =>
-      eventually(`an entry ${outcome}`, gateway.newestEntry, (entry) => entry?.outcome === outcome),
+      eventually(`an entry ${outcome}`, calls.newestEntry, (entry) => entry?.outcome === outcome),
     async readiness() {
-      const response = await fetchInTime(`${gateway.opsUrl}/readyz`)
+      const response = await fetchInTime(`${opsUrl}/readyz`)
       return { status: response.status, body: await response.json() }
     },
-    metrics: async () => (await fetchInTime(`${gateway.opsUrl}/metrics`)).text(),
+    metrics: async () => (await fetchInTime(`${opsUrl}/metrics`)).text(),
     applied: () =>
       until('the database has everything', async () =>
-        /^sidegate_journal_lag_frames 0$/m.test(await gateway.metrics()),
+        /^sidegate_journal_lag_frames 0$/m.test(await calls.metrics()),
       ),
     async createKey(name = 'test') {
-      const { body } = await gateway.api('POST', '/keys', { name })
+      const { body } = await calls.api('POST', '/keys', { name })
       return { id: body.id, key: body.key }
     },
     chat: (key, body, init = {}) =>
@@ -199,32 +189,24 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
         body: JSON.stringify(body),
         ...(init.signal === undefined ? {} : { signal: init.signal }),
       }),
-    stop: () => gateway.kill('SIGTERM'),
-    kill(signal) {
-      child.kill(signal)
-      return gateway.exit()
-    },
   }
-  return gateway
+  return calls
 }
 
 /** Stops the gateway and removes its folder; for `t.teardown`. */
 export async function discard(gateway: TestGateway): Promise<void> {
-  if (gateway.child.exitCode === null && gateway.child.signalCode === null) {
-    await gateway.kill('SIGTERM').finally(() => gateway.child.kill('SIGKILL'))
-  }
+  await gateway.stop()
   rmSync(gateway.folder, { recursive: true, force: true })
 }
 
 /** Texts that a stopped gateway has written, by place. */
-export function writtenBy(gateway: TestGateway): { store: string; logs: string; errorOutput: string } {
+export function writtenBy(gateway: TestGateway): { store: string; logs: string } {
   const data = join(gateway.folder, 'data')
   return {
     store: readdirSync(data)
       .map((name) => readFileSync(join(data, name)).toString('latin1'))
       .join('\n'),
     logs: gateway.logs.map((line) => JSON.stringify(line)).join('\n'),
-    errorOutput: gateway.stderr.join(''),
   }
 }
 
@@ -254,41 +236,3 @@ export async function deploy(
   const { key } = await gateway.createKey('app')
   return { upstream, gateway, key }
 }
-
-export interface CommandResult {
-  /** Exit code; null after a signal, such as the one that ends it at the deadline. */
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-/** Runs a command to its end; kills it after COMMAND_MS. */
-export function runCommand(line: readonly string[], options: SpawnOptions = {}): Promise<CommandResult> {
-  const child = spawn(line[0] ?? '', line.slice(1), {
-    ...options,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: COMMAND_MS,
-    killSignal: 'SIGKILL',
-  })
-  let stdout = ''
-  let stderr = ''
-  child.stdout.on('data', (data) => {
-    stdout += data
-  })
-  child.stderr.on('data', (data) => {
-    stderr += data
-  })
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', (code) => resolve({ code, stdout, stderr }))
-  })
-}
-
-/** Runs a command of the CLI as `runCommand` does. */
-export const runCli = (
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<CommandResult> =>
-  runCommand(['env', ...programArgs(args, { env })], {
-    env: { ...process.env, ...env },
-  })

@@ -2,11 +2,12 @@
 
 import t from 'tap'
 import { headOf, openSocket, readSocket } from './client.ts'
-import { deploy, prompt } from './gateway.ts'
+import { prompt } from './gateway.ts'
+import { deployProgram } from './gateway-process.ts'
 import { fetchInTime } from './until.ts'
 import { completion, json, silent, stream } from './upstream.ts'
 
-const { upstream, gateway, key } = await deploy(t, json(completion('ok')), {
+const { upstream, gateway, key } = await deployProgram(t, json(completion('ok')), {
   config: { limits: { bodyBytes: 4096 } },
 })
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import t from 'tap'
 import { discard, openGateway, prompt, startGateway } from './gateway.ts'
-import { PROGRAM } from './program.ts'
+import { startProgram } from './gateway-process.ts'
 import { inTime, until } from './until.ts'
 import {
   chunk,
@@ -38,7 +38,7 @@ const upstream = await startUpstream()
 t.teardown(() => upstream.close())
 
 t.test('a limit for 10 calls admits 10 of 50 concurrent calls', async (t) => {
-  const gateway = await openGateway(t, { program: PROGRAM, upstreamUrl: upstream.baseUrl, rules: RULES })
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: RULES })
   upstream.answer = answer(100)
   const { key } = await gateway.createKey('app')
   const before = upstream.received.length
@@ -59,7 +59,7 @@ t.test('a limit for 10 calls admits 10 of 50 concurrent calls', async (t) => {
 t.test('a limit admits concurrent calls without max_tokens by what such calls used before', async (t) => {
   const rules =
     'rules: [{ name: budget, type: rate_limit, pattern: "10000/1d", action: block, enabled: true }]\n'
-  const gateway = await openGateway(t, { program: PROGRAM, upstreamUrl: upstream.baseUrl, rules })
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules })
   const { key } = await gateway.createKey('app')
   const open = prompt('hi')
   upstream.answer = answer(1010)
@@ -94,7 +94,7 @@ t.test('a limit admits concurrent calls without max_tokens by what such calls us
 })
 
 t.test('used tokens count after kill -9, refused calls do not', async (t) => {
-  let gateway = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl, rules: RULES })
+  let gateway = await startProgram({ upstreamUrl: upstream.baseUrl, rules: RULES })
   upstream.answer = answer(400)
   const { key } = await gateway.createKey('app')
   for (const left of ['600', '200']) {
@@ -105,7 +105,7 @@ t.test('used tokens count after kill -9, refused calls do not', async (t) => {
     t.ok(Number(response.headers.get('x-ratelimit-remaining-tokens')) > Number(left))
   }
   await gateway.kill('SIGKILL')
-  gateway = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl, folder: gateway.folder })
+  gateway = await startProgram({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
   t.teardown(() => discard(gateway))
   const refused = await gateway.chat(key, body(250))
   t.equal(refused.status, 429)
@@ -119,7 +119,7 @@ t.test('used tokens count after kill -9, refused calls do not', async (t) => {
 })
 
 t.test('a call that kill -9 interrupts counts once, with the tokens of its entry', async (t) => {
-  let gateway = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl, rules: RULES })
+  let gateway = await startProgram({ upstreamUrl: upstream.baseUrl, rules: RULES })
   const { key } = await gateway.createKey('app')
   upstream.answer = silent
   const before = upstream.received.length
@@ -127,7 +127,7 @@ t.test('a call that kill -9 interrupts counts once, with the tokens of its entry
   await upstream.reached(before + 2)
   await gateway.kill('SIGKILL')
   await calls
-  gateway = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl, folder: gateway.folder })
+  gateway = await startProgram({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
   const { logs } = (await gateway.api('GET', '/usage/logs')).body
   t.match(logs, [{ outcome: 'interrupted' }, { outcome: 'interrupted' }])
   const used = logs[0].total_tokens + logs[1].total_tokens
@@ -139,7 +139,7 @@ t.test('a call that kill -9 interrupts counts once, with the tokens of its entry
   }
   t.equal(await remaining(), 1000 - used)
   await gateway.kill('SIGKILL')
-  gateway = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl, folder: gateway.folder })
+  gateway = await startProgram({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
   t.teardown(() => discard(gateway))
   t.equal(await remaining(), 1000 - used)
 })
@@ -151,8 +151,7 @@ t.test('a call that kill -9 interrupts counts for every model it might have reac
         `  - { name: ${model}, type: rate_limit, pattern: "1000/1h", action: block, match: { models: [${model}] } }\n`,
     )
     .join('')
-  let gateway = await startGateway({
-    program: PROGRAM,
+  let gateway = await startProgram({
     upstreamUrl: upstream.baseUrl,
     rules: `rules:\n${rules}`,
   })
@@ -163,7 +162,7 @@ t.test('a call that kill -9 interrupts counts for every model it might have reac
   await arrived
   await gateway.kill('SIGKILL')
   await call
-  gateway = await startGateway({ program: PROGRAM, upstreamUrl: upstream.baseUrl, folder: gateway.folder })
+  gateway = await startProgram({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
   t.teardown(() => discard(gateway))
   const { logs } = (await gateway.api('GET', '/usage/logs')).body
   t.match(logs, [{ outcome: 'interrupted', model: 'first' }])
@@ -180,7 +179,7 @@ t.test('a call that kill -9 interrupts counts for every model it might have reac
 })
 
 t.test('failed calls cost nothing, and a monitored limit is only reported', async (t) => {
-  const gateway = await openGateway(t, { program: PROGRAM, upstreamUrl: upstream.baseUrl, rules: RULES })
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: RULES })
   const { key } = await gateway.createKey('app')
   upstream.answer = json({ error: { message: 'no' } }, 400)
   for (let i = 0; i < 5; i++) t.equal((await gateway.chat(key, body(900))).status, 400)
@@ -198,7 +197,7 @@ rules:
   - { name: a-minute, type: rate_limit, pattern: "1k/1m", action: block, enabled: true }
   - { name: a-day, type: rate_limit, pattern: "2k/1d", action: block, enabled: true }
 `
-  const gateway = await openGateway(t, { program: PROGRAM, upstreamUrl: upstream.baseUrl, rules })
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules })
   upstream.answer = answer(900)
   const one = await gateway.createKey('one')
   const first = await gateway.chat(one.key, body(100))
@@ -221,7 +220,7 @@ rules:
 t.test('a stream settles its tokens when it ends and when its client leaves', async (t) => {
   const rules =
     'rules: [{ name: budget, type: rate_limit, pattern: "1000/1h", action: block, enabled: true }]\n'
-  const gateway = await openGateway(t, { program: PROGRAM, upstreamUrl: upstream.baseUrl, rules })
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules })
   const { key } = await gateway.createKey()
   upstream.answer = events(delta('Hello there. '), finish(), chunk([], { usage: USAGE }), '[DONE]')
   const ended = await gateway.chat(key, { ...body(900), stream: true })
@@ -254,7 +253,7 @@ t.test('a call of which nothing was sent costs nothing', async (t) => {
   const mute = createServer()
   await inTime('the server listens', once(mute.listen(0, '127.0.0.1'), 'listening'))
   const { port } = mute.address() as AddressInfo
-  const gateway = await startGateway({ program: PROGRAM, upstreamUrl: `https://127.0.0.1:${port}/v1` })
+  const gateway = await startGateway({ upstreamUrl: `https://127.0.0.1:${port}/v1` })
   t.teardown(async () => {
     await discard(gateway)
     mute.close()
@@ -271,7 +270,7 @@ t.test('a call of which nothing was sent costs nothing', async (t) => {
 })
 
 t.test('a call larger than its limit is refused for good, a later one until there is room', async (t) => {
-  const gateway = await openGateway(t, { program: PROGRAM, upstreamUrl: upstream.baseUrl, rules: RULES })
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: RULES })
   upstream.answer = answer(80)
   const { key } = await gateway.createKey('short')
   const tooMuch = await gateway.chat(key, body(101))

@@ -4,6 +4,7 @@
 import t from 'tap'
 import { type EventReader, readEvents } from './event-reader.ts'
 import { deploy, discard, prompt, startGateway, type TestGateway } from './gateway.ts'
+import { startProgram } from './gateway-process.ts'
 import { eventually, fetchInTime, until } from './until.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
@@ -156,7 +157,7 @@ const sent = (events: EventReader['events']) =>
 t.test('SIGTERM ends every stream at once, while a call still runs', async (t) => {
   const held = await startUpstream(() => {})
   t.teardown(() => held.close())
-  const other = await startGateway({ upstreamUrl: held.baseUrl, config: { limits: { drainSeconds: 20 } } })
+  const other = await startProgram({ upstreamUrl: held.baseUrl, config: { limits: { drainSeconds: 20 } } })
   t.teardown(() => discard(other))
   const { key: apiKey } = await other.createKey()
   const session = { cookie: await other.signIn() }

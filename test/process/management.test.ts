@@ -6,7 +6,8 @@ import { Agent } from 'node:http'
 import t from 'tap'
 import { createApiKey } from '../../src/core/apikey.ts'
 import { rawRequest } from './client.ts'
-import { deploy, prompt, runCli } from './gateway.ts'
+import { deploy, prompt } from './gateway.ts'
+import { runCli } from './run-command.ts'
 import { completion, json } from './upstream.ts'
 
 const FILE_KEY = createApiKey(Buffer.alloc(32, 7))

@@ -4,7 +4,8 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { openAi } from './client.ts'
-import { deploy, runCli } from './gateway.ts'
+import { deploy } from './gateway.ts'
+import { runCli } from './run-command.ts'
 import { completion, json } from './upstream.ts'
 
 const RULES = 1500

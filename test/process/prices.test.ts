@@ -8,11 +8,12 @@ import {
   ADMIN_TOKEN,
   openGateway,
   prompt,
-  runCli,
   type TestGateway,
   UPSTREAM_KEY,
   writeDeployment,
 } from './gateway.ts'
+import { openProgram } from './gateway-process.ts'
+import { runCli } from './run-command.ts'
 import { eventually, until } from './until.ts'
 import { startUpstream } from './upstream.ts'
 
@@ -36,12 +37,12 @@ async function changed(gateway: TestGateway, change: () => void): Promise<any> {
 }
 
 /** A gateway with a price file next to its configuration. */
-async function withPrices(t: Parameters<typeof openGateway>[0]) {
+async function withPrices(t: Parameters<typeof openProgram>[0]) {
   const folder = temporaryFolder(t)
   const file = join(folder, 'prices.yaml')
   writeFileSync(file, text(1.25))
   const options = { upstreamUrl: upstream.baseUrl, folder, rules: 'rules: []\n' }
-  const gateway = await openGateway(t, { ...options, config: { prices: { path: 'prices.yaml' } } })
+  const gateway = await openProgram(t, { ...options, config: { prices: { path: 'prices.yaml' } } })
   return { gateway, file }
 }
 

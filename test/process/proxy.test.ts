@@ -2,7 +2,8 @@
 
 import t, { type Test } from 'tap'
 import { startProxy } from '../upstream/proxy.ts'
-import { deploy, prompt } from './gateway.ts'
+import { prompt } from './gateway.ts'
+import { deployProgram } from './gateway-process.ts'
 import { completion, json, stream } from './upstream.ts'
 
 const PASSWORD = 'a-password-for-tests'
@@ -16,7 +17,7 @@ async function deployWithProxy(t: Test, isConfigured: boolean, status?: (number:
   const proxy = await startProxy(status)
   t.teardown(() => proxy.close())
   const url = proxy.url.replace('//', `//user:${PASSWORD}@`)
-  const { upstream, gateway, key } = await deploy(t, json(completion('Hello [EMAIL_1].')), {
+  const { upstream, gateway, key } = await deployProgram(t, json(completion('Hello [EMAIL_1].')), {
     config: isConfigured ? { upstream: { proxy: { env: 'HTTPS_PROXY' }, retries: { attempts: 0 } } } : {},
     env: { HTTPS_PROXY: url, HTTP_PROXY: url, https_proxy: url, http_proxy: url },
   })

@@ -4,15 +4,9 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { publish, temporaryFolder } from '../rules/fixture.ts'
-import {
-  ADMIN_TOKEN,
-  deploy,
-  openGateway,
-  prompt,
-  runCli,
-  type TestGateway,
-  UPSTREAM_KEY,
-} from './gateway.ts'
+import { ADMIN_TOKEN, deploy, openGateway, prompt, type TestGateway, UPSTREAM_KEY } from './gateway.ts'
+import { openProgram } from './gateway-process.ts'
+import { runCli } from './run-command.ts'
 import { eventually, until } from './until.ts'
 import {
   type Answer,
@@ -108,7 +102,7 @@ t.test('good rule files take effect, and broken or removed ones change nothing',
 })
 
 t.test('an override ends when the file changes its rule, and SIGHUP reads the files again', async (t) => {
-  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: rule('delta') })
+  const gateway = await openProgram(t, { upstreamUrl: upstream.baseUrl, rules: rule('delta') })
   const { key } = await gateway.createKey()
   const file = join(gateway.folder, 'rules/rules.yaml')
   const { id } = (await gateway.api('GET', '/rules')).body.rules[0]

@@ -1,7 +1,8 @@
 // The commands that read the rules in force, beside a running gateway.
 
 import t from 'tap'
-import { openGateway, runCli } from './gateway.ts'
+import { openGateway } from './gateway.ts'
+import { runCli } from './run-command.ts'
 
 const RULES = `
 rules:

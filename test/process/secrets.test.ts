@@ -5,14 +5,15 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { ADMIN_TOKEN, deploy, prompt, UPSTREAM_KEY, writtenBy } from './gateway.ts'
+import { ADMIN_TOKEN, prompt, UPSTREAM_KEY, writtenBy } from './gateway.ts'
+import { deployProgram } from './gateway-process.ts'
 import { until } from './until.ts'
 import { completion, json, stream } from './upstream.ts'
 
 t.test('secrets and personal data are in no log, metric, error, store or command line', async (t) => {
   const rules =
     'rules:\n  - { name: word, type: keyword_block, pattern: "project aurora", action: block, enabled: true }\n'
-  const { upstream, gateway, key } = await deploy(t, undefined, { rules })
+  const { upstream, gateway, key } = await deployProgram(t, undefined, { rules })
   const cookie = await gateway.signIn()
   const session = cookie.split('=')[1] ?? ''
   const personal = [
@@ -75,7 +76,7 @@ t.test('a rotated credential is used and logged, one that no header can carry is
   const folder = mkdtempSync(join(tmpdir(), 'sidegate-test-'))
   const file = join(folder, 'credential')
   writeFileSync(file, 'the-first-credential\n')
-  const { upstream, gateway, key } = await deploy(t, json(completion('ok')), {
+  const { upstream, gateway, key } = await deployProgram(t, json(completion('ok')), {
     folder,
     rules: 'rules: []\n',
     config: { upstream: { apiKey: { file } } },

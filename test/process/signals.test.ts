@@ -4,8 +4,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
-import { ADMIN_TOKEN, openGateway, prompt, runCli, UPSTREAM_KEY, writeDeployment } from './gateway.ts'
+import { ADMIN_TOKEN, prompt, UPSTREAM_KEY, writeDeployment } from './gateway.ts'
+import { openProgram } from './gateway-process.ts'
 import { programArgs } from './program.ts'
+import { runCli } from './run-command.ts'
 import { fetchInTime, inTime } from './until.ts'
 import { completion, heldAnswer, startUpstream } from './upstream.ts'
 
@@ -25,7 +27,7 @@ t.test('no signal but those that stop ends a call or opens the debugger', async 
   const held = heldAnswer(completion('late'))
   const upstream = await startUpstream(held.answer)
   t.teardown(() => upstream.close())
-  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl })
+  const gateway = await openProgram(t, { upstreamUrl: upstream.baseUrl })
   const { key } = await gateway.createKey()
   const arrived = upstream.next()
   const answer = gateway.chat(key, prompt('hi'))

@@ -5,6 +5,7 @@ import type OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { openAi } from './client.ts'
 import { deploy, openGateway, type TestGateway } from './gateway.ts'
+import { openProgram } from './gateway-process.ts'
 import { streamed } from './messages-upstream.ts'
 import {
   functionCall,
@@ -415,7 +416,7 @@ rules:
 })
 
 t.test('a response is known after a stop and after a kill', async (t) => {
-  const first = await openGateway(t, { upstreamUrl: upstream.baseUrl })
+  const first = await openProgram(t, { upstreamUrl: upstream.baseUrl })
   const { key: itsKey } = await first.createKey('app')
   const { id } = await create({ input: 'I am ann@example.com.' }, {}, openAi(first, itsKey))
   await first.kill('SIGKILL')

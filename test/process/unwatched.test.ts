@@ -4,7 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { deploy, prompt } from './gateway.ts'
+import { prompt } from './gateway.ts'
+import { deployProgram } from './gateway-process.ts'
 import { eventually, until } from './until.ts'
 
 const NO_INSTANCES = 'echo 0 > /proc/sys/user/max_inotify_instances'
@@ -20,7 +21,7 @@ t.test('without inotify instances every change takes effect soon, and a line say
     t.pass('inotify', { skip: 'NOT TESTED: a user namespace cannot be made here' })
     return
   }
-  const { gateway, key } = await deploy(t, undefined, { under: UNDER, rules: rule('alpha') })
+  const { gateway, key } = await deployProgram(t, undefined, { under: UNDER, rules: rule('alpha') })
   await until('the line', () => gateway.logs.some(({ reason }) => reason === 'EMFILE'))
   const line = gateway.logs.find(({ reason }) => reason === 'EMFILE')
   t.match(line, { level: 'warn', msg: /cannot be watched.*max_user_instances/ })

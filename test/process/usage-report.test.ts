@@ -3,12 +3,14 @@
 
 import { join } from 'node:path'
 import t from 'tap'
-import { deploy, openGateway, prompt, runCli, type TestGateway } from './gateway.ts'
+import { openGateway, prompt, type TestGateway } from './gateway.ts'
+import { deployProgram } from './gateway-process.ts'
+import { runCli } from './run-command.ts'
 import { completion, json } from './upstream.ts'
 
 t.setTimeout(300_000)
 
-const { upstream, gateway, key } = await deploy(t, json(completion('Hello.')), {
+const { upstream, gateway, key } = await deployProgram(t, json(completion('Hello.')), {
   rules: 'rules:\n  - { name: no-aurora, type: keyword_block, pattern: aurora, action: block }\n',
 })
 const file = join(gateway.folder, 'sidegate.yaml')

@@ -5,16 +5,10 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import {
-  ADMIN_TOKEN,
-  openGateway,
-  prompt,
-  runCli,
-  type TestGateway,
-  UPSTREAM_KEY,
-  writeDeployment,
-} from './gateway.ts'
+import { ADMIN_TOKEN, prompt, UPSTREAM_KEY, writeDeployment } from './gateway.ts'
+import { type GatewayProcess, openProgram } from './gateway-process.ts'
 import { programArgs } from './program.ts'
+import { runCli } from './run-command.ts'
 import { eventually, fetchInTime, inTime, until } from './until.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
@@ -62,15 +56,15 @@ function fill(disk: string): () => void {
 }
 
 /** Starts a gateway whose data folder is on the disk. */
-async function startOn(t: Test, disk: string): Promise<TestGateway> {
+async function startOn(t: Test, disk: string): Promise<GatewayProcess> {
   const path = join(disk, 'data')
   mkdirSync(path)
-  return openGateway(t, { upstreamUrl: upstream.baseUrl, config: { data: { path } } })
+  return openProgram(t, { upstreamUrl: upstream.baseUrl, config: { data: { path } } })
 }
 
 const call = (words: number) => prompt('word '.repeat(words))
 
-const becomes = (gateway: TestGateway, status: number) =>
+const becomes = (gateway: GatewayProcess, status: number) =>
   until(`readiness ${status}`, async () => (await gateway.readiness()).status === status)
 
 t.test('a full disk refuses calls and says why, and serves once there is room', async (t) => {
@@ -151,7 +145,7 @@ t.test('a full disk with room in the database refuses calls before they are forw
 })
 
 t.test('after the data folder is deleted no call succeeds, and the log says why', async (t) => {
-  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl })
+  const gateway = await openProgram(t, { upstreamUrl: upstream.baseUrl })
   const { key } = await gateway.createKey()
   t.equal((await gateway.chat(key, call(1))).status, 200)
   const forwarded = upstream.received.length

@@ -4,20 +4,20 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { deploy, discard, startGateway } from '../process/gateway.ts'
-import { PROGRAM } from '../process/program.ts'
+import { discard } from '../process/gateway.ts'
+import { deployProgram, startProgram } from '../process/gateway-process.ts'
 import { until } from '../process/until.ts'
 import { completion, json, startUpstream } from '../process/upstream.ts'
 
 t.setTimeout(300_000)
 
-const SMALL_HEAP = { program: PROGRAM, env: { NODE_OPTIONS: '--max-old-space-size=192' } }
+const SMALL_HEAP = { env: { NODE_OPTIONS: '--max-old-space-size=192' } }
 /** Near the least that the program runs with. */
-const TINY_HEAP = { program: PROGRAM, env: { NODE_OPTIONS: '--max-old-space-size=96' } }
+const TINY_HEAP = { env: { NODE_OPTIONS: '--max-old-space-size=96' } }
 
 t.test('large prompts that arrive together are scanned one after the other', async (t) => {
   const upstream = await startUpstream(json(completion('ok')))
-  const gateway = await startGateway({
+  const gateway = await startProgram({
     upstreamUrl: upstream.baseUrl,
     ...SMALL_HEAP,
   })
@@ -76,7 +76,7 @@ const crowds: Readonly<Record<string, () => object>> = {
 }
 
 t.test('a body with more values than memory allows is refused, and the process lives', async (t) => {
-  const { upstream, gateway, key } = await deploy(t, undefined, TINY_HEAP)
+  const { upstream, gateway, key } = await deployProgram(t, undefined, TINY_HEAP)
   for (const [what, make] of Object.entries(crowds)) {
     const body = { model: 'm', ...make() }
     const answers = await Promise.all(many(2, () => gateway.chat(key, body)))
@@ -105,7 +105,7 @@ t.test('a body with more values than memory allows is refused, and the process l
 
 t.test('an answer with more values than memory allows is an error of the upstream', async (t) => {
   const choices = many(190_000, (index) => ({ index, message: { role: 'assistant', content: 'x' } }))
-  const { upstream, gateway, key } = await deploy(t, json({ ...completion(), choices }), TINY_HEAP)
+  const { upstream, gateway, key } = await deployProgram(t, json({ ...completion(), choices }), TINY_HEAP)
   const ask = () => gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'x' }] })
   const refused = await ask()
   t.match([refused.status, ((await refused.json()) as any).error.code], [502, 'upstream_unavailable'])
@@ -115,7 +115,7 @@ t.test('an answer with more values than memory allows is an error of the upstrea
 
 t.test('a rule file that is too large to read changes nothing', async (t) => {
   const upstream = await startUpstream(json(completion('ok')))
-  const gateway = await startGateway({
+  const gateway = await startProgram({
     upstreamUrl: upstream.baseUrl,
     rules: 'rules:\n  - { name: word, type: keyword_block, pattern: alpha, action: block }\n',
     ...SMALL_HEAP,

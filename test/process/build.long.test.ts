@@ -7,8 +7,10 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { codeFile, nodeOptions, programFile } from '../../src/boot/built-program.ts'
 import { VERSION } from '../../src/core/version.ts'
-import { type CommandResult, deploy, discard, prompt, runCommand, startGateway } from './gateway.ts'
+import { discard, prompt } from './gateway.ts'
+import { deployProgram, startProgram } from './gateway-process.ts'
 import { ROOT, SOURCE } from './program.ts'
+import { type CommandResult, runCommand } from './run-command.ts'
 import { inTime } from './until.ts'
 
 // The runner's own limit is too short for a busy machine.
@@ -127,12 +129,12 @@ const MANY_RULES = `rules:\n${RULES.join('\n')}\n`
 
 t.test('the programs that the built program starts run from its own folder', async (t) => {
   const options = { program: main, rules: MANY_RULES }
-  const { upstream, gateway: first, key } = await deploy(t, undefined, options)
+  const { upstream, gateway: first, key } = await deployProgram(t, undefined, options)
   t.equal((await first.chat(key, prompt('word999x'))).status, 403, 'the reader of large rule files')
   t.equal((await first.chat(key, prompt('Hello'))).status, 200)
   t.match((await first.api('POST', '/audit/verify')).body, { result: { ok: true } }, 'the check of the log')
   await first.kill('SIGKILL')
-  const second = await startGateway({ ...options, upstreamUrl: upstream.baseUrl, folder: first.folder })
+  const second = await startProgram({ ...options, upstreamUrl: upstream.baseUrl, folder: first.folder })
   t.teardown(() => discard(second))
   t.pass('the inspection of a store that was not closed')
 })

@@ -7,7 +7,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { temporaryFolder } from '../rules/fixture.ts'
-import { ADMIN_TOKEN, runCommand, UPSTREAM_KEY, writeDeployment } from './gateway.ts'
+import { ADMIN_TOKEN, UPSTREAM_KEY, writeDeployment } from './gateway.ts'
+import { runCommand } from './run-command.ts'
 import { inTime, until } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))

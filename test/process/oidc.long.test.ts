@@ -13,7 +13,6 @@ import {
   writtenBy,
 } from './gateway.ts'
 import { Browser, CALLBACK, CLIENT_ID, CLIENT_SECRET, openProvider, type Page, START } from './openid.ts'
-import { PROGRAM } from './program.ts'
 import { eventually, fetchInTime } from './until.ts'
 
 const PEOPLE = {
@@ -331,7 +330,7 @@ t.test('a wrong secret of the client is refused by the provider, and the log say
 })
 
 t.test('the built program signs people in', async (t) => {
-  const built = await openGateway(t, optionsOf(oidcOf(provider.issuer), { program: PROGRAM }))
+  const built = await openGateway(t, optionsOf(oidcOf(provider.issuer), {}))
   provider.serve(built.url, PEOPLE)
   const { browser, page } = await signIn('sub-ed', built.url)
   t.equal(page.status, 200)

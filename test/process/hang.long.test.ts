@@ -5,7 +5,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { deploy, discard, prompt, startGateway } from './gateway.ts'
+import { discard, prompt } from './gateway.ts'
+import { deployProgram, startProgram } from './gateway-process.ts'
 import { inTime } from './until.ts'
 
 // The runner's own limit is too short for a busy machine.
@@ -15,7 +16,7 @@ const HOLD = fileURLToPath(new URL('../store/processes/hold.ts', import.meta.url
 
 /** A deployment, and `hang`, which blocks its writes as a hanging disk would. */
 async function deployOnDisk(t: Test) {
-  const { upstream, gateway, key } = await deploy(t)
+  const { upstream, gateway, key } = await deployProgram(t)
   const hang = async () => {
     const holder = spawn(process.execPath, [HOLD, join(gateway.folder, 'data')], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -38,7 +39,7 @@ t.test('a database that takes no rows ends the process, and no acknowledged entr
   const freed = once(holder, 'exit')
   holder.kill('SIGKILL')
   await inTime('the writes are possible again', freed)
-  const next = await startGateway({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
+  const next = await startProgram({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
   t.teardown(() => discard(next))
   const response = await next.chat(key, prompt('hi'))
   t.equal(response.status, 200, 'the next process serves')
@@ -52,7 +53,7 @@ t.test('an unexpected error ends the process while calls wait for the disk', asy
   const throwing = 'process.on("SIGUSR2",()=>{throw new Error("a test error")})'
   const module = `data:text/javascript,${encodeURIComponent(throwing)}`
   const env = { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import=${module}` }
-  const { gateway, key } = await deploy(t, undefined, { env })
+  const { gateway, key } = await deployProgram(t, undefined, { env })
   const calls = Array.from({ length: 64 }, () => gateway.chat(key, prompt('hi')).catch(() => null))
   await Promise.race(calls)
   gateway.child.kill('SIGUSR2')

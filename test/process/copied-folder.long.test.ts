@@ -4,30 +4,30 @@
 import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { deploy, openGateway, prompt, runCli, type TestGateway, writeDeployment } from './gateway.ts'
-import { PROGRAM } from './program.ts'
+import { prompt, writeDeployment } from './gateway.ts'
+import { deployProgram, type GatewayProcess, openProgram } from './gateway-process.ts'
+import { runCli } from './run-command.ts'
 import { completion, json } from './upstream.ts'
 
 // Deadline of every wait in this file.
 t.setTimeout(600_000)
 
 interface Origin {
-  readonly gateway: TestGateway
+  readonly gateway: GatewayProcess
   readonly data: string
   readonly key: string
   /** Id of its log. */
   readonly log: string
-  start(env?: Readonly<Record<string, string>>): Promise<TestGateway>
+  start(env?: Readonly<Record<string, string>>): Promise<GatewayProcess>
 }
 
 async function origin(t: Test, end: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<Origin> {
-  const { upstream, gateway, key } = await deploy(t, json(completion('ok')), { program: PROGRAM })
+  const { upstream, gateway, key } = await deployProgram(t, json(completion('ok')), {})
   const log = await logOf(gateway, key)
   t.equal((await gateway.api('POST', '/rules', RULE)).status, 201)
   await gateway.kill(end)
   const data = join(gateway.folder, 'data')
-  const start = (env = {}) =>
-    openGateway(t, { program: PROGRAM, upstreamUrl: upstream.baseUrl, folder: gateway.folder, env })
+  const start = (env = {}) => openProgram(t, { upstreamUrl: upstream.baseUrl, folder: gateway.folder, env })
   return { gateway, data, key, log, start }
 }
 
@@ -40,7 +40,7 @@ const RULE = {
 }
 
 /** Makes a call, and returns the log of its receipt. */
-async function logOf(gateway: TestGateway, key: string): Promise<string> {
+async function logOf(gateway: GatewayProcess, key: string): Promise<string> {
   const response = await gateway.chat(key, prompt('hello'))
   await response.text()
   return (response.headers.get('x-sidegate-audit') ?? '').split(';', 1)[0] ?? ''
@@ -57,7 +57,7 @@ async function verify(t: Test, data: string, log: string): Promise<void> {
   t.match([code, JSON.parse(stdout)], [0, { ok: true, log }])
 }
 
-async function genesisOf(gateway: TestGateway): Promise<any> {
+async function genesisOf(gateway: GatewayProcess): Promise<any> {
   const { stdout } = await runCli(['audit', 'export', '--config', join(gateway.folder, 'sidegate.yaml')])
   return JSON.parse(stdout.split('\n', 1)[0] ?? '')
 }
@@ -68,7 +68,7 @@ const setAside = (data: string, prefix: string) =>
     .map((name) => join(data, name))
 
 /** Asserts that the gateway began a log that continues the one of `from`, with its key and rule. */
-async function continues(t: Test, served: TestGateway, { key, log, data }: Origin): Promise<void> {
+async function continues(t: Test, served: GatewayProcess, { key, log, data }: Origin): Promise<void> {
   const next = await logOf(served, key)
   t.match(next, /^[0-9a-f-]{36}$/, 'the key still works')
   t.not(next, log)

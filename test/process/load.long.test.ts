@@ -5,7 +5,8 @@ import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { callOnSocket, openSocket } from './client.ts'
-import { deploy, openGateway, prompt } from './gateway.ts'
+import { prompt } from './gateway.ts'
+import { deployProgram, openProgram } from './gateway-process.ts'
 import { inTime, until } from './until.ts'
 import {
   completion,
@@ -24,7 +25,7 @@ t.setTimeout(300_000)
 
 const body = prompt('hi')
 const LIMIT = 100
-const { upstream, gateway, key } = await deploy(t, undefined, {
+const { upstream, gateway, key } = await deployProgram(t, undefined, {
   config: { limits: { concurrentRequests: LIMIT, bodyBytes: 32 * 1024 * 1024 } },
   // A flag of src/main.ts: memory depends on how early garbage is collected.
   env: { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --max-semi-space-size=16` },
@@ -259,7 +260,7 @@ t.test(
 )
 
 t.test('at the default level only failed calls have a log line', async (t) => {
-  const quiet = await openGateway(t, { upstreamUrl: upstream.baseUrl, config: { log: { level: 'info' } } })
+  const quiet = await openProgram(t, { upstreamUrl: upstream.baseUrl, config: { log: { level: 'info' } } })
   const { key: quietKey } = await quiet.createKey()
   upstream.answer = json(completion('fine'))
   t.equal((await quiet.chat(quietKey, body)).status, 200)
@@ -274,7 +275,7 @@ t.test('at the default level only failed calls have a log line', async (t) => {
 })
 
 t.test('every call has its log line once the gateway has stopped', async (t) => {
-  const other = await openGateway(t, { upstreamUrl: upstream.baseUrl })
+  const other = await openProgram(t, { upstreamUrl: upstream.baseUrl })
   const { key: otherKey } = await other.createKey()
   upstream.answer = json(completion('noted'))
   const ids = await Promise.all(
