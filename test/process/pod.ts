@@ -54,9 +54,62 @@ export interface Pod {
   terminate(grace?: Promise<unknown>): Promise<void>
 }
 
+/** What the containers of a Pod share. */
+interface Run {
+  readonly options: PodOptions
+  /** Replaces the mount paths in a text by the folders. */
+  readonly real: (text: string) => string
+  readonly events: string[]
+  terminating: boolean
+}
+
 /** Starts the sidecar, waits for its startup probe, then starts the app. */
 export async function startPod(options: PodOptions): Promise<Pod> {
-  const { spec, folder, podIp } = options
+  const { spec, podIp } = options
+  const { real, sync } = mountVolumes(options)
+  const run: Run = { options, real, events: [], terminating: false }
+  const [sidecar] = spec.initContainers
+  const gateway = startContainer(sidecar, run)
+  await startupOf(sidecar, gateway, run)
+  run.events.push('sidegate ready')
+  const app = startContainer(spec.containers[0], run)
+  const readiness: number[] = []
+  const watching = (async () => {
+    while (!run.terminating) {
+      readiness.push(
+        await probe(sidecar, 'readinessProbe', podIp),
+        await probe(sidecar, 'livenessProbe', podIp),
+      )
+      await period(sidecar, 'readinessProbe')
+    }
+  })()
+
+  const hasEnded = ({ process }: Container) => process.exitCode !== null || process.signalCode !== null
+  const ended = (container: Container) => until(`${container.name} ends`, () => hasEnded(container))
+  return {
+    gateway,
+    app,
+    events: run.events,
+    readiness,
+    sync,
+    happened: (event, count = 1) =>
+      until(event, () => run.events.filter((one) => one === event).length >= count),
+    async terminate(grace = new Promise(() => {})) {
+      run.terminating = true
+      app.process.kill('SIGTERM')
+      await Promise.race([ended(app), grace])
+      app.process.kill('SIGKILL')
+      await ended(app)
+      gateway.process.kill('SIGTERM')
+      await ended(gateway)
+      await inTime('the probes end', watching)
+    },
+  }
+}
+
+/** Makes a folder for each volume of the Pod and fills it. */
+function mountVolumes(options: PodOptions): Pick<Run, 'real'> & Pick<Pod, 'sync'> {
+  const { spec, folder } = options
   const mounts = new Map<string, string>(
     spec.initContainers[0].volumeMounts.map(({ name, mountPath }: any) => [name, mountPath]),
   )
@@ -74,92 +127,65 @@ export async function startPod(options: PodOptions): Promise<Pod> {
     if (files === null) mkdirSync(volume(source.name), { recursive: true })
     else sync(source.name, files)
   }
+  return { real, sync }
+}
 
-  const events: string[] = []
-  let terminating = false
-
-  const start = (manifest: any): Container => {
-    const container = { name: manifest.name, restarts: 0, output: [], exits: [] } as unknown as Container
-    const run = () => {
-      const [command = '', ...args] = options.entrypoints[manifest.name] ?? []
-      const child = spawn(command, [...args, ...(manifest.args ?? []).map(real)], {
-        env: environmentOf(manifest, options),
-        stdio: ['pipe', 'pipe', 'pipe'],
-      })
-      child.stdin.on('error', () => {})
-      for (const stream of [child.stdout, child.stderr]) {
-        createInterface({ input: stream }).on('line', (line) => container.output.push(line))
-      }
-      child.once('exit', (code, signal) => {
-        container.exits.push(code ?? signal ?? 'unknown')
-        events.push(`${manifest.name} ended`)
-        if (terminating || manifest.restartPolicy !== 'Always') return
-        container.restarts++
-        run()
-      })
-      container.process = child
-      events.push(`${manifest.name} started`)
+/** Runs a container, again after each end if its manifest says so. */
+function startContainer(manifest: any, run: Run): Container {
+  const { options, real, events } = run
+  const container = { name: manifest.name, restarts: 0, output: [], exits: [] } as unknown as Container
+  const start = () => {
+    const [command = '', ...args] = options.entrypoints[manifest.name] ?? []
+    const child = spawn(command, [...args, ...(manifest.args ?? []).map(real)], {
+      env: environmentOf(manifest, options),
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    child.stdin.on('error', () => {})
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on('line', (line) => container.output.push(line))
     }
-    run()
-    return container
+    child.once('exit', (code, signal) => {
+      container.exits.push(code ?? signal ?? 'unknown')
+      events.push(`${manifest.name} ended`)
+      if (run.terminating || manifest.restartPolicy !== 'Always') return
+      container.restarts++
+      start()
+    })
+    container.process = child
+    events.push(`${manifest.name} started`)
   }
+  start()
+  return container
+}
 
-  const probe = async (manifest: any, kind: string): Promise<number> => {
-    const { port: name, path } = manifest[kind].httpGet
-    const { containerPort } = manifest.ports.find((port: any) => port.name === name)
-    try {
-      const response = await fetchInTime(`http://${podIp}:${containerPort}${path}`)
-      await response.arrayBuffer()
-      return response.status
-    } catch {
-      return 0
-    }
-  }
-  const period = (manifest: any, kind: string) => delay((manifest[kind].periodSeconds * 1000) / PROBE_SPEED)
-
-  const [sidecar] = spec.initContainers
-  const gateway = start(sidecar)
+/** Resolves once the startup probe succeeds. Kills the container and throws if it does not in time. */
+async function startupOf(manifest: any, container: Container, run: Run): Promise<void> {
   // The deadline is not shortened: a slow machine must not fail the test.
-  const deadlineMs = Date.now() + sidecar.startupProbe.failureThreshold * 1000
-  while ((await probe(sidecar, 'startupProbe')) !== 200) {
-    if (gateway.restarts > 2 || Date.now() > deadlineMs) {
-      terminating = true
-      gateway.process.kill('SIGKILL')
-      throw new Error(`the gateway did not start: ${gateway.output.join('\n')}`)
+  const deadlineMs = Date.now() + manifest.startupProbe.failureThreshold * 1000
+  while ((await probe(manifest, 'startupProbe', run.options.podIp)) !== 200) {
+    if (container.restarts > 2 || Date.now() > deadlineMs) {
+      run.terminating = true
+      container.process.kill('SIGKILL')
+      throw new Error(`the gateway did not start: ${container.output.join('\n')}`)
     }
-    await period(sidecar, 'startupProbe')
-  }
-  events.push('sidegate ready')
-  const app = start(spec.containers[0])
-  const readiness: number[] = []
-  const watching = (async () => {
-    while (!terminating) {
-      readiness.push(await probe(sidecar, 'readinessProbe'), await probe(sidecar, 'livenessProbe'))
-      await period(sidecar, 'readinessProbe')
-    }
-  })()
-
-  const hasEnded = ({ process }: Container) => process.exitCode !== null || process.signalCode !== null
-  const ended = (container: Container) => until(`${container.name} ends`, () => hasEnded(container))
-  return {
-    gateway,
-    app,
-    events,
-    readiness,
-    sync,
-    happened: (event, count = 1) => until(event, () => events.filter((one) => one === event).length >= count),
-    async terminate(grace = new Promise(() => {})) {
-      terminating = true
-      app.process.kill('SIGTERM')
-      await Promise.race([ended(app), grace])
-      app.process.kill('SIGKILL')
-      await ended(app)
-      gateway.process.kill('SIGTERM')
-      await ended(gateway)
-      await inTime('the probes end', watching)
-    },
+    await period(manifest, 'startupProbe')
   }
 }
+
+/** @returns the status; 0 without an answer */
+async function probe(manifest: any, kind: string, podIp: string): Promise<number> {
+  const { port: name, path } = manifest[kind].httpGet
+  const { containerPort } = manifest.ports.find((port: any) => port.name === name)
+  try {
+    const response = await fetchInTime(`http://${podIp}:${containerPort}${path}`)
+    await response.arrayBuffer()
+    return response.status
+  } catch {
+    return 0
+  }
+}
+
+const period = (manifest: any, kind: string) => delay((manifest[kind].periodSeconds * 1000) / PROBE_SPEED)
 
 /** Files of a volume by name; null for a volume that only the Pod writes. */
 function filesOf(source: any, { objects, secrets }: PodOptions): Record<string, string> | null {

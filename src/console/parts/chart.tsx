@@ -24,41 +24,8 @@ interface ChartProps {
 }
 
 export function Chart({ title, times, label, values, show, onOpen }: ChartProps) {
-  const element = useRef<HTMLDivElement>(null)
-  const chart = useRef<uPlot | null>(null)
   const [at, setAt] = useState<number | null>(null)
-  const open = useRef(onOpen)
-  open.current = onOpen
-  useEffect(() => {
-    const target = element.current!
-    const draw = () => {
-      chart.current?.destroy()
-      chart.current = new uPlot(optionsOf(target, show, setAt), [[]], target)
-      chart.current.over.addEventListener('click', () => {
-        const { idx } = chart.current?.cursor ?? {}
-        if (typeof idx === 'number') open.current?.(idx)
-      })
-    }
-    draw()
-    const sized = new ResizeObserver(() =>
-      chart.current?.setSize({ width: target.clientWidth, height: HEIGHT }),
-    )
-    sized.observe(target)
-    // The canvas holds the colours of the theme in which it was drawn.
-    const theme = matchMedia('(prefers-color-scheme: dark)')
-    const redraw = () => {
-      const { data } = chart.current!
-      draw()
-      chart.current?.setData(data)
-    }
-    theme.addEventListener('change', redraw)
-    return () => {
-      theme.removeEventListener('change', redraw)
-      sized.disconnect()
-      chart.current?.destroy()
-      chart.current = null
-    }
-  }, [show])
+  const { element, chart } = usePlot(show, setAt, onOpen)
   useEffect(() => {
     chart.current?.setData([[...times], [...values]])
   }, [times, values, show])
@@ -99,6 +66,52 @@ export function Chart({ title, times, label, values, show, onOpen }: ChartProps)
       />
     </figure>
   )
+}
+
+/**
+ * Draws the chart into `element`, and anew when its width or the theme changes. The caller sets its
+ * data. A click calls `onOpen`.
+ */
+function usePlot(
+  show: ChartProps['show'],
+  setAt: (index: number | null) => void,
+  onOpen: ChartProps['onOpen'],
+) {
+  const element = useRef<HTMLDivElement>(null)
+  const chart = useRef<uPlot | null>(null)
+  const open = useRef(onOpen)
+  open.current = onOpen
+  useEffect(() => {
+    const target = element.current!
+    const draw = () => {
+      chart.current?.destroy()
+      chart.current = new uPlot(optionsOf(target, show, setAt), [[]], target)
+      chart.current.over.addEventListener('click', () => {
+        const { idx } = chart.current?.cursor ?? {}
+        if (typeof idx === 'number') open.current?.(idx)
+      })
+    }
+    draw()
+    const sized = new ResizeObserver(() =>
+      chart.current?.setSize({ width: target.clientWidth, height: HEIGHT }),
+    )
+    sized.observe(target)
+    // The canvas holds the colours of the theme in which it was drawn.
+    const theme = matchMedia('(prefers-color-scheme: dark)')
+    const redraw = () => {
+      const { data } = chart.current!
+      draw()
+      chart.current?.setData(data)
+    }
+    theme.addEventListener('change', redraw)
+    return () => {
+      theme.removeEventListener('change', redraw)
+      sized.disconnect()
+      chart.current?.destroy()
+      chart.current = null
+    }
+  }, [show])
+  return { element, chart }
 }
 
 function optionsOf(

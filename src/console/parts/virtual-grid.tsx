@@ -62,16 +62,7 @@ export function VirtualGrid<Row>({ label, columns, total, rowAt, onView, onOpen 
     if (target !== null) grid.current!.scrollTop = (target / Math.max(1, scrollRows)) * scrollPx
   }
   const press = (event: KeyboardEvent) => {
-    const page = Math.max(1, Math.floor(rows))
-    const steps: Record<string, number> = {
-      ArrowUp: active - 1,
-      ArrowDown: active + 1,
-      PageUp: active - page,
-      PageDown: active + page,
-      Home: 0,
-      End: total - 1,
-    }
-    const next = steps[event.key]
+    const next = stepsFrom(active, Math.max(1, Math.floor(rows)), total)[event.key]
     const row = rowAt(active)
     if (next !== undefined) activate(next)
     else if (event.key === 'Enter' && row !== undefined) onOpen(row)
@@ -91,41 +82,69 @@ export function VirtualGrid<Row>({ label, columns, total, rowAt, onView, onOpen 
       onScroll={measure}
       onKeyDown={press}
     >
-      <div class="grid-row grid-head" role="row" aria-rowindex={1}>
-        {columns.map(({ name, title }) => (
-          <span key={name} class={`cell ${name}`} role="columnheader">
-            {title}
-          </span>
-        ))}
-      </div>
+      <GridHead columns={columns} />
       <div role="rowgroup" style={{ height: `${bodyPx}px` }}>
         <div class="grid-view" role="presentation" style={{ height: `${rows * ROW_PX}px` }}>
           <div role="presentation" style={{ transform: `translateY(${(first - position) * ROW_PX}px)` }}>
-            {indexes.map((index) => {
-              const row = rowAt(index)
-              return (
-                <div
-                  key={index}
-                  id={`row-${index}`}
-                  class={`grid-row ${index === active ? 'active' : ''}`}
-                  role="row"
-                  aria-rowindex={index + 2}
-                  onClick={() => {
-                    setActive(index)
-                    if (row !== undefined) onOpen(row)
-                  }}
-                >
-                  {columns.map(({ name, cell }) => (
-                    <span key={name} class={`cell ${name}`} role="gridcell">
-                      {row === undefined ? '…' : cell(row)}
-                    </span>
-                  ))}
-                </div>
-              )
-            })}
+            {indexes.map((index) => (
+              <GridRow
+                key={index}
+                index={index}
+                columns={columns}
+                row={rowAt(index)}
+                isActive={index === active}
+                onClick={(row) => {
+                  setActive(index)
+                  if (row !== undefined) onOpen(row)
+                }}
+              />
+            ))}
           </div>
         </div>
       </div>
     </div>
   )
 }
+
+/** Row that a key leads to from the row `active`. */
+const stepsFrom = (active: number, page: number, total: number): Partial<Record<string, number>> => ({
+  ArrowUp: active - 1,
+  ArrowDown: active + 1,
+  PageUp: active - page,
+  PageDown: active + page,
+  Home: 0,
+  End: total - 1,
+})
+
+const GridHead = <Row,>({ columns }: Pick<VirtualGridProps<Row>, 'columns'>) => (
+  <div class="grid-row grid-head" role="row" aria-rowindex={1}>
+    {columns.map(({ name, title }) => (
+      <span key={name} class={`cell ${name}`} role="columnheader">
+        {title}
+      </span>
+    ))}
+  </div>
+)
+
+interface GridRowProps<Row> extends Pick<VirtualGridProps<Row>, 'columns'> {
+  readonly index: number
+  readonly row: Row | undefined
+  readonly isActive: boolean
+  readonly onClick: (row: Row | undefined) => void
+}
+
+const GridRow = <Row,>({ index, row, columns, isActive, onClick }: GridRowProps<Row>) => (
+  <div
+    id={`row-${index}`}
+    class={`grid-row ${isActive ? 'active' : ''}`}
+    role="row"
+    aria-rowindex={index + 2}
+    onClick={() => onClick(row)}
+  >
+    {columns.map(({ name, cell }) => (
+      <span key={name} class={`cell ${name}`} role="gridcell">
+        {row === undefined ? '…' : cell(row)}
+      </span>
+    ))}
+  </div>
+)
