@@ -14,7 +14,7 @@ import {
 } from './survey.ts'
 import { type ChainFault, ChainVerifier, MAX_ENTRY_BYTES, type StoredRecord } from './verify.ts'
 
-/** Most findings, and most limits, that a verdict lists. */
+/** Maximum findings that a verdict lists; the same for limits. */
 const MAX_FINDINGS = 100
 
 export interface LogFinding {

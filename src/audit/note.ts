@@ -15,7 +15,7 @@ const SIGNATURE_MARK = '\u2014 '
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 /** Longest note to read, bytes; ours take about 400. */
 export const MAX_NOTE_BYTES = 16_384
-/** Most signatures on a note, those of witnesses included. */
+/** Maximum signatures on a note, those of witnesses included. */
 const MAX_SIGNATURES = 32
 /** Forbidden in texts: control characters other than the line feed. */
 const CONTROL = /[\u0000-\u0009\u000b-\u001f]/

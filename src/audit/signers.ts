@@ -12,7 +12,7 @@ import {
 import { MAX_ENTRY_BYTES, viewOf } from './verify.ts'
 
 const BOOT_MARK = Buffer.from('"type":"boot"')
-/** Most changes of signer in one verification; later ones are checked against the keys alone. */
+/** Maximum changes of signer in one verification; later ones are checked against the keys alone. */
 const MAX_SIGNER_CHANGES = 4096
 /** Longest verifier key, characters; ours have 103. */
 const MAX_KEY_LENGTH = 512

@@ -9,11 +9,11 @@ import { type Verifier, verifierOf } from './note.ts'
 import { MAX_ENTRY_BYTES, viewOf } from './verify.ts'
 
 /**
- * Most checkpoints in one verification: more than a month at one a minute. Each costs a signature
- * check.
+ * Maximum checkpoints in one verification: more than a month at one a minute. Each costs a
+ * signature check.
  */
 const MAX_CHECKPOINTS = 65_536
-/** Most prune entries in one verification, newest first; a log needs its last. */
+/** Maximum prune entries in one verification, newest first; a log needs its last. */
 const MAX_ANCHORS = 4096
 const PRUNE_MARK = Buffer.from('"type":"prune"')
 const ENTRY_HASH = /^sha256:[0-9a-f]{64}$/

@@ -44,7 +44,7 @@ export type UsageView = {
   readonly api: string
   readonly attempts?: number
   readonly upstream?: string
-  /** The next five are of a call that was forwarded without a scan. */
+  /** Present for a call that was forwarded without a scan. */
   readonly unscanned?: true
   readonly method?: string
   readonly path?: string

@@ -14,7 +14,7 @@ export type Container = JsonObject | JsonValue[]
 type Key = string | number
 const keys = (list: string): ReadonlySet<Key> => new Set<Key>(list.split(' '))
 
-/** Most texts of one body. No conversation has more; such a body wastes memory. */
+/** Maximum texts of one body. No conversation has more; such a body wastes memory. */
 const MAX_TEXTS = 200_000
 
 /** Members of content parts that a model reads as running text. */

@@ -54,7 +54,7 @@ export function readEscape(text: string, at: number, last: boolean): Escape | nu
 /**
  * Reads a `\uXXXX`, or two for a surrogate pair, after any number of backslashes.
  * @param run number of backslashes at `at`
- * @param longest most backslashes before the second half of a pair
+ * @param longest maximum backslashes before the second half of a pair
  * @returns null while it is incomplete
  */
 export function readUnicode(

@@ -1,6 +1,6 @@
 // Follows the grammar of JSON (RFC 8259) outside strings and tokens, character by character.
 
-/** Most open containers. Text in deeper ones is not read as JSON. */
+/** Maximum open containers. Text in deeper ones is not read as JSON. */
 const MAX_DEPTH = 512
 
 /** What may come next outside strings. */

@@ -29,10 +29,10 @@ export interface ModelRequest {
 /** Fields that would choose the upstream or its credential; compared without case, `_` and `-`. */
 const REFUSED_FIELDS = new Set(['baseurl', 'apibase', 'apikey', 'extraheaders'])
 
-/** Most answers of one call; the limit of the providers. */
+/** Maximum answers of one call; the limit of the providers. */
 const MAX_CHOICES = 128
 const MAX_MODEL_CHARACTERS = 256
-/** Most fallback models; aggregators accept a handful. */
+/** Maximum fallback models; aggregators accept a handful. */
 const MAX_FALLBACKS = 64
 const MAX_ROLE_CHARACTERS = 64
 

@@ -118,7 +118,7 @@ export function toErrorEvent(body: JsonObject, otherLines: string): SseEvent {
   return { data, otherLines, raw: encodeEvent(otherLines, data) }
 }
 
-/** Most choices of one answer. */
+/** Maximum choices of one answer. */
 export const MAX_CHOICES = 1024
 
 const CHOICES: PathNode = { parent: null, key: 'choices' }

@@ -15,7 +15,7 @@ import {
   PROSE,
 } from './text-runs.ts'
 
-/** Most JSON strings around a text. Each doubles the backslashes of its escapes. */
+/** Maximum JSON strings around a text. Each doubles the backslashes of its escapes. */
 export const MAX_LEVELS = 6
 
 /** More backslashes escape a character in more than MAX_LEVELS strings. */

@@ -24,7 +24,7 @@ interface WaitingToken {
   readonly end: number
 }
 
-/** Most tokens that may wait. A text lags far less, unless the list has no text. */
+/** Maximum tokens that may wait. A text lags far less, unless the list has no text. */
 const MAX_WAITING = 65_536
 
 /** The waiting tokens of one list, in order. */

@@ -10,7 +10,7 @@ const CREDENTIAL = '[CREDENTIAL]'
 /** Members of a tool server: of OpenAI's `mcp` tools, and of Anthropic's `mcp_servers`. */
 const SECRETS = ['server_url', 'authorization', 'authorization_token', 'url'] as const
 
-/** Most secrets of one request. */
+/** Maximum secrets of one request. */
 const MAX_SECRETS = 1000
 
 /** The secrets that were taken out of a request. */

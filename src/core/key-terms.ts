@@ -17,7 +17,7 @@ export interface KeyTerms {
   readonly labels: KeyLabels
   /** Whether the text of its exchanges is kept; null for what the configuration says. */
   readonly capture: 'full' | 'metadata' | null
-  /** Most calls at a time; null for no limit of its own. */
+  /** Maximum calls at a time; null for no limit of its own. */
   readonly maxParallel: number | null
 }
 

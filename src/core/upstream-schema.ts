@@ -4,7 +4,7 @@ import { integer, reference, secret, section } from './schema-parts.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Most upstreams. A call asks at most as many. */
+/** Maximum upstreams. A call asks at most as many. */
 const MAX_UPSTREAMS = 32
 
 const HEADER_NAME = '^[a-z0-9!#$&^_.|~-]{1,64}$'

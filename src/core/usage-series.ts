@@ -28,7 +28,7 @@ export interface UsageStep {
   readonly cost: NanoUsd | bigint
   /** Mean time that the gateway added to a call; null when it is not known. */
   readonly addedMs: number | null
-  /** Most streams at a time; null when it is not known. */
+  /** Maximum streams at a time; null when it is not known. */
   readonly streams: number | null
 }
 

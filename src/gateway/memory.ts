@@ -7,7 +7,7 @@ import { getHeapStatistics } from 'node:v8'
 import type { Milliseconds } from '../core/clock.ts'
 
 const CHECK_MS: Milliseconds = 5000
-/** Calls begun between two checks, and calls in flight, up to which the time counts as quiet. */
+/** A check is quiet if at most so many calls began since the last one, and are in flight. */
 const FEW_CALLS = 10
 /**
  * Quiet checks in a row before the gateway counts as idle. A collection also drops compiled code,

@@ -7,7 +7,7 @@ import { ASCII_END } from '../core/ascii.ts'
 const MAX_SCANNED_CHILDREN = 8
 
 /**
- * Most cells of all rows together, 4 bytes each. A row holds every transition of a state; states
+ * Maximum cells of all rows together, 4 bytes each. A row holds every transition of a state; states
  * without a row are searched.
  */
 const MAX_ROW_CELLS = 1 << 20

@@ -18,7 +18,7 @@ import {
 import { LATIN_LOOKALIKE_CAPITALS } from './confusables.ts'
 
 /**
- * Most code points of a cluster. The next mark begins a cluster of its own, or is dropped if it
+ * Maximum code points of a cluster. The next mark begins a cluster of its own, or is dropped if it
  * belongs to no script. UAX #15 §13 (Stream-Safe Text Format) finds no use for more than 30. Bounds
  * what a stream keeps.
  */

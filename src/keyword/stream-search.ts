@@ -7,7 +7,7 @@ import type { KeywordIndex } from './pattern-index.ts'
 import { ExpressionCursor } from './regexp/cursor.ts'
 
 /**
- * Most text that a stream holds back, UTF-16 units. A longer match is still found, but its
+ * Maximum text that a stream holds back, UTF-16 units. A longer match is still found, but its
  * beginning may have left by then. Without a bound, one `a.*b` would delay a whole answer until its
  * end.
  */

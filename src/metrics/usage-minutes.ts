@@ -34,7 +34,7 @@ export class UsageMinutes {
   readonly #tokens = new Float64Array(RING_MINUTES)
   readonly #cost = new Float64Array(RING_MINUTES)
   readonly #addedMs = new Float64Array(RING_MINUTES)
-  /** Most streams at a time. */
+  /** Maximum streams at a time. */
   readonly #streams = new Uint32Array(RING_MINUTES)
   #current: number
   /** Streams in flight now. */

@@ -85,7 +85,7 @@ export class CallRecord {
   prices = NO_PRICES
   /** Images of the prompt; counted only when some cost extra. */
   images = 0
-  /** Most that the call may cost, for limits of money; 0 when none applies. */
+  /** Maximum cost of the call, for limits of money; 0 when none applies. */
   mostCost: NanoUsd = 0
   /** Null when the provider keeps no answer of the call. */
   stored: StoredRole | null = null

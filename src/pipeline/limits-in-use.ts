@@ -9,7 +9,7 @@ import type { CountInUse } from '../store/counters.ts'
 import { type KeyRecord, stateOf } from '../store/key-record.ts'
 import { countOf } from './prompt/quota.ts'
 
-/** Most limits that one answer lists. */
+/** Maximum limits that one answer lists. */
 const MAX_LISTED_LIMITS = 1000
 
 export interface LimitInUse {

@@ -28,7 +28,7 @@ export function scanWeight(searches: Budget, body: Buffer): number | null {
   return values > Math.max(searches.size, ORDINARY_WEIGHT) ? null : Math.max(body.length, values)
 }
 
-/** Most findings of one body that there is memory for. */
+/** Maximum findings of one body that there is memory for. */
 export const maxFindings = (searches: Budget): number =>
   Math.min(MAX_FINDINGS, Math.floor(Math.max(searches.size, ORDINARY_WEIGHT) / FINDING_WEIGHT))
 

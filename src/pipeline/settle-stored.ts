@@ -31,7 +31,7 @@ export interface StoredSettlement {
   charge(used: Pick<RequestDraft, 'total_tokens' | 'cost'>): readonly CounterChange[]
 }
 
-/** Most models of a call whose answer is kept: a row holds them all. */
+/** Maximum models of a call whose answer is kept: a row holds them all. */
 const MAX_STORED_MODELS = 8
 
 const NO_CHARGES: readonly CounterChange[] = []

@@ -4,7 +4,7 @@
 import { APIS } from '../chat/apis.ts'
 import { PII_KINDS } from '../core/finding.ts'
 
-/** Most cases in one file. */
+/** Maximum cases in one file. */
 const MAX_CASES_A_FILE = 10_000
 
 const counts = Object.fromEntries(

@@ -34,7 +34,7 @@ export interface Recording {
 interface RecordingLimits {
   /** Longest line, bytes. */
   readonly lineBytes: number
-  /** Most bytes of request lines held in memory. */
+  /** Maximum bytes of request lines held in memory. */
   readonly heldBytes: number
 }
 

@@ -67,7 +67,7 @@ function remarkCases(remarks: readonly Remark[], checked: readonly string[]): Ju
 export const DIFFERENCE_FORMATS = ['pretty', 'markdown', 'json'] as const
 export type DifferenceFormat = (typeof DIFFERENCE_FORMATS)[number]
 
-/** Most exchanges that a report for people lists. */
+/** Maximum exchanges that a report for people lists. */
 const MAX_LISTED = 50
 const MAX_VALUE_CHARACTERS = 200
 

@@ -27,7 +27,7 @@ const MAX_TOTAL_BYTES = 16 * MAX_FILE_BYTES
 /** kubelet's link to the current folder. It is replaced in one rename (atomic_writer.go). */
 const CONFIG_MAP_LINK = '..data'
 
-/** Most attempts on a folder that changes while it is read. */
+/** Maximum attempts on a folder that changes while it is read. */
 const MAX_READINGS = 5
 
 const RULE_FILE = /\.ya?ml$/

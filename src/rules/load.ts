@@ -14,8 +14,8 @@ import type { FileSnapshot, FileSource } from './watch.ts'
 export type { RuleSnapshot } from './snapshot.ts'
 
 /**
- * Most characters that are parsed in this process. The YAML parser takes up to ten microseconds and
- * a kilobyte for each, and calls wait meanwhile.
+ * Maximum characters that are parsed in this process. The YAML parser takes up to ten microseconds
+ * and a kilobyte for each, and calls wait meanwhile.
  */
 const MAX_PARSED_HERE = 32 * 1024
 

@@ -6,7 +6,7 @@ import { TERM_SCHEMAS } from '../core/key-terms.ts'
 import { MAX_GLOB_CHARACTERS } from '../policy/glob.ts'
 import { RULE_ACTIONS, RULE_TYPES } from '../policy/rule.ts'
 
-/** Most rules in one file. */
+/** Maximum rules in one file. */
 const MAX_RULES_A_FILE = 10_000
 const MAX_NAME_CHARACTERS = 128
 const MAX_DESCRIPTION_CHARACTERS = 2000

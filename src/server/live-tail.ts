@@ -7,13 +7,13 @@ import type { Timers } from '../core/timers.ts'
 import { drainingError } from '../pipeline/admission.ts'
 import type { CallTail } from '../store/log/call-tail.ts'
 
-/** Most readers at a time. */
+/** Maximum readers at a time. */
 export const MAX_LIVE_READERS = 16
-/** Most calls that a reader may lag; the oldest of more are left out. */
+/** Maximum calls that a reader may lag; the oldest of more are left out. */
 export const MAX_LAG_CALLS = 256
-/** Most missed calls that a reader gets when it resumes. */
+/** Maximum missed calls that a reader gets when it resumes. */
 export const MAX_RESUMED_CALLS = 1000
-/** Most calls in one chunk. */
+/** Maximum calls in one chunk. */
 const CALLS_OF_CHUNK = 32
 /** Calls sealed within this time reach the readers together. */
 const GATHER_MS: Milliseconds = 50

@@ -34,7 +34,7 @@ const CHANGES_KEY = Buffer.from('keychanges')
 
 const KEY_RANDOM_BYTES = 32
 const ID_RANDOM_BYTES = 16
-/** Most keys, revoked ones included: they stay listed, and a list is one answer. */
+/** Maximum keys, revoked ones included: they stay listed, and a list is one answer. */
 const MAX_KEYS = 20_000
 /** Longest id to look up, characters. */
 const MAX_ID_CHARACTERS = 64

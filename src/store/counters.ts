@@ -23,8 +23,8 @@ import { readU64 } from './layout.ts'
 import { WindowTime } from './window-time.ts'
 
 /**
- * Most pairs of rule and subject counted at a time. Beyond it, limits refuse calls rather than stop
- * counting.
+ * Maximum pairs of rule and subject counted at a time. Beyond it, limits refuse calls rather than
+ * stop counting.
  */
 export const MAX_COUNTERS = 50_000
 /** When a call that found no room for its counter may try again. */

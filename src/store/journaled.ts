@@ -18,7 +18,7 @@ import { Sequencer } from './journal/sequencer.ts'
 import { StagedRows } from './journal/staged-rows.ts'
 import { type Lmdb, openLmdb, type StoreSize, type StoreTables, SUB_DATABASES } from './lmdb.ts'
 
-/** Most attempts to read a journal whose writer overwrites it meanwhile. */
+/** Maximum attempts to read a journal whose writer overwrites it meanwhile. */
 const READ_ATTEMPTS = 50
 
 export interface Environment {

@@ -8,7 +8,7 @@ import { readJson, writeJson } from './layout.ts'
 import type { UsageLog } from './log/log.ts'
 import type { Range } from './table.ts'
 
-/** Most rules made through the API, and most overrides. */
+/** Maximum rules made through the API; the same for overrides. */
 const MAX_RULES = 10_000
 const RULE_PREFIX = 'rule/'
 const OVERRIDE_PREFIX = 'override/'

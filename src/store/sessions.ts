@@ -15,7 +15,7 @@ import type { UsageLog } from './log/log.ts'
 const SECRET_BYTES = 32
 /** 32 bytes in base64url. */
 const SECRET_FORM = /^[A-Za-z0-9_-]{43}$/
-/** Most sessions at a time; a new one replaces the oldest, so signing in always works. */
+/** Maximum sessions at a time; a new one replaces the oldest, so signing in always works. */
 const MAX_SESSIONS = 100
 
 /** Bytes of the hash that name a session to others. */

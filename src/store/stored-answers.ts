@@ -9,7 +9,7 @@ import type { StoreTables } from './lmdb.ts'
 
 /** Time for which an answer can be asked for. OpenAI keeps responses as long. */
 export const STORED_MS: Milliseconds = 30 * 86_400_000
-/** Most rows, in a store of any size; the oldest go first. */
+/** Maximum rows, in a store of any size; the oldest go first. */
 export const MAX_STORED_ROWS = 500_000
 /** Share of the store that the rows may take, and the size of one, both approximate. */
 const STORED_SHARE = 0.05
@@ -58,7 +58,7 @@ export type StoredChange =
     }
   | { readonly type: 'remove'; readonly id: string }
 
-/** Most rows of a store. @param maxBytes limit of the whole store */
+/** Maximum rows of a store. @param maxBytes limit of the whole store */
 export const storedRows = (maxBytes: number): number =>
   Math.max(1, Math.min(MAX_STORED_ROWS, Math.floor((maxBytes * STORED_SHARE) / ROW_BYTES)))
 

@@ -5,7 +5,7 @@ import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Environment } from './journaled.ts'
 
 /**
- * Most time that counts between two calls of `pendingMs`, a second apart. After a longer gap the
+ * Maximum time that counts between two calls of `pendingMs`, a second apart. After a longer gap the
  * process itself was paused, like a container, and has not yet seen writes that ended meanwhile.
  */
 const MAX_CHECK_GAP_MS: Milliseconds = 2000

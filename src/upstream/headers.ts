@@ -101,7 +101,7 @@ const NEVER_FORWARDED: ReadonlySet<string> = new Set([
 const PROVIDER_LIMIT = /^x-ratelimit-(?:limit|remaining|reset)(?:-[a-z]{1,20}){0,2}$/
 /** A count or a duration, `17`, `1s`, `6m0s`, `350ms`: too short for a number of a person. */
 const LIMIT_VALUE = /^\d{1,8}(?:\.\d{1,3})?(?:(?:ms|[hms])(?:\d{1,3}(?:\.\d{1,3})?(?:ms|[ms])){0,2})?$/
-/** Most such headers that are returned. */
+/** Maximum such headers that are returned. */
 const MAX_LIMITS = 12
 
 /** The provider's rate limits as the client receives them: `x-upstream-ratelimit-…`. */

@@ -169,4 +169,16 @@ export const PHRASES: readonly Phrase[] = [
     'A digit behind the word.',
     'Run it behind a reverse proxy. It leaves nothing behind.',
   ),
+  phrase(
+    /\bMost [a-z]+s (?:(?:of|in) one\b|at a time\b|waiting\b|cached\b|that may\b)/,
+    'begin a bound with "Maximum"',
+    'Most texts of one body.',
+    'Maximum texts of one body. Most texts of people are short.',
+  ),
+  phrase(
+    /\b(?:next|following|preceding|previous) (?:two|three|four|five|six|seven|eight|nine) (?:are|fields?|constants?|functions?|members?|rows?|types?)\b|\bthe (?:two|three|four|five|six|seven|eight|nine) (?:below|above)\b/i,
+    'name the neighbours instead of counting them',
+    'The next five are of a forwarded call.',
+    'Present for a forwarded call only. The next two digits follow.',
+  ),
 ]

@@ -8,13 +8,14 @@ const find = (files: Record<string, string>): string[] =>
     formatBreach,
   )
 
-t.test('two files of one base name are a breach', async (t) => {
-  t.same(find({ 'chat/json.ts': '', 'core/json.ts': '' }), [
-    'src/core/json.ts:1 has the base name of src/chat/json.ts; rename one of them',
+t.test('two files of one base name within a folder of a floor are a breach', async (t) => {
+  t.same(find({ 'core/json.ts': '', 'core/deep/json.ts': '' }), [
+    'src/core/deep/json.ts:1 has the base name of src/core/json.ts; rename one of them',
   ])
-  t.same(find({ 'chat/json.ts': '', 'core/json-text.ts': '' }), [])
-  t.same(find({ 'server/routes/json.ts': '', 'core/json.ts': '' }), [], 'routes/ is exempt')
-  t.same(find({ 'keyword/index.ts': '', 'core/index.ts': '' }), [], 'index.ts is exempt')
+  t.same(find({ 'core/json.ts': '', 'core/deep/json-text.ts': '' }), [])
+  t.same(find({ 'chat/json.ts': '', 'core/json.ts': '' }), [], 'two floors')
+  t.same(find({ 'server/routes/json.ts': '', 'server/json.ts': '' }), [], 'routes/ is exempt')
+  t.same(find({ 'keyword/index.ts': '', 'keyword/deep/index.ts': '' }), [], 'index.ts is exempt')
 })
 
 t.test('two exported types of one name are a breach', async (t) => {

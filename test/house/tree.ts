@@ -1,4 +1,5 @@
-// Checks what one file alone does not show: unique base names, unique exported types, no import circles.
+// Checks what one file alone does not show: base names unique within a folder of src/, unique exported
+// types, no import circles.
 // Type-only imports count. Linear in files, types and imports.
 
 import { posix } from 'node:path'
@@ -14,11 +15,14 @@ export const findTreeBreaches = (files: readonly SourceFile[]): Breach[] => [
 const hasFreeName = (path: string): boolean =>
   path.includes('/routes/') || posix.basename(path) === 'index.ts'
 
+/** Folder directly below src/, in which a base name is unique. */
+const floorFolder = (path: string): string => path.split('/', 2)[1]!
+
 function findSameNames(files: readonly SourceFile[]): Breach[] {
   const first = new Map<string, string>()
   const breaches: Breach[] = []
   for (const { path } of files) {
-    const name = posix.basename(path)
+    const name = `${floorFolder(path)} ${posix.basename(path)}`
     const other = first.get(name)
     if (hasFreeName(path)) continue
     if (other === undefined) first.set(name, path)

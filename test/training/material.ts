@@ -238,7 +238,7 @@ function plantWindows(text: KeyedText, { start, end }: NonNullable<Row['plant']>
   })
 }
 
-/** Most windows of one innocent text that are added in one round. */
+/** Maximum windows of one innocent text that are added in one round. */
 const MINED_PER_TEXT = 4
 /** Margin from which an innocent window is suspicious. */
 const MINED_FROM = -2

@@ -6,7 +6,7 @@ import type { StreamAssembler } from '../api-format.ts'
 import { isReplacedString } from '../delta-fields.ts'
 import { setMember } from '../text.ts'
 
-/** Most content blocks of one message. */
+/** Maximum content blocks of one message. */
 const MAX_BLOCKS = 4096
 
 export class MessagesAssembler implements StreamAssembler {

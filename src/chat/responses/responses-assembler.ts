@@ -5,7 +5,7 @@ import { AnswerSize, tooLong } from '../answer-size.ts'
 import type { StreamAssembler } from '../api-format.ts'
 import { setMember } from '../text.ts'
 
-/** Most items of one response. */
+/** Maximum items of one response. */
 const MAX_ITEMS = 4096
 
 /** An item, and the texts that its events have added to it so far. */

@@ -23,9 +23,9 @@ export const CHECK_MASK = 0xff
 /** Changes whenever text becomes other features. A model of another form is refused. */
 export const FEATURE_FORM = 3
 
-/** Most features of one token. */
+/** Maximum features of one token. */
 export const FEATURES_MAX = 5
-/** Most tokens read at a time. Their features stay in the processor's cache. */
+/** Maximum tokens read at a time. Their features stay in the processor's cache. */
 const READ_TOKENS = 256
 /** Added to the number of features, so that a few words decide nothing. */
 const FLOOR = 10

@@ -5,7 +5,7 @@ import { COLON, DIGIT_0, isAlphanumeric, isDigit, LINE_FEED, SPACE } from '../..
 import { isIssued } from './card.ts'
 import { codeAt, codesOf, isLetter, isUnspaced } from './code-unit-classes.ts'
 
-/** Most characters between two groups: `", "`, a full stop and a line end. */
+/** Maximum characters between two groups: `", "`, a full stop and a line end. */
 const MAX_SEPARATOR = 4
 /** Digits of the first group of a card. */
 const GROUP = 4

@@ -18,12 +18,12 @@ const RESOURCE_NUMBERS = [
   /(?<=(?:^|\/)projects\/)\d{6,12}(?=\/locations\/[a-z0-9-]{2,32}\/endpoints\/(?:\d{1,19}|x{17,19})$)/,
 ]
 
-/** Most names in `cleanNames`, which is cleared when full. */
+/** Maximum names in `cleanNames`, which is cleared when full. */
 const MAX_CLEAN_NAMES = 256
 /** Names without a finding: calls repeat a few names. */
 const cleanNames = new Set<string>()
 
-/** Most times that a name is decoded: gateways in a row may each have encoded it. */
+/** Maximum times that a name is decoded: gateways in a row may each have encoded it. */
 const MAX_DECODED = 3
 
 /** Decodes `%40` and the like in ASCII, also where it was encoded again (`%2540`). */

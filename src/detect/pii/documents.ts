@@ -51,7 +51,7 @@ const NUMBER = /[A-Za-z0-9]{1,16}(?:[ -](?=[A-Z0-9]*\d)[A-Z0-9]{1,12}){0,4}(?![A
 /** Form of Poland. */
 const SLASHED = /\d{5}\/\d{2}\/\d{4}(?![\d/])/y
 const PLAIN_NUMBER = /[A-Za-z0-9]{1,16}(?![A-Za-z0-9_])/y
-/** Most characters of a group after the first, see NUMBER. */
+/** Maximum characters of a group after the first, see NUMBER. */
 const MAX_GROUP = 12
 /** Longest match of NUMBER: the first group, and four with a separator each. */
 const MAX_LOOK_AHEAD = 16 + 4 * (1 + MAX_GROUP)

@@ -171,7 +171,7 @@ export function tokenEnd(text: string, at: number): number {
   return end
 }
 
-/** Most characters that are read on either side. */
+/** Maximum characters that are read on either side. */
 const MAX_READ = 64
 
 /**

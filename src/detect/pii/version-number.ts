@@ -107,7 +107,7 @@ const TIMED_BEFORE = /\d:\d\d(?:[.,]\d{1,9})?(?:Z| ?[+-]\d\d:?\d\d)?\]?[ \t]+$/
 /** The rest of a line of an access log: `- - [`, `- alice [`. */
 const ACCESS_LOG_AFTER = /[ \t]+(?:port \d|- ?\S{1,20} \[|(?:GET|POST|PUT|HEAD|DELETE|PATCH|OPTIONS) \/)/y
 const ORIGIN_BEFORE = /\b(?:from|via|de|von) $/
-/** Most signs between two addresses of a list. */
+/** Maximum signs between two addresses of a list. */
 const LIST_GAP = 4
 /** An address with a large number just before: the next one of a list. */
 const ADDRESS_BEFORE = /(?<![\d.])(?:\d{1,3}\.){0,3}[12]\d\d(?:\.\d{1,3}){0,3}(?:[\s,;|"'[\]-]{1,6})$/

@@ -12,7 +12,7 @@ const FIRST_ROWS = 16
 /** Threads of the sets that have rows, 4 bytes each. With more, the table starts over, too. */
 const MAX_THREADS = 500_000
 
-/** Most character classes of a table. */
+/** Maximum character classes of a table. */
 export const MAX_CLASSES = 2 ** 16 - 1
 /** Every row begins before this cell. */
 export const ROWS_END = FIRST_ROWS * (MAX_CLASSES + 1)

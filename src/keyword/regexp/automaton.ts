@@ -15,10 +15,10 @@ import {
   type Program,
 } from './instructions.ts'
 
-/** Most thread sets in the cache. With more, the cache starts over. */
+/** Maximum thread sets in the cache. With more, the cache starts over. */
 const MAX_CACHED_SETS = 2000
 
-/** Most threads in all cached sets, 12 bytes each with their sources. */
+/** Maximum threads in all cached sets, 12 bytes each with their sources. */
 const MAX_CACHED_THREADS = 500_000
 
 /** The kind of character before the threads, which assertions look back at. */

@@ -9,7 +9,7 @@ import { narrowWhiteSpace, widenWhiteSpace } from './white-space.ts'
 /** Longest source. Together with re2js's bound on repetition (1,000) it keeps compiling fast. */
 const MAX_SOURCE_CHARACTERS = 2048
 
-/** Most instructions of a program, which bound the cost of a character. */
+/** Maximum instructions of a program, which bound the cost of a character. */
 const MAX_PROGRAM_SIZE = 1000
 
 /** Sorted, disjoint ranges of code points: first, last, first, last, … */

@@ -7,7 +7,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { type ScanResult, TextScanner } from '../scan/text-scanner.ts'
 import type { Answer } from './whole-answer.ts'
 
-/** Most growing texts of one answer, counted over all choices and channels. */
+/** Maximum growing texts of one answer, counted over all choices and channels. */
 const MAX_TEXTS = 4096
 
 export class GrowingTexts {

@@ -12,7 +12,7 @@ import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scann
 import { withoutReceipts } from './receipt-lines.ts'
 import { type Answer, isClean } from './whole-answer.ts'
 
-/** Most characters in the texts of one event. Larger events hold images, which are not texts. */
+/** Maximum characters in the texts of one event. Larger events hold images, which are not texts. */
 const MAX_TEXT_CHARACTERS = 4 * 1024 * 1024
 
 const SO_FAR = /^choices\[\d+\]\.message\./

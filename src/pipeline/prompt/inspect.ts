@@ -22,7 +22,7 @@ import { findRestsOfKeys, findSplitData, joinTexts, overlap, type SplitPart } fr
 import { CachedScan } from './scan-cache.ts'
 
 /**
- * Most findings in one body. Each takes about 400 bytes; no model reads a prompt with that many.
+ * Maximum findings in one body. Each takes about 400 bytes; no model reads a prompt with that many.
  */
 export const MAX_FINDINGS = 200_000
 
@@ -57,7 +57,7 @@ export interface InspectOptions {
   readonly continued?: Readonly<Record<string, number>> | undefined
   /** Whether to score the prompt for injection. Default: when a rule reads the score. */
   readonly scored?: boolean
-  /** Most findings that the process has memory for. Default: MAX_FINDINGS. */
+  /** Maximum findings that the process has memory for. Default: MAX_FINDINGS. */
   readonly maxFindings?: number
 }
 

@@ -13,7 +13,7 @@ import { PrefilterState } from '../../keyword/prefilter/prefilter.ts'
 const MAX_TEXTS = 8192
 /** Shorter texts, in UTF-16 units, are scanned as fast as they are hashed. */
 const MIN_CHARACTERS = 128
-/** Most findings cached for one text. A text with more is scanned again. */
+/** Maximum findings cached for one text. A text with more is scanned again. */
 const MAX_FINDINGS = 32
 
 /** Texts outside messages are scored in a way of their own. */

@@ -17,7 +17,7 @@ import {
 import { loggedOf, plainSpan, rawOf, type TextSpan, TextSpanQueue, viewOf } from './spans.ts'
 
 /**
- * Most characters restored in one answer. A placeholder of ten characters may restore a key of
+ * Maximum characters restored in one answer. A placeholder of ten characters may restore a key of
  * sixteen thousand, so a short answer could exhaust memory.
  */
 const MAX_RESTORED_CHARACTERS = 16 * 1024 * 1024

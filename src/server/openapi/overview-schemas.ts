@@ -21,7 +21,7 @@ export const OVERVIEW_SCHEMAS: Record<string, JsonObject> = {
       added_latency_ms: column(
         number('Mean milliseconds that the gateway added to a call; null without calls, and for days.'),
       ),
-      streams_in_flight: column(whole('Most streams at a time; null for days.')),
+      streams_in_flight: column(whole('Maximum streams at a time; null for days.')),
     }),
     description:
       'Columns of equal length, oldest step first, every step present. Null where nothing is known, such as minutes before the start of the process.',

@@ -18,7 +18,7 @@ const INSPECTOR_PROGRAM = programPath('inspector')
 const COPY_REASON =
   'the database file is a copy: its inode or its birth time differs from those that it records'
 const INSPECTION_LIMIT_MS = 60_000
-/** Most output of the child. With larger rows nothing is carried over. */
+/** Maximum output of the child. With larger rows nothing is carried over. */
 const MAX_OUTPUT_BYTES = 64 * 1024 ** 2
 
 /** The newest known entry of a log; null where it could not be read. */

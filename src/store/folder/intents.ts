@@ -47,7 +47,7 @@ export interface Intent {
   readonly policy_revision: string
   /** Estimated. */
   readonly prompt_tokens: number
-  /** Most that the call may cost, 10⁻⁹ USD; absent when no limit of money applies. */
+  /** Maximum cost of the call, 10⁻⁹ USD; absent when no limit of money applies. */
   readonly most_cost?: number
 }
 

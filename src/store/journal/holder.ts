@@ -97,7 +97,7 @@ export class Holder {
     }
   }
 
-  /** Most bytes of the journal's files. */
+  /** Maximum bytes of the journal's files. */
   get bytes(): number {
     return MAX_SEGMENTS * this.#segmentBytes
   }

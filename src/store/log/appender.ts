@@ -5,13 +5,15 @@
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 
-/** Most jobs in one transaction. Larger batches gain nothing and delay the event loop. */
+/** Maximum jobs in one transaction. Larger batches gain nothing and delay the event loop. */
 const MAX_BATCH_JOBS = 512
-/** Most bytes in one transaction, so large exchanges do not block the event loop together. */
+/** Maximum bytes in one transaction, so large exchanges do not block the event loop together. */
 const MAX_BATCH_BYTES = 16 * 1024 ** 2
-/** Most jobs waiting. With thousands waiting the disk is too slow, and 503 is the right answer. */
+/**
+ * Maximum jobs waiting. With thousands waiting the disk is too slow, and 503 is the right answer.
+ */
 export const MAX_QUEUED_JOBS = 8192
-/** Most bytes waiting. */
+/** Maximum bytes waiting. */
 export const MAX_QUEUED_BYTES = 256 * 1024 ** 2
 /** Longest write. A longer one is stuck, as LMDB is after an I/O error on its meta page. */
 export const STALL_MS: Milliseconds = 10_000
@@ -43,7 +45,7 @@ export interface Commits<Context extends Transaction> {
   /**
    * Runs `work` in one transaction; resolves when it is durable. If `work` throws, nothing is
    * stored.
-   * @param bytes most bytes that `work` is expected to store
+   * @param bytes maximum bytes that `work` is expected to store
    */
   commit(work: (context: Context) => void, bytes: number): Promise<void>
   /** Commits a value that nobody reads. */

@@ -94,7 +94,7 @@ export class Batch implements Transaction {
   #torn = false
 
   /**
-   * @param maxStored most rows of stored answers
+   * @param maxStored maximum rows of stored answers
    * @throws Error when the log has no genesis entry, RangeError when the tree does not match its
    * length
    */
@@ -217,7 +217,7 @@ export interface CommitEvents {
 
 /**
  * Returns the appender's transactions: each is one batch on the head at its beginning.
- * @param maxStored most rows of stored answers
+ * @param maxStored maximum rows of stored answers
  */
 export function commitsOf(
   environment: Environment,

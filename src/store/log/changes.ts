@@ -9,7 +9,7 @@ import { readLogState } from './batch.ts'
 
 /** Entries read before the event loop gets its turn: about a millisecond. */
 const PAGE_ROWS = 250
-/** Most entries read for one request, about a tenth of a second. */
+/** Maximum entries read for one request, about a tenth of a second. */
 export const MAX_READ_ENTRIES = 20_000
 /** In the canonical form of a call; a quote in a text is escaped there. */
 const CALL = Buffer.from('"type":"request"')

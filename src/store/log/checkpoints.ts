@@ -14,8 +14,8 @@ import { readPrunePoint } from './prune.ts'
 import { pathToRoot, proveConsistency, proveInclusion } from './tree.ts'
 
 /**
- * Most stored checkpoints, about 2 MB. Above it, every second one of the older half is removed, so
- * old ones grow sparse.
+ * Maximum stored checkpoints, about 2 MB. Above it, every second one of the older half is removed,
+ * so old ones grow sparse.
  */
 const MAX_CHECKPOINTS = 4096
 

@@ -16,7 +16,7 @@ import { findUser, hasUser, oldestCalls, removeUser } from './user-rows.ts'
 
 /** Rows read before the event loop gets its turn. */
 const PAGE_ROWS = 500
-/** Most exchanges removed in one transaction and counted by one `erase` entry. */
+/** Maximum exchanges removed in one transaction and counted by one `erase` entry. */
 export const ERASE_SLICE_ROWS = 1000
 
 /**

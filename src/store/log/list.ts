@@ -14,7 +14,8 @@ import { findUser, newestCalls } from './user-rows.ts'
 /** Rows read before the event loop gets its turn: about a millisecond. */
 const PAGE_ROWS = 500
 /**
- * Most summaries scanned for one request, about a fifth of a second; the cursor leads to the rest.
+ * Maximum summaries scanned for one request, about a fifth of a second; the cursor leads to the
+ * rest.
  */
 export const MAX_SCANNED = 100_000
 

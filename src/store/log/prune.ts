@@ -20,9 +20,9 @@ import { dropNode, type PrunePoint } from './tree.ts'
 import { removeUser } from './user-rows.ts'
 
 const PRUNE_POINT_KEY = Buffer.from('pruned')
-/** Most rows that one transaction removes: a few milliseconds without other writes. */
+/** Maximum rows that one transaction removes: a few milliseconds without other writes. */
 const MAX_DROPPED_ROWS = 1000
-/** Most entries read for them; each has at least two rows. Rows of end users come on top. */
+/** Maximum entries read for them; each has at least two rows. Rows of end users come on top. */
 const MAX_DROPPED_ENTRIES = MAX_DROPPED_ROWS / 2
 
 /** A prune point in its stored form. */

@@ -27,7 +27,7 @@ const HIGH_SHARE = 0.8
 const LOW_SHARE = 0.75
 /** Entries read before the event loop gets its turn: about a millisecond. */
 const PAGE_ROWS = 250
-/** Most entries pruned by one `prune` entry. */
+/** Maximum entries pruned by one `prune` entry. */
 const MAX_PRUNED_ENTRIES = 100_000
 /** Fewest entries worth pruning: the `prune` entry itself takes the place of one. */
 const MIN_PRUNED_ENTRIES = 2

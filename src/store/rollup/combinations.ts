@@ -27,11 +27,11 @@ const OTHER = 'other'
 /** User of calls whose user was erased. */
 export const ERASED = 'erased'
 
-/** Most users of a UTC day with rows of their own. */
+/** Maximum users of a UTC day with rows of their own. */
 const MAX_USERS_OF_DAY = 10_000
 /**
- * Most combinations of a UTC day, and so of an hour. Beyond it model and user are OTHER; keys, APIs
- * and upstreams are as many as the operator has.
+ * Maximum combinations of a UTC day, and so of an hour. Beyond it model and user are OTHER; keys,
+ * APIs and upstreams are as many as the operator has.
  */
 export const MAX_COMBINATIONS_OF_DAY = 12_000
 

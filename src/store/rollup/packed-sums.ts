@@ -121,7 +121,7 @@ export interface KeptPeriods {
 
 /**
  * Moves rows of an hour into its packed row and its day, each where it is kept.
- * @param limit most rows
+ * @param limit maximum rows
  * @returns how many rows it moved
  */
 export function packHour(tables: StoreTables, hour: number, kept: KeptPeriods, limit: number): number {

@@ -15,7 +15,7 @@ import {
   periodOfKey,
 } from './rollup-periods.ts'
 
-/** Most packed hours or days read at a time. */
+/** Maximum packed hours or days read at a time. */
 const PAGE_PERIODS = 32
 /** Sums read before the event loop gets its turn: a few milliseconds. */
 const SUMS_OF_TURN = 40_000

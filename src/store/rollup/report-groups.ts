@@ -11,9 +11,9 @@ import { CallSums, type ExactSums, SHOWN_SUMS, SUM_HALVES } from './call-sums.ts
 import { type Combination, readCombination } from './combinations.ts'
 import { type GroupField, labelOf } from './report-query.ts'
 
-/** Most rows of a report. */
+/** Maximum rows of a report. */
 const MAX_REPORT_ROWS = 50_000
-/** Most combinations whose values, and sums, are remembered. */
+/** Maximum combinations whose values, and sums, are remembered. */
 const MAX_REMEMBERED = 50_000
 /** Sums in one allocation. */
 const SUMS_OF_CHUNK = 256

@@ -3,7 +3,7 @@
 /** Fields with a fixed name. */
 const NAMED_FIELDS = ['key', 'model', 'api', 'upstream', 'day', 'month', 'user'] as const
 const LABEL_PREFIX = 'label:'
-/** Most fields of a report: each named one, and every label that a key can have. */
+/** Maximum fields of a report: each named one, and every label that a key can have. */
 const MAX_FIELDS = 15
 
 export type GroupField = (typeof NAMED_FIELDS)[number] | `label:${string}`

@@ -8,7 +8,7 @@ import { CallSums } from './call-sums.ts'
 import { readPeriods } from './period-reading.ts'
 import { dayOfHour, HOUR_MS, HOURS_OF_DAY, hourOf, type PeriodKind } from './rollup-periods.ts'
 
-/** Most days that are reported hour by hour. */
+/** Maximum days that are reported hour by hour. */
 const MAX_HOURLY_DAYS = 7
 const HOUR_SECONDS = HOUR_MS / 1000
 const HOURS_OF: Readonly<Record<PeriodKind, number>> = { hour: 1, day: HOURS_OF_DAY }

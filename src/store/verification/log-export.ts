@@ -14,7 +14,7 @@ import { entryRows } from './log-source.ts'
 
 /** Size of a chunk. A chunk for each line costs more than the lines. */
 const CHUNK_BYTES = 65_536
-/** Most entries read for one chunk: about that size. */
+/** Maximum entries read for one chunk: about that size. */
 const CHUNK_ROWS = 64
 /** Entries between two looks at what other processes wrote, which cost more than a chunk. */
 const REFRESH_ROWS = 500

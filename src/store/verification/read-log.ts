@@ -7,7 +7,7 @@ import type { LogFinding, LogVerdict } from '../../audit/log-verify.ts'
 import type { Members } from '../../audit/plain.ts'
 import type { LogReader, LogSource } from './log-source.ts'
 
-/** Most findings from the source; the verifier's own are bounded as well. */
+/** Maximum findings from the source; the verifier's own are bounded as well. */
 const MAX_FINDINGS = 100
 
 /** Verifies entries like LogVerifier. */

@@ -6,7 +6,7 @@ import { type AuditorEvidence, LogSurvey } from '../../audit/survey.ts'
 import { DamageError, type LogSource, UnsteadyError } from './log-source.ts'
 import { VerifyingReader } from './read-log.ts'
 
-/** Most attempts: a running gateway may prune between survey and reading. */
+/** Maximum attempts: a running gateway may prune between survey and reading. */
 const MAX_ATTEMPTS = 5
 
 /**

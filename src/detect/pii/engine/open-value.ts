@@ -120,7 +120,7 @@ export function openNumber(text: string, start: number, end: number): number {
   return Math.min(open, word, number)
 }
 
-/** @param reach most characters of a value with white space */
+/** @param reach maximum characters of a value with white space */
 function openSpaced(text: string, start: number, end: number, reach: number): number {
   let first = Math.max(start, end - reach)
   if (first === start) return start

@@ -53,8 +53,8 @@ const CUT_SIDES = new Uint8Array(ASCII_END)
 for (const mark of ',}]>') CUT_SIDES[mark.charCodeAt(0)] = CUT_AFTER
 for (const mark of '"[{-0123456789') CUT_SIDES[mark.charCodeAt(0)] = CUT_BEFORE
 /**
- * Most characters of a number in a list, with a decimal point and without. Longer ones may be phone
- * numbers, which a word after them can label.
+ * Maximum characters of a number in a list, with a decimal point and without. Longer ones may be
+ * phone numbers, which a word after them can label.
  */
 const MAX_LISTED = { fraction: 20, whole: 6 }
 

@@ -22,7 +22,7 @@ import { holdsNoSecret } from '../secrets.ts'
 import { mayHaveDocumentLabel } from './label-prefilter.ts'
 
 /**
- * Most digits that form no value before a word. Document numbers have six characters; no other
+ * Maximum digits that form no value before a word. Document numbers have six characters; no other
  * number has so few digits.
  */
 export const MAX_SHORT_DIGITS = 5

@@ -9,7 +9,7 @@ import { isMonth } from '../words/months.ts'
 
 /** A longer word is not treated as one. */
 const MAX_WORD = 32
-/** Most white space between the parts of one value. */
+/** Maximum white space between the parts of one value. */
 const MAX_GAP = 4
 /**
  * Characters of the word before that are read. MAX_WORD, two gaps and this together stay below

@@ -19,7 +19,7 @@ import { isNumberOfThing } from '../words/other-number.ts'
 import { LETTER_IDENTIFIERS } from './letters.ts'
 import { IDENTIFIERS, identifiersOf } from './shapes.ts'
 
-/** Most characters between a label and its number, and how far back a label is sought. */
+/** Maximum characters between a label and its number, and how far back a label is sought. */
 const MAX_BETWEEN = 32
 const WINDOW_CHARACTERS = 60
 /** General labels for the number of a person. */

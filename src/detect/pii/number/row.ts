@@ -8,7 +8,7 @@ import { codeAt, codesOf, endOfDigits, isLetter } from '../code-unit-classes.ts'
 const MAX_GAP = 8
 /** Longest number that counts as a neighbour. */
 const MAX_NUMBER = 16
-/** Most neighbours counted on one side. */
+/** Maximum neighbours counted on one side. */
 const MAX_NEIGHBOURS = 4
 /** So many numbers of the same form are a list of such numbers, not a row of others. */
 const MAX_REPEATS = 4

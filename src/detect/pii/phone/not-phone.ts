@@ -91,7 +91,7 @@ export const isCodePoints = (text: string, run: DigitRun): boolean =>
 
 /** Degrees, minutes and perhaps seconds of latitude and longitude. */
 const COORDINATES = new Set(['4-5', '6-7'].map(shapeOf))
-/** Most digits of a calling code and an area code in one group. */
+/** Maximum digits of a calling code and an area code in one group. */
 const MAX_AREA = 5
 const MIN_DOTTED_DIGITS = 7
 

@@ -2,7 +2,7 @@
 
 import { labelBefore } from './label.ts'
 
-/** Most characters of such a label that are read. */
+/** Maximum characters of such a label that are read. */
 const MAX_LABEL = 40
 /** Things with numbers, in lower case. */
 const THINGS =
