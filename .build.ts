@@ -58,9 +58,9 @@ async function buildInto(folder: string): Promise<void> {
   const write = async (input: string, file: string, wrap = (code: string) => code) =>
     writeFileSync(file, wrap(await bundle(input)))
   const children = [
-    'store/programs/inspector',
-    'store/programs/checker',
-    'store/programs/applier',
+    'store/opening/inspector',
+    'store/verification/checker',
+    'store/environment/applier',
     'rules/read-child',
   ]
   await Promise.all([

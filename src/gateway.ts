@@ -15,7 +15,7 @@ import { logRotations } from './gateway/rotation.ts'
 import { loadRules } from './rules/load.ts'
 import { describeListenError, formatAddress, isListenError } from './server/address.ts'
 import { type Listener, listen } from './server/listener.ts'
-import { StoreOpenError } from './store/lmdb.ts'
+import { StoreOpenError } from './store/environment/lmdb.ts'
 
 /**
  * Time to seal the calls that the end of the drain interrupts. With the default drain and

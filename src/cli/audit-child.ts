@@ -1,7 +1,7 @@
 // Runs `sidegate audit verify` in a child process, because reading a damaged database file can kill
 // the process. The way the child ended is part of the verdict.
 
-import { isDamageSignal } from '../store/damage.ts'
+import { isDamageSignal } from '../store/environment/damage.ts'
 import type { ExitCode } from './command.ts'
 import { spawnSelf } from './pid1.ts'
 

@@ -2,7 +2,7 @@
 // stopped gateway.
 
 import type { Config } from '../core/config.ts'
-import { readUserKey } from '../store/folder/user-key.ts'
+import { readUserKey } from '../store/files/user-key.ts'
 import type { EraseSelection, Erasure } from '../store/log/erase.ts'
 import { requireLog, SourceError } from '../store/verification/log-source.ts'
 import { type ExitCode, UsageError } from './command.ts'

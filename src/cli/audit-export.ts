@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { counted } from '../rulecheck/report.ts'
-import type { Environment } from '../store/journaled.ts'
+import type { Environment } from '../store/environment/journaled.ts'
 import { type ExportOptions, exportChunks, type Omissions } from '../store/verification/log-export.ts'
 
 const NOTHING_OMITTED: Omissions = { exchanges: 0, prunedSeq: null }

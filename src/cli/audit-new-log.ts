@@ -3,9 +3,9 @@
 
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../core/clock.ts'
-import { inspectLog } from '../store/folder/inspection.ts'
-import { DirectoryHeldError, holdDirectory } from '../store/folder/lock.ts'
-import { finishQuarantine, quarantineStore, succeedStore } from '../store/folder/quarantine.ts'
+import { DirectoryHeldError, holdDirectory } from '../store/files/lock.ts'
+import { inspectLog } from '../store/opening/inspection.ts'
+import { finishQuarantine, quarantineStore, succeedStore } from '../store/opening/quarantine.ts'
 import { requireLog, SourceError } from '../store/verification/log-source.ts'
 import type { ExitCode } from './command.ts'
 import { commandActor } from './command-actor.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { readSigner } from '../audit/note.ts'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
-import { ownSigningKey, SIGNING_KEY_FILE } from '../store/folder/signingkey.ts'
+import { ownSigningKey, SIGNING_KEY_FILE } from '../store/files/signingkey.ts'
 import { SourceError } from '../store/verification/log-source.ts'
 import { type ExitCode, printProblems } from './command.ts'
 

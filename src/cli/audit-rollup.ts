@@ -13,7 +13,7 @@ export async function rebuildRollups(config: Config): Promise<ExitCode> {
   const store = openConfiguredStore(config)
   const bar = progressBar(process.stderr, 'counting')
   try {
-    const { calls, sinceMs } = await store.rollups.rebuild(bar)
+    const { calls, sinceMs } = await store.rebuildRollups(bar)
     bar(1)
     const since = isoTime(sinceMs)
     const text =

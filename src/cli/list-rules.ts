@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util'
 import { isoTimeOrNull } from '../core/time.ts'
 import type { EffectiveRule } from '../rules/merge.ts'
-import { StoreOpenError } from '../store/lmdb.ts'
+import { StoreOpenError } from '../store/environment/lmdb.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
 import { rulesInForce } from './rules-in-force.ts'
 import { usableConfig } from './usable-config.ts'

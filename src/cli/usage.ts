@@ -6,7 +6,7 @@ import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import { parseEndTime, parseTime } from '../core/time.ts'
-import { StoreOpenError } from '../store/lmdb.ts'
+import { StoreOpenError } from '../store/environment/lmdb.ts'
 import {
   GROUP_FIELDS_ALLOWED,
   type GroupField,

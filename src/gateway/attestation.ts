@@ -5,7 +5,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { GatewayState } from '../metrics/registry.ts'
-import { SIGNING_KEY_FILE } from '../store/folder/signingkey.ts'
+import { SIGNING_KEY_FILE } from '../store/files/signingkey.ts'
 import type { Store } from '../store/store.ts'
 import { BackgroundVerification, type VerificationFailure } from '../store/verification/background.ts'
 import {

@@ -5,21 +5,21 @@ import { randomBytes } from 'node:crypto'
 import { GATEWAY_ACTOR } from '../core/actor.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
-import { markCleanShutdown } from '../store/folder/clean-shutdown.ts'
-import { isDiskFull } from '../store/folder/disk-space.ts'
-import { makeFolder } from '../store/folder/folder.ts'
-import { inspectStore } from '../store/folder/inspection.ts'
-import { Intents } from '../store/folder/intents.ts'
-import { DirectoryHeldError, type DirectoryLock, holdDirectory } from '../store/folder/lock.ts'
+import { StoreOpenError } from '../store/environment/lmdb.ts'
+import { markCleanShutdown } from '../store/files/clean-shutdown.ts'
+import { isDiskFull } from '../store/files/disk-space.ts'
+import { makeFolder } from '../store/files/folder.ts'
+import { Intents } from '../store/files/intents.ts'
+import { DirectoryHeldError, type DirectoryLock, holdDirectory } from '../store/files/lock.ts'
+import { ownSigningKey } from '../store/files/signingkey.ts'
+import { ownUserKey, readUserKey } from '../store/files/user-key.ts'
+import { inspectStore } from '../store/opening/inspection.ts'
 import {
   finishQuarantine,
   listQuarantines,
   quarantineStore,
   succeedStore,
-} from '../store/folder/quarantine.ts'
-import { ownSigningKey } from '../store/folder/signingkey.ts'
-import { ownUserKey, readUserKey } from '../store/folder/user-key.ts'
-import { StoreOpenError } from '../store/lmdb.ts'
+} from '../store/opening/quarantine.ts'
 import type { GatewayLogger } from './logger.ts'
 
 export interface DataFolder {

@@ -7,7 +7,7 @@ import type { Metrics } from '../metrics/registry.ts'
 import type { EffectiveRules } from '../rules/effective.ts'
 import { draftOf, type RuleChange } from '../rules/ports.ts'
 import type { UsageLog } from '../store/log/log.ts'
-import type { PolicyStore } from '../store/policies.ts'
+import type { PolicyStore } from '../store/rules/policies.ts'
 import type { Store } from '../store/store.ts'
 import type { GatewayLogger } from './logger.ts'
 

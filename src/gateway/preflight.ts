@@ -10,9 +10,9 @@ import type { Secret } from '../core/secret.ts'
 import { whyNoPrices } from '../prices/price-file.ts'
 import { whyNoRules } from '../rules/files.ts'
 import { whyNotListen } from '../server/address.ts'
-import { findUnfitAdminNames } from '../store/admin-names.ts'
-import { checkSigningKey } from '../store/folder/signingkey.ts'
-import { findUnfitKeys } from '../store/key-names.ts'
+import { checkSigningKey } from '../store/files/signingkey.ts'
+import { findUnfitAdminNames } from '../store/keys/admin-names.ts'
+import { findUnfitKeys } from '../store/keys/key-names.ts'
 import { unsafeSettings } from '../upstream/environment.ts'
 
 /**

@@ -6,8 +6,8 @@ import type { Pipeline } from '../pipeline/pipeline.ts'
 import { spendingOf } from '../pipeline/prompt/quota.ts'
 import type { RuleSet } from '../policy/compile.ts'
 import type { UsageLimit } from '../policy/rule-pattern.ts'
-import type { CounterChange } from '../store/counter-changes.ts'
-import type { Intent, Intents, OpenIntent } from '../store/folder/intents.ts'
+import type { Intent, Intents, OpenIntent } from '../store/files/intents.ts'
+import type { CounterChange } from '../store/limits/counter-changes.ts'
 import type { Store } from '../store/store.ts'
 
 /** Status in the entry; which one the client received is not known. */

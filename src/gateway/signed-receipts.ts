@@ -5,7 +5,7 @@ import type { StoredRecord } from '../audit/verify.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { ReceiptSource } from '../pipeline/receipt-source.ts'
 import type { Checkpoints } from '../store/log/checkpoints.ts'
-import type { SealedCall, SealedLog } from '../store/log/sealed-log.ts'
+import type { SealedCall, SealedLog } from '../store/verification/sealed-log.ts'
 import type { Checkpointing } from './checkpointing.ts'
 
 interface ReceiptParts {

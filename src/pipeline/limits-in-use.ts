@@ -4,9 +4,9 @@
 import type { Milliseconds } from '../core/clock.ts'
 import { type LimitRule, matchedKey, type RuleSet } from '../policy/compile.ts'
 import { ALL_KEYS, type LimitScope, labelSubject, subjectOf } from '../policy/limit-scope.ts'
-import { windowName } from '../store/counter-changes.ts'
-import type { CountInUse } from '../store/counters.ts'
-import { type KeyRecord, stateOf } from '../store/key-record.ts'
+import { type KeyRecord, stateOf } from '../store/keys/key-record.ts'
+import { windowName } from '../store/limits/counter-changes.ts'
+import type { CountInUse } from '../store/limits/counters.ts'
 import { countOf } from './prompt/quota.ts'
 
 /** Maximum limits that one answer lists. */

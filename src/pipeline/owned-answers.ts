@@ -4,7 +4,7 @@
 import type { ModelRequest } from '../chat/model-request.ts'
 import { isStoredId, type StoredReference } from '../chat/stored-format.ts'
 import { kindInName } from '../detect/pii/clean-name.ts'
-import type { HighestNumbers, StoredAnswer } from '../store/stored-answers.ts'
+import type { HighestNumbers, StoredAnswer } from '../store/log/stored-answers.ts'
 import type { Route } from '../upstream/upstreams.ts'
 import type { Call } from './call.ts'
 import type { Pipeline } from './pipeline.ts'

@@ -2,7 +2,7 @@
 
 import type { StoredRecord } from '../audit/verify.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { SealedCall } from '../store/log/sealed-log.ts'
+import type { SealedCall } from '../store/verification/sealed-log.ts'
 
 /** Finds calls and proves that they are in the log, with a bounded number of reads. */
 export interface ReceiptSource {

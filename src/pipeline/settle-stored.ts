@@ -4,15 +4,15 @@
 import type { Outcome, RequestDraft } from '../audit/entry.ts'
 import type { StoredFormat } from '../chat/stored-format.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { CounterChange } from '../store/counter-changes.ts'
-import type { Counters } from '../store/counters.ts'
+import type { CounterChange } from '../store/limits/counter-changes.ts'
+import type { Counters } from '../store/limits/counters.ts'
 import {
   type HighestNumbers,
   higherNumbers,
   type StoredAnswer,
   type StoredAnswers,
   type StoredChange,
-} from '../store/stored-answers.ts'
+} from '../store/log/stored-answers.ts'
 import type { Call } from './call.ts'
 import { type AskedAnswer, type CallRecord, isAnswered } from './call-record.ts'
 import { spendingOf } from './prompt/quota.ts'

@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { AdminRole } from '../core/admin-role.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import type { Session } from '../store/sessions.ts'
+import type { Session } from '../store/sessions/sessions.ts'
 
 export interface ApiRequest {
   readonly headers: IncomingHttpHeaders

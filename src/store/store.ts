@@ -3,23 +3,24 @@
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { FileKey } from '../core/config.ts'
-import { KeyStore } from './api-keys.ts'
-import { Counters } from './counters.ts'
-import { recordedIdentity, recordIdentity } from './folder/identity.ts'
-import type { JournalState } from './journal/holder.ts'
-import { type Environment, openEnvironment } from './journaled.ts'
-import { StoreOpenError, type StoreSize } from './lmdb.ts'
+import type { JournalState } from './environment/holder.ts'
+import { type Environment, openEnvironment } from './environment/journaled.ts'
+import { StoreOpenError, type StoreSize } from './environment/lmdb.ts'
+import { type WatchedEnvironment, watchWrites } from './environment/write-watchdog.ts'
+import { KeyStore } from './keys/api-keys.ts'
+import { Counters } from './limits/counters.ts'
 import { CallTail } from './log/call-tail.ts'
 import { Checkpoints } from './log/checkpoints.ts'
 import { UsageLog, type UsageLogEvents, type WhenFull } from './log/log.ts'
+import { type RebuiltRollups, RollupRebuild } from './log/rebuild.ts'
 import { Retention, type RetentionOptions } from './log/retention.ts'
-import { SealedLog } from './log/sealed-log.ts'
-import { PolicyStore } from './policies.ts'
+import { StoredAnswers } from './log/stored-answers.ts'
+import { recordedIdentity, recordIdentity } from './opening/identity.ts'
 import { Rollups } from './rollup/rollups.ts'
-import { RuleStore } from './rules.ts'
-import { Sessions } from './sessions.ts'
-import { StoredAnswers } from './stored-answers.ts'
-import { type WatchedEnvironment, watchWrites } from './write-watchdog.ts'
+import { PolicyStore } from './rules/policies.ts'
+import { RuleStore } from './rules/rules.ts'
+import { Sessions } from './sessions/sessions.ts'
+import { SealedLog } from './verification/sealed-log.ts'
 
 /** Interval of watching commits, and of probes after a failure. */
 const WATCH_MS: Milliseconds = 1000
@@ -66,6 +67,12 @@ export interface Store {
   readonly stored: StoredAnswers
   readonly rollups: Rollups
   readonly tail: CallTail
+  /**
+   * Counts the calls of the log again, for the hours of which the log has all, also while calls are
+   * sealed; rows of earlier hours stay. Run it again after a crash.
+   * @param progress receives the share of the log that is counted
+   */
+  rebuildRollups(progress: (done: number) => void): Promise<RebuiltRollups>
   size(): StoreSize
   /** State of the journal; null in a process that does not hold it. */
   journal(): JournalState | null
@@ -112,6 +119,7 @@ class OpenStore implements Store {
   readonly rollups: Rollups
   readonly tail: CallTail
   readonly #environment: WatchedEnvironment
+  readonly #clock: Clock
   readonly #onHousekeepingError: (error: unknown) => void
   readonly #retention: Retention | null
   readonly #stopWatch: () => void
@@ -125,6 +133,7 @@ class OpenStore implements Store {
     const { clock, random, maxBytes, whenFull = 'refuse', fileKeys = [], every = everyUnref } = options
     const { userKey = null } = options
     this.#environment = environment
+    this.#clock = clock
     this.#onHousekeepingError = options.onHousekeepingError ?? (() => {})
     const events = {
       ...eventsOf(options, () => void this.#retention?.tick()),
@@ -158,6 +167,10 @@ class OpenStore implements Store {
     this.#stopHousekeeping = every(HOUSEKEEPING_MS, () => {
       this.#housekeeping = this.#housekeeping.then(() => this.#keepHouse())
     })
+  }
+
+  rebuildRollups(progress: (done: number) => void): Promise<RebuiltRollups> {
+    return new RollupRebuild(this.#environment, this.#clock.now()).run(progress)
   }
 
   size(): StoreSize {

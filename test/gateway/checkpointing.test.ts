@@ -12,7 +12,7 @@ import { type OpenedCheckpoint, openCheckpoint } from '../../src/audit/checkpoin
 import { leafHash } from '../../src/audit/merkle.ts'
 import { readVerifier } from '../../src/audit/note.ts'
 import { verifyConsistency, verifyInclusion } from '../../src/audit/proof.ts'
-import { SIGNING_KEY_FILE } from '../../src/store/folder/signingkey.ts'
+import { SIGNING_KEY_FILE } from '../../src/store/files/signingkey.ts'
 import { ADMIN_TOKEN, discard, startGateway, type TestGateway, writeDeployment } from '../process/gateway.ts'
 import { runCli } from '../process/run-command.ts'
 import { completion, json, startUpstream } from '../process/upstream.ts'

@@ -3,8 +3,8 @@
 import { copyFileSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { markCleanShutdown, takeCleanShutdownMark } from '../../src/store/folder/clean-shutdown.ts'
-import { inspectStore } from '../../src/store/folder/inspection.ts'
+import { markCleanShutdown, takeCleanShutdownMark } from '../../src/store/files/clean-shutdown.ts'
+import { inspectStore } from '../../src/store/opening/inspection.ts'
 
 /**
  * A folder with a damaged database file: an inspection finds it, unless a mark spares the

@@ -2,7 +2,7 @@
 // and rollups of a folder that an older release wrote.
 
 import t from 'tap'
-import { openEnvironment } from '../../src/store/journaled.ts'
+import { openEnvironment } from '../../src/store/environment/journaled.ts'
 import { hashUser } from '../../src/store/log/user-rows.ts'
 import { admitCombination, type Combination, readCombination } from '../../src/store/rollup/combinations.ts'
 import { ReportGroups } from '../../src/store/rollup/report-groups.ts'
@@ -79,7 +79,7 @@ t.test('an erasure of texts leaves the user in the sums, and a rebuild does not'
   await seal(test, 2, 'ann')
   await test.store.log.erase({ requestId: id(1) }, 'vera')
   t.same((await rowsBy(test, 'user')).rows, new Map([['ann', 2]]))
-  t.match(await test.store.rollups.rebuild(() => {}), { calls: 2, sinceMs: 0 })
+  t.match(await test.store.rebuildRollups(() => {}), { calls: 2, sinceMs: 0 })
   t.same(
     (await rowsBy(test, 'user')).rows,
     new Map([
@@ -156,7 +156,7 @@ t.test('a folder of an older release counts from the next hour on, and a rebuild
     ...{ groupBy: ['key'], sinceMs: again.clock.now(), untilMs: again.clock.now() + 1 },
   })
   t.equal(complete, true)
-  await again.store.rollups.rebuild(() => {})
+  await again.store.rebuildRollups(() => {})
   t.same(await rowsBy(again, 'model'), { complete: true, rows: new Map([['m', 2]]) })
 })
 

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { CALENDAR_MONTH } from '../../src/policy/limit.ts'
-import { type Counters, MAX_COUNTERS, type ReserveRequest } from '../../src/store/counters.ts'
+import { type Counters, MAX_COUNTERS, type ReserveRequest } from '../../src/store/limits/counters.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { id, openTestStore, START_MS, type TestStore } from './fixture.ts'
 

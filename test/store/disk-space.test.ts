@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import t from 'tap'
-import { isDiskFull } from '../../src/store/folder/disk-space.ts'
+import { isDiskFull } from '../../src/store/files/disk-space.ts'
 
 t.test('a full disk is known by the name and by the number of its error', async (t) => {
   for (const code of ['ENOSPC', constants.errno.ENOSPC])

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { makeFolder } from '../../src/store/folder/folder.ts'
+import { makeFolder } from '../../src/store/files/folder.ts'
 
 t.test('makeFolder creates missing folders only', async (t) => {
   const root = mkdtempSync(join(tmpdir(), 'sidegate-folder-'))

@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSyn
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { INTENTS_FILE, type Intent, Intents, type OpenIntent } from '../../src/store/folder/intents.ts'
+import { INTENTS_FILE, type Intent, Intents, type OpenIntent } from '../../src/store/files/intents.ts'
 
 const intent = (id: string): Intent => ({
   id,

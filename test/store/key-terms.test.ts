@@ -3,7 +3,7 @@
 import t from 'tap'
 import { createApiKey, hashApiKey } from '../../src/core/apikey.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import { stateOf } from '../../src/store/key-record.ts'
+import { stateOf } from '../../src/store/keys/key-record.ts'
 import { callKey, declaredKey } from '../policy/keys.ts'
 import { openTestStore, START_MS } from './fixture.ts'
 

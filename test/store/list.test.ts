@@ -3,11 +3,11 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { OUTCOMES } from '../../src/audit/entry.ts'
-import { openEnvironment } from '../../src/store/journaled.ts'
-import { packSummary, readU64, summaryOutcome, type UsageFilter, u64 } from '../../src/store/layout.ts'
+import { openEnvironment } from '../../src/store/environment/journaled.ts'
 import { writeLogState } from '../../src/store/log/batch.ts'
 import { listUsage, MAX_SCANNED, readCursor, type UsagePage, writeCursor } from '../../src/store/log/list.ts'
 import type { UsageLog } from '../../src/store/log/log.ts'
+import { packSummary, readU64, summaryOutcome, type UsageFilter, u64 } from '../../src/store/tables/layout.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { id, openTestLog, openTestStore, START_MS, testClock } from './fixture.ts'
 

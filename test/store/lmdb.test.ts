@@ -3,7 +3,7 @@
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openEnvironment } from '../../src/store/journaled.ts'
+import { openEnvironment } from '../../src/store/environment/journaled.ts'
 import { applied, openTestStore } from './fixture.ts'
 
 t.test('only the owner can read folder and files', async (t) => {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { DirectoryHeldError, holdDirectory } from '../../src/store/folder/lock.ts'
+import { DirectoryHeldError, holdDirectory } from '../../src/store/files/lock.ts'
 import { inTime } from '../process/until.ts'
 
 for (const platform of ['linux', 'darwin'] as const) {
@@ -56,7 +56,7 @@ function holder(
   path: string,
   under: readonly string[],
 ): Promise<{ outcome: string; child: ChildProcess }> {
-  const module = fileURLToPath(new URL('../../src/store/folder/lock.ts', import.meta.url))
+  const module = fileURLToPath(new URL('../../src/store/files/lock.ts', import.meta.url))
   const command = [...under, process.execPath, '--input-type=module', '-e', HOLDER, module, path]
   const child = spawn(command[0] as string, command.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))

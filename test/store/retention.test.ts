@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { entryLine, readLine } from '../../src/audit/dump.ts'
 import { type LogVerdict, LogVerifier } from '../../src/audit/log-verify.ts'
 import { LogSurvey, NO_EVIDENCE } from '../../src/audit/survey.ts'
-import type { Environment } from '../../src/store/journaled.ts'
+import type { Environment } from '../../src/store/environment/journaled.ts'
 import type { UsageLog } from '../../src/store/log/log.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import {

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { openEnvironment } from '../../src/store/journaled.ts'
+import { openEnvironment } from '../../src/store/environment/journaled.ts'
 import { writeFirstHour } from '../../src/store/rollup/call-rollup.ts'
 import { CallSums } from '../../src/store/rollup/call-sums.ts'
 import { beginOpen } from '../../src/store/rollup/packed-sums.ts'

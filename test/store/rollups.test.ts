@@ -152,8 +152,8 @@ async function keepHouse({ tick, store }: TestStore): Promise<void> {
 /** Runs it again, as its error says, when entries are pruned meanwhile. */
 async function rebuild({ store }: TestStore): Promise<void> {
   for (let isDone = false; !isDone; ) {
-    isDone = await store.rollups
-      .rebuild(() => {})
+    isDone = await store
+      .rebuildRollups(() => {})
       .then(
         () => true,
         (error: Error) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Environment } from '../../src/store/journaled.ts'
+import type { Environment } from '../../src/store/environment/journaled.ts'
 import { bytesOf, entriesOf, openTestStore, START_MS } from './fixture.ts'
 
 const HOUR_MS = 3_600_000

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { Environment } from '../../src/store/journaled.ts'
+import type { Environment } from '../../src/store/environment/journaled.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { altered, id, openTestStore, until, withTransactions } from './fixture.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { STORED_MS, type StoredAnswer, type StoredChange } from '../../src/store/stored-answers.ts'
+import { STORED_MS, type StoredAnswer, type StoredChange } from '../../src/store/log/stored-answers.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { bytesOf, id, openTestStore, START_MS, type TestStore } from './fixture.ts'
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ownUserKey, readUserKey, USER_KEY_FILE } from '../../src/store/folder/user-key.ts'
+import { ownUserKey, readUserKey, USER_KEY_FILE } from '../../src/store/files/user-key.ts'
 
 t.test('a key is made once, random, for its owner alone', async (t) => {
   const folder = t.testdir()

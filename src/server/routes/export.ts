@@ -1,7 +1,7 @@
 // The export of the usage log over REST, without exchanges.
 
 import { GatewayError } from '../../core/errors.ts'
-import type { SealedLog } from '../../store/log/sealed-log.ts'
+import type { SealedLog } from '../../store/verification/sealed-log.ts'
 import type { ApiRoute } from '../api.ts'
 import { QueryString } from '../query-string.ts'
 

@@ -7,7 +7,7 @@ import { formatProblem } from '../../core/problem.ts'
 import { isoTime, isoTimeOrNull } from '../../core/time.ts'
 import type { RuleEditor } from '../../rules/editor.ts'
 import type { EffectiveRule, EffectiveRules } from '../../rules/effective.ts'
-import type { PolicyStore } from '../../store/policies.ts'
+import type { PolicyStore } from '../../store/rules/policies.ts'
 import { type ApiRoute, ok, readFields } from '../api.ts'
 import { QueryString } from '../query-string.ts'
 

@@ -3,7 +3,7 @@
 
 import type { JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
-import type { Session, Sessions } from '../../store/sessions.ts'
+import type { Session, Sessions } from '../../store/sessions/sessions.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
 import { overTls } from '../host.ts'
 import type { Gatekeeper } from '../session.ts'

@@ -3,7 +3,7 @@
 // of the key u16 · bytes of the value u32 · key · value. Numbers are big-endian.
 
 import { crc32 } from 'node:zlib'
-import { readU64, u64 } from '../layout.ts'
+import { readU64, u64 } from '../tables/layout.ts'
 
 const MAGIC = Buffer.from('SGJF')
 const LENGTH_AT = 4

@@ -1,7 +1,7 @@
 // One sub-database as its readers see it: the rows of the running transaction, over those of the
 // journal, over those of the database.
 
-import type { Range, Row, Table } from '../table.ts'
+import type { Range, Row, Table } from '../tables/table.ts'
 import type { JournaledRows } from './overlay.ts'
 import type { StagedTable } from './staged-rows.ts'
 

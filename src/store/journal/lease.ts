@@ -8,7 +8,7 @@ import { closeSync, constants, openSync, rmSync } from 'node:fs'
 import { createServer, connect as openSocket, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Milliseconds } from '../../core/clock.ts'
-import { readJson, writeJson } from '../layout.ts'
+import { readJson, writeJson } from '../tables/layout.ts'
 
 const SOCKET_FILE = 'journal.sock'
 /** Mask for the mode of the socket. */

@@ -7,8 +7,8 @@ import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
-import { syncToDisk } from '../folder/sync.ts'
-import { readU64, u64 } from '../layout.ts'
+import { syncToDisk } from '../files/sync.ts'
+import { readU64, u64 } from '../tables/layout.ts'
 
 const MAGIC = Buffer.from('SGJ1')
 const ORDINAL_AT = 4

@@ -3,7 +3,7 @@
 // contents.
 
 import type { Clock, Milliseconds } from '../../core/clock.ts'
-import { GatewayError } from '../../core/errors.ts'
+import { unavailable } from '../files/unavailable.ts'
 
 /** Maximum jobs in one transaction. Larger batches gain nothing and delay the event loop. */
 const MAX_BATCH_JOBS = 512
@@ -17,8 +17,6 @@ export const MAX_QUEUED_JOBS = 8192
 export const MAX_QUEUED_BYTES = 256 * 1024 ** 2
 /** Longest write. A longer one is stuck, as LMDB is after an I/O error on its meta page. */
 export const STALL_MS: Milliseconds = 10_000
-/** Value of `retry-after`, seconds: the time between two probes. */
-const RETRY_AFTER_SECONDS = '1'
 
 /** One transaction's view of the store. */
 export interface Transaction {
@@ -271,12 +269,4 @@ function settleWaiter(waiter: Waiter<never>, result: JobResult | undefined): voi
   if (result === undefined) waiter.reject(unavailable('The usage log cannot be written.'))
   else if ('error' in result) waiter.reject(result.error)
   else waiter.resolve(result.value)
-}
-
-/** Returns the error for a client whose entry cannot be sealed. */
-export function unavailable(message: string, cause?: unknown): GatewayError {
-  return new GatewayError('audit_unavailable', message, {
-    headers: { 'retry-after': RETRY_AFTER_SECONDS },
-    cause,
-  })
 }

@@ -16,8 +16,11 @@ import { type SecurityEventType, securityEvents } from '../../audit/security.ts'
 import { MAX_ENTRY_BYTES } from '../../audit/verify.ts'
 import { type Actor, GATEWAY_ACTOR } from '../../core/actor.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
-import { type CounterChange, CounterChanges } from '../counter-changes.ts'
-import type { Environment } from '../journaled.ts'
+import type { Environment } from '../environment/journaled.ts'
+import type { StoreTables } from '../environment/lmdb.ts'
+import { type CounterChange, CounterChanges } from '../limits/counter-changes.ts'
+import { CallRollup, writeFirstHour } from '../rollup/call-rollup.ts'
+import { hourOf } from '../rollup/rollup-periods.ts'
 import {
   type DayCounts,
   dayOf,
@@ -30,13 +33,10 @@ import {
   securityKey,
   u64,
   writeJson,
-} from '../layout.ts'
-import type { StoreTables } from '../lmdb.ts'
-import { CallRollup, writeFirstHour } from '../rollup/call-rollup.ts'
-import { hourOf } from '../rollup/rollup-periods.ts'
-import { MAX_STORED_ROWS, type StoredChange, writeStored } from '../stored-answers.ts'
+} from '../tables/layout.ts'
 import type { Commits, Transaction } from './appender.ts'
 import { dropOldest, writeDay } from './prune.ts'
+import { MAX_STORED_ROWS, type StoredChange, writeStored } from './stored-answers.ts'
 import { storeNode } from './tree.ts'
 import { countedUser, type StoredUser, writeUser } from './user-rows.ts'
 

@@ -2,8 +2,8 @@
 // which stays valid while calls are added and pruned.
 
 import type { UsageView } from '../../audit/usage-view.ts'
-import type { Environment } from '../journaled.ts'
-import { summarySeq, u64 } from '../layout.ts'
+import type { Environment } from '../environment/journaled.ts'
+import { summarySeq, u64 } from '../tables/layout.ts'
 import { readLogState } from './batch.ts'
 import { readRequest, viewOf } from './query.ts'
 

@@ -3,8 +3,8 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { JsonObject } from '../../core/json.ts'
-import type { Environment } from '../journaled.ts'
-import { readJson, readU64, u64, unpackEntry } from '../layout.ts'
+import type { Environment } from '../environment/journaled.ts'
+import { readJson, readU64, u64, unpackEntry } from '../tables/layout.ts'
 import { readLogState } from './batch.ts'
 
 /** Entries read before the event loop gets its turn: about a millisecond. */

@@ -9,12 +9,12 @@ import type { StoredRecord } from '../../audit/verify.ts'
 import type { Actor } from '../../core/actor.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { uuidv7 } from '../../core/ids.ts'
-import type { Environment } from '../journaled.ts'
-import { readU64, u64, unpackEntry } from '../layout.ts'
-import type { StoreSize } from '../lmdb.ts'
-import { storedRows } from '../stored-answers.ts'
+import type { Environment } from '../environment/journaled.ts'
+import type { StoreSize } from '../environment/lmdb.ts'
+import { unavailable } from '../files/unavailable.ts'
+import { readU64, u64, unpackEntry } from '../tables/layout.ts'
 import type { AppendOptions } from './append-options.ts'
-import { Appender, type AppenderEvents, unavailable } from './appender.ts'
+import { Appender, type AppenderEvents } from './appender.ts'
 import { type Batch, beginLog, type Change, type CommitEvents, commitsOf, readLogState } from './batch.ts'
 import { type ChangesPage, type ChangesQuery, listChanges } from './changes.ts'
 import { type EraseSelection, type Erasure, eraseContent } from './erase.ts'
@@ -27,6 +27,7 @@ import {
   type SecurityReport,
   type UsageDetail,
 } from './query.ts'
+import { storedRows } from './stored-answers.ts'
 
 /** Bytes of an entry with its index rows, without content: an estimate, corrected every second. */
 const ENTRY_BYTES = 2048

@@ -4,6 +4,7 @@
 import type { SealedEntry } from '../../audit/entry.ts'
 import { Frontier, leafHash } from '../../audit/merkle.ts'
 import { SECURITY_EVENT_TYPES, securityEvents } from '../../audit/security.ts'
+import type { StoreTables, SubDatabase } from '../environment/lmdb.ts'
 import {
   type DayCounts,
   dayOf,
@@ -14,8 +15,7 @@ import {
   u64,
   unpackEntry,
   writeJson,
-} from '../layout.ts'
-import type { StoreTables, SubDatabase } from '../lmdb.ts'
+} from '../tables/layout.ts'
 import { dropNode, type PrunePoint } from './tree.ts'
 import { removeUser } from './user-rows.ts'
 

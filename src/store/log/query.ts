@@ -8,6 +8,7 @@ import { toUsageView, type UsageView } from '../../audit/usage-view.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import type { JsonValue } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
+import type { StoreTables } from '../environment/lmdb.ts'
 import {
   dayOf,
   readDay,
@@ -18,8 +19,7 @@ import {
   u64,
   unpackEntry,
   unpackEventLocation,
-} from '../layout.ts'
-import type { StoreTables } from '../lmdb.ts'
+} from '../tables/layout.ts'
 import { MAX_ID_BYTES } from './batch.ts'
 import { readUser } from './user-rows.ts'
 

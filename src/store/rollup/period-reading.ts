@@ -1,8 +1,8 @@
 // Reads the sums of hours and days from rollups. Counts each call once, also while rows are packed.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Environment } from '../journaled.ts'
-import type { StoreTables } from '../lmdb.ts'
+import type { Environment } from '../environment/journaled.ts'
+import type { StoreTables } from '../environment/lmdb.ts'
 import type { CallSums } from './call-sums.ts'
 import { eachPacked } from './packed-sums.ts'
 import {

@@ -2,7 +2,7 @@
 // their rows.
 
 import type { Milliseconds } from '../../core/clock.ts'
-import { joinKey, u32 } from '../layout.ts'
+import { joinKey, u32 } from '../tables/layout.ts'
 
 const U32_BYTES = 4
 

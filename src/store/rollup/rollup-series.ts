@@ -2,7 +2,7 @@
 
 import type { Milliseconds } from '../../core/clock.ts'
 import { type UsageSeries, type UsageStep, usageSeries } from '../../core/usage-series.ts'
-import type { Environment } from '../journaled.ts'
+import type { Environment } from '../environment/journaled.ts'
 import { readFirstHour } from './call-rollup.ts'
 import { CallSums } from './call-sums.ts'
 import { readPeriods } from './period-reading.ts'

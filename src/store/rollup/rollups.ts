@@ -1,13 +1,12 @@
-// The rollups of a store: reports and rebuilds them, packs hours that are over, and removes what is
+// The rollups of a store: reports them, packs hours that are over, and removes what is
 // too old.
 
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import type { UsageSeries } from '../../core/usage-series.ts'
-import type { Environment } from '../journaled.ts'
-import { u32 } from '../layout.ts'
+import type { Environment } from '../environment/journaled.ts'
+import { u32 } from '../tables/layout.ts'
 import { combinationsBefore, dropCombinations } from './combinations.ts'
 import { type KeptPeriods, packHour } from './packed-sums.ts'
-import { type RebuiltRollups, RollupRebuild } from './rebuild.ts'
 import type { UsageReportQuery } from './report-query.ts'
 import {
   dayOfHour,
@@ -47,15 +46,6 @@ export class Rollups {
   /** Works like `seriesOfDays`, now. */
   series(days: number): Promise<UsageSeries> {
     return seriesOfDays(this.#environment, days, this.#clock.now())
-  }
-
-  /**
-   * Counts the calls of the log again, for the hours of which the log has all, also while calls are
-   * sealed; rows of earlier hours stay. Run it again after a crash.
-   * @param progress receives the share of the log that is counted
-   */
-  rebuild(progress: (done: number) => void): Promise<RebuiltRollups> {
-    return new RollupRebuild(this.#environment, this.#clock.now()).run(progress)
   }
 
   /** Packs some of the hours that are over, and removes some old rows. Call it every minute. */

@@ -2,15 +2,15 @@
 // neither its load nor damage that kills a reader affects calls. One at a time.
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { extname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { parseObject } from '../../audit/survey.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
-import { describeDamage, isDamageSignal } from '../damage.ts'
-import { programPath } from '../programs/program-path.ts'
+import { describeDamage, isDamageSignal } from '../environment/damage.ts'
 
-const CHECKER_PROGRAM = programPath('checker')
+const CHECKER_PROGRAM = join(import.meta.dirname, `checker${extname(import.meta.filename)}`)
 
 export interface VerificationStatus {
   readonly running: boolean

@@ -4,12 +4,12 @@
 import { hashContent, SALT_BYTES } from '../../audit/content.ts'
 import type { Members } from '../../audit/plain.ts'
 import type { LogSurvey } from '../../audit/survey.ts'
-import type { Environment } from '../journaled.ts'
-import { type LogState, u64, unpackEntry } from '../layout.ts'
+import type { Environment } from '../environment/journaled.ts'
 import { MAX_ID_BYTES, readLogState } from '../log/batch.ts'
 import { storedCheckpoints } from '../log/checkpoints.ts'
 import { readPrunePoint } from '../log/prune.ts'
 import { equalsStoredNode, rootOf } from '../log/tree.ts'
+import { type LogState, u64, unpackEntry } from '../tables/layout.ts'
 import {
   DamageError,
   eachEntry,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { parseObject } from '../../audit/survey.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { RESULT_FILE } from '../folder/result-file.ts'
+import { RESULT_FILE } from '../files/result-file.ts'
 
 /** Without content, so that the gateway can read what another user's command wrote. */
 const FILE_MODE = 0o644

@@ -8,12 +8,12 @@ import type { DumpedEntry, DumpedExchange } from '../../audit/dump.ts'
 import type { LogVerdict } from '../../audit/log-verify.ts'
 import type { Members } from '../../audit/plain.ts'
 import type { LogSurvey } from '../../audit/survey.ts'
-import { isDamage } from '../damage.ts'
-import { DATA_FILE, faultOfFile } from '../folder/header.ts'
-import { checkJournal } from '../journal/apply.ts'
-import { type Environment, openEnvironment } from '../journaled.ts'
-import { readU64, u64, unpackEntry } from '../layout.ts'
-import type { StoreTables } from '../lmdb.ts'
+import { checkJournal } from '../environment/apply.ts'
+import { isDamage } from '../environment/damage.ts'
+import { type Environment, openEnvironment } from '../environment/journaled.ts'
+import type { StoreTables } from '../environment/lmdb.ts'
+import { DATA_FILE, faultOfFile } from '../files/header.ts'
+import { readU64, u64, unpackEntry } from '../tables/layout.ts'
 
 /** Rows in a page. More would hold the snapshot, and with it the file's free pages, too long. */
 export const PAGE_ROWS = 500

@@ -8,11 +8,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { readPosition } from '../../../src/store/journal/apply.ts'
+import { readPosition } from '../../../src/store/environment/apply.ts'
+import {
+  type Environment,
+  type EnvironmentOptions,
+  openEnvironment,
+} from '../../../src/store/environment/journaled.ts'
+import { openLmdb } from '../../../src/store/environment/lmdb.ts'
 import { type JournalPosition, listSegments, readFrames } from '../../../src/store/journal/journal-reader.ts'
 import { readHeader } from '../../../src/store/journal/segment-file.ts'
-import { type Environment, type EnvironmentOptions, openEnvironment } from '../../../src/store/journaled.ts'
-import { openLmdb } from '../../../src/store/lmdb.ts'
 import { inTime } from '../../process/until.ts'
 
 const HOLD = fileURLToPath(new URL('../processes/hold.ts', import.meta.url))

@@ -3,10 +3,10 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import { type Environment, openEnvironment } from '../../../src/store/environment/journaled.ts'
 import { encodeRows, sealFrame } from '../../../src/store/journal/frame.ts'
 import { Overlay } from '../../../src/store/journal/overlay.ts'
-import { type Environment, openEnvironment } from '../../../src/store/journaled.ts'
-import type { Range, Table } from '../../../src/store/table.ts'
+import type { Range, Table } from '../../../src/store/tables/table.ts'
 import { applied, until } from '../fixture.ts'
 
 /**

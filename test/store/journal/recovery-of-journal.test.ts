@@ -5,9 +5,9 @@ import { randomBytes } from 'node:crypto'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import type { Environment, EnvironmentOptions } from '../../../src/store/environment/journaled.ts'
 import { FRAME_HEADER_BYTES } from '../../../src/store/journal/frame.ts'
 import { SEGMENT_HEADER_BYTES } from '../../../src/store/journal/segment-file.ts'
-import type { Environment, EnvironmentOptions } from '../../../src/store/journaled.ts'
 import { applied } from '../fixture.ts'
 import {
   copyFolder,

@@ -1,7 +1,7 @@
 // Begins a write transaction and never ends it, like a stuck disk for every other process: PATH.
 // Prints `held` once it has begun.
 
-import { openLmdb } from '../../../src/store/lmdb.ts'
+import { openLmdb } from '../../../src/store/environment/lmdb.ts'
 
 const [path = ''] = process.argv.slice(2)
 

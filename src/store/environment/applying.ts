@@ -1,0 +1,152 @@
+// Has the frames written to the database by a thread of its own, soon after they are in the journal
+// and many at a time.
+
+import { extname, join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { Milliseconds } from '../../core/clock.ts'
+import type { JournalPosition } from '../journal/journal-reader.ts'
+
+/** Time in which frames gather. */
+const GATHER_MS: Milliseconds = 100
+const APPLIER_PROGRAM = join(import.meta.dirname, `applier${extname(import.meta.filename)}`)
+
+/** Adjacent frames in one segment. */
+interface FrameRange {
+  readonly file: string
+  readonly ordinal: number
+  readonly from: number
+  to: number
+}
+
+/** Frames to apply, or the end of the thread. */
+export type ApplierRequest =
+  | {
+      readonly ranges: readonly FrameRange[]
+      /** Number of the first frame. */
+      readonly first: number
+    }
+  | 'close'
+
+export interface ApplierReply {
+  /** Null when the frames are in the database and on disk. */
+  readonly error: { readonly message: string; readonly code?: string } | null
+}
+
+export class Applying {
+  readonly #folder: string
+  readonly #mapBytes: number | undefined
+  readonly #onApplied: (frame: number) => void
+  /** Frames that wait. */
+  #ranges: FrameRange[] = []
+  /** Numbers of the first frame that waits, and of the one after the last. */
+  #first = 0
+  #next = 0
+  #worker: Worker | null = null
+  #timer: NodeJS.Timeout | null = null
+  #running: Promise<void> | null = null
+  #fault: Error | null = null
+
+  /** @param onApplied receives the number of the last frame that is in the database */
+  constructor(folder: string, mapBytes: number | undefined, onApplied: (frame: number) => void) {
+    this.#folder = folder
+    this.#mapBytes = mapBytes
+    this.#onApplied = onApplied
+  }
+
+  /** Why the newest attempt failed; null if it did not. */
+  get fault(): Error | null {
+    return this.#fault
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== null
+  }
+
+  /** Whether the thread runs; until then, no frame was applied. */
+  get isStarted(): boolean {
+    return this.#worker !== null
+  }
+
+  /** @param end the position after the frame */
+  add(file: string, bytes: number, { frame, ordinal, offset }: JournalPosition): void {
+    if (this.#ranges.length === 0) this.#first = frame - 1
+    const last = this.#ranges.at(-1)
+    const from = offset - bytes
+    if (last !== undefined && last.file === file && last.to === from) last.to = offset
+    else this.#ranges.push({ file, ordinal, from, to: offset })
+    this.#next = frame
+    if (this.#running === null) this.#gather()
+  }
+
+  /** Resolves when all frames so far are applied, or an attempt failed. */
+  async flush(): Promise<void> {
+    await this.#running
+    if (this.#ranges.length === 0) return
+    this.#running ??= this.#apply()
+    await this.#running
+  }
+
+  /** Ends the thread. */
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    await this.#running
+    const worker = this.#worker
+    if (worker === null) return
+    const ended = new Promise((resolve) => worker.once('exit', resolve))
+    worker.ref()
+    worker.postMessage('close' satisfies ApplierRequest)
+    await ended
+  }
+
+  #gather(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null
+      if (this.#ranges.length > 0) this.#running ??= this.#apply()
+    }, GATHER_MS).unref()
+  }
+
+  async #apply(): Promise<void> {
+    const ranges = this.#ranges
+    const [first, next] = [this.#first, this.#next]
+    this.#ranges = []
+    try {
+      await this.#ask({ ranges, first })
+      this.#fault = null
+      this.#onApplied(next - 1)
+    } catch (error) {
+      // Applied again from its beginning, which changes nothing.
+      this.#fault = error as Error
+      this.#ranges = [...ranges, ...this.#ranges]
+      this.#first = first
+    } finally {
+      this.#running = null
+      if (this.#ranges.length > 0) this.#gather()
+    }
+  }
+
+  #ask(request: ApplierRequest): Promise<void> {
+    const worker = this.#start()
+    return new Promise((resolve, reject) => {
+      const settle = (error: ApplierReply['error']) => {
+        worker.off('message', onMessage).off('error', onError).off('exit', onExit)
+        if (error === null) resolve()
+        else reject(Object.assign(new Error(error.message), error))
+      }
+      const onMessage = (reply: ApplierReply) => settle(reply.error)
+      const onError = (error: Error) => {
+        this.#worker = null
+        settle(error)
+      }
+      const onExit = () => onError(new Error('the thread that writes the database ended'))
+      worker.on('message', onMessage).once('error', onError).once('exit', onExit)
+      worker.postMessage(request)
+    })
+  }
+
+  #start(): Worker {
+    if (this.#worker !== null) return this.#worker
+    this.#worker = new Worker(APPLIER_PROGRAM, { workerData: [this.#folder, this.#mapBytes] })
+    this.#worker.unref()
+    return this.#worker
+  }
+}

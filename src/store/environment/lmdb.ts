@@ -1,0 +1,289 @@
+// Opens the embedded database: layout version, transactions, size. The only file that opens lmdb.
+// Knows nothing of the contents of the sub-databases.
+
+import { existsSync } from 'node:fs'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { type Database, open, type RootDatabase } from 'lmdb'
+import { requireRoom } from '../files/disk-space.ts'
+import { makeFolder } from '../files/folder.ts'
+import { DATA_FILE, faultOfFile } from '../files/header.ts'
+import { OpenFile } from '../files/openfile.ts'
+import { LmdbTable, type Table } from '../tables/table.ts'
+
+/** Version of everything under SUB_DATABASES and of the journal. Newer ones are refused. */
+const LAYOUT_VERSION = 3
+/** Has the same sub-databases and no journal; a writer raises it. */
+const OLDEST_LAYOUT_VERSION = 2
+
+/** Each sub-database and what it maps. Keys and values are bytes; numbers are big-endian. */
+export const SUB_DATABASES = [
+  /** Name → JSON: the head of the log and its counts. */
+  'meta',
+  /** Sequence → hash and canonical bytes of an entry. */
+  'entries',
+  /** Level and index → a node of the Merkle tree over the entries. */
+  'nodes',
+  /** Number of entries → the signed note over them. */
+  'checkpoints',
+  /** Sequence → salt and captured exchange. */
+  'content',
+  /** Id of a usage entry → its sequence. */
+  'ids',
+  /** Dense ordinal of a usage entry → its sequence and its filter fields. */
+  'requests',
+  /** Sequence of a usage entry → the hash of its end user, its ordinal, and the clear text. */
+  'users',
+  /** Hash of an end user and ordinal of a usage entry → nothing. */
+  'usercalls',
+  /** UTC day and dense ordinal within it → location of a security event. */
+  'security',
+  /** UTC day → counts of its security events. */
+  'days',
+  /** SHA-256 of an API key → its record. */
+  'keys',
+  /** Id of an API key → its SHA-256. */
+  'keyids',
+  /** Id of an API key → time of its last use. */
+  'keyuse',
+  /** Rules and overrides made through the API. */
+  'rules',
+  /** Revision of a rule set → its rules. */
+  'policies',
+  /** Rule, key, window and bucket → tokens used. */
+  'counters',
+  /** SHA-256 of a session's id → the session. */
+  'sessions',
+  /** SHA-256 of the id of a stored answer → whose it is and where. */
+  'stored',
+  /** Creation time and SHA-256 of the id of a stored answer → nothing. */
+  'storedtimes',
+  /** Number of a combination of grouping fields → the newest day that has it, and its JSON. */
+  'combinations',
+  /** SHA-256 of the JSON of a combination → its number. */
+  'combinationids',
+  /** Hash of an end user and number of a combination that names the user → nothing. */
+  'combinationusers',
+  /** UTC day and a combination or end user of its calls → nothing; UTC day → how many it has. */
+  'combinationdays',
+  /** UTC hour and number of a combination → sums of calls that are not packed. */
+  'openhours',
+  /** UTC hour or day → the sums of all its combinations. */
+  'rollups',
+] as const
+
+export type SubDatabase = (typeof SUB_DATABASES)[number]
+
+export type StoreTables = Readonly<Record<SubDatabase, Table>>
+
+const LAYOUT_KEY = Buffer.from('layout')
+/** Each process holds a reader slot, and so does each running command. */
+const MAX_READERS = 64
+/** Includes spare sub-databases for later layouts. */
+const MAX_DATABASES = 32
+/** Owner only: the log holds prompts and answers. */
+const FILE_MODE = 0o600
+/** LMDB's table of current readers and writers; recreated when missing. */
+export const LOCK_FILE = 'lock.mdb'
+/** A lock-free reader would see pages that a gateway elsewhere overwrites. */
+const READ_ONLY_REMEDY = '; readers write a lock file there: copy it to a writable disk'
+/** Every LMDB file has two meta pages. */
+const META_PAGES = 2
+
+/** Tells an operator, at start, what is wrong with the data directory and what to do. */
+export class StoreOpenError extends Error {
+  override readonly name = 'StoreOpenError'
+}
+
+export interface StoreSize {
+  /** Bytes of pages in use and of the journal; limited by `audit.maxBytes`. */
+  readonly usedBytes: number
+  /** Bytes of the files. The database's never shrinks; freed pages are reused. */
+  readonly fileBytes: number
+}
+
+/** The database itself. Only the holder of the journal writes to it. */
+export interface Lmdb {
+  readonly tables: StoreTables
+  /**
+   * Runs `write` in a write transaction, exclusive across processes; returns when it is on disk. If
+   * `write` throws or the commit fails, nothing is stored and the error is thrown; with code ENOSPC
+   * when the disk has no room.
+   * @param bytes approximate bytes to store
+   */
+  write(write: () => void, bytes?: number): void
+  /** Returns a known reason why every write must fail; null if there is none. */
+  fault(): Error | null
+  /** Makes later reads, up to the next await, see all commits of any process so far. */
+  refresh(): void
+  size(): StoreSize
+  /** Frees the slots of dead readers, whose snapshots would keep the file growing. */
+  reapReaders(): void
+  /** Copies the current contents to an empty folder, without free pages and their bytes. */
+  copyTo(folder: string): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Opens or creates the database in a folder on a local disk. Several processes may have it open.
+ * @throws StoreOpenError when the folder cannot be used or holds another layout
+ */
+export function openLmdb(path: string, mapBytes?: number): Lmdb {
+  const root = openRoot(path, mapBytes)
+  try {
+    const meta = openDatabase(root, 'meta')
+    checkLayout(meta, path)
+    const databases = SUB_DATABASES.map(
+      (name) => [name, name === 'meta' ? meta : openDatabase(root, name)] as const,
+    )
+    return new OpenLmdb(root, new Map(databases), path)
+  } catch (error) {
+    // No write is pending, so nothing waits for this.
+    root.close().catch(() => {})
+    if (error instanceof StoreOpenError) throw error
+    throw new StoreOpenError(`the data directory ${path} cannot be opened: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
+
+function openRoot(path: string, mapBytes: number | undefined): RootDatabase<Buffer, Buffer> {
+  try {
+    makeFolder(path)
+    const fault = faultOfFile(join(path, DATA_FILE))
+    if (fault !== null) throw new Error(`${DATA_FILE} ${fault}`)
+    if (!existsSync(join(path, DATA_FILE))) requireRoom(path, 0)
+    // overlappingSync would acknowledge before the data is on disk. Without noSubdir the library
+    // guesses from a dot in the path. Its types lack permissionsMode.
+    const options = {
+      noSubdir: false,
+      overlappingSync: false,
+      permissionsMode: FILE_MODE,
+      encoding: 'binary' as const,
+      keyEncoding: 'binary' as const,
+      maxReaders: MAX_READERS,
+      maxDbs: MAX_DATABASES,
+      ...(mapBytes === undefined ? {} : { mapSize: mapBytes }),
+    }
+    return open<Buffer, Buffer>(path, options)
+  } catch (error) {
+    const { message, code } = error as Error & { code?: unknown }
+    const remedy = code === constants.errno.EROFS ? READ_ONLY_REMEDY : ''
+    throw new StoreOpenError(`the data directory ${path} cannot be opened: ${message}${remedy}`, {
+      cause: error,
+    })
+  }
+}
+
+function openDatabase(root: RootDatabase<Buffer, Buffer>, name: SubDatabase): Database<Buffer, Buffer> {
+  return root.openDB<Buffer, Buffer>(name, { encoding: 'binary', keyEncoding: 'binary' })
+}
+
+function checkLayout(meta: Database<Buffer, Buffer>, path: string): void {
+  const stored = meta.get(LAYOUT_KEY)
+  if (stored === undefined) {
+    // The only synchronous write; runs at start, before anything is served.
+    meta.transactionSync(() => {
+      if (meta.get(LAYOUT_KEY) === undefined) meta.putSync(LAYOUT_KEY, Buffer.from(String(LAYOUT_VERSION)))
+    })
+    return
+  }
+  const version = Number(stored.toString())
+  if (!(version >= OLDEST_LAYOUT_VERSION && version <= LAYOUT_VERSION)) {
+    throw new StoreOpenError(
+      `the data directory ${path} has layout ${version} and this version of sidegate reads layout ${LAYOUT_VERSION}; ` +
+        'run the version that wrote it, or point data.path at another folder',
+    )
+  }
+}
+
+/** Keeps versions that know no journal from opening the folder. */
+export function raiseLayout(lmdb: Lmdb): void {
+  const { meta } = lmdb.tables
+  if (Number(meta.get(LAYOUT_KEY)?.toString()) === LAYOUT_VERSION) return
+  lmdb.write(() => meta.put(LAYOUT_KEY, Buffer.from(String(LAYOUT_VERSION))))
+}
+
+interface Statistics {
+  readonly pageSize: number
+  readonly treeBranchPageCount: number
+  readonly treeLeafPageCount: number
+  readonly overflowPages: number
+}
+
+class OpenLmdb implements Lmdb {
+  readonly tables: StoreTables
+  readonly #root: RootDatabase<Buffer, Buffer>
+  readonly #databases: ReadonlyMap<SubDatabase, Database<Buffer, Buffer>>
+  readonly #path: string
+  readonly #file: OpenFile
+  #writing = false
+
+  constructor(
+    root: RootDatabase<Buffer, Buffer>,
+    databases: ReadonlyMap<SubDatabase, Database<Buffer, Buffer>>,
+    path: string,
+  ) {
+    this.#root = root
+    this.#databases = databases
+    this.#path = path
+    this.#file = new OpenFile(join(path, DATA_FILE))
+    const tables = Array.from(databases, ([name, database]) => [
+      name,
+      new LmdbTable(database, () => this.#writing),
+    ])
+    this.tables = Object.fromEntries(tables) as StoreTables
+  }
+
+  /** The database itself does not notice a deleted file. */
+  fault(): Error | null {
+    return this.#file.isDeleted()
+      ? new Error(`${DATA_FILE} was deleted while it was open; restart the gateway`)
+      : null
+  }
+
+  write(write: () => void, bytes = 0): void {
+    const fault = this.fault()
+    if (fault !== null) throw fault
+    requireRoom(this.#path, bytes, () => this.size())
+    // A snapshot of this thread would keep the pages that earlier transactions freed.
+    this.refresh()
+    this.#writing = true
+    try {
+      this.#root.transactionSync(write)
+    } finally {
+      this.#writing = false
+    }
+  }
+
+  refresh(): void {
+    this.#root.resetReadTxn()
+  }
+
+  size(): StoreSize {
+    const root = this.#root.getStats() as Statistics & {
+      root: Statistics
+      free: Statistics
+      lastPageNumber: number
+    }
+    let pages = META_PAGES + pagesOf(root.root) + pagesOf(root.free)
+    for (const database of this.#databases.values()) pages += pagesOf(database.getStats() as Statistics)
+    return { usedBytes: pages * root.pageSize, fileBytes: (root.lastPageNumber + 1) * root.pageSize }
+  }
+
+  reapReaders(): void {
+    this.#root.readerCheck()
+  }
+
+  copyTo(folder: string): Promise<void> {
+    return this.#root.backup(folder, true)
+  }
+
+  async close(): Promise<void> {
+    await this.#root.close()
+    this.#file.close()
+  }
+}
+
+const pagesOf = (statistics: Statistics): number =>
+  statistics.treeBranchPageCount + statistics.treeLeafPageCount + statistics.overflowPages

@@ -1,0 +1,274 @@
+// Counts tokens, requests and money by rule and by what shares the count, such as a key.
+// Reservations are synchronous and in memory; actual use is committed in the transaction of the
+// call's entry, so counts and log agree after a crash.
+
+import type { Clock, Milliseconds } from '../../core/clock.ts'
+import {
+  bucketAt,
+  bucketLength,
+  bucketStart,
+  charge,
+  expire,
+  isLive,
+  learn,
+  openWindow,
+  type QuotaWindow,
+  reserveTokens,
+  type WindowUse,
+  windowUse,
+} from '../../policy/limit.ts'
+import type { Environment } from '../environment/journaled.ts'
+import { readU64 } from '../tables/layout.ts'
+import { type CounterChange, readKey, readWindowName, windowName } from './counter-changes.ts'
+
+/**
+ * Maximum pairs of rule and subject counted at a time. Beyond it, limits refuse calls rather than
+ * stop counting.
+ */
+export const MAX_COUNTERS = 50_000
+/** When a call that found no room for its counter may try again. */
+const RETRY_WHEN_FULL_MS: Milliseconds = 1000
+/** Rows that one sweep checks, so the event loop is not blocked. */
+const SWEEP_ROWS = 2000
+
+export interface ReserveRequest {
+  /** Id of the rule, with the unit unless it is tokens. */
+  readonly ruleId: string
+  /** What shares the count: a line of keys, the value of a label, or all keys. */
+  readonly subject: string
+  readonly limitTokens: number
+  readonly windowMs: Milliseconds
+  /** Estimated prompt tokens plus the requested completion tokens. */
+  readonly tokens: number
+  /** Answers of the call whose length it does not limit; 0 when it limits them. */
+  readonly unlimitedChoices: number
+  /** As in QuotaRequest. */
+  readonly expectedAnswer: number
+  readonly nowMs: Milliseconds
+  /** Counts tokens even over the limit, for a limit that only monitors. */
+  readonly force: boolean
+}
+
+/** Tokens reserved for a running call. Settle it exactly once. */
+export interface Reservation {
+  readonly allowed: boolean
+  /** Tokens left after this reservation. */
+  readonly remaining: number
+  /** Time until no current use counts any more. */
+  readonly resetMs: Milliseconds
+  /**
+   * Time until the same reservation could succeed, at most a second if running calls hold the
+   * tokens; 0 when allowed.
+   */
+  readonly retryAfterMs: Milliseconds
+}
+
+/** Tokens used without a reservation. */
+export interface Spending {
+  readonly ruleId: string
+  readonly subject: string
+  readonly windowMs: Milliseconds
+  readonly tokens: number
+  readonly atMs: Milliseconds
+}
+
+/** What counts of a limit for one subject. */
+export interface CountInUse extends Pick<Spending, 'ruleId' | 'subject' | 'windowMs'>, WindowUse {}
+
+interface HeldTokens {
+  readonly request: ReserveRequest
+  /** Kept here because the window may be forgotten once all its buckets have expired. */
+  readonly window: QuotaWindow
+  readonly bucketIndex: number
+  readonly tokens: number
+}
+
+export class Counters {
+  readonly #environment: Environment
+  readonly #time: WindowTime
+  readonly #windows = new Map<string, QuotaWindow>()
+  readonly #held = new WeakMap<Reservation, HeldTokens>()
+  #sweepFrom: Buffer | undefined
+
+  /** Restores the counts of earlier runs. */
+  constructor(environment: Environment, clock: Clock) {
+    this.#environment = environment
+    const rows = environment.tables.counters.rows()
+    this.#time = new WindowTime(clock, newestCount(rows))
+    const nowMs = this.#time.now()
+    for (const { key, value } of rows) {
+      const { ruleId, subject, windowMs, bucketIndex } = readKey(key)
+      if (isCounted(windowMs, bucketIndex, nowMs)) {
+        charge(this.#window(ruleId, subject, windowMs), bucketIndex, readU64(value))
+      }
+    }
+  }
+
+  /** Number of counters in memory. */
+  get size(): number {
+    return this.#windows.size
+  }
+
+  /** Returns the most that one subject has used of a limit, what running calls reserve included. */
+  highestUse(ruleId: string, windowMs: Milliseconds): number {
+    const nowMs = this.#time.now()
+    let highest = 0
+    for (const [name, window] of this.#windows) {
+      if (!name.startsWith(`${ruleId}\0`) || !name.endsWith(`\0${windowMs}`)) continue
+      highest = Math.max(highest, windowUse(window, nowMs).used)
+    }
+    return highest
+  }
+
+  /**
+   * Returns all counts above 0, in no order, what running calls reserve included. Changes none, and
+   * visits each counter once.
+   */
+  inUse(nowMs: Milliseconds): CountInUse[] {
+    const atMs = this.#time.at(nowMs)
+    const counts: CountInUse[] = []
+    for (const [name, window] of this.#windows) {
+      const use = windowUse(window, atMs)
+      if (use.used > 0) counts.push({ ...readWindowName(name), ...use })
+    }
+    return counts
+  }
+
+  /**
+   * Reserves tokens if they fit. Atomic: parallel calls cannot exceed a limit that sequential calls
+   * would meet.
+   */
+  reserve(request: ReserveRequest): Reservation {
+    const { ruleId, subject, windowMs, force } = request
+    const nowMs = this.#time.at(request.nowMs)
+    if (this.#windows.size >= MAX_COUNTERS && !this.#windows.has(windowName(ruleId, subject, windowMs))) {
+      this.#forgetExpired(nowMs)
+      if (this.#windows.size >= MAX_COUNTERS) {
+        return { allowed: false, remaining: 0, resetMs: windowMs, retryAfterMs: RETRY_WHEN_FULL_MS }
+      }
+    }
+    const window = this.#window(ruleId, subject, windowMs)
+    const answer = reserveTokens(window, { ...request, nowMs, enforced: !force })
+    const { allowed, remaining, resetMs, retryAfterMs, bucketIndex, charged } = answer
+    const reservation = { allowed, remaining, resetMs, retryAfterMs }
+    if (bucketIndex !== null) this.#held.set(reservation, { request, window, bucketIndex, tokens: charged })
+    return reservation
+  }
+
+  /**
+   * Replaces a reservation with the tokens used, in the charged bucket. Pass the changes to the
+   * entry's append. Returns none if nothing was reserved or the reservation is already settled.
+   * @param answerTokens the part of `usedTokens` that the answer took
+   */
+  settle(reservation: Reservation, usedTokens: number, answerTokens: number): CounterChange[] {
+    const held = this.#held.get(reservation)
+    if (held === undefined) return []
+    this.#held.delete(reservation)
+    const { ruleId, subject, windowMs, unlimitedChoices } = held.request
+    const { window, bucketIndex } = held
+    charge(window, bucketIndex, usedTokens - held.tokens, -held.tokens)
+    if (unlimitedChoices > 0) learn(window, answerTokens, unlimitedChoices)
+    return usedTokens > 0 ? [{ ruleId, subject, windowMs, bucketIndex, tokens: usedTokens }] : []
+  }
+
+  /**
+   * Counts the tokens of a call without a reservation, left by an earlier process; none if its
+   * window has expired. Pass the changes to the entry's append.
+   */
+  charge({ ruleId, subject, windowMs, tokens, atMs }: Spending): CounterChange[] {
+    const bucketMs = bucketLength(windowMs)
+    const bucketIndex = bucketAt(bucketMs, this.#time.ofEvent(atMs))
+    if (tokens === 0 || !isCounted(windowMs, bucketIndex, this.#time.now())) return []
+    charge(this.#window(ruleId, subject, windowMs), bucketIndex, tokens)
+    return [{ ruleId, subject, windowMs, bucketIndex, tokens }]
+  }
+
+  /** Forgets expired windows, in memory and step by step on disk. Call it every minute. */
+  async sweep(): Promise<void> {
+    const nowMs = this.#time.now()
+    this.#forgetExpired(nowMs)
+    const { counters } = this.#environment.tables
+    const range = { limit: SWEEP_ROWS, ...(this.#sweepFrom === undefined ? {} : { start: this.#sweepFrom }) }
+    const keys = counters.keys(range)
+    this.#sweepFrom = keys.length === SWEEP_ROWS ? keys.at(-1) : undefined
+    const dead = keys.filter((key) => {
+      const { windowMs, bucketIndex } = readKey(key)
+      return !isCounted(windowMs, bucketIndex, nowMs)
+    })
+    if (dead.length === 0) return
+    await this.#environment.transaction(() => {
+      for (const key of dead) counters.remove(key)
+    })
+  }
+
+  #window(ruleId: string, subject: string, windowMs: Milliseconds): QuotaWindow {
+    const name = windowName(ruleId, subject, windowMs)
+    let window = this.#windows.get(name)
+    if (window === undefined) {
+      window = openWindow(windowMs)
+      this.#windows.set(name, window)
+    }
+    return window
+  }
+
+  #forgetExpired(nowMs: Milliseconds): void {
+    for (const [name, window] of this.#windows) {
+      expire(window, bucketAt(window.bucketMs, nowMs))
+      if (window.buckets.length === 0) this.#windows.delete(name)
+    }
+  }
+}
+
+/** Reports whether a bucket counts at a time. */
+function isCounted(windowMs: Milliseconds, bucketIndex: number, nowMs: Milliseconds): boolean {
+  const bucketMs = bucketLength(windowMs)
+  return isLive(bucketMs, bucketIndex, bucketAt(bucketMs, nowMs))
+}
+
+/** Returns the time of the newest bucket on disk; -Infinity without any. */
+function newestCount(rows: readonly { readonly key: Buffer }[]): Milliseconds {
+  let newestMs = -Infinity
+  for (const { key } of rows) {
+    const { windowMs, bucketIndex } = readKey(key)
+    newestMs = Math.max(newestMs, bucketStart(bucketLength(windowMs), bucketIndex))
+  }
+  return newestMs
+}
+
+/**
+ * The time that token windows slide on. Follows the wall clock forwards and never runs backwards: a
+ * clock that is set back must not empty a window.
+ */
+class WindowTime {
+  readonly #clock: Clock
+  #latestMs: Milliseconds
+  #readAtMs: Milliseconds
+
+  /** @param countedMs the newest time that tokens were counted at, by any run; -Infinity if none */
+  constructor(clock: Clock, countedMs: Milliseconds) {
+    this.#clock = clock
+    this.#latestMs = Math.max(clock.now(), countedMs)
+    this.#readAtMs = clock.monotonic()
+  }
+
+  /**
+   * Returns the wall time, or, while that is behind an earlier answer, that answer and the time
+   * passed since.
+   */
+  at(wallMs: Milliseconds): Milliseconds {
+    const monotonicMs = this.#clock.monotonic()
+    const passedMs = Math.max(0, monotonicMs - this.#readAtMs)
+    this.#readAtMs = monotonicMs
+    this.#latestMs = Math.max(wallMs, this.#latestMs + passedMs)
+    return this.#latestMs
+  }
+
+  now(): Milliseconds {
+    return this.at(this.#clock.now())
+  }
+
+  /** Returns the time of an event whose wall time is known; never later than now. */
+  ofEvent(wallMs: Milliseconds): Milliseconds {
+    return this.now() - Math.max(0, this.#clock.now() - wallMs)
+  }
+}

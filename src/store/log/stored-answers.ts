@@ -1,0 +1,177 @@
+// Remembers which key made an answer that a provider keeps, and where, so that later calls can ask
+// for it. Rows are written in the transaction of the entry of their call. Ids are kept as hashes.
+
+import { createHash } from 'node:crypto'
+import type { Clock, Milliseconds } from '../../core/clock.ts'
+import type { Environment } from '../environment/journaled.ts'
+import type { StoreTables } from '../environment/lmdb.ts'
+import { joinKey, readJson, readU64, u64, writeJson } from '../tables/layout.ts'
+
+/** Time for which an answer can be asked for. OpenAI keeps responses as long. */
+export const STORED_MS: Milliseconds = 30 * 86_400_000
+/** Maximum rows, in a store of any size; the oldest go first. */
+export const MAX_STORED_ROWS = 500_000
+/** Share of the store that the rows may take, and the size of one, both approximate. */
+const STORED_SHARE = 0.05
+const ROW_BYTES = 512
+/** Rows that one transaction removes at most, so that it stays short. */
+const REMOVED_ROWS = 2000
+
+const COUNT_KEY = Buffer.from('stored')
+const TIME_BYTES = 8
+const NO_VALUE = Buffer.from([0])
+
+/** Highest number of the placeholders of each label, such as `EMAIL`. */
+export type HighestNumbers = Readonly<Record<string, number>>
+
+/** An answer that a provider keeps, or an item of one. */
+export interface StoredAnswer {
+  readonly keyId: string
+  /** Name of the upstream that keeps it. */
+  readonly upstream: string
+  readonly createdAtMs: Milliseconds
+  /** Part of an answer, which later calls can name in their prompt. */
+  readonly isItem: boolean
+  /** Models of the call that made it, as `ModelRequest.models`. */
+  readonly models: readonly string[]
+  /** Whether that call asked for JSON. */
+  readonly asksForJson: boolean
+  /** Whether an entry has its tokens. */
+  readonly isCounted: boolean
+  /** Estimated tokens of the prompt, for an upstream that counts none. */
+  readonly promptTokens: number
+  /** Placeholders of the call that made it. An answer to a later call numbers its own above. */
+  readonly numbers: HighestNumbers
+  /** As `numbers`, with those in the answer as it was read since. */
+  readonly readNumbers: HighestNumbers
+}
+
+/** A change to the stored answers, for `UsageLog.append`. */
+export type StoredChange =
+  | { readonly type: 'keep'; readonly id: string; readonly answer: StoredAnswer }
+  /** Does nothing to an answer that was removed meanwhile. Numbers only rise. */
+  | {
+      readonly type: 'update'
+      readonly id: string
+      readonly isCounted: boolean
+      readonly readNumbers: HighestNumbers
+    }
+  | { readonly type: 'remove'; readonly id: string }
+
+/** Maximum rows of a store. @param maxBytes limit of the whole store */
+export const storedRows = (maxBytes: number): number =>
+  Math.max(1, Math.min(MAX_STORED_ROWS, Math.floor((maxBytes * STORED_SHARE) / ROW_BYTES)))
+
+export class StoredAnswers {
+  readonly #environment: Environment
+  readonly #clock: Clock
+  /** Answers whose tokens a running call is about to count, by the hash of their id. */
+  readonly #claims = new Set<string>()
+
+  constructor(environment: Environment, clock: Clock) {
+    this.#environment = environment
+    this.#clock = clock
+  }
+
+  /** Returns null for an id that is unknown, removed or too old. */
+  find(id: string): StoredAnswer | null {
+    this.#environment.refresh()
+    const row = this.#environment.tables.stored.get(rowKeyOf(id))
+    if (row === undefined) return null
+    const answer = readJson<StoredAnswer>(row)
+    return this.#clock.now() - answer.createdAtMs < STORED_MS ? answer : null
+  }
+
+  /**
+   * Claims the tokens of an answer for one entry. Null when an entry has them, another call has
+   * claimed them, or the answer is gone.
+   * @returns ends the claim; call it once the entry is sealed or has failed
+   */
+  claim(id: string): (() => void) | null {
+    const name = rowKeyOf(id).toString('hex')
+    if (this.#claims.has(name) || this.find(id)?.isCounted !== false) return null
+    this.#claims.add(name)
+    return () => this.#claims.delete(name)
+  }
+
+  /** Removes some of the rows that are too old. Call it every minute. */
+  async sweep(): Promise<void> {
+    const { tables } = this.#environment
+    const endMs = this.#clock.now() - STORED_MS + 1
+    if (endMs <= 0) return
+    const range = { end: u64(endMs), limit: REMOVED_ROWS }
+    if (tables.storedtimes.keys({ ...range, limit: 1 }).length === 0) return
+    await this.#environment.transaction(() => {
+      const old = tables.storedtimes.keys(range)
+      for (const key of old) removeAt(tables, key)
+      writeCount(tables, readCount(tables) - old.length)
+    })
+  }
+}
+
+/**
+ * Makes the changes; runs inside a transaction. Removes the oldest rows above the limit.
+ * @param limit as `storedRows`
+ */
+export function writeStored(tables: StoreTables, changes: readonly StoredChange[], limit: number): void {
+  if (changes.length === 0) return
+  let count = readCount(tables)
+  for (const change of changes) {
+    const rowKey = rowKeyOf(change.id)
+    const before = tables.stored.get(rowKey)
+    const known = before === undefined ? null : readJson<StoredAnswer>(before)
+    if (change.type === 'update') {
+      if (known !== null) tables.stored.put(rowKey, writeJson(updated(known, change)))
+      continue
+    }
+    if (known !== null) {
+      removeAt(tables, timeKey(known.createdAtMs, rowKey))
+      count--
+    }
+    if (change.type === 'keep') {
+      tables.stored.put(rowKey, writeJson(change.answer))
+      tables.storedtimes.put(timeKey(change.answer.createdAtMs, rowKey), NO_VALUE)
+      count++
+    }
+  }
+  if (count > limit) {
+    const oldest = tables.storedtimes.keys({ limit: Math.min(count - limit, REMOVED_ROWS) })
+    for (const key of oldest) removeAt(tables, key)
+    count -= oldest.length
+  }
+  writeCount(tables, count)
+}
+
+const updated = (
+  answer: StoredAnswer,
+  { isCounted, readNumbers }: Extract<StoredChange, { type: 'update' }>,
+): StoredAnswer => ({
+  ...answer,
+  isCounted: answer.isCounted || isCounted,
+  readNumbers: higherNumbers(answer.readNumbers, readNumbers),
+})
+
+/** The higher number of each label. */
+export function higherNumbers(one: HighestNumbers, other: HighestNumbers): HighestNumbers {
+  const numbers = { ...one }
+  for (const [label, number] of Object.entries(other)) numbers[label] = Math.max(numbers[label] ?? 0, number)
+  return numbers
+}
+
+/** @param key of `storedtimes` */
+function removeAt(tables: StoreTables, key: Buffer): void {
+  tables.storedtimes.remove(key)
+  tables.stored.remove(key.subarray(TIME_BYTES))
+}
+
+const rowKeyOf = (id: string): Buffer => createHash('sha256').update(id).digest()
+
+const timeKey = (createdAtMs: Milliseconds, rowKey: Buffer): Buffer => joinKey(u64(createdAtMs), rowKey)
+
+function readCount(tables: StoreTables): number {
+  const count = tables.meta.get(COUNT_KEY)
+  return count === undefined ? 0 : readU64(count)
+}
+
+const writeCount = (tables: StoreTables, count: number): void =>
+  tables.meta.put(COUNT_KEY, u64(Math.max(0, count)))
