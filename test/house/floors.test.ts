@@ -44,13 +44,20 @@ const BREACHES: readonly (readonly [string, string, number, RegExp])[] = [
   ['core/a.ts', '\n'.repeat(450), 1, /has 451 lines/],
   ['core/a-table.ts', `${'const a = f(b)\n'.repeat(450)}`, 1, /has 451 lines/],
   ['lib/a.ts', '', 1, /no floor/],
+  ['store/lib/a.ts', '', 1, /no floor/],
+  ['store/journal/a.ts', "import { x } from '../environment/b.ts'", 2, /from a higher floor/],
+  ['store/keys/a.ts', "import type { X } from '../sessions/b.ts'", 2, /from the same floor/],
+  ['store/log/a.ts', "import { x } from '../store.ts'", 2, /from a higher floor/],
+  ['pipeline/scan/a.ts', "import { x } from '../prompt/b.ts'", 2, /from a higher floor/],
 ]
 
 /** Correct neighbours of the breaches above. */
 const PASSES: readonly (readonly [string, string])[] = [
   ['chat/a.ts', "import { x } from '../core/b.ts'\nimport { y } from './b.ts'"],
   ['policy/a.ts', "import { x } from '../keyword/b.ts'\nimport { y } from '../detect/pii/b.ts'"],
-  ['store/log/a.ts', "import { x } from '../../policy/b.ts'\nimport { y } from '../table.ts'"],
+  ['store/log/a.ts', "import { x } from '../../policy/b.ts'\nimport { y } from '../tables/table.ts'"],
+  ['store/store.ts', "import { x } from './opening/b.ts'"],
+  ['pipeline/scan/a.ts', "import { x } from '../call.ts'"],
   ['cli/a.ts', "import { x } from '../rulecheck/b.ts'"],
   ['hub/a.ts', "import { x } from '../server/b.ts'"],
   ['main.ts', "import { x } from './boot/b.ts'\nimport { y } from './program.ts'"],

@@ -32,6 +32,24 @@ const FLOORS: Readonly<Record<string, number>> = {
 }
 /** Files directly in src/. */
 const TOP_FLOOR = 7
+/**
+ * Folders inside a folder of src/, from the lowest floor to the highest; those of one row do not
+ * import each other. `''` is the files beside them, which are on no inner floor without it.
+ */
+const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  store: [
+    ['files'],
+    ['tables'],
+    ['journal'],
+    ['environment'],
+    ['rollup', 'limits'],
+    ['log'],
+    ['keys', 'rules', 'sessions'],
+    ['opening', 'verification'],
+    [''],
+  ],
+  pipeline: [['scan'], ['prompt'], ['answer']],
+}
 /** Folders that run before dependencies are loaded, and the folders they import. */
 const LIMITED: Readonly<Record<string, readonly string[]>> = { boot: ['core'] }
 /** Runs in the browser: shares no file with the server. */
@@ -76,6 +94,8 @@ const HEAD = /^(?:#!.*\n)?\/\//
 
 /** Folder below src/; '' for files directly in src/. */
 const folderOf = (path: string): string => /^src\/([^/]+)\//.exec(path)?.[1] ?? ''
+/** Folder below a folder of src/; '' for files directly in it. */
+const innerFolderOf = (path: string): string => /^src\/[^/]+\/([^/]+)\//.exec(path)?.[1] ?? ''
 const floorOf = (folder: string): number => (folder === '' ? TOP_FLOOR : (FLOORS[folder] ?? Number.NaN))
 
 /** Lines of a file whose length is limited; 0 for any other. */
@@ -90,13 +110,20 @@ export function findFileBreaches(file: SourceFile): Breach[] {
   const add = (rule: string, line: number, message: string) => breaches.push({ rule, path, line, message })
   if (Number.isNaN(floorOf(folder)) && folder !== BROWSER)
     add('folder', 1, `is in folder ${folder}, which has no floor; add it to FLOORS in test/house/floors.ts`)
+  const innerFolder = innerFolderOf(path)
+  if (innerFolder !== '' && INNER_FLOORS[folder]?.flat().includes(innerFolder) === false)
+    add(
+      'folder',
+      1,
+      `is in folder ${innerFolder}, which has no floor; add it to INNER_FLOORS in test/house/floors.ts`,
+    )
   if (FORBIDDEN_NAMES.test(path)) add('file name', 1, 'has a name that fits any content; name what it owns')
   const lines = limitedLines(file)
   if (lines > MAX_LINES)
     add('file length', 1, `has ${lines} lines; split it, at most ${MAX_LINES} are allowed`)
   if (!HEAD.test(text)) add('file head', 1, 'has no head; say in a first comment what the file owns')
   for (const one of file.imports) {
-    const [rule, message] = judgeImport(folder, one) ?? []
+    const [rule, message] = judgeImport(path, one) ?? []
     if (rule !== undefined && message !== undefined) add(rule, one.line, message)
   }
   code.split('\n').forEach((line, index) => {
@@ -113,8 +140,10 @@ export function findFileBreaches(file: SourceFile): Breach[] {
 }
 
 /** @returns the rule and the message, null for an import that is allowed */
-function judgeImport(folder: string, { specifier, target }: Import): [string, string] | null {
-  if (target !== undefined) return judgeFile(folder, target)
+function judgeImport(path: string, { specifier, target }: Import): [string, string] | null {
+  const folder = folderOf(path)
+  if (target !== undefined)
+    return folderOf(target) === folder ? judgeInner(path, target) : judgeFile(folder, target)
   if (folder === BROWSER) {
     if (BROWSER_PACKAGES.has(specifier.split('/', 1)[0]!)) return null
     return ['floor', `imports ${specifier}; ${BROWSER}/ runs in the browser without it`]
@@ -133,14 +162,25 @@ function judgeImport(folder: string, { specifier, target }: Import): [string, st
 
 function judgeFile(folder: string, target: string): [string, string] | null {
   const other = folderOf(target)
-  if (other === folder) return null
   if (folder === BROWSER || other === BROWSER)
     return ['floor', `imports ${target}; ${BROWSER}/ runs in the browser and shares no file with the server`]
   const allowed = LIMITED[folder]
   if (allowed !== undefined && !allowed.includes(other))
     return ['floor', `imports ${target}; ${folder}/ may import only ${allowed.join(', ')}`]
-  const own = floorOf(folder)
-  const floor = floorOf(other)
+  return judgeFloors(target, floorOf(folder), floorOf(other))
+}
+
+/** Judges an import within a folder of src/. */
+function judgeInner(path: string, target: string): [string, string] | null {
+  const folder = innerFolderOf(path)
+  const other = innerFolderOf(target)
+  const floors = INNER_FLOORS[folderOf(path)]
+  if (folder === other || floors === undefined) return null
+  const [own = -1, floor = -1] = [folder, other].map((one) => floors.findIndex((row) => row.includes(one)))
+  return own < 0 || floor < 0 ? null : judgeFloors(target, own, floor)
+}
+
+function judgeFloors(target: string, own: number, floor: number): [string, string] | null {
   if (floor < own) return null
   const where = floor === own ? 'the same floor' : 'a higher floor'
   return [
