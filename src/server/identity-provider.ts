@@ -27,18 +27,21 @@ export interface IdentityProvider {
 }
 
 /**
- * `denied`: the provider, or the person there, refused the sign-in. `refused`: the provider did not
- * accept what the gateway sent. `unreachable`: it does not answer, or not in time. `invalid`: its
- * answer is not to be trusted.
+ * `denied`: the provider, or the person there, refused the sign-in. `foreign`: the browser brought
+ * an answer that is not one to this sign-in, or that was used already. `refused`: the provider did
+ * not accept what the gateway sent. `unreachable`: it does not answer, or not in time. `invalid`:
+ * its answer is not to be trusted.
  */
-export type ProviderFailureKind = 'denied' | 'refused' | 'unreachable' | 'invalid'
+export type ProviderFailureKind = 'denied' | 'foreign' | 'refused' | 'unreachable' | 'invalid'
 
 /** A sign-in that failed at the provider. */
 export class ProviderFailure extends Error {
   override readonly name = 'ProviderFailure'
   readonly kind: ProviderFailureKind
 
-  /** @param reason one code for the log of the process, without text of the provider */
+  /**
+   * @param reason one code for the log of the process, without text of the provider but its issuer
+   */
   constructor(kind: ProviderFailureKind, reason: string) {
     super(`${kind}: ${reason}`)
     this.kind = kind

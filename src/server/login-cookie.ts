@@ -1,4 +1,4 @@
-// The state of a single sign-on that is under way, in a cookie of its own.
+// The state of each single sign-on that is under way, in a cookie of its own.
 //
 // Nobody can forge or read it: it is encrypted and authenticated with a key that only this process
 // has (AES-256-GCM, a nonce for each). So the gateway remembers nothing of sign-ins that were
@@ -8,9 +8,15 @@
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { Clock, Milliseconds } from '../core/clock.ts'
-import { formatCookie, readCookie } from './cookies.ts'
+import { formatCookie, readCookie, readCookies } from './cookies.ts'
 
-const NAME = 'sidegate_oidc'
+/**
+ * Continued by the beginning of the state, so sign-ins in several tabs do not replace each other.
+ */
+const NAME = 'sidegate_oidc_'
+const STATE_CHARACTERS = 12
+/** Maximum sign-ins under way in one browser; requests have at most 16 KiB of headers. */
+const MAX_PENDING = 8
 /** Start of the sign-in; its callback is below. */
 export const LOGIN_PATH = '/api/v1/session/oidc'
 
@@ -59,22 +65,44 @@ export class LoginCookie {
     const sealed: SealedLogin = { ...login, endMs }
     const body = Buffer.concat([cipher.update(JSON.stringify(sealed), 'utf8'), cipher.final()])
     const value = Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')
-    return setCookie(value, LIFETIME_SECONDS, secure)
+    return setCookie(login.state, value, LIFETIME_SECONDS, secure)
   }
 
-  /** Returns the sign-in of a `Cookie` header; null without one that this process sealed lately. */
-  open(header: string | undefined): PendingLogin | null {
-    const value = readCookie(header, NAME)
-    if (value === null || value.length > MAX_CHARACTERS) return null
+  /**
+   * Returns the sign-in with the state in a `Cookie` header; null without one that this process
+   * sealed lately.
+   */
+  open(header: string | undefined, state: string): PendingLogin | null {
+    const value = readCookie(header, nameOf(state))
+    const sealed = value === null ? null : this.#unseal(value)
+    if (sealed === null) return null
+    const { endMs, ...login } = sealed
+    return login.state === state && this.#clock.monotonic() < endMs ? login : null
+  }
+
+  /** Returns the `Set-Cookie` that deletes the sign-in with the state in a browser. */
+  clear(state: string, secure: boolean): string {
+    return setCookie(state, '', 0, secure)
+  }
+
+  /**
+   * Returns the `Set-Cookie`s that leave room in a browser for one more sign-in: they delete those
+   * that are over and the oldest.
+   */
+  makeRoom(header: string | undefined, secure: boolean): string[] {
+    const nowMs = this.#clock.monotonic()
+    return readCookies(header)
+      .filter(({ name }) => name.startsWith(NAME))
+      .map(({ name, value }) => ({ state: name.slice(NAME.length), endMs: this.#unseal(value)?.endMs ?? 0 }))
+      .sort((a, b) => b.endMs - a.endMs)
+      .filter(({ endMs }, index) => endMs <= nowMs || index >= MAX_PENDING - 1)
+      .map(({ state }) => this.clear(state, secure))
+  }
+
+  #unseal(value: string): SealedLogin | null {
+    if (value.length > MAX_CHARACTERS) return null
     const text = this.#decrypt(Buffer.from(value, 'base64url'))
-    if (text === null) return null
-    const { endMs, ...login } = JSON.parse(text) as SealedLogin
-    return this.#clock.monotonic() < endMs ? login : null
-  }
-
-  /** Returns the `Set-Cookie` that deletes it in a browser. */
-  clear(secure: boolean): string {
-    return setCookie('', 0, secure)
+    return text === null ? null : (JSON.parse(text) as SealedLogin)
   }
 
   #decrypt(bytes: Buffer): string | null {
@@ -91,6 +119,8 @@ export class LoginCookie {
   }
 }
 
+const nameOf = (state: string): string => `${NAME}${state.slice(0, STATE_CHARACTERS)}`
+
 /** Lax, because the provider is another site and leads the browser back. */
-const setCookie = (value: string, maxAgeSeconds: number, secure: boolean): string =>
-  formatCookie(NAME, value, { sameSite: 'Lax', path: LOGIN_PATH, maxAgeSeconds, secure })
+const setCookie = (state: string, value: string, maxAgeSeconds: number, secure: boolean): string =>
+  formatCookie(nameOf(state), value, { sameSite: 'Lax', path: LOGIN_PATH, maxAgeSeconds, secure })

@@ -3,7 +3,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { foldName } from '../core/actor.ts'
+import { looksLike } from '../core/actor.ts'
 import {
   type Administrator,
   type AdminRole,
@@ -17,11 +17,15 @@ import { GatewayError } from '../core/errors.ts'
 import type { OidcConfig } from '../core/oidc-config.ts'
 import type { Session, Sessions } from '../store/sessions/sessions.ts'
 import { formatCookie, readCookie } from './cookies.ts'
-import { allowedName, isLoopback, isOriginOf, parseHost } from './host.ts'
+import { allowedName, isLoopback, isOriginOf, overTls, parseHost } from './host.ts'
 import type { SignInJournal } from './sign-in-journal.ts'
 import { SignInThrottle } from './sign-in-throttle.ts'
 
 const COOKIE = 'sidegate_session'
+/**
+ * Over TLS. No other host of the domain can set a cookie with this prefix (RFC 6265bis §4.1.3.2).
+ */
+const HOST_COOKIE = `__Host-${COOKIE}`
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
@@ -35,7 +39,7 @@ const OFF = 'Sign-in is off because no admin token is configured; set admin.toke
 export interface SignInClient {
   /** IP address of the connection. */
   readonly address: string
-  readonly secure: boolean
+  readonly headers: IncomingHttpHeaders
 }
 
 export interface SignedIn {
@@ -106,8 +110,7 @@ export class Gatekeeper {
    * @throws GatewayError `session_required`, or `forbidden` that names the role needed
    */
   require(headers: IncomingHttpHeaders, needed: AdminRole): Session {
-    const secret = readCookie(headers.cookie, COOKIE)
-    const session = secret === null ? null : this.#sessions.find(secret, (one) => this.#fingerprint(one))
+    const session = this.find(headers)
     if (session === null) {
       throw new GatewayError('session_required', 'Sign in first: POST /api/v1/session with {"token": "…"}.')
     }
@@ -119,9 +122,15 @@ export class Gatekeeper {
     )
   }
 
+  /** Returns the session of a request; null without one. */
+  find(headers: IncomingHttpHeaders): Session | null {
+    const secret = secretOf(headers)
+    return secret === null ? null : this.#sessions.find(secret, (one) => this.#fingerprint(one))
+  }
+
   /**
    * Compares with all tokens in constant time and opens a session, once its entry is sealed.
-   * @param client its address, and whether it uses TLS, which makes the cookie `Secure`
+   * The session whose cookie came with the request ends.
    * @throws GatewayError (rejects) `invalid_token`, `too_many_attempts`, or `audit_unavailable`
    * when the entry of a success cannot be sealed
    */
@@ -140,7 +149,7 @@ export class Gatekeeper {
 
   /**
    * Opens a session for a person whom the identity provider vouches for, once its entry is sealed.
-   * `isTaken` must be false for the name.
+   * The session whose cookie came with the request ends. `isTaken` must be false for the name.
    * @throws GatewayError (rejects) `audit_unavailable` when the entry cannot be sealed, or
    * `forbidden` without single sign-on
    */
@@ -165,9 +174,11 @@ export class Gatekeeper {
     })
   }
 
-  /** Reports whether a token signs in an administrator of this name, as a reader sees it. */
+  /**
+   * Reports whether a token signs in an administrator whose name a reader may take for this one.
+   */
   isTaken(name: string): boolean {
-    return this.#tokens.some((one) => foldName(one.name) === foldName(name))
+    return this.#tokens.some((one) => looksLike(one.name, name))
   }
 
   /** The ways to sign in that the configuration offers. */
@@ -176,20 +187,25 @@ export class Gatekeeper {
   }
 
   /** Ends the session and returns the cookie that deletes it in a browser. */
-  async signOut(headers: IncomingHttpHeaders, secure: boolean): Promise<string> {
-    const secret = readCookie(headers.cookie, COOKIE)
+  async signOut(headers: IncomingHttpHeaders): Promise<string> {
+    const secret = secretOf(headers)
     if (secret !== null) await this.#sessions.delete(secret)
-    return setCookie('', 0, secure)
+    return setCookie('', 0, overTls(headers))
   }
 
   async #open(
     administrator: SignedInAdministrator,
     fingerprint: string,
-    { address, secure }: SignInClient,
+    { address, headers }: SignInClient,
   ): Promise<SignedIn> {
     await this.#journal.succeeded(address, administrator.name, administrator.via)
-    const { secret, ...session } = await this.#sessions.create(administrator, fingerprint, this.#ttlMs)
-    return { session, cookie: setCookie(secret, Math.floor(this.#ttlMs / 1000), secure) }
+    const { secret, ...session } = await this.#sessions.create(
+      administrator,
+      fingerprint,
+      this.#ttlMs,
+      secretOf(headers),
+    )
+    return { session, cookie: setCookie(secret, Math.floor(this.#ttlMs / 1000), overTls(headers)) }
   }
 
   /** The first administrator with the token. Always compares with all of them. */
@@ -217,6 +233,13 @@ export class Gatekeeper {
   }
 }
 
+/**
+ * Returns the secret in the cookie of a request. Over TLS only the cookie with the prefix counts; a
+ * proxy that does not report TLS leaves both.
+ */
+const secretOf = (headers: IncomingHttpHeaders): string | null =>
+  readCookie(headers.cookie, HOST_COOKIE) ?? (overTls(headers) ? null : readCookie(headers.cookie, COOKIE))
+
 const fingerprintOf = ({ name, role }: Administrator, token: string): string =>
   sha256(JSON.stringify([name, role, token])).toString('hex')
 
@@ -225,4 +248,4 @@ const describeTerms = ({ issuer, clientId, groupsClaim, actorClaim, roles }: Sin
   JSON.stringify([issuer, clientId, groupsClaim, actorClaim, [...roles].sort()])
 
 const setCookie = (value: string, maxAgeSeconds: number, secure: boolean): string =>
-  formatCookie(COOKIE, value, { sameSite: 'Strict', path: '/', maxAgeSeconds, secure })
+  formatCookie(secure ? HOST_COOKIE : COOKIE, value, { sameSite: 'Strict', path: '/', maxAgeSeconds, secure })

@@ -6,9 +6,10 @@ import { whyNotActor } from '../core/actor.ts'
 import { ADMIN_ROLES, type AdminRole } from '../core/admin-role.ts'
 import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { JsonObject, JsonValue } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
 import type { OidcConfig } from '../core/oidc-config.ts'
 import type { ApiAnswer, ApiRequest } from './api.ts'
+import { claimAt, isLeftOut, namesOf } from './claims.ts'
 import { overTls, parseHost } from './host.ts'
 import { type IdentityProvider, ProviderFailure, type ProviderFailureKind } from './identity-provider.ts'
 import { LOGIN_PATH, LoginCookie, type PendingLogin } from './login-cookie.ts'
@@ -46,11 +47,15 @@ export class SingleSignOn {
     const returnTo = returnPath(new URLSearchParams(search).get('return'))
     try {
       const begun = await this.#parts.provider.begin(redirectUri)
-      const cookie = this.#cookie.seal({ ...begun.checks, redirectUri, returnTo }, overTls(headers))
+      const secure = overTls(headers)
+      const cookies = [
+        ...this.#cookie.makeRoom(headers.cookie, secure),
+        this.#cookie.seal({ ...begun.checks, redirectUri, returnTo }, secure),
+      ]
       return {
         status: 302,
         body: null,
-        headers: { location: begun.address, 'set-cookie': cookie },
+        headers: { location: begun.address, 'set-cookie': cookies },
         text: { type: 'text/plain; charset=utf-8', content: '' },
       }
     } catch (error) {
@@ -64,38 +69,32 @@ export class SingleSignOn {
    */
   async finish(request: ApiRequest): Promise<ApiAnswer> {
     const { headers, address, search } = request
-    const login = this.#cookie.open(headers.cookie)
-    // Both are checked before an attempt is counted: another site could make the browser use up the
-    // attempts of its address.
-    if (login === null) return this.#fail(address, 400, 'oidc_failed', NOT_BEGUN, 'no sign-in under way')
-    // The cookie stays: who forges an answer must not end the sign-in that is under way.
-    if (new URLSearchParams(search).get('state') !== login.state)
-      return this.#fail(address, 400, 'oidc_failed', NOT_BEGUN, 'another state')
+    const state = new URLSearchParams(search).get('state') ?? ''
+    const login = this.#cookie.open(headers.cookie, state)
+    // Checked before an attempt is counted: another site could make the browser use up the attempts
+    // of its address. No cookie is cleared: a forged answer must not end a sign-in under way.
+    if (login === null) {
+      // A browser that reloads the answer, or goes back to it, is signed in already.
+      if (this.#parts.gatekeeper.find(headers) !== null) return signedInPage('/console/')
+      return this.#fail(address, 400, 'oidc_failed', NOT_BEGUN, 'no sign-in under way')
+    }
     try {
       await this.#parts.gatekeeper.countAttempt(address, 'oidc')
     } catch (error) {
       return refusalPage(error)
     }
-    return withCookie(await this.#redeem(request, login), this.#cookie.clear(overTls(headers)))
+    return withCookie(await this.#redeem(request, login), this.#cookie.clear(state, overTls(headers)))
   }
 
-  async #redeem({ headers, address, search }: ApiRequest, login: PendingLogin): Promise<ApiAnswer> {
+  async #redeem(request: ApiRequest, login: PendingLogin): Promise<ApiAnswer> {
     const { gatekeeper, provider } = this.#parts
+    const { address, search } = request
     try {
       const claims = await provider.finish(new URL(`${login.redirectUri}?${search}`), login)
       const person = await this.#admit(claims, address)
       if ('status' in person) return person
-      const { cookie } = await gatekeeper.signInPerson(person, { address, secure: overTls(headers) })
-      return signInPage(
-        200,
-        {
-          title: 'Signed in',
-          texts: [],
-          link: { path: login.returnTo, label: 'Open the console' },
-          follows: true,
-        },
-        [cookie],
-      )
+      const { cookie } = await gatekeeper.signInPerson(person, request)
+      return signedInPage(login.returnTo, [cookie])
     } catch (error) {
       return error instanceof GatewayError ? refusalPage(error) : this.#providerFailed(address, error)
     }
@@ -107,19 +106,21 @@ export class SingleSignOn {
     address: string,
   ): Promise<{ readonly name: string; readonly role: AdminRole } | ApiAnswer> {
     const { groupsClaim, actorClaim, roles } = this.#parts.terms
-    const groups = textsOf(claims[groupsClaim])
+    const groups = namesOf(claimAt(claims, groupsClaim))
     const held = new Set(groups.map((group) => roles.get(group)))
     const role = ADMIN_ROLES.findLast((one) => held.has(one))
     if (role === undefined) {
       const shown = groups.slice(0, MAX_SHOWN_GROUPS).map((group) => group.slice(0, MAX_SHOWN_CHARACTERS))
       return this.#fail(address, 403, 'no_role', [
         'None of your groups gives you a role here. Ask an administrator of this gateway to map one of your groups to a role in admin.oidc.roles, or an administrator of the identity provider to add you to a mapped group.',
-        groups.length === 0
-          ? `The identity provider named no groups of yours in the claim ${groupsClaim}.`
-          : `Your groups, as the identity provider names them (${shown.length} of ${groups.length}): ${shown.join(', ')}`,
+        groups.length === 0 && isLeftOut(claims, groupsClaim)
+          ? `You are in too many groups for the identity provider to name them in the claim ${groupsClaim}. An administrator of it can limit the claim to the groups assigned to this application, or assign app roles and set admin.oidc.groupsClaim to roles.`
+          : groups.length === 0
+            ? `The identity provider named no groups of yours in the claim ${groupsClaim}.`
+            : `Your groups, as the identity provider names them (${shown.length} of ${groups.length}): ${shown.join(', ')}`,
       ])
     }
-    const name = claims[actorClaim]
+    const name = claimAt(claims, actorClaim)
     const problem = typeof name === 'string' ? this.#whyNotName(name) : 'is missing or not a text'
     if (typeof name === 'string' && problem === null) return { name, role }
     return this.#fail(address, 403, 'unfit_name', [
@@ -151,6 +152,14 @@ export class SingleSignOn {
   }
 }
 
+/** The page that opens the console. @param cookies each a `Set-Cookie` */
+const signedInPage = (path: string, cookies: readonly string[] = []): ApiAnswer =>
+  signInPage(
+    200,
+    { title: 'Signed in', texts: [], link: { path, label: 'Open the console' }, follows: true },
+    cookies,
+  )
+
 /** An error of the gateway as a page; throws any other. */
 function refusalPage(error: unknown): ApiAnswer {
   if (!(error instanceof GatewayError)) throw error
@@ -180,6 +189,10 @@ const PROVIDER_FAILURES: Readonly<Record<ProviderFailureKind, FailurePage>> = {
     status: 403,
     text: 'The identity provider did not sign you in: you or the provider refused. Ask an administrator of the identity provider whether you may use this application.',
   },
+  foreign: {
+    status: 400,
+    text: 'The answer of the identity provider does not belong to this sign-in, or was used already. Sign in again.',
+  },
   refused: {
     status: 502,
     text: 'The identity provider refused the sign-in. An administrator of this gateway finds the reason in its log, and can check admin.oidc in the configuration.',
@@ -200,10 +213,6 @@ function redirectUriOf(headers: IncomingHttpHeaders): string {
   const port = host?.port ? `:${host.port}` : ''
   return `${overTls(headers) ? 'https' : 'http'}://${host?.name}${port}${LOGIN_PATH}/callback`
 }
-
-/** A text, or the texts of a list. */
-const textsOf = (claim: JsonValue | undefined): string[] =>
-  [claim].flat().filter((one): one is string => typeof one === 'string')
 
 /** Adds a `Set-Cookie` to a page. */
 function withCookie(page: ApiAnswer, cookie: string): ApiAnswer {

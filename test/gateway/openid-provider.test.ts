@@ -1,6 +1,7 @@
 // What the adapter of OpenID Connect makes of providers that are down, slow to come back or wrong. The
 // flow itself has a test with a real provider, test/process/oidc.long.test.ts.
 
+import { createSign, generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -73,7 +74,11 @@ t.test('a provider that fails is asked once a second at most', async (t) => {
 
 t.test('metadata that cannot be trusted is refused', async (t) => {
   const answers: [string, (issuer: string) => string, RegExp][] = [
-    ['of another issuer', () => metadata('http://127.0.0.1:1'), /OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED/],
+    [
+      'of another issuer',
+      () => metadata('http://127.0.0.1:1'),
+      /^invalid: the issuer is http:\/\/127\.0\.0\.1:1\/, and admin\.oidc\.issuer is http:\/\/127\.0\.0\.1:\d+\/$/,
+    ],
     ['that is no JSON', () => '<html>', /OAUTH_PARSE_ERROR/],
     ['over a mebibyte', (issuer) => metadata(issuer, { more: 'x'.repeat(1024 * 1024) }), /invalid: \w+/],
   ]
@@ -102,7 +107,86 @@ t.test('a code that the provider does not redeem opens nothing', async (t) => {
     'no id token',
   )
   t.strictSame(asked.slice(1), ['/token'])
-  const other = new URL(`${CALLBACK}?code=c&state=other`)
-  await t.rejects(provider.finish(other, checks), failure('invalid', /OAUTH_INVALID_RESPONSE/), 'state')
-  t.equal(asked.length, 2, 'nothing is asked for another state')
+  const foreign = [
+    '?code=c&state=other',
+    '?code=c',
+    `?state=${checks.state}`,
+    `?code=c&code=d&state=${checks.state}`,
+    `?code=c&state=${checks.state}&iss=http://other.example`,
+    `?code=c&state=${checks.state}&id_token=x`,
+  ]
+  for (const query of foreign)
+    await t.rejects(
+      provider.finish(new URL(`${CALLBACK}${query}`), checks),
+      failure('foreign', /^foreign/),
+      query,
+    )
+  t.equal(asked.length, 2, 'nothing is asked for an answer that is not one to this sign-in')
+})
+
+t.test('a provider that lists no scopes is asked for names and groups', async (t) => {
+  const { provider } = await setting(t, (issuer, response) => sendJson(response, metadata(issuer)))
+  const { address } = await provider.begin(CALLBACK)
+  t.equal(new URL(address).searchParams.get('scope'), 'openid profile groups')
+})
+
+const KEYS = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const JWKS = { keys: [{ ...KEYS.publicKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'k' }] }
+
+/** Signs claims as a JWT (RFC 7519). */
+function signed(claims: object): string {
+  const text = [{ alg: 'RS256', kid: 'k' }, claims]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.')
+  return `${text}.${createSign('RSA-SHA256').update(text).sign(KEYS.privateKey, 'base64url')}`
+}
+
+/** Redeems a code at a provider whose id token has these claims besides the usual ones. */
+async function redeem(t: Test, more: object, userinfo?: (claims: object) => string) {
+  let nonce = ''
+  const { provider, asked } = await setting(t, (issuer, response) => {
+    const now = Math.floor(Date.now() / 1000)
+    const claims = { iss: issuer, sub: 'sub-vera', aud: 'c', iat: now, exp: now + 60, nonce, ...more }
+    const answers: Record<string, () => string> = {
+      '/.well-known/openid-configuration': () =>
+        metadata(issuer, userinfo && { userinfo_endpoint: `${issuer}/me` }),
+      '/keys': () => JSON.stringify(JWKS),
+      '/token': () =>
+        JSON.stringify({ access_token: 'a', token_type: 'Bearer', expires_in: 60, id_token: signed(claims) }),
+    }
+    const path = asked.at(-1) ?? ''
+    if (path === '/me') response.writeHead(200, { 'content-type': 'application/jwt' }).end(userinfo?.(claims))
+    else sendJson(response, answers[path]?.() ?? '{}')
+  })
+  const { checks } = await provider.begin(CALLBACK)
+  nonce = checks.nonce
+  return provider.finish(new URL(`${CALLBACK}?code=c&state=${checks.state}`), checks)
+}
+
+t.test('a token for another client is refused', async (t) => {
+  t.match(await redeem(t, { azp: 'c' }), { sub: 'sub-vera' })
+  for (const azp of ['other', ['c'], ''])
+    await t.rejects(redeem(t, { azp }), failure('invalid', /azp of another client/), JSON.stringify(azp))
+})
+
+t.test('a clock that differs by a minute is accepted', async (t) => {
+  const now = Math.floor(Date.now() / 1000)
+  for (const times of [{ exp: now - 50 }, { iat: now + 50 }, { nbf: now + 50 }])
+    t.match(await redeem(t, times), { sub: 'sub-vera' }, JSON.stringify(times))
+  for (const times of [{ exp: now - 70 }, { nbf: now + 90 }])
+    await t.rejects(redeem(t, times), failure('invalid', /OAUTH_JWT/), JSON.stringify(times))
+})
+
+t.test('a token of another issuer is refused with both names', async (t) => {
+  await t.rejects(
+    redeem(t, { iss: 'https://user:word@other.example/a?b' }),
+    failure('invalid', /the issuer is https:\/\/other\.example\/a, and admin\.oidc\.issuer is http/),
+  )
+})
+
+t.test('signed claims at userinfo are read, and their signature is checked', async (t) => {
+  const userinfo = (claims: object) => signed({ ...claims, groups: ['readers'], email: 'v@example.com' })
+  t.match(await redeem(t, {}, userinfo), { groups: ['readers'], email: 'v@example.com' })
+  const forged = (claims: object) => `${userinfo(claims).split('.').slice(0, 2).join('.')}.${'A'.repeat(342)}`
+  await t.rejects(redeem(t, {}, forged), failure('invalid', /./))
 })

@@ -83,7 +83,11 @@ const configurationOf = (redirectUri: string, people: People, inIdToken: boolean
       response_types: ['code'],
     },
   ],
-  claims: { openid: ['sub'], groups: ['groups'], profile: ['preferred_username'] },
+  claims: {
+    openid: ['sub'],
+    groups: ['groups', 'realm_access', '_claim_names'],
+    profile: ['preferred_username'],
+  },
   conformIdTokenClaims: !inIdToken,
   cookies: { keys: [randomUUID()] },
   features: { devInteractions: { enabled: false } },

@@ -53,7 +53,8 @@ function setting(
   return { gatekeeper, clock, lines, counted, sealed }
 }
 
-const HERE = { address: '127.0.0.1', secure: false }
+const HERE = { address: '127.0.0.1', headers: {} }
+const OVER_TLS = { 'x-forwarded-proto': 'https' }
 
 /** The cookie that a browser would return. */
 const sentBack = (setCookie: string) => setCookie.split(';', 1)[0] ?? ''
@@ -213,7 +214,7 @@ t.test('the right token opens a session until it expires', async (t) => {
     /^sidegate_session=[A-Za-z0-9_-]{43}; HttpOnly; SameSite=Strict; Path=\/; Max-Age=600$/,
     'and not Secure, which a browser would drop without TLS',
   )
-  t.match((await gatekeeper.signIn(TOKEN, { ...HERE, secure: true })).cookie, /; Secure$/)
+  t.match((await gatekeeper.signIn(TOKEN, { ...HERE, headers: OVER_TLS })).cookie, /; Secure$/)
   const mine = sentBack(cookie)
   t.equal(gatekeeper.require({ cookie: mine }, 'viewer').expiresAtMs, expiresAtMs)
   clock.advance(599_999)
@@ -251,19 +252,54 @@ t.test('the session cookie is found among others and in any position', async (t)
   t.throws(() => gatekeeper.require({}, 'viewer'), like({ code: 'session_required' }))
 })
 
+t.test('over TLS the cookie is one that no other host of the domain can set', async (t) => {
+  const { gatekeeper } = setting(t)
+  const { cookie } = await gatekeeper.signIn(TOKEN, { ...HERE, headers: OVER_TLS })
+  t.match(
+    cookie,
+    /^__Host-sidegate_session=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/; Max-Age=600; Secure$/,
+  )
+  const mine = sentBack(cookie)
+  t.ok(gatekeeper.require({ ...OVER_TLS, cookie: mine }, 'viewer'))
+  t.ok(gatekeeper.require({ cookie: mine }, 'viewer'), 'a proxy that does not report TLS')
+  const plain = sentBack((await gatekeeper.signIn(TOKEN, HERE)).cookie)
+  const refusal = like({ code: 'session_required' })
+  t.throws(() => gatekeeper.require({ ...OVER_TLS, cookie: plain }, 'viewer'), refusal, 'without the prefix')
+  t.match(await gatekeeper.signOut({ ...OVER_TLS, cookie: mine }), /^__Host-sidegate_session=; .*; Secure$/)
+  t.throws(() => gatekeeper.require({ cookie: mine }, 'viewer'), refusal)
+})
+
+t.test('two cookies of the name are refused, in any order', async (t) => {
+  const { gatekeeper } = setting(t)
+  const mine = sentBack((await gatekeeper.signIn(TOKEN, HERE)).cookie)
+  const other = `sidegate_session=${'A'.repeat(43)}`
+  for (const cookie of [`${mine}; ${other}`, `${other}; ${mine}`, `${mine}; ${mine}`])
+    t.throws(() => gatekeeper.require({ cookie }, 'viewer'), like({ code: 'session_required' }))
+})
+
+t.test('a sign-in ends the session whose cookie comes with it', async (t) => {
+  const { gatekeeper } = setting(t)
+  const first = { cookie: sentBack((await gatekeeper.signIn(TOKEN, HERE)).cookie) }
+  const second = { cookie: sentBack((await gatekeeper.signIn(TOKEN, { ...HERE, headers: first })).cookie) }
+  t.throws(() => gatekeeper.require(first, 'viewer'), like({ code: 'session_required' }))
+  t.ok(gatekeeper.require(second, 'viewer'))
+  await t.rejects(gatekeeper.signIn('guess', { ...HERE, headers: second }))
+  t.ok(gatekeeper.require(second, 'viewer'), 'one that fails ends none')
+})
+
 t.test('signing out ends the session', async (t) => {
   const { gatekeeper } = setting(t)
   const mine = { cookie: sentBack((await gatekeeper.signIn(TOKEN, HERE)).cookie) }
   const other = { cookie: sentBack((await gatekeeper.signIn(TOKEN, HERE)).cookie) }
-  t.match(await gatekeeper.signOut(mine, true), /^sidegate_session=; .*Max-Age=0; Secure$/)
+  t.match(await gatekeeper.signOut(mine), /^sidegate_session=; .*Path=\/; Max-Age=0$/)
   t.throws(() => gatekeeper.require(mine, 'viewer'), like({ code: 'session_required' }))
   t.ok(gatekeeper.require(other, 'viewer'), 'the other session stays')
-  await t.resolves(gatekeeper.signOut({}, false), 'without a session')
+  await t.resolves(gatekeeper.signOut({}), 'without a session')
 })
 
 const throttled = like({ code: 'too_many_attempts', status: 429, headers: { 'retry-after': '1' } })
 const isWrong = like({ code: 'invalid_token' })
-const from = (address: string) => ({ address, secure: false })
+const from = (address: string) => ({ address, headers: {} })
 
 t.test('an address may try five times at once, and once a second after that', async (t) => {
   const { gatekeeper, clock } = setting(t)

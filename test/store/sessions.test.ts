@@ -104,8 +104,10 @@ t.test('a malformed secret finds no session', async (t) => {
   }
 })
 
-t.test('a new session replaces the oldest of a hundred', async (t) => {
+t.test('a new session replaces the oldest of a hundred of its administrator', async (t) => {
   const { store, clock } = openTestStore(t)
+  const root = await store.sessions.create({ name: 'root', role: 'admin', via: 'token' }, 'f', HOUR_MS)
+  const person = await store.sessions.create({ ...VERA, via: 'oidc' }, 'f', HOUR_MS)
   const secrets: string[] = []
   for (let n = 0; n < 102; n++) {
     secrets.push((await store.sessions.create(VERA, 'f', HOUR_MS)).secret)
@@ -114,6 +116,38 @@ t.test('a new session replaces the oldest of a hundred', async (t) => {
   const alive = secrets.map((secret) => store.sessions.find(secret, of('f')) !== null)
   t.strictSame(alive.slice(0, 3), [false, false, true])
   t.equal(alive.filter(Boolean).length, 100)
+  for (const { secret } of [root, person])
+    t.ok(
+      store.sessions.find(secret, () => 'f'),
+      'another administrator',
+    )
+})
+
+t.test('a new session replaces one of a thousand, of the administrator with the most', async (t) => {
+  const { store, clock } = openTestStore(t)
+  const create = async (name: string, count: number) => {
+    const made = Array.from({ length: count }, () => store.sessions.create({ ...VERA, name }, 'f', HOUR_MS))
+    clock.advance(1)
+    return (await Promise.all(made)).map(({ secret }) => secret)
+  }
+  const root = await create('root', 1)
+  const busy = await create('busy', 100)
+  for (let n = 0; n < 9; n++) await create(`person ${n}`, 99)
+  await create('late', 8)
+  const alive = (secrets: string[]) =>
+    secrets.filter((secret) => store.sessions.find(secret, () => 'f') !== null)
+  t.same([alive(root).length, alive(busy).length, store.sessions.list().length], [1, 100, 1000])
+  await create('later', 1)
+  t.same([alive(root).length, alive(busy).length, store.sessions.list().length], [1, 99, 1000])
+})
+
+t.test('a new session ends the one that it replaces', async (t) => {
+  const { store } = openTestStore(t)
+  const { secret } = await store.sessions.create(VERA, 'f', HOUR_MS)
+  const next = await store.sessions.create(VERA, 'f', HOUR_MS, secret)
+  t.equal(store.sessions.find(secret, of('f')), null)
+  t.ok(store.sessions.find(next.secret, of('f')))
+  await t.resolves(store.sessions.create(VERA, 'f', HOUR_MS, 'unknown'))
 })
 
 t.test('expired sessions are removed', async (t) => {

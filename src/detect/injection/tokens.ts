@@ -2,6 +2,7 @@
 // tricks of spelling: spaced-out letters, and look-alikes of another script.
 
 import { SPACE } from '../../core/ascii.ts'
+import { LOOK_ALIKES } from '../../core/look-alike-table.ts'
 import {
   CLASS_DIGIT,
   CLASS_FOREIGN,
@@ -13,7 +14,6 @@ import {
   classOf,
 } from './character-classes.ts'
 import type { FoldedText } from './folded-text.ts'
-import { LOOK_ALIKES } from './homoglyph-table.ts'
 
 /** Longer words are data. */
 const WORD_LETTERS_MAX = 40

@@ -5,7 +5,6 @@ import type { JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Session, Sessions } from '../../store/sessions/sessions.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
-import { overTls } from '../host.ts'
 import type { Gatekeeper } from '../session.ts'
 
 const MAX_TOKEN_CHARACTERS = 4096
@@ -19,10 +18,7 @@ export function sessionRoutes(gatekeeper: Gatekeeper, sessions: Pick<Sessions, '
       async answer(request) {
         const fields = await readFields(request, ['token'])
         const token = requireText(fields, 'token', MAX_TOKEN_CHARACTERS)
-        const { session, cookie } = await gatekeeper.signIn(token, {
-          address: request.address,
-          secure: overTls(request.headers),
-        })
+        const { session, cookie } = await gatekeeper.signIn(token, request)
         return { status: 201, body: describe(session), headers: { 'set-cookie': cookie } }
       },
     },
@@ -37,7 +33,7 @@ export function sessionRoutes(gatekeeper: Gatekeeper, sessions: Pick<Sessions, '
       path: '/api/v1/session',
       access: 'viewer',
       async answer(request) {
-        const cookie = await gatekeeper.signOut(request.headers, overTls(request.headers))
+        const cookie = await gatekeeper.signOut(request.headers)
         return { status: 200, body: { signed_out: true }, headers: { 'set-cookie': cookie } }
       },
     },

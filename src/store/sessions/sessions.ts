@@ -15,8 +15,12 @@ import { readJson, writeJson } from '../tables/layout.ts'
 const SECRET_BYTES = 32
 /** 32 bytes in base64url. */
 const SECRET_FORM = /^[A-Za-z0-9_-]{43}$/
-/** Maximum sessions at a time; a new one replaces the oldest, so signing in always works. */
-const MAX_SESSIONS = 100
+/**
+ * Maximum sessions of one administrator; a new one replaces the oldest, so signing in always works.
+ */
+const MAX_ADMINISTRATOR_SESSIONS = 100
+/** Maximum sessions of all; a new one replaces the oldest of the administrator with the most. */
+const MAX_SESSIONS = 1000
 
 /** Bytes of the hash that name a session to others. */
 const SESSION_ID_BYTES = 16
@@ -33,6 +37,11 @@ interface StoredSession extends Omit<Session, 'id' | 'via'> {
   readonly via?: SignInMethod
   /** HMAC of the fingerprint under the secret, hexadecimal. */
   readonly binding: string
+}
+
+interface StoredRow {
+  readonly key: Buffer
+  readonly session: StoredSession
 }
 
 /**
@@ -64,6 +73,7 @@ export class Sessions {
   /**
    * Begins a session; resolves when it is durable.
    * @param fingerprint of the administrator; `find` requires the same one
+   * @param replaced secret of a session that ends; an unknown one is fine
    * @returns the session, and the secret that opens it
    * @throws GatewayError `audit_unavailable` (rejects) when the store cannot be written
    */
@@ -71,6 +81,7 @@ export class Sessions {
     { name, role, via }: SignedInAdministrator,
     fingerprint: string,
     ttlMs: Milliseconds,
+    replaced: string | null = null,
   ): Promise<Session & { readonly secret: string }> {
     const { sessions } = this.#environment.tables
     const secret = this.#random(SECRET_BYTES).toString('base64url')
@@ -80,10 +91,8 @@ export class Sessions {
     const binding = bindingOf(secret, fingerprint)
     const session: StoredSession = { name, role, via, createdAtMs, expiresAtMs, binding }
     await this.#write(() => {
-      const others = sessions.rows().map(({ key, value }) => ({ key, ...readJson<StoredSession>(value) }))
-      others.sort((a, b) => a.createdAtMs - b.createdAtMs)
-      for (const { key } of others.slice(0, Math.max(0, others.length - MAX_SESSIONS + 1)))
-        sessions.remove(key)
+      if (replaced !== null) sessions.remove(rowKeyOf(replaced))
+      for (const key of surplusOf(this.#rows(), { name, via })) sessions.remove(key)
       sessions.put(rowKey, writeJson(session))
     })
     this.#isOver(rowKey, session)
@@ -144,7 +153,7 @@ export class Sessions {
   }
 
   /** Sessions of releases without named administrators open nothing and are left out. */
-  #rows(): { readonly key: Buffer; readonly session: StoredSession }[] {
+  #rows(): StoredRow[] {
     return this.#environment.tables.sessions
       .rows()
       .map(({ key, value }) => ({ key, session: readJson<StoredSession>(value) }))
@@ -186,6 +195,22 @@ export class Sessions {
     }
   }
 }
+
+/** Keys of the sessions that a new one of the holder replaces. */
+function surplusOf(rows: readonly StoredRow[], holder: { name: string; via: SignInMethod }): Buffer[] {
+  const groups = Map.groupBy(
+    rows.toSorted((a, b) => a.session.createdAtMs - b.session.createdAtMs),
+    ({ session }) => holderOf(session),
+  )
+  const own = groups.get(holderOf(holder)) ?? []
+  if (own.length >= MAX_ADMINISTRATOR_SESSIONS)
+    return own.slice(0, own.length - MAX_ADMINISTRATOR_SESSIONS + 1).map(({ key }) => key)
+  if (rows.length < MAX_SESSIONS) return []
+  const largest = [...groups.values()].reduce((most, group) => (group.length > most.length ? group : most))
+  return [largest[0]!.key]
+}
+
+const holderOf = ({ name, via = 'token' }: Pick<StoredSession, 'name' | 'via'>): string => `${via} ${name}`
 
 function rowKeyOf(secret: string): Buffer {
   return createHash('sha256').update(secret).digest()

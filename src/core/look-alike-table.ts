@@ -1,5 +1,5 @@
-// Lists letters of other scripts that look like Latin ones. Data only; tokens.ts decides when to
-// fold them. Chosen by eye from Unicode's confusables (UTS #39) among the lower-case forms that
+// Lists letters of other scripts that look like Latin ones. Data only: the injection score and names of
+// people fold them. Chosen by eye from Unicode's confusables (UTS #39) among the lower-case forms that
 // folding leaves.
 
 const PAIRS =
