@@ -8,6 +8,7 @@ import { CompletionsStream, completionEvents } from './completions-stream.ts'
 import { openAiErrors } from './error-shapes.ts'
 import {
   type ModelRequest,
+  readBestOf,
   readBody,
   readChoices,
   readModels,
@@ -29,8 +30,8 @@ function readCompletionsRequest(json: JsonValue): ModelRequest {
   const body = readBody(json, COMPLETIONS_FIELDS)
   const models = readModels(body)
   checkInput(body, 'prompt')
-  const choices = promptsIn(body) * Math.max(readChoices(body), bestOf(body))
-  const perChoice = tokensOf(body['max_tokens']) ?? DEFAULT_MAX_TOKENS
+  const choices = promptsIn(body) * Math.max(readChoices(body), readBestOf(body))
+  const perChoice = tokensOf(body['max_tokens'], body['max_completion_tokens']) ?? DEFAULT_MAX_TOKENS
   return {
     body,
     ...models,
@@ -45,10 +46,6 @@ function readCompletionsRequest(json: JsonValue): ModelRequest {
 /** Each prompt of a list gets answers of its own. */
 const promptsIn = ({ prompt }: JsonObject): number =>
   isTokenList(prompt) || !Array.isArray(prompt) ? 1 : prompt.length
-
-/** Answers that are made and not all returned. */
-const bestOf = ({ best_of: made }: JsonObject): number =>
-  typeof made === 'number' && Number.isInteger(made) && made > 0 ? made : 1
 
 /** `POST /v1/completions` (https://platform.openai.com/docs/api-reference/completions). */
 export const COMPLETIONS: Api = {

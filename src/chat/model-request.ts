@@ -107,13 +107,26 @@ export function readChoices({ n = null }: JsonObject): number {
   return n
 }
 
-/** A limit of tokens, rounded up; null for a value that limits nothing, such as -1. */
-export function tokensOf(value: JsonValue | undefined): number | null {
-  const tokens = isRawNumber(value) ? Number(value.rawJSON) : value
-  return typeof tokens === 'number' && tokens > 0
-    ? Math.min(Math.ceil(tokens), Number.MAX_SAFE_INTEGER)
-    : null
+/**
+ * The largest of some limits of tokens, rounded up; null if none limits anything, as 0 and -1 do
+ * not.
+ */
+export function tokensOf(...values: readonly (JsonValue | undefined)[]): number | null {
+  const tokens = Math.max(...values.map((value) => numberOf(value) ?? 0))
+  return tokens > 0 ? Math.min(Math.ceil(tokens), Number.MAX_SAFE_INTEGER) : null
 }
+
+const numberOf = (value: JsonValue | undefined): number | null => {
+  const number = isRawNumber(value) ? Number(value.rawJSON) : value
+  return typeof number === 'number' ? number : null
+}
+
+/**
+ * Reads `best_of`: the answers that are made for each that is returned. Some servers read the
+ * number in a text. No provider makes more than MAX_CHOICES.
+ */
+export const readBestOf = ({ best_of: made }: JsonObject): number =>
+  Math.min(tokensOf(typeof made === 'string' ? Number(made) : made) ?? 1, MAX_CHOICES)
 
 /** The limit of one answer, times the number of answers. */
 export const tokensOfAll = (perChoice: number | null, choices: number): number | null =>

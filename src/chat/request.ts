@@ -5,6 +5,7 @@ import type { StreamUsage } from '../core/upstream-config.ts'
 import {
   invalid,
   type ModelRequest,
+  readBestOf,
   readBody,
   readChoices,
   readMessages,
@@ -30,14 +31,14 @@ export function readChatRequest(json: JsonValue): ModelRequest {
   const stream = readStream(body)
   for (const name of PROMPT_FIELDS) refuseTokenIds(body[name], name)
   if (isObject(body['prediction'])) refuseTokenIds(body['prediction']['content'], 'prediction.content')
-  const choices = readChoices(body)
+  const choices = Math.max(readChoices(body), readBestOf(body))
   return {
     body,
     ...models,
     stream,
     includeUsage: hasUsageOption(body) || (isObject(body['usage']) && body['usage']['include'] === true),
     asksForJson: asksForJson(body),
-    maxTokens: tokensOfAll(tokensOf(body['max_completion_tokens'] ?? body['max_tokens']), choices),
+    maxTokens: tokensOfAll(tokensOf(body['max_completion_tokens'], body['max_tokens']), choices),
     choices,
   }
 }

@@ -1,8 +1,9 @@
 // Reads the token usage that upstreams report, or estimates it.
 
 import { isJsonNumber, isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import { type NanoUsd, usdOf } from '../core/money.ts'
+import type { NanoUsd } from '../core/money.ts'
 import { isBase64, readDataUrl } from './payload.ts'
+import { readCost } from './reported-cost.ts'
 
 export interface Usage {
   readonly promptTokens: number
@@ -10,10 +11,18 @@ export interface Usage {
   readonly totalTokens: number
   /** The part of `promptTokens` that the provider had in its cache. */
   readonly cachedTokens: number
+  /** The part of `promptTokens` that the provider wrote into its cache. */
+  readonly cacheWriteTokens: number
+  /** The part of `cacheWriteTokens` that it keeps for an hour. */
+  readonly cacheWrite1hTokens: number
+  readonly audioInputTokens: number
+  readonly audioOutputTokens: number
   /** The part of `completionTokens` that the model did not show. */
   readonly reasoningTokens: number
   /** As the upstream reports it; null when it does not. */
   readonly cost: NanoUsd | null
+  /** Service tier that served the call, as the upstream names it; null when it does not. */
+  readonly tier: string | null
   /** True when a count is estimated. */
   readonly isEstimated?: boolean
 }
@@ -66,17 +75,48 @@ const COMPLETION_NAMES = [
   'predicted_n',
 ] as const
 const TOTAL_NAMES = ['total_tokens', 'totalTokenCount'] as const
-const CACHED_PLACES = [
-  ['prompt_tokens_details', 'cached_tokens'],
-  ['input_tokens_details', 'cached_tokens'],
-  ['cachedContentTokenCount'],
-  ['prompt_cache_hit_tokens'],
-] as const
-const REASONING_PLACES = [
-  ['completion_tokens_details', 'reasoning_tokens'],
-  ['output_tokens_details', 'reasoning_tokens'],
-  ['thoughtsTokenCount'],
-] as const
+/** Places of the parts of a prompt and of an answer, the best first. */
+const PART_PLACES = {
+  cachedTokens: [
+    ['prompt_tokens_details', 'cached_tokens'],
+    ['input_tokens_details', 'cached_tokens'],
+    ['cachedContentTokenCount'],
+    ['prompt_cache_hit_tokens'],
+    ['cached_tokens'],
+    ['cache_read_input_tokens'],
+  ],
+  cacheWriteTokens: [
+    ['prompt_tokens_details', 'cache_write_tokens'],
+    ['prompt_tokens_details', 'cache_creation_tokens'],
+    ['input_tokens_details', 'cache_write_tokens'],
+    ['cache_creation_input_tokens'],
+  ],
+  cacheWrite1hTokens: [['cache_creation', 'ephemeral_1h_input_tokens']],
+  audioInputTokens: [
+    ['prompt_tokens_details', 'audio_tokens'],
+    ['input_tokens_details', 'audio_tokens'],
+  ],
+  audioOutputTokens: [
+    ['completion_tokens_details', 'audio_tokens'],
+    ['output_tokens_details', 'audio_tokens'],
+  ],
+  reasoningTokens: [
+    ['completion_tokens_details', 'reasoning_tokens'],
+    ['output_tokens_details', 'reasoning_tokens'],
+    ['thoughtsTokenCount'],
+  ],
+} as const satisfies Partial<Record<keyof Usage, readonly (readonly string[])[]>>
+
+type UsagePart = keyof typeof PART_PLACES
+
+/** Reads the parts of a prompt and of an answer; each is 0 without a count. */
+export const readParts = (usage: JsonObject): Pick<Usage, UsagePart> =>
+  partsFrom((part) => readPart(usage, PART_PLACES[part]))
+
+const PARTS = Object.keys(PART_PLACES) as UsagePart[]
+
+const partsFrom = (count: (part: UsagePart) => number): Pick<Usage, UsagePart> =>
+  Object.fromEntries(PARTS.map((part) => [part, count(part)])) as Record<UsagePart, number>
 
 /**
  * Reads the usage in an answer or a chunk, wherever the known servers write it; null when it is
@@ -89,6 +129,7 @@ export function readUsage(body: JsonObject): Usage | null {
     for (const name of path) value = isObject(value) ? value[name] : undefined
     if (isObject(value)) usage = mergeUsage(readCounts(value), usage)
   }
+  if (usage !== null) usage = { ...usage, tier: usage.tier ?? tierOf(body) ?? tierOf(body['response']) }
   const { choices } = body
   for (const choice of Array.isArray(choices) ? choices : []) {
     // Moonshot counts in the choice.
@@ -100,17 +141,18 @@ export function readUsage(body: JsonObject): Usage | null {
 
 function readCounts(usage: JsonObject): Usage | null {
   const promptTokens = readCount(firstOf(usage, PROMPT_NAMES))
-  const completionTokens = readCount(firstOf(usage, COMPLETION_NAMES) ?? 0)
-  if (promptTokens === null || completionTokens === null) return null
-  const totalTokens = readCount(firstOf(usage, TOTAL_NAMES)) ?? promptTokens + completionTokens
-  const cost = usage['cost']
+  const shownTokens = readCount(firstOf(usage, COMPLETION_NAMES) ?? 0)
+  if (promptTokens === null || shownTokens === null) return null
+  const total = readCount(firstOf(usage, TOTAL_NAMES)) ?? 0
+  // Some providers count thoughts in the total alone. A prompt of 0 is not known, nor is the rest.
+  const completionTokens = promptTokens > 0 ? Math.max(shownTokens, total - promptTokens) : shownTokens
   return {
     promptTokens,
     completionTokens,
-    totalTokens,
-    cachedTokens: readPart(usage, CACHED_PLACES),
-    reasoningTokens: readPart(usage, REASONING_PLACES),
-    cost: typeof cost === 'number' ? usdOf(cost) : null,
+    totalTokens: Math.max(total, promptTokens + completionTokens),
+    ...readParts(usage),
+    cost: readCost(usage),
+    tier: tierOf(usage),
   }
 }
 
@@ -122,6 +164,12 @@ function readPart(usage: JsonObject, places: readonly (readonly string[])[]): nu
     if (count !== null) return count
   }
   return 0
+}
+
+/** The service tier that an answer or its usage names. */
+export function tierOf(value: JsonValue | undefined): string | null {
+  const tier = isObject(value) ? value['service_tier'] : null
+  return typeof tier === 'string' ? tier : null
 }
 
 /** The first of these members that is there. */
@@ -142,9 +190,9 @@ export function mergeUsage(older: Usage | null, newer: Usage | null): Usage | nu
     totalTokens: isNew
       ? newer.totalTokens
       : Math.max(older.totalTokens, newer.totalTokens, promptTokens + completionTokens),
-    cachedTokens: newer.cachedTokens || older.cachedTokens,
-    reasoningTokens: newer.reasoningTokens || older.reasoningTokens,
+    ...partsFrom((part) => newer[part] || older[part]),
     cost: newer.cost || (older.cost ?? newer.cost),
+    tier: newer.tier ?? older.tier,
   }
 }
 

@@ -54,6 +54,8 @@ export class CallRecord {
   model = ''
   /** Every model the call may end up at, fallbacks included. */
   models: readonly string[] = []
+  /** The model that the last upstream was asked for; empty before. */
+  sentModel = ''
   stream = false
   /** The client asked for an answer in JSON. */
   asksForJson = false

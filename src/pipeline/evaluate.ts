@@ -5,6 +5,7 @@ import { APIS, apiNamed } from '../chat/apis.ts'
 import { CHAT } from '../chat/chat-api.ts'
 import type { ModelRequest } from '../chat/model-request.ts'
 import { parseReceived } from '../chat/strict-json.ts'
+import { tierOf } from '../chat/token-usage.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { KeyLabels } from '../core/key-terms.ts'
@@ -83,7 +84,8 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
 function estimatedCost(book: PriceBook, api: Api, { body, models, maxTokens, choices }: ModelRequest) {
   if (!api.usesTokens) return 0
   const promptTokens = api.estimatePromptTokens(body)
-  const money = moneyDemand(book, 'ignore', { models, promptTokens, maxTokens, images: countImages(body) })
+  const images = countImages(body)
+  const money = moneyDemand(book, 'ignore', { models, promptTokens, maxTokens, images, tier: tierOf(body) })
   return money.type === 'priced' ? toUsd(expectedCost(money, { maxTokens, choices })) : null
 }
 

@@ -1,14 +1,14 @@
 // One call, step by step, in the order of the specification. Nothing else knows this order.
 
 import type { Api } from '../chat/api-format.ts'
-import type { ModelRequest } from '../chat/model-request.ts'
 import { signedThoughts } from '../chat/signed-thoughts.ts'
 import { parseJson } from '../chat/strict-json.ts'
+import { tierOf } from '../chat/token-usage.ts'
 import { takeServerSecrets } from '../chat/tool-servers.ts'
 import { settledWith } from '../core/deadline.ts'
 import { GatewayError } from '../core/errors.ts'
 import { atOnce, endOfTurn, inSlices, type Steps } from '../core/steps.ts'
-import { matchedKey, type Selection } from '../policy/compile.ts'
+import { matchedKey } from '../policy/compile.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import { deliverAnswer } from './answer/deliver-answer.ts'
 import type { Call } from './call.ts'
@@ -21,7 +21,7 @@ import type { Admitted, Inspected, Permitted, Pipeline, Received } from './pipel
 import { readCleanRequest } from './prompt/clean-model.ts'
 import { decidePrompt, injectionJudgement } from './prompt/decide-prompt.ts'
 import { countKinds, inspect } from './prompt/inspect.ts'
-import { countImages, expectedCost, moneyDemand, NO_COST } from './prompt/money-demand.ts'
+import { countImages, expectedCost, moneyDemand, NO_COST, pricedModels } from './prompt/money-demand.ts'
 import { MonitoredScore } from './prompt/monitored-score.ts'
 import { permittedRequests } from './prompt/permitted-requests.ts'
 import { type Demand, demandOf, NO_DEMAND } from './prompt/quota.ts'
@@ -165,7 +165,7 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
   const noted = call.record
   const startMs = clock.monotonic()
   const reserve = () => {
-    const demand = call.api.usesTokens ? demandFor(pipeline, call, request, selection) : NO_DEMAND
+    const demand = call.api.usesTokens ? demandFor(pipeline, call, inspected) : NO_DEMAND
     return reserveLimits(pipeline, call, selection, demand).evidence
   }
   const requests = () => permittedRequests(call.api, request, routes, json)
@@ -188,12 +188,18 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
 function demandFor(
   { unknownPrice }: Pipeline,
   { record: noted }: Call,
-  { models, maxTokens, choices }: ModelRequest,
-  selection: Selection,
+  { request, routes, selection }: Pick<Inspected, 'request' | 'routes' | 'selection'>,
 ): Demand {
+  const { body, maxTokens, choices } = request
   const { prices, estimatedPromptTokens: promptTokens, images } = noted
   const money = selection.limits.some(({ unit }) => unit === 'usd')
-    ? moneyDemand(prices, unknownPrice, { models, promptTokens, maxTokens, images })
+    ? moneyDemand(prices, unknownPrice, {
+        models: pricedModels(prices, request.models, routes),
+        promptTokens,
+        maxTokens,
+        images,
+        tier: tierOf(body),
+      })
     : NO_COST
   if (money.type === 'priced') noted.mostCost = expectedCost(money, { maxTokens, choices })
   return demandOf({ maxTokens, choices }, promptTokens, money)

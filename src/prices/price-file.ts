@@ -4,12 +4,19 @@
 import { hash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { type DocumentReading, formatPath, type Path, readDocument } from '../core/document.ts'
-import { isObject } from '../core/json.ts'
+import { isObject, type JsonValue } from '../core/json.ts'
 import { type NanoUsd, toUsd, usdOf } from '../core/money.ts'
 import { firstOf, type Problem } from '../core/problem.ts'
 import { fileLabel, readTextFile, reasonOf } from '../core/text-file.ts'
 import { controlCharacterIn } from '../policy/rule-pattern.ts'
-import { NO_PRICES, type Price, PriceBook, type PriceLine } from './price-book.ts'
+import {
+  NO_PRICES,
+  type Price,
+  PriceBook,
+  type PriceLine,
+  type TierPrices,
+  type TokenPrices,
+} from './price-book.ts'
 import { PRICES_SCHEMA } from './price-schema.ts'
 
 /** Calls wait while a file is parsed: a quarter of a second for one of this size. */
@@ -55,10 +62,21 @@ export function whyNoPrices(path: string): string | null {
   }
 }
 
-/** A line of the file that the schema accepts, USD. */
-interface WrittenPrice extends Partial<Record<keyof Price, number>> {
+/** Prices that the schema accepts, USD. */
+interface WrittenTokenPrices extends Partial<Record<keyof TokenPrices, number>> {
   readonly input: number
   readonly output: number
+}
+
+interface WrittenTier extends WrittenTokenPrices {
+  readonly above?: WrittenTokenPrices & { readonly tokens: number }
+}
+
+/** A line of the file. */
+interface WrittenPrice extends WrittenTier {
+  readonly tiers?: Readonly<Record<string, WrittenTier>>
+  readonly request?: number
+  readonly image?: number
 }
 
 interface WrittenPrices {
@@ -91,11 +109,17 @@ function lineProblems({ unchecked, locate }: DocumentReading<WrittenPrices>, fil
   for (const [glob, line] of Object.entries(isObject(written) ? written : {})) {
     const control = controlCharacterIn(glob)
     if (control !== null) add(['prices', glob], control)
-    for (const [member, price] of Object.entries(isObject(line) ? line : {}))
-      if (typeof price === 'number' && isTooFine(price))
-        add(['prices', glob, member], 'has more than nine decimals; round it to 10⁻⁹ USD')
+    for (const { path, usd } of amountsIn(line, ['prices', glob]))
+      if (isTooFine(usd)) add(path, 'has more than nine decimals; round it to 10⁻⁹ USD')
   }
   return problems
+}
+
+/** The numbers in a line, with their places. The parser bounds the depth. */
+function amountsIn(value: JsonValue, path: Path): { readonly path: Path; readonly usd: number }[] {
+  if (typeof value === 'number') return [{ path, usd: value }]
+  const members = isObject(value) ? Object.entries(value) : []
+  return members.flatMap(([name, child]) => amountsIn(child, [...path, name]))
 }
 
 /** Whether an amount has a part below 10⁻⁹ USD. */
@@ -112,15 +136,35 @@ function linesOf({ locate }: DocumentReading<WrittenPrices>, { prices }: Written
     .map(({ line }) => line)
 }
 
-function completePrice({ input, output, ...others }: WrittenPrice): Price {
-  const { cachedInput = input, reasoning = output, request = 0, image = 0 } = others
+function completePrice(written: WrittenPrice): Price {
+  const { tiers = {}, request = 0, image = 0 } = written
   return {
-    input: amountOf(input),
-    cachedInput: amountOf(cachedInput),
-    output: amountOf(output),
-    reasoning: amountOf(reasoning),
+    ...completeTier(written),
+    tiers: new Map(Object.entries(tiers).map(([name, tier]) => [name, completeTier(tier)])),
     request: amountOf(request),
     image: amountOf(image),
+  }
+}
+
+const completeTier = (written: WrittenTier): TierPrices => ({
+  ...completeTokens(written),
+  above:
+    written.above === undefined
+      ? null
+      : { tokens: written.above.tokens, prices: completeTokens(written.above) },
+})
+
+function completeTokens({ input, output, ...others }: WrittenTokenPrices): TokenPrices {
+  const { cacheWrite = input } = others
+  return {
+    input: amountOf(input),
+    cachedInput: amountOf(others.cachedInput ?? input),
+    cacheWrite: amountOf(cacheWrite),
+    cacheWrite1h: amountOf(others.cacheWrite1h ?? cacheWrite),
+    audioInput: amountOf(others.audioInput ?? input),
+    output: amountOf(output),
+    reasoning: amountOf(others.reasoning ?? output),
+    audioOutput: amountOf(others.audioOutput ?? output),
   }
 }
 

@@ -8,6 +8,11 @@ const MAX_PRICE_LINES = 2000
 /** A number of JSON holds any price up to this with all of its nine decimals. */
 const MAX_PRICE_USD = 1_000_000
 
+const MAX_ABOVE_TOKENS = 1_000_000_000
+/** Service tiers of one model, and characters of the name of one. */
+const MAX_TIERS = 16
+const MAX_TIER_CHARACTERS = 64
+
 const price = (unit: string) => ({
   description: `USD ${unit}. A plain number such as 1.25, with at most nine decimals; no unit or currency.`,
   type: 'number',
@@ -15,26 +20,63 @@ const price = (unit: string) => ({
   maximum: MAX_PRICE_USD,
 })
 
-const PRICE_SCHEMA = {
-  description: 'The prices of the models that the glob matches.',
+const TOKEN_PRICES = {
+  input: price('for a million tokens of the prompt'),
+  cachedInput: price(
+    'for a million tokens of the prompt that the provider had in its cache (as `input` by default)',
+  ),
+  cacheWrite: price(
+    'for a million tokens of the prompt that the provider wrote into its cache (as `input` by default)',
+  ),
+  cacheWrite1h: price(
+    'for a million tokens that it wrote into its cache for an hour (as `cacheWrite` by default)',
+  ),
+  audioInput: price('for a million tokens of sound in the prompt (as `input` by default)'),
+  output: price(
+    'for a million tokens of the answer (0 for models without a text as answer, such as embeddings)',
+  ),
+  reasoning: price('for a million tokens of the answer that the model did not show (as `output` by default)'),
+  audioOutput: price('for a million tokens of sound in the answer (as `output` by default)'),
+}
+
+const priceObject = (description: string, required: readonly string[], properties: object) => ({
+  description,
   type: 'object',
   additionalProperties: false,
-  required: ['input', 'output'],
-  properties: {
-    input: price('for a million tokens of the prompt'),
-    cachedInput: price(
-      'for a million tokens of the prompt that the provider had in its cache (as `input` by default)',
-    ),
-    output: price(
-      'for a million tokens of the answer (0 for models without a text as answer, such as embeddings)',
-    ),
-    reasoning: price(
-      'for a million tokens of the answer that the model did not show (as `output` by default)',
-    ),
-    request: { ...price('for each call'), default: 0 },
-    image: { ...price('for each image of the prompt'), default: 0 },
-  },
+  required,
+  properties,
+})
+
+const TIER_PRICES = {
+  ...TOKEN_PRICES,
+  above: priceObject(
+    'The prices of all tokens of a call with a longer prompt.',
+    ['tokens', 'input', 'output'],
+    {
+      tokens: {
+        description: 'Tokens of the prompt above which these prices apply.',
+        type: 'integer',
+        minimum: 1,
+        maximum: MAX_ABOVE_TOKENS,
+      },
+      ...TOKEN_PRICES,
+    },
+  ),
 }
+
+const PRICE_SCHEMA = priceObject('The prices of the models that the glob matches.', ['input', 'output'], {
+  ...TIER_PRICES,
+  tiers: {
+    description:
+      'Prices by service tier, such as `flex` and `priority`: those of calls whose answer names it in `service_tier`.',
+    type: 'object',
+    maxProperties: MAX_TIERS,
+    propertyNames: { minLength: 1, maxLength: MAX_TIER_CHARACTERS },
+    additionalProperties: priceObject('The prices of the tier.', ['input', 'output'], TIER_PRICES),
+  },
+  request: { ...price('for each call'), default: 0 },
+  image: { ...price('for each image of the prompt'), default: 0 },
+})
 
 export const PRICES_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',

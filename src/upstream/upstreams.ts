@@ -24,6 +24,8 @@ export interface Route {
 export interface RoutedCall extends ForwardedCall {
   /** Name of the upstream that was asked last; null before. */
   upstream: string | null
+  /** The model that it was asked for; empty before, and without a model. */
+  sentModel: string
 }
 
 /** Receives what happens to upstreams, for metrics. */
@@ -119,6 +121,7 @@ export class Upstreams {
       const group = groups[next]!
       const { upstream, breaker } = this.#member(group)
       call.upstream = group[0]!.upstream
+      call.sentModel = group[0]!.model
       let failed: { readonly response: UpstreamResponse } | { readonly error: unknown }
       try {
         const response = await upstream.forward(group, client, cancellation, call)

@@ -92,8 +92,19 @@ t.test('values that the gateway does not need pass as they are', async (t) => {
     for (const name of ['max_tokens', 'max_completion_tokens'])
       t.match(passes({ [name]: value, n: 2 }), { maxTokens, choices: 2 }, `${name}: ${value}`)
   }
+  for (const [made, choices] of [
+    [3, 3],
+    ['3', 3],
+    [2.5, 3],
+    [1, 2],
+    [-1, 2],
+    ['x', 2],
+    [1e9, 128],
+  ] as const)
+    t.equal(passes({ best_of: made, n: 2 }).choices, choices, `best_of: ${made}`)
   const both = passes({ max_completion_tokens: -1, max_tokens: 5 })
-  t.equal(both.maxTokens, null, 'an upstream may read the first as no limit')
+  t.equal(both.maxTokens, 5, 'the larger one counts')
+  t.equal(passes({ max_completion_tokens: 5, max_tokens: 500 }).maxTokens, 500)
   const large = parseExactly('{"model":"m","messages":[{"role":"user"}],"max_tokens":1e400}')
   t.equal(readChatRequest(large).maxTokens, Number.MAX_SAFE_INTEGER)
 })

@@ -4,6 +4,7 @@ import {
   estimatePromptTokens,
   estimateTokens,
   mergeUsage,
+  readParts,
   readUsage,
   withEstimates,
 } from '../../src/chat/token-usage.ts'
@@ -45,9 +46,9 @@ t.test('reads the usage of upstreams and ignores invalid values', async (t) => {
     promptTokens: 1,
     completionTokens: 2,
     totalTokens: 3,
-    cachedTokens: 0,
-    reasoningTokens: 0,
+    ...readParts({}),
     cost: null,
+    tier: null,
   })
   t.match(readUsage({ usage: { prompt_tokens: 1 } }), { completionTokens: 0, totalTokens: 1 })
   t.match(readUsage({ usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: -5, cost: 0.25 } }), {
@@ -73,6 +74,47 @@ t.test('reads the usage of upstreams and ignores invalid values', async (t) => {
     reasoningTokens: 0,
     cost: null,
   })
+})
+
+t.test('tokens beyond the parts of a total count as answer', async (t) => {
+  const cases: readonly (readonly [JsonObject, number, number])[] = [
+    [
+      {
+        ...{ prompt_tokens: 32, completion_tokens: 9, total_tokens: 135 },
+        completion_tokens_details: { reasoning_tokens: 94 },
+      },
+      103,
+      135,
+    ],
+    [{ prompt_tokens: 8, completion_tokens: 3, total_tokens: 511 }, 503, 511],
+    [{ prompt_tokens: 8, completion_tokens: 3, total_tokens: 11 }, 3, 11],
+    [{ prompt_tokens: 8, completion_tokens: 3, total_tokens: 2 }, 3, 11],
+    [{ prompt_tokens: 8, total_tokens: 8 }, 0, 8],
+    [{ prompt_tokens: 0, completion_tokens: 3, total_tokens: 20 }, 3, 20],
+    [{ promptTokenCount: 7, candidatesTokenCount: 5, thoughtsTokenCount: 30, totalTokenCount: 42 }, 35, 42],
+  ]
+  for (const [usage, completionTokens, totalTokens] of cases)
+    t.match(readUsage({ usage }), { completionTokens, totalTokens }, JSON.stringify(usage))
+})
+
+t.test('reads which tokens went into a cache and which are sound', async (t) => {
+  const counts = { prompt_tokens: 10, completion_tokens: 20 }
+  const cases: readonly (readonly [JsonObject, object])[] = [
+    [{ cached_tokens: 4 }, { cachedTokens: 4 }],
+    [{ prompt_tokens_details: { cache_write_tokens: 6 } }, { cacheWriteTokens: 6 }],
+    [
+      { cache_creation_input_tokens: 6, cache_creation: { ephemeral_1h_input_tokens: 2 } },
+      { cacheWriteTokens: 6, cacheWrite1hTokens: 2 },
+    ],
+    [{ prompt_tokens_details: { audio_tokens: 3 } }, { audioInputTokens: 3 }],
+    [{ completion_tokens_details: { audio_tokens: 5 } }, { audioOutputTokens: 5 }],
+    [{ service_tier: 'flex' }, { tier: 'flex' }],
+  ]
+  for (const [more, parts] of cases)
+    t.match(readUsage({ usage: { ...counts, ...more } }), parts, JSON.stringify(more))
+  t.match(readUsage({ service_tier: 'priority', usage: counts }), { tier: 'priority' })
+  t.match(readUsage({ response: { service_tier: 'flex', usage: counts } }), { tier: 'flex' })
+  t.match(readUsage({ service_tier: 7, usage: counts }), { tier: null })
 })
 
 t.test('an estimate grows with the text', async (t) => {
@@ -157,7 +199,7 @@ t.test('usage is read wherever known servers write it', async (t) => {
     t.equal(readUsage(body), null)
 })
 
-t.test('a zero replaces no count', async (t) => {
+t.test('a count of zero gives way to an older one', async (t) => {
   const usage = (
     promptTokens: number,
     completionTokens: number,
@@ -166,9 +208,9 @@ t.test('a zero replaces no count', async (t) => {
     promptTokens,
     completionTokens,
     totalTokens,
-    cachedTokens: 0,
-    reasoningTokens: 0,
+    ...readParts({}),
     cost: null,
+    tier: null,
   })
   t.same(mergeUsage(usage(7, 5), usage(0, 0)), usage(7, 5))
   t.same(mergeUsage(usage(7, 0), usage(0, 5)), usage(7, 5))

@@ -1,17 +1,18 @@
 import t from 'tap'
+import { readParts } from '../../src/chat/token-usage.ts'
 import { costOfCall } from '../../src/pipeline/call-cost.ts'
 import { denialError } from '../../src/pipeline/failure.ts'
-import { countImages, moneyDemand } from '../../src/pipeline/prompt/money-demand.ts'
+import { countImages, moneyDemand, pricedModels } from '../../src/pipeline/prompt/money-demand.ts'
 import { type Price, PriceBook } from '../../src/prices/price-book.ts'
+import { FREE } from '../prices/fixture.ts'
 
 const USD = 1_000_000_000
-const FREE: Price = { input: 0, cachedInput: 0, output: 0, reasoning: 0, request: 0, image: 0 }
 const SMALL: Price = { ...FREE, input: USD, cachedInput: USD / 10, output: 10 * USD, reasoning: 20 * USD }
 const LARGE: Price = { ...SMALL, input: 2 * USD, request: 5, image: 7 }
 const BOOK = new PriceBook(
   [
     { glob: 'small-*', price: SMALL },
-    { glob: 'large', price: LARGE },
+    { glob: 'large*', price: LARGE },
   ],
   'revision',
 )
@@ -19,9 +20,9 @@ const COUNTED = {
   promptTokens: 1000,
   completionTokens: 100,
   totalTokens: 1100,
-  cachedTokens: 0,
-  reasoningTokens: 0,
+  ...readParts({}),
   cost: null,
+  tier: null,
 }
 const TOKENS = { prompt: 1000, completion: 100 }
 const NOTED = {
@@ -30,6 +31,7 @@ const NOTED = {
   images: 0,
   model: 'small-1',
   models: ['small-1'],
+  sentModel: 'small-1',
   response: null,
 }
 
@@ -47,14 +49,19 @@ t.test('the book prices each kind of token, the request and the images', async (
   const usage = { ...COUNTED, cachedTokens: 400, reasoningTokens: 30 }
   const cost = 600 * 1000 + 400 * 100 + 70 * 10_000 + 30 * 20_000
   t.same(costOfCall({ ...NOTED, usage }, TOKENS), { cost, ...book })
-  t.match(costOfCall({ ...NOTED, model: 'large', models: ['large'], images: 2 }, TOKENS), {
-    cost: 1000 * 2000 + 100 * 10_000 + 5 + 2 * 7,
-  })
+  t.match(
+    costOfCall({ ...NOTED, model: 'large', models: ['large'], sentModel: 'large', images: 2 }, TOKENS),
+    {
+      cost: 1000 * 2000 + 100 * 10_000 + 5 + 2 * 7,
+    },
+  )
   t.match(costOfCall({ ...NOTED, usage: null }, TOKENS), { cost: 2_000_000 }, 'estimated tokens')
 })
 
 t.test('a model without a price costs nothing that is known', async (t) => {
-  t.same(costOfCall({ ...NOTED, model: 'other', models: ['other'] }, TOKENS), { cost: null })
+  t.same(costOfCall({ ...NOTED, model: 'other', models: ['other'], sentModel: 'other' }, TOKENS), {
+    cost: null,
+  })
 })
 
 t.test('with fallbacks the model that answered is priced', async (t) => {
@@ -63,8 +70,33 @@ t.test('with fallbacks the model that answered is priced', async (t) => {
   t.match(costOfCall({ ...NOTED, models, response: { model: 'unheard-of' } }, TOKENS), { cost: 2_000_000 })
 })
 
+t.test('the model that ran is priced, not the one that the call names', async (t) => {
+  const free = new PriceBook(
+    [
+      { glob: 'free', price: FREE },
+      { glob: 'large*', price: LARGE },
+      { glob: '*', price: SMALL },
+    ],
+    'r',
+  )
+  const noted = { ...NOTED, prices: free, model: 'free', models: ['free'], sentModel: 'free' }
+  const large = { cost: 3_000_005 }
+  t.match(costOfCall(noted, TOKENS), { cost: 0 })
+  t.match(costOfCall({ ...noted, sentModel: 'large' }, TOKENS), large, 'a fallback renames it')
+  t.match(costOfCall({ ...noted, response: { model: 'large' } }, TOKENS), large, 'the answer names it')
+  t.match(costOfCall({ ...noted, response: { model: 'large-2026-01-01' } }, TOKENS), large, 'by a glob')
+  t.match(costOfCall({ ...noted, sentModel: 'deployment-7' }, TOKENS), { cost: 0 }, 'a line for all models')
+  for (const model of ['unheard-of', 7, null])
+    t.match(costOfCall({ ...noted, response: { model } }, TOKENS), { cost: 0 }, String(model))
+})
+
+t.test('a call reserves for the models that its upstreams are asked for', async (t) => {
+  const routes = [{ model: 'small-1' }, { model: 'large' }, { model: 'deployment-7' }]
+  t.same(pricedModels(BOOK, ['small-1'], routes), ['small-1', 'small-1', 'large'])
+})
+
 t.test('a call is expected to cost what its most expensive model takes', async (t) => {
-  const asked = { models: ['small-1', 'large'], promptTokens: 1000, maxTokens: 100, images: 1 }
+  const asked = { models: ['small-1', 'large'], promptTokens: 1000, maxTokens: 100, images: 1, tier: null }
   t.same(moneyDemand(BOOK, 'block', asked), {
     type: 'priced',
     most: 1000 * 2000 + 100 * 20_000 + 5 + 7,

@@ -8,6 +8,7 @@ import { formatProblem } from '../../src/core/problem.ts'
 import { type Price, PriceBook } from '../../src/prices/price-book.ts'
 import { openPrices, parsePrices, whyNoPrices } from '../../src/prices/price-file.ts'
 import { PRICES_SCHEMA } from '../../src/prices/price-schema.ts'
+import { FREE } from './fixture.ts'
 
 const CONFIG = fileURLToPath(new URL('../../config/', import.meta.url))
 const USD = 1e9
@@ -17,36 +18,53 @@ const problemsOf = (text: string): string[] => parsePrices(text, 'prices.yaml').
 const lineOf = (members: string): string => `prices:\n  m: {${members}}\n`
 
 t.test('what a line leaves out follows from the rest', async (t) => {
+  const tokens = (input: number, output: number) => ({
+    ...FREE,
+    ...{ input, cachedInput: input, cacheWrite: input, cacheWrite1h: input, audioInput: input },
+    ...{ output, reasoning: output, audioOutput: output },
+  })
+  const { tiers: _, request: __, image: ___, above: ____, ...above } = tokens(2.5 * USD, 15 * USD)
   const cases: readonly (readonly [string, Price])[] = [
-    [
-      'input: 1.25, output: 10',
-      {
-        input: 1.25 * USD,
-        cachedInput: 1.25 * USD,
-        output: 10 * USD,
-        reasoning: 10 * USD,
-        request: 0,
-        image: 0,
-      },
-    ],
+    ['input: 1.25, output: 10', tokens(1.25 * USD, 10 * USD)],
     [
       'input: 1.25, cachedInput: 0.125, output: 10, reasoning: 20, request: 0.01, image: 0.002',
       {
-        input: 1.25 * USD,
+        ...tokens(1.25 * USD, 10 * USD),
         cachedInput: 0.125 * USD,
-        output: 10 * USD,
         reasoning: 20 * USD,
         request: 0.01 * USD,
         image: 0.002 * USD,
       },
     ],
     [
-      'input: 0, cachedInput: 1, output: 0, reasoning: 2',
-      { input: 0, cachedInput: USD, output: 0, reasoning: 2 * USD, request: 0, image: 0 },
+      'input: 1, cacheWrite: 2, audioInput: 3, output: 4, audioOutput: 5',
+      {
+        ...tokens(USD, 4 * USD),
+        cacheWrite: 2 * USD,
+        cacheWrite1h: 2 * USD,
+        audioInput: 3 * USD,
+        audioOutput: 5 * USD,
+      },
     ],
     [
-      'input: 0.000000001, output: 1e-9, request: 1000000',
-      { input: 1, cachedInput: 1, output: 1, reasoning: 1, request: 1_000_000 * USD, image: 0 },
+      'input: 0, cachedInput: 1, output: 0, reasoning: 2',
+      { ...tokens(0, 0), cachedInput: USD, reasoning: 2 * USD },
+    ],
+    ['input: 0.000000001, output: 1e-9, request: 1000000', { ...tokens(1, 1), request: 1_000_000 * USD }],
+    [
+      'input: 1.25, output: 10, above: {tokens: 200000, input: 2.5, output: 15}',
+      { ...tokens(1.25 * USD, 10 * USD), above: { tokens: 200_000, prices: above } },
+    ],
+    [
+      'input: 1, output: 2, tiers: {flex: {input: 0.5, output: 1}, "9": {input: 3, output: 4}}',
+      {
+        ...tokens(USD, 2 * USD),
+        tiers: new Map(
+          [tokens(3 * USD, 4 * USD), tokens(USD / 2, USD)].map(
+            ({ tiers: _, request: __, image: ___, ...tier }, index) => [index === 0 ? '9' : 'flex', tier],
+          ),
+        ),
+      },
     ],
   ]
   for (const [members, price] of cases) {
@@ -94,7 +112,7 @@ t.test('errors of globs and of the whole file', async (t) => {
     [`prices:\n  "": ${price}\n`, /^prices\.yaml:2:3 .*must not be empty/],
     [`prices:\n  ${long}: ${price}\n`, /^prices\.yaml:2:3 .*must have at most 128 characters/],
     [`prices:\n  "a\\b": ${price}\n`, /^prices\.yaml:2:\d+ .*control character U\+0008.*single quotes/],
-    ['prices:\n  a: 1\n', /^prices\.yaml:2:6 prices\.a: must be an object with keys: input, cachedInput/],
+    ['prices:\n  a: 1\n', /^prices\.yaml:2:6 prices\.a: must be an object/],
     ['prices:\n', /^prices\.yaml:1:8 prices: must be an object/],
     ['prices: []\n', /^prices\.yaml:1:9 prices: must be an object/],
     ['price: {}\n', /did you mean `prices`/],

@@ -78,7 +78,7 @@ export function permit(...requests: PermittedRequests): Permit {
 }
 
 /** A call that is not forwarded yet. */
-export const newCall = (): RoutedCall => ({ attempts: 0, upstream: null })
+export const newCall = (): RoutedCall => ({ attempts: 0, upstream: null, sentModel: '' })
 
 const HEADERS = { 'x-title': 'app', cookie: 'c' }
 

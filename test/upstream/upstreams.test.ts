@@ -85,7 +85,7 @@ t.test('a call goes to the first upstream that serves its API and its model', as
 t.test('a failure or a 429 of one upstream sends the call to the next', async (t) => {
   for (const status of [429, 500, 502, 503, 529]) {
     const { send, servers, events } = await deployAll(t, { a: json({ no: 1 }, status), b: json({ ok: 1 }) })
-    t.same(await send(), { status: 200, body: '{"ok":1}', attempts: 2, upstream: 'b' })
+    t.same(await send(), { status: 200, body: '{"ok":1}', attempts: 2, upstream: 'b', sentModel: 'm' })
     t.same([servers['a']?.received[0]?.body, servers['b']?.received[0]?.body], ['to a', 'to b'])
     t.same(events, [status === 429 ? 'a ok' : 'a failed', 'b ok'])
   }

@@ -2,7 +2,8 @@
 // stored, which is part of the prompt too (https://docs.anthropic.com/en/api/messages).
 
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
-import { readCount, type Usage } from '../token-usage.ts'
+import { readCost } from '../reported-cost.ts'
+import { readCount, readParts, tierOf, type Usage } from '../token-usage.ts'
 
 const PROMPT_PARTS = ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'] as const
 
@@ -15,9 +16,9 @@ export function messagesUsage({ usage }: JsonObject): Usage | null {
     promptTokens,
     completionTokens,
     totalTokens: promptTokens + completionTokens,
-    cachedTokens: countOf(usage['cache_read_input_tokens']),
-    reasoningTokens: 0,
-    cost: null,
+    ...readParts(usage),
+    cost: readCost(usage),
+    tier: tierOf(usage),
   }
 }
 

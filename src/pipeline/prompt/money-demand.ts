@@ -5,7 +5,14 @@ import type { UnknownPrice } from '../../core/config.ts'
 import { isObject, type JsonValue } from '../../core/json.ts'
 import type { NanoUsd } from '../../core/money.ts'
 import { EXPECTED_ANSWER_TOKENS } from '../../policy/limit.ts'
-import { costOf, type Price, type PriceBook, type PricedUsage } from '../../prices/price-book.ts'
+import {
+  costOf,
+  NO_USAGE,
+  type Price,
+  type PriceBook,
+  type TokenPrices,
+  tokenPricesOf,
+} from '../../prices/price-book.ts'
 
 /** `refused` and `ignored`: a model of the call has no price. */
 export type MoneyDemand = { readonly type: 'refused' | 'ignored' } | PricedDemand
@@ -27,17 +34,29 @@ interface EstimatedUsage {
   /** Null when the answer is not limited. */
   readonly maxTokens: number | null
   readonly images: number
+  /** Service tier that the call asks for; null without one. */
+  readonly tier: string | null
 }
+
+/**
+ * The models that a call may be priced by: those that it names, and those that its upstreams are
+ * asked for, if the book names them.
+ */
+export const pricedModels = (
+  book: PriceBook,
+  models: readonly string[],
+  routes: readonly { readonly model: string }[],
+): readonly string[] => [...models, ...routes.map(({ model }) => model).filter((model) => book.names(model))]
 
 /** Estimates the cost of a call by the most expensive model that it may end up at. */
 export function moneyDemand(book: PriceBook, unknown: UnknownPrice, usage: EstimatedUsage): MoneyDemand {
-  const { models, promptTokens, maxTokens, images } = usage
+  const { models, promptTokens, maxTokens, images, tier } = usage
   let most = 0
   let answer = 0
   for (const model of models) {
     const price = book.priceOf(model)
     if (price === null) return { type: unknown === 'block' ? 'refused' : 'ignored' }
-    const highest = highestOf(price)
+    const highest = highestOf(price, tokenPricesOf(price, { tier, promptTokens }))
     const asked = { ...NO_USAGE, promptTokens, completionTokens: maxTokens ?? 0, images }
     most = Math.max(most, costOf(highest, asked))
     answer = Math.max(
@@ -54,20 +73,17 @@ export const expectedCost = (
   { maxTokens, choices }: Pick<ModelRequest, 'maxTokens' | 'choices'>,
 ): NanoUsd => most + (maxTokens === null ? answer * choices : 0)
 
-const NO_USAGE: PricedUsage = {
-  promptTokens: 0,
-  cachedTokens: 0,
-  completionTokens: 0,
-  reasoningTokens: 0,
-  images: 0,
-}
-
 /** Each token at the highest price that it may have. */
-const highestOf = (price: Price): Price => ({
-  ...price,
-  input: Math.max(price.input, price.cachedInput),
-  output: Math.max(price.output, price.reasoning),
-})
+function highestOf(price: Price, prices: TokenPrices): Price {
+  const { cachedInput, cacheWrite, cacheWrite1h, audioInput, reasoning, audioOutput } = prices
+  return {
+    ...price,
+    above: null,
+    tiers: new Map(),
+    input: Math.max(prices.input, cachedInput, cacheWrite, cacheWrite1h, audioInput),
+    output: Math.max(prices.output, reasoning, audioOutput),
+  }
+}
 
 /** Types of parts that are an image: of chat, of responses and of messages. */
 const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image_url', 'input_image', 'image'])

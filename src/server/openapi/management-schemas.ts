@@ -31,6 +31,24 @@ const DIFFERENCE = {
 
 const usd = (unit: string): JsonObject => ({ type: 'number', minimum: 0, description: `USD ${unit}.` })
 
+const TOKEN_PRICES = {
+  input: usd('for a million tokens of the prompt'),
+  cached_input: usd('for a million tokens of the prompt that the provider had in its cache'),
+  cache_write: usd('for a million tokens of the prompt that the provider wrote into its cache'),
+  cache_write_1h: usd('for a million tokens of the prompt that it wrote into its cache for an hour'),
+  audio_input: usd('for a million tokens of sound in the prompt'),
+  output: usd('for a million tokens of the answer'),
+  reasoning: usd('for a million tokens of the answer that the model did not show'),
+  audio_output: usd('for a million tokens of sound in the answer'),
+} satisfies Record<string, JsonObject>
+
+const TIER_PRICES = {
+  ...TOKEN_PRICES,
+  above: orNull(
+    object({ tokens: whole('Tokens of the prompt above which these prices apply.', 1), ...TOKEN_PRICES }),
+  ),
+} satisfies Record<string, JsonObject>
+
 const SESSION = {
   name: text('Name of the administrator who is signed in.'),
   role: choice('What the administrator may do. Each role includes those before it.', ...ADMIN_ROLES),
@@ -205,10 +223,12 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
     prices: list(
       object({
         model: text('Glob over the names of models. The first one that matches wins.'),
-        input: usd('for a million tokens of the prompt'),
-        cached_input: usd('for a million tokens of the prompt that the provider had in its cache'),
-        output: usd('for a million tokens of the answer'),
-        reasoning: usd('for a million tokens of the answer that the model did not show'),
+        ...TIER_PRICES,
+        tiers: {
+          type: 'object',
+          additionalProperties: object(TIER_PRICES),
+          description: 'Prices of calls whose answer names a service tier, by its name.',
+        },
         request: usd('for each call'),
         image: usd('for each image of the prompt'),
       }),

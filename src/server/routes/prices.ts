@@ -1,8 +1,9 @@
 // Prices over REST: those in force, and the errors of the price file.
 
+import type { JsonObject } from '../../core/json.ts'
 import { toUsd } from '../../core/money.ts'
 import { formatProblem, type Problem } from '../../core/problem.ts'
-import type { PriceBook, PriceLine } from '../../prices/price-book.ts'
+import type { PriceBook, PriceLine, TierPrices, TokenPrices } from '../../prices/price-book.ts'
 import { type ApiRoute, ok } from '../api.ts'
 
 /** The part of the live prices that the route reads. */
@@ -30,14 +31,26 @@ export function priceRoutes(view: PricesView | null): ApiRoute[] {
   ]
 }
 
-function describeLine({ glob, price }: PriceLine): Record<string, string | number> {
-  return {
-    model: glob,
-    input: toUsd(price.input),
-    cached_input: toUsd(price.cachedInput),
-    output: toUsd(price.output),
-    reasoning: toUsd(price.reasoning),
-    request: toUsd(price.request),
-    image: toUsd(price.image),
-  }
-}
+const describeLine = ({ glob, price }: PriceLine): JsonObject => ({
+  model: glob,
+  ...describeTier(price),
+  tiers: Object.fromEntries([...price.tiers].map(([name, tier]) => [name, describeTier(tier)])),
+  request: toUsd(price.request),
+  image: toUsd(price.image),
+})
+
+const describeTier = (prices: TierPrices): JsonObject => ({
+  ...describeTokens(prices),
+  above: prices.above && { tokens: prices.above.tokens, ...describeTokens(prices.above.prices) },
+})
+
+const describeTokens = (prices: TokenPrices): JsonObject => ({
+  input: toUsd(prices.input),
+  cached_input: toUsd(prices.cachedInput),
+  cache_write: toUsd(prices.cacheWrite),
+  cache_write_1h: toUsd(prices.cacheWrite1h),
+  audio_input: toUsd(prices.audioInput),
+  output: toUsd(prices.output),
+  reasoning: toUsd(prices.reasoning),
+  audio_output: toUsd(prices.audioOutput),
+})
