@@ -159,11 +159,7 @@ class OpenStore implements Store {
     this.stored = new StoredAnswers(environment, clock)
     this.rollups = new Rollups(environment, clock)
     this.tail = new CallTail(environment)
-    this.#stopWatch = every(WATCH_MS, () => {
-      environment.tick(clock.monotonic())
-      this.log.tick(environment.pendingMs())
-      void this.#retention?.tick()
-    })
+    this.#stopWatch = every(WATCH_MS, () => void this.#attempt(() => this.#watch()))
     this.#stopHousekeeping = every(HOUSEKEEPING_MS, () => {
       this.#housekeeping = this.#housekeeping.then(() => this.#keepHouse())
     })
@@ -203,6 +199,13 @@ class OpenStore implements Store {
     }
     this.#stopWatch()
     if (!this.log.stalled) await this.#environment.close()
+  }
+
+  /** @throws Error when the database cannot be read, as for a moment after its disk has failed */
+  #watch(): void {
+    this.#environment.tick(this.#clock.monotonic())
+    this.log.tick(this.#environment.pendingMs())
+    void this.#retention?.tick()
   }
 
   async #keepHouse(): Promise<void> {

@@ -1,4 +1,5 @@
-// A write to the log that never returns: the process ends so that a supervisor can start another.
+// Writes to the log that never return, or never succeed: the process ends so that a supervisor can
+// start another.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +13,11 @@ import { inTime } from './until.ts'
 // The runner's own limit is too short for a busy machine.
 t.setTimeout(300_000)
 
+const FAILING_META = fileURLToPath(new URL('failing-meta.ts', import.meta.url))
 const HOLD = fileURLToPath(new URL('../store/processes/hold.ts', import.meta.url))
+
+/** Longer than the process tries. */
+const FAULT_MS = 60_000
 
 /** A deployment, and `hang`, which blocks its writes as a hanging disk would. */
 async function deployOnDisk(t: Test) {
@@ -46,6 +51,23 @@ t.test('a database that takes no rows ends the process, and no acknowledged entr
   await response.text()
   const outcomes = (await next.api('GET', '/usage/logs')).body.logs.map(({ outcome }: any) => outcome)
   t.same(outcomes, ['ok', 'ok'])
+  await next.stop()
+})
+
+t.test('a database that cannot be opened anew ends the process, and nothing is lost', async (t) => {
+  const fault = { FAULT_FILE: '/dev/full', FAULT_MS: String(FAULT_MS) }
+  const env = { NODE_OPTIONS: `--import=${FAILING_META}`, ...fault }
+  const { upstream, gateway, key } = await deployProgram(t, undefined, { env })
+  gateway.child.kill('SIGUSR2')
+  const call = await gateway.chat(key, prompt('hi'))
+  t.equal(call.status, 200, 'its entry is in the journal')
+  await call.text()
+  t.equal(await gateway.exit(), 'SIGKILL')
+  t.match(gateway.stderr.join(''), /sidegate: a write to the usage log hangs/)
+  const next = await startProgram({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
+  t.teardown(() => discard(next))
+  const outcomes = (await next.api('GET', '/usage/logs')).body.logs.map(({ outcome }: any) => outcome)
+  t.same(outcomes, ['ok'])
   await next.stop()
 })
 

@@ -44,6 +44,6 @@ parentPort?.on('message', (request: ApplierRequest) => {
     answer({ error: null })
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException
-    answer({ error: { message, ...(code !== undefined && { code }) } })
+    answer({ error: { message, isBroken: lmdb.isBroken(), ...(code !== undefined && { code }) } })
   }
 })

@@ -29,13 +29,27 @@ export type ApplierRequest =
 
 export interface ApplierReply {
   /** Null when the frames are in the database and on disk. */
-  readonly error: { readonly message: string; readonly code?: string } | null
+  readonly error: {
+    readonly message: string
+    readonly code?: string
+    /** Whether the database must be opened anew. */
+    readonly isBroken: boolean
+  } | null
 }
+
+export interface ApplyingEvents {
+  /** Receives the number of the last frame that is in the database. */
+  onApplied(frame: number): void
+  /** The database must be opened anew, and no thread of this class has it open. */
+  onBroken(): Promise<void>
+}
+
+type ApplyError = Error & { readonly isBroken?: boolean }
 
 export class Applying {
   readonly #folder: string
   readonly #mapBytes: number | undefined
-  readonly #onApplied: (frame: number) => void
+  readonly #events: ApplyingEvents
   /** Frames that wait. */
   #ranges: FrameRange[] = []
   /** Numbers of the first frame that waits, and of the one after the last. */
@@ -45,12 +59,13 @@ export class Applying {
   #timer: NodeJS.Timeout | null = null
   #running: Promise<void> | null = null
   #fault: Error | null = null
+  /** Whether the newest attempt broke the database. */
+  #isBroken = false
 
-  /** @param onApplied receives the number of the last frame that is in the database */
-  constructor(folder: string, mapBytes: number | undefined, onApplied: (frame: number) => void) {
+  constructor(folder: string, mapBytes: number | undefined, events: ApplyingEvents) {
     this.#folder = folder
     this.#mapBytes = mapBytes
-    this.#onApplied = onApplied
+    this.#events = events
   }
 
   /** Why the newest attempt failed; null if it did not. */
@@ -58,8 +73,9 @@ export class Applying {
     return this.#fault
   }
 
+  /** Whether an attempt runs, or must follow one that broke the database. */
   get isRunning(): boolean {
-    return this.#running !== null
+    return this.#running !== null || this.#isBroken
   }
 
   /** Whether the thread runs; until then, no frame was applied. */
@@ -90,8 +106,13 @@ export class Applying {
   async close(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#running
+    await this.#end()
+  }
+
+  async #end(): Promise<void> {
     const worker = this.#worker
     if (worker === null) return
+    this.#worker = null
     const ended = new Promise((resolve) => worker.once('exit', resolve))
     worker.ref()
     worker.postMessage('close' satisfies ApplierRequest)
@@ -112,22 +133,35 @@ export class Applying {
     try {
       await this.#ask({ ranges, first })
       this.#fault = null
-      this.#onApplied(next - 1)
+      this.#isBroken = false
+      this.#events.onApplied(next - 1)
     } catch (error) {
       // Applied again from its beginning, which changes nothing.
-      this.#fault = error as Error
       this.#ranges = [...ranges, ...this.#ranges]
       this.#first = first
+      await this.#fail(error as ApplyError)
     } finally {
       this.#running = null
       if (this.#ranges.length > 0) this.#gather()
     }
   }
 
+  async #fail(error: ApplyError): Promise<void> {
+    this.#fault = error
+    this.#isBroken = error.isBroken ?? this.#isBroken
+    if (!this.#isBroken) return
+    try {
+      await this.#end()
+      await this.#events.onBroken()
+    } catch (cause) {
+      this.#fault = cause as Error
+    }
+  }
+
   #ask(request: ApplierRequest): Promise<void> {
     const worker = this.#start()
     return new Promise((resolve, reject) => {
-      const settle = (error: ApplierReply['error']) => {
+      const settle = (error: ApplyError | ApplierReply['error']) => {
         worker.off('message', onMessage).off('error', onError).off('exit', onExit)
         if (error === null) resolve()
         else reject(Object.assign(new Error(error.message), error))

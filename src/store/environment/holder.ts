@@ -65,7 +65,10 @@ export class Holder {
     this.#writer = new JournalWriter(folder, replay(lmdb, folder), segmentBytes)
     this.#replayMs = performance.now() - startMs
     overlay.clear()
-    this.#applying = new Applying(folder, mapBytes, (frame) => this.#applied(frame))
+    this.#applying = new Applying(folder, mapBytes, {
+      onApplied: (frame) => this.#applied(frame),
+      onBroken: () => lmdb.reopen(),
+    })
     this.#server = new LeaseServer(folder, onTurn)
   }
 

@@ -87,6 +87,8 @@ const FILE_MODE = 0o600
 export const LOCK_FILE = 'lock.mdb'
 /** A lock-free reader would see pages that a gateway elsewhere overwrites. */
 const READ_ONLY_REMEDY = '; readers write a lock file there: copy it to a writable disk'
+/** MDB_PANIC: LMDB could not write a meta page, and refuses everything from then on. */
+const PANIC = -30795
 /** Every LMDB file has two meta pages. */
 const META_PAGES = 2
 
@@ -121,6 +123,13 @@ export interface Lmdb {
   reapReaders(): void
   /** Copies the current contents to an empty folder, without free pages and their bytes. */
   copyTo(folder: string): Promise<void>
+  /** Whether a failure of the disk left it unusable, to read from too, until it is opened anew. */
+  isBroken(): boolean
+  /**
+   * Opens it anew. Threads of one process share it, so all the others have closed it before.
+   * @throws as `openLmdb` (rejects); then it cannot be read until another attempt succeeds
+   */
+  reopen(): Promise<void>
   close(): Promise<void>
 }
 
@@ -128,7 +137,14 @@ export interface Lmdb {
  * Opens or creates the database in a folder on a local disk. Several processes may have it open.
  * @throws StoreOpenError when the folder cannot be used or holds another layout
  */
-export function openLmdb(path: string, mapBytes?: number): Lmdb {
+export const openLmdb = (path: string, mapBytes?: number): Lmdb => new OpenLmdb(path, mapBytes)
+
+interface Databases {
+  readonly root: RootDatabase<Buffer, Buffer>
+  readonly byName: ReadonlyMap<SubDatabase, Database<Buffer, Buffer>>
+}
+
+function openDatabases(path: string, mapBytes: number | undefined): Databases {
   const root = openRoot(path, mapBytes)
   try {
     const meta = openDatabase(root, 'meta')
@@ -136,7 +152,7 @@ export function openLmdb(path: string, mapBytes?: number): Lmdb {
     const databases = SUB_DATABASES.map(
       (name) => [name, name === 'meta' ? meta : openDatabase(root, name)] as const,
     )
-    return new OpenLmdb(root, new Map(databases), path)
+    return { root, byName: new Map(databases) }
   } catch (error) {
     // No write is pending, so nothing waits for this.
     root.close().catch(() => {})
@@ -213,24 +229,23 @@ interface Statistics {
 
 class OpenLmdb implements Lmdb {
   readonly tables: StoreTables
-  readonly #root: RootDatabase<Buffer, Buffer>
-  readonly #databases: ReadonlyMap<SubDatabase, Database<Buffer, Buffer>>
   readonly #path: string
+  readonly #mapBytes: number | undefined
   readonly #file: OpenFile
+  #databases: Databases
   #writing = false
 
-  constructor(
-    root: RootDatabase<Buffer, Buffer>,
-    databases: ReadonlyMap<SubDatabase, Database<Buffer, Buffer>>,
-    path: string,
-  ) {
-    this.#root = root
-    this.#databases = databases
+  constructor(path: string, mapBytes: number | undefined) {
     this.#path = path
+    this.#mapBytes = mapBytes
+    this.#databases = openDatabases(path, mapBytes)
     this.#file = new OpenFile(join(path, DATA_FILE))
-    const tables = Array.from(databases, ([name, database]) => [
+    const tables = SUB_DATABASES.map((name) => [
       name,
-      new LmdbTable(database, () => this.#writing),
+      new LmdbTable(
+        () => this.#databases.byName.get(name)!,
+        () => this.#writing,
+      ),
     ])
     this.tables = Object.fromEntries(tables) as StoreTables
   }
@@ -250,37 +265,53 @@ class OpenLmdb implements Lmdb {
     this.refresh()
     this.#writing = true
     try {
-      this.#root.transactionSync(write)
+      this.#databases.root.transactionSync(write)
     } finally {
       this.#writing = false
     }
   }
 
   refresh(): void {
-    this.#root.resetReadTxn()
+    this.#databases.root.resetReadTxn()
   }
 
   size(): StoreSize {
-    const root = this.#root.getStats() as Statistics & {
+    const root = this.#databases.root.getStats() as Statistics & {
       root: Statistics
       free: Statistics
       lastPageNumber: number
     }
     let pages = META_PAGES + pagesOf(root.root) + pagesOf(root.free)
-    for (const database of this.#databases.values()) pages += pagesOf(database.getStats() as Statistics)
+    for (const database of this.#databases.byName.values())
+      pages += pagesOf(database.getStats() as Statistics)
     return { usedBytes: pages * root.pageSize, fileBytes: (root.lastPageNumber + 1) * root.pageSize }
   }
 
   reapReaders(): void {
-    this.#root.readerCheck()
+    this.#databases.root.readerCheck()
   }
 
   copyTo(folder: string): Promise<void> {
-    return this.#root.backup(folder, true)
+    return this.#databases.root.backup(folder, true)
+  }
+
+  isBroken(): boolean {
+    try {
+      this.refresh()
+      this.size()
+      return false
+    } catch (error) {
+      return (error as { code?: unknown }).code === PANIC
+    }
+  }
+
+  async reopen(): Promise<void> {
+    await this.#databases.root.close()
+    this.#databases = openDatabases(this.#path, this.#mapBytes)
   }
 
   async close(): Promise<void> {
-    await this.#root.close()
+    await this.#databases.root.close()
     this.#file.close()
   }
 }

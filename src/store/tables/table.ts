@@ -45,27 +45,28 @@ export interface Table {
 }
 
 export class LmdbTable implements Table {
-  readonly #database: Database<Buffer, Buffer>
+  readonly #open: () => Database<Buffer, Buffer>
   readonly #isWriting: () => boolean
   #peeked = Buffer.alloc(0)
 
-  constructor(database: Database<Buffer, Buffer>, isWriting: () => boolean) {
-    this.#database = database
+  /** @param open returns the database, which may be opened anew between two calls */
+  constructor(open: () => Database<Buffer, Buffer>, isWriting: () => boolean) {
+    this.#open = open
     this.#isWriting = isWriting
   }
 
   get size(): number {
-    return (this.#database.getStats() as { readonly entryCount: number }).entryCount
+    return (this.#open().getStats() as { readonly entryCount: number }).entryCount
   }
 
   get(key: Buffer): Buffer | undefined {
-    return this.#database.get(key)
+    return this.#open().get(key)
   }
 
   peek(key: Buffer): Buffer | undefined {
     // The library's own buffer, longer than its `length`, or the very pages: valid until the next
     // read of any table.
-    const shared = this.#database.getBinaryFast(key)
+    const shared = this.#open().getBinaryFast(key)
     if (shared === undefined) return undefined
     const bytes = shared.subarray(0, shared.length)
     if (this.#peeked.length < bytes.length) this.#peeked = Buffer.allocUnsafeSlow(2 * bytes.length)
@@ -76,25 +77,25 @@ export class LmdbTable implements Table {
   put(key: Buffer, value: Buffer): void {
     this.#assertWriting()
     // In a transaction this completes, or throws, before it returns; the promise adds nothing.
-    void this.#database.put(key, value)
+    void this.#open().put(key, value)
   }
 
   remove(key: Buffer): void {
     this.#assertWriting()
-    void this.#database.remove(key)
+    void this.#open().remove(key)
   }
 
   rows(range: Range = {}): Row[] {
-    return Array.from(this.#database.getRange(range))
+    return Array.from(this.#open().getRange(range))
   }
 
   keys(range: Range = {}): Buffer[] {
     // The library changes the object that it is given.
-    return Array.from(this.#database.getKeys({ ...range }))
+    return Array.from(this.#open().getKeys({ ...range }))
   }
 
   count(range: Pick<Range, 'start' | 'end'> = {}): number {
-    return this.#database.getKeysCount(range)
+    return this.#open().getKeysCount(range)
   }
 
   #assertWriting(): void {
