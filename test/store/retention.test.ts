@@ -190,14 +190,14 @@ t.test('pruning by size keeps the store under its cap and refuses no call', asyn
   const path = t.testdir()
   const opened = openTestLog({ path, clock, maxBytes })
   const { log, retention } = opened
-  for (let n = 0; n < 5000; n++) {
-    await call(log, clock, n, 10_000)
+  for (let n = 0; n < 2000; n += 4) {
+    await Promise.all([0, 1, 2, 3].map((more) => call(log, clock, n + more, 25_000)))
     await retention.tick()
     clock.advance(1)
   }
   t.ok(statSync(join(path, 'data.mdb')).size <= maxBytes, 'the file as well')
-  t.ok((firstSeq(log) ?? 0) > 3000)
-  t.match(log.get(id(4999)), { erased: false, request: /^x+$/ })
+  t.ok((firstSeq(log) ?? 0) > 1200)
+  t.match(log.get(id(1999)), { erased: false, request: /^x+$/ })
   t.match(verify(log), { ok: true, beginning: 'prune', findings: [] })
   t.same(opened.errors, [])
   await opened.close()

@@ -162,7 +162,8 @@ t.test(
           for (const { transactions, isApplied } of batches) {
             await Promise.all(transactions.map((one) => begin(environment, model, one, ranges)))
             check(environment, model, ranges)
-            if (isApplied && environment.journal() !== null) await applied(environment)
+            if (!isApplied || environment.journal() === null) continue
+            await applied(environment)
             check(environment, model, ranges)
           }
           if (environment.journal() !== null) await applied(environment)
@@ -175,7 +176,7 @@ t.test(
         }
       },
     )
-    await t.resolves(fc.assert(property, { numRuns: 25 }))
+    await t.resolves(fc.assert(property, { numRuns: 10 }))
   },
 )
 
