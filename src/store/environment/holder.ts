@@ -6,9 +6,9 @@ import type { Milliseconds } from '../../core/clock.ts'
 import { requireRoom } from '../files/disk-space.ts'
 import { lockFile } from '../files/file-lock.ts'
 import type { RowChange } from '../journal/frame.ts'
+import type { JournalRows } from '../journal/journal-rows.ts'
 import { JournalWriter } from '../journal/journal-writer.ts'
 import { LeaseServer, type Turn } from '../journal/lease.ts'
-import type { Overlay } from '../journal/overlay.ts'
 import { changeRow, replay } from './apply.ts'
 import { Applying } from './applying.ts'
 import { type Lmdb, raiseLayout } from './lmdb.ts'
@@ -38,7 +38,7 @@ export interface JournalState {
 export class Holder {
   readonly #folder: string
   readonly #lmdb: Lmdb
-  readonly #overlay: Overlay
+  readonly #rows: JournalRows
   readonly #unlock: () => void
   readonly #writer: JournalWriter
   readonly #applying: Applying
@@ -51,20 +51,20 @@ export class Holder {
   private constructor(
     folder: string,
     lmdb: Lmdb,
-    overlay: Overlay,
+    rows: JournalRows,
     unlock: () => void,
     { mapBytes, segmentBytes, onTurn }: HolderOptions,
   ) {
     this.#folder = folder
     this.#lmdb = lmdb
-    this.#overlay = overlay
+    this.#rows = rows
     this.#unlock = unlock
     this.#segmentBytes = segmentBytes
     raiseLayout(lmdb)
     const startMs = performance.now()
     this.#writer = new JournalWriter(folder, replay(lmdb, folder), segmentBytes)
     this.#replayMs = performance.now() - startMs
-    overlay.clear()
+    rows.clear()
     this.#applying = new Applying(folder, mapBytes, {
       onApplied: (frame) => this.#applied(frame),
       onBroken: () => lmdb.reopen(),
@@ -76,11 +76,11 @@ export class Holder {
    * Takes the journal of a folder; null when another process holds it, or this one elsewhere.
    * @throws JournalDamageError, or the system's error
    */
-  static take(folder: string, lmdb: Lmdb, overlay: Overlay, options: HolderOptions): Holder | null {
+  static take(folder: string, lmdb: Lmdb, rows: JournalRows, options: HolderOptions): Holder | null {
     const unlock = lockIn(folder, options.isGateway)
     if (unlock === null) return null
     try {
-      return new Holder(folder, lmdb, overlay, unlock, options)
+      return new Holder(folder, lmdb, rows, unlock, options)
     } catch (error) {
       unlock()
       throw error
@@ -88,7 +88,7 @@ export class Holder {
   }
 
   get state(): JournalState {
-    const lagFrames = this.#overlay.frames
+    const lagFrames = this.#rows.frames
     const lagMs = lagFrames === 0 ? 0 : performance.now() - this.#evenMs
     return {
       lagFrames,
@@ -115,7 +115,7 @@ export class Holder {
    * @throws Error with code ENOSPC
    */
   requireRoom(bytes: number): void {
-    requireRoom(this.#folder, bytes + this.#overlay.bytes, () => this.#lmdb.size())
+    requireRoom(this.#folder, bytes + this.#rows.bytes, () => this.#lmdb.size())
   }
 
   /** Works like `requireRoom`, once the database has the rows before. */
@@ -123,7 +123,7 @@ export class Holder {
     try {
       this.requireRoom(bytes)
     } catch (error) {
-      if (this.#overlay.bytes === 0) throw error
+      if (this.#rows.bytes === 0) throw error
       await this.#applying.flush()
       this.requireRoom(bytes)
     }
@@ -134,23 +134,23 @@ export class Holder {
    * @throws the system's error (rejects)
    */
   async append(unsealed: Buffer): Promise<void> {
-    const isBehind = this.#overlay.bytes > MAX_LAG_BYTES || this.#writer.waiting > MAX_WAITING_SEGMENTS
+    const isBehind = this.#rows.bytes > MAX_LAG_BYTES || this.#writer.waiting > MAX_WAITING_SEGMENTS
     if (isBehind) await this.#applying.flush()
     if (this.#applying.fault !== null) throw this.#applying.fault
-    if (this.#overlay.frames === 0) this.#evenMs = performance.now()
+    if (this.#rows.frames === 0) this.#evenMs = performance.now()
     const { frame, file } = await this.#writer.append(unsealed)
-    this.#overlay.add(frame)
+    this.#rows.add(frame)
     this.#applying.add(file, frame.bytes, this.#writer.position)
   }
 
   /** Writes rows to the database directly; for use before serving. */
-  initialize(rows: readonly RowChange[]): void {
-    if (this.#applying.isStarted || this.#overlay.frames > 0)
+  initialize(changes: readonly RowChange[]): void {
+    if (this.#applying.isStarted || this.#rows.frames > 0)
       throw new Error('rows are initialized before the first transaction')
     replay(this.#lmdb, this.#folder)
-    this.#overlay.clear()
+    this.#rows.clear()
     this.#lmdb.write(() => {
-      for (const { table, key, value } of rows) changeRow(this.#lmdb.tables, table, key, value)
+      for (const { table, key, value } of changes) changeRow(this.#lmdb.tables, table, key, value)
     })
     this.#lmdb.refresh()
   }
@@ -166,10 +166,10 @@ export class Holder {
     if (this.#applying.isStarted) await this.#applying.flush()
     await this.#applying.close()
     let applied = this.#writer.position.frame - 1
-    if (this.#overlay.frames > 0) {
+    if (this.#rows.frames > 0) {
       try {
         replay(this.#lmdb, this.#folder)
-        this.#overlay.clear()
+        this.#rows.clear()
       } catch {
         // The next process that takes the journal tries again.
         applied = 0
@@ -181,7 +181,7 @@ export class Holder {
 
   #applied(frame: number): void {
     this.#lmdb.refresh()
-    this.#overlay.drop(frame)
+    this.#rows.drop(frame)
     this.#writer.applied(frame)
     this.#evenMs = performance.now()
   }

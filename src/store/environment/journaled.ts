@@ -10,9 +10,7 @@ import {
   type JournalPosition,
   readFrames,
 } from '../journal/journal-reader.ts'
-import { LayeredTable } from '../journal/layered-table.ts'
-import { Overlay } from '../journal/overlay.ts'
-import { StagedRows } from '../journal/staged-rows.ts'
+import { JournalRows } from '../journal/journal-rows.ts'
 import { Application, readPosition } from './apply.ts'
 import { Holder, type HolderOptions, type JournalState } from './holder.ts'
 import { type Lmdb, openLmdb, type StoreSize, type StoreTables, SUB_DATABASES } from './lmdb.ts'
@@ -93,8 +91,7 @@ class JournaledEnvironment implements Environment {
   readonly #path: string
   readonly #lmdb: Lmdb
   readonly #holding: Omit<HolderOptions, 'onTurn'>
-  readonly #overlay = new Overlay(SUB_DATABASES.length)
-  readonly #staged = new StagedRows(SUB_DATABASES.length)
+  readonly #rows = new JournalRows(SUB_DATABASES.length)
   readonly #sequencer: Sequencer
   #holder: Holder | null = null
   /** Up to where the rows were read from the journal of another process. */
@@ -104,19 +101,11 @@ class JournaledEnvironment implements Environment {
     this.#path = path
     this.#lmdb = lmdb
     this.#holding = holding
-    const tables = SUB_DATABASES.map((name, table) => [
-      name,
-      new LayeredTable({
-        stored: lmdb.tables[name],
-        journaled: this.#overlay.rows(table),
-        staged: this.#staged.rows(table),
-        change: (key, value) => this.#staged.change(table, key, value),
-      }),
-    ])
+    const tables = SUB_DATABASES.map((name, table) => [name, this.#rows.table(table, lmdb.tables[name])])
     this.tables = Object.fromEntries(tables) as StoreTables
     this.#sequencer = new Sequencer({
       path,
-      staged: this.#staged,
+      rows: this.#rows,
       takeHolder: () => {
         this.#holder ??= this.#take()
         return this.#holder
@@ -138,12 +127,12 @@ class JournaledEnvironment implements Environment {
 
   initialize(write: () => void): void {
     this.refresh()
-    this.#staged.run(write)
-    if (this.#staged.take().length === 0) return
+    this.#rows.run(write)
+    if (this.#rows.take().length === 0) return
     this.#holder ??= this.#take()
     if (this.#holder === null) throw new Error('another process writes to the data folder')
-    this.#staged.run(write)
-    this.#holder.initialize(this.#staged.take())
+    this.#rows.run(write)
+    this.#holder.initialize(this.#rows.take())
   }
 
   refresh(): void {
@@ -154,7 +143,7 @@ class JournaledEnvironment implements Environment {
   size(): StoreSize {
     const { usedBytes, fileBytes } = this.#lmdb.size()
     const journalBytes = this.#holder?.bytes ?? 0
-    const bytes = journalBytes + this.#overlay.bytes
+    const bytes = journalBytes + this.#rows.bytes
     return { usedBytes: usedBytes + bytes, fileBytes: fileBytes + bytes }
   }
 
@@ -197,10 +186,12 @@ class JournaledEnvironment implements Environment {
 
   /** Reads the rows that the database does not have from the journal of another process. */
   #readJournal(): void {
+    // No other process writes meanwhile.
+    if (this.#rows.isInTransaction) return
     for (let attempt = 1; ; attempt++) {
       this.#dropStored()
       try {
-        this.#readTo = readFrames(this.#path, this.#readTo, (frame) => this.#overlay.add(frame))
+        this.#readTo = readFrames(this.#path, this.#readTo, (frame) => this.#rows.add(frame))
         // The frames may have moved into the database, and out of the journal, since.
         this.#lmdb.refresh()
         const isBehind = readPosition(this.#lmdb.tables).frame > this.#readTo.frame
@@ -219,11 +210,11 @@ class JournaledEnvironment implements Environment {
   #dropStored(): void {
     const stored = readPosition(this.#lmdb.tables)
     if (this.#readTo.frame < stored.frame) this.#readTo = stored
-    this.#overlay.drop(stored.frame - 1)
+    this.#rows.drop(stored.frame - 1)
   }
 
   #take(): Holder | null {
-    return Holder.take(this.#path, this.#lmdb, this.#overlay, {
+    return Holder.take(this.#path, this.#lmdb, this.#rows, {
       ...this.#holding,
       onTurn: (turn) => this.#sequencer.giveTurn(turn),
     })

@@ -4,8 +4,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Milliseconds } from '../../core/clock.ts'
 import { encodeRows, requireRows } from '../journal/frame.ts'
+import type { JournalRows } from '../journal/journal-rows.ts'
 import { NoHolderError, type Turn, writeThroughHolder } from '../journal/lease.ts'
-import type { StagedRows } from '../journal/staged-rows.ts'
 import type { Holder } from './holder.ts'
 import { SUB_DATABASES } from './lmdb.ts'
 
@@ -16,7 +16,7 @@ const MAX_ATTEMPTS = 500
 export interface SequencerParts {
   /** The data folder. */
   readonly path: string
-  readonly staged: StagedRows
+  readonly rows: JournalRows
   /** Returns what holds the journal; null when another process holds it. */
   takeHolder(): Holder | null
   /** Makes reads see all rows of any process. */
@@ -95,7 +95,7 @@ export class Sequencer {
       const settle = await this.#write(transactions)
       settle()
     } catch (error) {
-      this.#parts.staged.take()
+      this.#parts.rows.take()
       for (const { reject } of transactions) reject(error)
     }
   }
@@ -117,7 +117,7 @@ export class Sequencer {
   async #append(holder: Holder, transactions: readonly WaitingTransaction[]): Promise<() => void> {
     await holder.makeRoom(transactions.reduce((sum, { bytes }) => sum + bytes, 0))
     const settle = this.#stage(transactions)
-    const rows = this.#parts.staged.take()
+    const rows = this.#parts.rows.take()
     if (rows.length > 0) await holder.append(encodeRows(rows))
     return settle
   }
@@ -127,7 +127,7 @@ export class Sequencer {
     await writeThroughHolder(this.#parts.path, () => {
       this.#parts.refresh()
       settle = this.#stage(transactions)
-      const rows = this.#parts.staged.take()
+      const rows = this.#parts.rows.take()
       return rows.length === 0 ? null : encodeRows(rows)
     })
     this.#parts.refresh()
@@ -138,7 +138,7 @@ export class Sequencer {
   #stage(transactions: readonly WaitingTransaction[]): () => void {
     const settled = transactions.map(({ write, resolve, reject }) => {
       try {
-        const value = this.#parts.staged.run(write)
+        const value = this.#parts.rows.run(write)
         return () => resolve(value)
       } catch (error) {
         return () => reject(error)

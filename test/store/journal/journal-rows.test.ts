@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { type Environment, openEnvironment } from '../../../src/store/environment/journaled.ts'
 import { encodeRows, sealFrame } from '../../../src/store/journal/frame.ts'
-import { Overlay } from '../../../src/store/journal/overlay.ts'
+import { JournalRows } from '../../../src/store/journal/journal-rows.ts'
 import type { Range, Table } from '../../../src/store/tables/table.ts'
 import { applied, until } from '../fixture.ts'
 
@@ -225,22 +225,61 @@ t.test('a row stays visible while a newer frame replaces an older one in the dat
 })
 
 t.test('rows of a frame leave the memory with the newest frame that has them', async (t) => {
-  const overlay = new Overlay(2)
+  const rows = new JournalRows(2)
+  const none = {
+    get: () => stored,
+    peek: () => stored,
+    rows: () => [],
+    keys: () => [],
+    size: 0,
+    count: () => 0,
+  }
+  const stored = Buffer.from('stored')
+  const [first, second] = [rows.table(0, none), rows.table(1, none)]
   const [key, other] = [Buffer.from('key'), Buffer.from('other')]
-  const add = (number: number, rows: Parameters<typeof encodeRows>[0]) =>
-    overlay.add(sealFrame(encodeRows(rows), number))
+  const add = (number: number, changes: Parameters<typeof encodeRows>[0]) =>
+    rows.add(sealFrame(encodeRows(changes), number))
   add(1, [
     { table: 0, key, value: Buffer.from('1') },
     { table: 1, key: other, value: Buffer.from('1') },
   ])
   add(2, [{ table: 0, key, value: null }])
-  t.equal(overlay.frames, 2)
-  overlay.drop(1)
-  t.equal(overlay.rows(0).get('key')?.value, null, 'the removal stays')
-  t.equal(overlay.rows(1).size, 0)
-  overlay.drop(1)
-  t.equal(overlay.frames, 1)
-  overlay.drop(2)
-  t.same([overlay.frames, overlay.bytes, overlay.rows(0).size], [0, 0, 0])
+  t.equal(rows.frames, 2)
+  rows.drop(1)
+  t.equal(first.get(key), undefined, 'the removal stays')
+  t.equal(second.get(other), stored)
+  rows.drop(1)
+  t.equal(rows.frames, 1)
+  rows.drop(2)
+  t.same([rows.frames, rows.bytes, first.get(key)], [0, 0, stored])
   t.throws(() => add(3, [{ table: 2, key, value: null }]), { name: 'RangeError' })
+})
+
+t.test('the rows of a batch are seen by its transactions and gone when it is taken', async (t) => {
+  const rows = new JournalRows(1)
+  const none = {
+    get: () => undefined,
+    peek: () => undefined,
+    rows: () => [],
+    keys: () => [],
+    size: 0,
+    count: () => 0,
+  }
+  const table = rows.table(0, none)
+  const [key, other] = [Buffer.from('key'), Buffer.from('other')]
+  rows.add(sealFrame(encodeRows([{ table: 0, key, value: Buffer.from('0') }]), 1))
+  rows.run(() => table.put(key, Buffer.from('1')))
+  t.throws(() =>
+    rows.run(() => {
+      table.remove(key)
+      table.put(other, key)
+      throw new Error('planned')
+    }),
+  )
+  rows.run(() => table.put(key, Buffer.concat([table.get(key) as Buffer, Buffer.from('2')])))
+  t.equal(table.get(key)?.toString(), '12')
+  t.same(rows.take(), [{ table: 0, key, value: Buffer.from('12') }])
+  t.equal(table.get(key)?.toString(), '0')
+  t.same(rows.take(), [])
+  t.throws(() => table.put(key, key), { message: 'writes belong inside a transaction' })
 })
