@@ -6,8 +6,8 @@ import {
   Appender,
   type Commits,
   type Job,
-  MAX_QUEUED_BYTES,
-  MAX_QUEUED_JOBS,
+  MAXIMUM_QUEUED_BYTES,
+  MAXIMUM_QUEUED_JOBS,
   STALL_MS,
   type Transaction,
 } from '../../src/store/log/appender.ts'
@@ -159,11 +159,13 @@ t.test('a batch is limited in jobs and bytes', async (t) => {
 
 t.test('a full queue refuses at once with retry-after', async (t) => {
   const { commits, appender } = setUp()
-  const taken = Array.from({ length: MAX_QUEUED_JOBS }, (_, index) => submit(appender, job(String(index))))
+  const taken = Array.from({ length: MAXIMUM_QUEUED_JOBS }, (_, index) =>
+    submit(appender, job(String(index))),
+  )
   const refused = submit(appender, job('late'))
   t.equal(await stateOf(refused), 'rejected audit_unavailable')
   t.match(await refused.catch((error: unknown) => error), { status: 503, headers: { 'retry-after': '1' } })
-  t.equal(appender.pending, MAX_QUEUED_JOBS)
+  t.equal(appender.pending, MAXIMUM_QUEUED_JOBS)
   while (commits.waiting > 0) await commits.succeed()
   await Promise.all(taken)
   t.equal(appender.pending, 0)
@@ -171,7 +173,7 @@ t.test('a full queue refuses at once with retry-after', async (t) => {
 
 t.test('a queue with too many bytes refuses, but an empty one accepts any job', async (t) => {
   const { commits, appender } = setUp()
-  const huge = submit(appender, job('huge', MAX_QUEUED_BYTES + 1))
+  const huge = submit(appender, job('huge', MAXIMUM_QUEUED_BYTES + 1))
   t.equal(await stateOf(submit(appender, job('more'))), 'rejected audit_unavailable')
   await commits.succeed()
   t.equal(await huge, 'HUGE')

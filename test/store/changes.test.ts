@@ -1,7 +1,7 @@
 // The list of entries that are not calls.
 
 import t from 'tap'
-import { MAX_READ_ENTRIES } from '../../src/store/log/changes.ts'
+import { MAXIMUM_READ_ENTRIES } from '../../src/store/log/changes.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { id, openTestStore } from './fixture.ts'
 
@@ -41,7 +41,7 @@ t.test('a page is bounded by what it reads, and says where to continue', async (
   const { store } = openTestStore(t)
   await store.keys.create('early', 'vera')
   // The log refuses many more at once.
-  for (let from = 0; from < MAX_READ_ENTRIES; from += 1000) {
+  for (let from = 0; from < MAXIMUM_READ_ENTRIES; from += 1000) {
     const drafts = Array.from({ length: 1000 }, (_, n) => requestDraft({ id: id(from + n) }))
     await Promise.all(drafts.map((draft) => store.log.append(draft)))
   }

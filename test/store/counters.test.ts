@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { CALENDAR_MONTH } from '../../src/policy/limit.ts'
-import { type Counters, MAX_COUNTERS, type ReserveRequest } from '../../src/store/limits/counters.ts'
+import { type Counters, MAXIMUM_COUNTERS, type ReserveRequest } from '../../src/store/limits/counters.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { id, openTestStore, START_MS, type TestStore } from './fixture.ts'
 
@@ -226,14 +226,14 @@ t.test('a key in steady use stores only its window', async (t) => {
 
 t.test('with too many counters limits refuse until some expire', async (t) => {
   const { store } = openTestStore(t)
-  for (let n = 0; n < MAX_COUNTERS; n++) store.counters.reserve(request(1, { subject: String(n) }))
+  for (let n = 0; n < MAXIMUM_COUNTERS; n++) store.counters.reserve(request(1, { subject: String(n) }))
   t.match(store.counters.reserve(request(1, { subject: 'one more' })), {
     allowed: false,
     remaining: 0,
     retryAfterMs: 1000,
   })
   t.equal(store.counters.reserve(request(1, { subject: '7' })).allowed, true, 'existing counters still work')
-  t.equal(store.counters.size, MAX_COUNTERS)
+  t.equal(store.counters.size, MAXIMUM_COUNTERS)
   const later = START_MS + 2 * MINUTE_MS
   t.equal(store.counters.reserve(request(1, { subject: 'one more', nowMs: later })).allowed, true)
   t.equal(store.counters.size, 1)

@@ -5,7 +5,13 @@ import t, { type Test } from 'tap'
 import { OUTCOMES } from '../../src/audit/entry.ts'
 import { openEnvironment } from '../../src/store/environment/journaled.ts'
 import { writeLogState } from '../../src/store/log/batch.ts'
-import { listUsage, MAX_SCANNED, readCursor, type UsagePage, writeCursor } from '../../src/store/log/list.ts'
+import {
+  listUsage,
+  MAXIMUM_SCANNED_ROWS,
+  readCursor,
+  type UsagePage,
+  writeCursor,
+} from '../../src/store/log/list.ts'
 import type { UsageLog } from '../../src/store/log/log.ts'
 import { packSummary, readU64, summaryOutcome, type UsageFilter, u64 } from '../../src/store/tables/layout.ts'
 import { requestDraft } from '../audit/drafts.ts'
@@ -94,7 +100,7 @@ async function manySummaries(t: Test, calls: number, blockedEvery: number): Prom
 }
 
 t.test('a filter scans a limited number of calls and reports it', async (t) => {
-  const calls = MAX_SCANNED * 2 + 50_000
+  const calls = MAXIMUM_SCANNED_ROWS * 2 + 50_000
   const list = await manySummaries(t, calls, 1000)
   const filter = { blocked: true }
   const first = await list({ limit: 10, offset: 0, filter })
@@ -115,7 +121,11 @@ t.test('a filter scans a limited number of calls and reports it', async (t) => {
   t.test('the cursor continues an offset beyond the scan', async (t) => {
     const passed = await list({ limit: 10, offset: 150, filter })
     t.match(passed, { logs: [], total: 100, total_is_lower_bound: true })
-    t.match(readCursor(passed.next_cursor ?? ''), { skip: 50, seen: 100, next: calls - MAX_SCANNED - 1 })
+    t.match(readCursor(passed.next_cursor ?? ''), {
+      skip: 50,
+      seen: 100,
+      next: calls - MAXIMUM_SCANNED_ROWS - 1,
+    })
   })
   t.test('without a filter the total is always exact', async (t) => {
     const page = await list({ limit: 10, offset: calls - 5 })

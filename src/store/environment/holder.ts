@@ -16,11 +16,11 @@ import { type Lmdb, raiseLayout } from './lmdb.ts'
 /** Locked, and empty. */
 const LOCK_FILE = 'store.lock'
 /** Bytes of frames that the database may lack; with more, writes wait. */
-const MAX_LAG_BYTES = 64 * 1024 ** 2
+const MAXIMUM_LAG_BYTES = 64 * 1024 ** 2
 /** Segments whose frames the database may lack; with more, writes wait. */
-const MAX_WAITING_SEGMENTS = 2
+const MAXIMUM_WAITING_SEGMENTS = 2
 /** Those, the one in use and empty ones. */
-const MAX_SEGMENTS = MAX_WAITING_SEGMENTS + 3
+const MAXIMUM_SEGMENTS = MAXIMUM_WAITING_SEGMENTS + 3
 
 /** For metrics. */
 export interface JournalState {
@@ -102,7 +102,7 @@ export class Holder {
 
   /** Maximum bytes of the journal's files. */
   get bytes(): number {
-    return MAX_SEGMENTS * this.#segmentBytes
+    return MAXIMUM_SEGMENTS * this.#segmentBytes
   }
 
   /** A known reason why writes must fail; null if there is none. */
@@ -134,7 +134,7 @@ export class Holder {
    * @throws the system's error (rejects)
    */
   async append(unsealed: Buffer): Promise<void> {
-    const isBehind = this.#rows.bytes > MAX_LAG_BYTES || this.#writer.waiting > MAX_WAITING_SEGMENTS
+    const isBehind = this.#rows.bytes > MAXIMUM_LAG_BYTES || this.#writer.waiting > MAXIMUM_WAITING_SEGMENTS
     if (isBehind) await this.#applying.flush()
     if (this.#applying.fault !== null) throw this.#applying.fault
     if (this.#rows.frames === 0) this.#evenMs = performance.now()

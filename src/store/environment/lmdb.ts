@@ -78,9 +78,9 @@ export type StoreTables = Readonly<Record<SubDatabase, Table>>
 
 const LAYOUT_KEY = Buffer.from('layout')
 /** Each process holds a reader slot, and so does each running command. */
-const MAX_READERS = 64
+const MAXIMUM_READERS = 64
 /** Includes spare sub-databases for later layouts. */
-const MAX_DATABASES = 32
+const MAXIMUM_DATABASES = 32
 /** Owner only: the log holds prompts and answers. */
 const FILE_MODE = 0o600
 /** LMDB's table of current readers and writers; recreated when missing. */
@@ -177,8 +177,8 @@ function openRoot(path: string, mapBytes: number | undefined): RootDatabase<Buff
       permissionsMode: FILE_MODE,
       encoding: 'binary' as const,
       keyEncoding: 'binary' as const,
-      maxReaders: MAX_READERS,
-      maxDbs: MAX_DATABASES,
+      maxReaders: MAXIMUM_READERS,
+      maxDbs: MAXIMUM_DATABASES,
       ...(mapBytes === undefined ? {} : { mapSize: mapBytes }),
     }
     return open<Buffer, Buffer>(path, options)

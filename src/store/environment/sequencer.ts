@@ -11,7 +11,7 @@ import { SUB_DATABASES } from './lmdb.ts'
 
 /** Time between two attempts to write, while the journal changes hands. */
 const RETRY_MS: Milliseconds = 20
-const MAX_ATTEMPTS = 500
+const MAXIMUM_ATTEMPTS = 500
 
 export interface SequencerParts {
   /** The data folder. */
@@ -108,7 +108,7 @@ export class Sequencer {
         return await (holder === null ? this.#writeThrough(transactions) : this.#append(holder, transactions))
       } catch (error) {
         if (!(error instanceof NoHolderError)) throw error
-        if (attempt === MAX_ATTEMPTS) throw unreachable(error)
+        if (attempt === MAXIMUM_ATTEMPTS) throw unreachable(error)
         await pause(RETRY_MS)
       }
     }

@@ -8,7 +8,7 @@ import type { Environment } from './journaled.ts'
  * Maximum time that counts between two calls of `pendingMs`, a second apart. After a longer gap the
  * process itself was paused, like a container, and has not yet seen writes that ended meanwhile.
  */
-const MAX_CHECK_GAP_MS: Milliseconds = 2000
+const MAXIMUM_CHECK_GAP_MS: Milliseconds = 2000
 
 export interface WatchedEnvironment extends Environment {
   /**
@@ -44,7 +44,7 @@ export function watchWrites(environment: Environment, clock: Clock): WatchedEnvi
     fault: () => environment.fault(),
     pendingMs() {
       const nowMs = clock.monotonic()
-      const pausedMs = Math.max(0, nowMs - lastCheckMs - MAX_CHECK_GAP_MS)
+      const pausedMs = Math.max(0, nowMs - lastCheckMs - MAXIMUM_CHECK_GAP_MS)
       lastCheckMs = nowMs
       progressMs = Math.min(nowMs, progressMs + pausedMs)
       appliedMs = Math.min(nowMs, appliedMs + pausedMs)

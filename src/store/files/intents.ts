@@ -13,7 +13,7 @@ import { unavailable } from './unavailable.ts'
 /** In the data folder, next to the database. */
 export const INTENTS_FILE = 'intents'
 /** Size from which the file is rewritten with the running calls only. */
-const MAX_FILE_BYTES = 4 * 1024 ** 2
+const MAXIMUM_FILE_BYTES = 4 * 1024 ** 2
 /** Growth after a rewrite that triggers the next, for running calls that fill the file. */
 const GROWTH = 2
 const FILE_MODE = 0o600
@@ -56,7 +56,7 @@ export type OpenIntent = InFlightSlot<Intent>
 
 export interface IntentOptions {
   readonly clock?: Clock
-  /** Replaces MAX_FILE_BYTES. */
+  /** Replaces MAXIMUM_FILE_BYTES. */
   readonly maxBytes?: number
   /** A write failed, so no call can be recorded. Called once, until `onAvailable`. */
   readonly onUnavailable?: (cause: unknown) => void
@@ -97,7 +97,7 @@ export class Intents {
 
   /** @throws the system's error when the file cannot be read or written */
   constructor(folder: string, options: IntentOptions = {}) {
-    const { clock = systemClock, maxBytes = MAX_FILE_BYTES, onUnavailable, onAvailable } = options
+    const { clock = systemClock, maxBytes = MAXIMUM_FILE_BYTES, onUnavailable, onAvailable } = options
     this.#path = join(folder, INTENTS_FILE)
     this.#maxBytes = this.#limit = maxBytes
     this.#clock = clock

@@ -14,7 +14,7 @@ const ROW_HEADER_BYTES = 7
 const KEY_LENGTH_AT = 1
 const VALUE_LENGTH_AT = 3
 /** LMDB's limit with pages of 4 KiB. */
-const MAX_KEY_BYTES = 1978
+const MAXIMUM_KEY_BYTES = 1978
 /** Length of the value in a row that is removed. */
 const REMOVED = 0xffffffff
 
@@ -69,7 +69,8 @@ export function requireRows(frame: Buffer, tables: number): void {
 
 /** @throws RangeError for a key that the database would refuse when the row is durable already */
 export function requireKey({ length }: Buffer): void {
-  if (length < 1 || length > MAX_KEY_BYTES) throw new RangeError(`a key has 1 to ${MAX_KEY_BYTES} bytes`)
+  if (length < 1 || length > MAXIMUM_KEY_BYTES)
+    throw new RangeError(`a key has 1 to ${MAXIMUM_KEY_BYTES} bytes`)
 }
 
 /** Writes the header of an unsealed frame. */

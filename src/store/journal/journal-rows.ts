@@ -1,5 +1,6 @@
-// The rows that the database does not have: those of the journal, and over them those of the batch of
-// transactions that runs. Values of the journal stay in the memory of their frame, outside V8's heap.
+// The rows that the database does not have: those of the journal, and over them those of the batch
+// of transactions that runs. Values of the journal stay in the memory of their frame, outside V8's
+// heap.
 
 import type { Range, Row, Table } from '../tables/table.ts'
 import { eachRow, type Frame, type RowChange, requireKey } from './frame.ts'
@@ -32,7 +33,7 @@ interface Change {
 }
 
 /** The database's part of a table. */
-export type StoredTable = Pick<Table, 'get' | 'peek' | 'rows' | 'keys' | 'size' | 'count'>
+type DatabaseTable = Pick<Table, 'get' | 'peek' | 'rows' | 'keys' | 'size' | 'count'>
 
 export class JournalRows {
   readonly #tables: readonly UpperRows[]
@@ -64,7 +65,7 @@ export class JournalRows {
   }
 
   /** Returns a sub-database as its readers see it. */
-  table(index: number, stored: StoredTable): Table {
+  table(index: number, stored: DatabaseTable): Table {
     const change = (key: Buffer, value: Buffer | null) => this.#change(index, key, value)
     return new LayeredTable(stored, this.#tables[index] as UpperRows, change)
   }
@@ -101,8 +102,8 @@ export class JournalRows {
   }
 
   /**
-   * Runs one transaction of the batch. It sees the rows of those before it. To be followed by `take`
-   * before the event loop continues, because readers see the rows, too.
+   * Runs one transaction of the batch. It sees the rows of those before it. To be followed by
+   * `take` before the event loop continues, because readers see the rows, too.
    * @throws what `write` throws, without its changes
    */
   run<Result>(write: () => Result): Result {
@@ -151,12 +152,12 @@ export class JournalRows {
 /** One sub-database as its readers see it: the upper rows over those of the database. */
 
 class LayeredTable implements Table {
-  readonly #stored: StoredTable
+  readonly #stored: DatabaseTable
   readonly #upper: ReadonlyMap<string, UpperRow>
   readonly #change: (key: Buffer, value: Buffer | null) => void
 
   constructor(
-    stored: StoredTable,
+    stored: DatabaseTable,
     upper: ReadonlyMap<string, UpperRow>,
     change: (key: Buffer, value: Buffer | null) => void,
   ) {

@@ -22,7 +22,7 @@ const PREPARE_SHARE = 0.25
 const RETIRE_MS: Milliseconds = 20_000
 const NAME_DIGITS = 1e9
 /** Empty segments that are kept. */
-const MAX_SPARES = 2
+const MAXIMUM_SPARE_SEGMENTS = 2
 
 /** A segment that gets no more frames, until the database has them. */
 interface Retired {
@@ -193,6 +193,6 @@ export class JournalWriter {
   /** Keeps the largest empty segments. */
   #keep(segment: SegmentFile): void {
     this.#spares = [...this.#spares, segment].sort((a, b) => b.capacity - a.capacity)
-    for (const { file } of this.#spares.splice(MAX_SPARES)) rmSync(file, { force: true })
+    for (const { file } of this.#spares.splice(MAXIMUM_SPARE_SEGMENTS)) rmSync(file, { force: true })
   }
 }

@@ -18,8 +18,8 @@ const TURN_MS: Milliseconds = 2000
 /** Longest wait for the turn and for the disk. */
 const ANSWER_MS: Milliseconds = 15_000
 /** Processes that may wait for their turn. */
-const MAX_CONNECTIONS = 64
-const MAX_MESSAGE_BYTES = 64 * 1024 ** 2
+const MAXIMUM_CONNECTIONS = 64
+const MAXIMUM_MESSAGE_BYTES = 64 * 1024 ** 2
 const LENGTH_BYTES = 4
 const NOTHING = Buffer.alloc(0)
 
@@ -60,7 +60,7 @@ export class LeaseServer {
     const umask = process.umask(OWNER_ONLY)
     this.#server.listen(address)
     process.umask(umask)
-    this.#server.maxConnections = MAX_CONNECTIONS
+    this.#server.maxConnections = MAXIMUM_CONNECTIONS
     this.#server.unref()
   }
 
@@ -155,7 +155,7 @@ function messagesOf(socket: Socket): (limitMs: Milliseconds) => Promise<Buffer> 
     if (expected === null && received >= LENGTH_BYTES) {
       chunks = [Buffer.concat(chunks)]
       expected = LENGTH_BYTES + (chunks[0] as Buffer).readUInt32BE()
-      if (expected > MAX_MESSAGE_BYTES) socket.destroy()
+      if (expected > MAXIMUM_MESSAGE_BYTES) socket.destroy()
     }
     if (expected === null || received < expected) return null
     const bytes = Buffer.concat(chunks)

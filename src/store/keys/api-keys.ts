@@ -35,9 +35,9 @@ const CHANGES_KEY = Buffer.from('keychanges')
 const KEY_RANDOM_BYTES = 32
 const ID_RANDOM_BYTES = 16
 /** Maximum keys, revoked ones included: they stay listed, and a list is one answer. */
-const MAX_KEYS = 20_000
+const MAXIMUM_KEYS = 20_000
 /** Longest id to look up, characters. */
-const MAX_ID_CHARACTERS = 64
+const MAXIMUM_ID_CHARACTERS = 64
 
 const noSuchKey = (): GatewayError => new GatewayError('not_found', 'There is no key with this id.')
 
@@ -74,7 +74,7 @@ export class KeyStore {
    * unique.
    * @param fields its terms, as `readTerms` reads them
    * @throws GatewayError `invalid_parameter` for a name that whyNotKeyName refuses; `conflict` at
-   * MAX_KEYS; as `readTerms`
+   * MAXIMUM_KEYS; as `readTerms`
    */
   async create(name: string, actor: Actor, fields: JsonObject = {}): Promise<NewKey> {
     const reason = whyNotKeyName(name)
@@ -125,7 +125,7 @@ export class KeyStore {
    * Makes a successor with the same name and terms. The key itself works until the grace ends. Both
    * share limits and stored answers.
    * @throws GatewayError `not_found`; `conflict` for a declared, revoked or expired key, and at
-   * MAX_KEYS
+   * MAXIMUM_KEYS
    */
   rotate(id: string, graceSeconds: number, actor: Actor): Promise<NewKey> {
     return this.#log.change(() => {
@@ -166,8 +166,8 @@ export class KeyStore {
   }
 
   #assertRoom(): void {
-    if (this.#environment.tables.keys.count() < MAX_KEYS) return
-    throw new GatewayError('conflict', `The limit of ${MAX_KEYS} keys is reached, revoked ones included.`)
+    if (this.#environment.tables.keys.count() < MAXIMUM_KEYS) return
+    throw new GatewayError('conflict', `The limit of ${MAXIMUM_KEYS} keys is reached, revoked ones included.`)
   }
 
   /** Returns the row of a key that can be changed. @throws GatewayError */
@@ -273,7 +273,7 @@ export class KeyStore {
   }
 
   #rowKeyOf(id: string): Buffer | undefined {
-    if (id === '' || id.length > MAX_ID_CHARACTERS) return undefined
+    if (id === '' || id.length > MAXIMUM_ID_CHARACTERS) return undefined
     return this.#environment.tables.keyids.get(Buffer.from(id))
   }
 

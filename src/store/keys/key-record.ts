@@ -8,7 +8,7 @@ import { type CallKey, type KeyTerms, NO_TERMS } from '../../core/key-terms.ts'
 import { readJson } from '../tables/layout.ts'
 
 /** Rows in the cache of parsed rows, which is cleared when full. */
-const MAX_READ_ROWS = 1024
+const MAXIMUM_READ_ROWS = 1024
 
 export interface KeyRecord extends KeyIdentity {
   /** The part that lists show; null when only the hash of the key is cached. */
@@ -114,7 +114,7 @@ export class ReadKeys {
     if (known?.bytes.equals(bytes) === true) return known.key
     const { id, name, revokedAtMs, line = id, terms = NO_TERMS } = readJson<StoredKey>(bytes)
     const key = revokedAtMs === null ? { id, name, line, terms } : undefined
-    if (this.#rows.size >= MAX_READ_ROWS) this.#rows.clear()
+    if (this.#rows.size >= MAXIMUM_READ_ROWS) this.#rows.clear()
     this.#rows.set(sha256, { bytes: Buffer.from(bytes), key })
     return key
   }

@@ -25,7 +25,7 @@ import { type CounterChange, readKey, readWindowName, windowName } from './count
  * Maximum pairs of rule and subject counted at a time. Beyond it, limits refuse calls rather than
  * stop counting.
  */
-export const MAX_COUNTERS = 50_000
+export const MAXIMUM_COUNTERS = 50_000
 /** When a call that found no room for its counter may try again. */
 const RETRY_WHEN_FULL_MS: Milliseconds = 1000
 /** Rows that one sweep checks, so the event loop is not blocked. */
@@ -141,9 +141,9 @@ export class Counters {
   reserve(request: ReserveRequest): Reservation {
     const { ruleId, subject, windowMs, force } = request
     const nowMs = this.#time.at(request.nowMs)
-    if (this.#windows.size >= MAX_COUNTERS && !this.#windows.has(windowName(ruleId, subject, windowMs))) {
+    if (this.#windows.size >= MAXIMUM_COUNTERS && !this.#windows.has(windowName(ruleId, subject, windowMs))) {
       this.#forgetExpired(nowMs)
-      if (this.#windows.size >= MAX_COUNTERS) {
+      if (this.#windows.size >= MAXIMUM_COUNTERS) {
         return { allowed: false, remaining: 0, resetMs: windowMs, retryAfterMs: RETRY_WHEN_FULL_MS }
       }
     }

@@ -6,15 +6,15 @@ import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { unavailable } from '../files/unavailable.ts'
 
 /** Maximum jobs in one transaction. Larger batches gain nothing and delay the event loop. */
-const MAX_BATCH_JOBS = 512
+const MAXIMUM_BATCH_JOBS = 512
 /** Maximum bytes in one transaction, so large exchanges do not block the event loop together. */
-const MAX_BATCH_BYTES = 16 * 1024 ** 2
+const MAXIMUM_BATCH_BYTES = 16 * 1024 ** 2
 /**
  * Maximum jobs waiting. With thousands waiting the disk is too slow, and 503 is the right answer.
  */
-export const MAX_QUEUED_JOBS = 8192
+export const MAXIMUM_QUEUED_JOBS = 8192
 /** Maximum bytes waiting. */
-export const MAX_QUEUED_BYTES = 256 * 1024 ** 2
+export const MAXIMUM_QUEUED_BYTES = 256 * 1024 ** 2
 /** Longest write. A longer one is stuck, as LMDB is after an I/O error on its meta page. */
 export const STALL_MS: Milliseconds = 10_000
 
@@ -146,7 +146,8 @@ export class Appender<Context extends Transaction> {
   #refusal(job: Job<Context, unknown>): string | null {
     if (this.#closed) return 'The usage log is closed.'
     if (this.#stalled || this.#failed) return 'The usage log cannot be written.'
-    const full = this.#queue.length >= MAX_QUEUED_JOBS || this.#queuedBytes + job.bytes > MAX_QUEUED_BYTES
+    const full =
+      this.#queue.length >= MAXIMUM_QUEUED_JOBS || this.#queuedBytes + job.bytes > MAXIMUM_QUEUED_BYTES
     // An empty queue accepts any job, or a very large one could never run.
     return full && this.#queue.length > 0 ? 'The usage log is overloaded; try again.' : null
   }
@@ -187,17 +188,17 @@ export class Appender<Context extends Transaction> {
     this.#events.onCommit(batch.length, bytes, this.#clock.monotonic() - startMs)
   }
 
-  /** Jobs may join until the transaction begins, within MAX_BATCH_BYTES. */
+  /** Jobs may join until the transaction begins, within MAXIMUM_BATCH_BYTES. */
   #nextBatchBytes(): number {
     const firstBytes = this.#queue[0]?.job.bytes ?? 0
-    return Math.min(this.#queuedBytes, Math.max(firstBytes, MAX_BATCH_BYTES))
+    return Math.min(this.#queuedBytes, Math.max(firstBytes, MAXIMUM_BATCH_BYTES))
   }
 
   #takeBatch(): Waiter<Context>[] {
     let count = 0
     let bytes = 0
     for (const { job } of this.#queue) {
-      if (count === MAX_BATCH_JOBS || (count > 0 && bytes + job.bytes > MAX_BATCH_BYTES)) break
+      if (count === MAXIMUM_BATCH_JOBS || (count > 0 && bytes + job.bytes > MAXIMUM_BATCH_BYTES)) break
       bytes += job.bytes
       count++
     }

@@ -36,13 +36,13 @@ import {
 } from '../tables/layout.ts'
 import type { Commits, Transaction } from './appender.ts'
 import { dropOldest, writeDay } from './prune.ts'
-import { MAX_STORED_ROWS, type StoredChange, writeStored } from './stored-answers.ts'
+import { MAXIMUM_STORED_ROWS, type StoredChange, writeStored } from './stored-answers.ts'
 import { storeNode } from './tree.ts'
 import { countedUser, type StoredUser, writeUser } from './user-rows.ts'
 
 const STATE_KEY = Buffer.from('log')
 /** Longest id of a usage entry, bytes: it is a database key. */
-export const MAX_ID_BYTES = 128
+export const MAXIMUM_ID_BYTES = 128
 
 /** Returns the state of the log; null before its genesis entry. */
 export function readLogState(tables: StoreTables): LogState | null {
@@ -98,7 +98,7 @@ export class Batch implements Transaction {
    * @throws Error when the log has no genesis entry, RangeError when the tree does not match its
    * length
    */
-  constructor(tables: StoreTables, nowMs: Milliseconds, maxStored = MAX_STORED_ROWS) {
+  constructor(tables: StoreTables, nowMs: Milliseconds, maxStored = MAXIMUM_STORED_ROWS) {
     const state = readLogState(tables)
     if (state === null) throw new Error('the log has no genesis entry')
     this.#tables = tables
@@ -170,8 +170,8 @@ export class Batch implements Transaction {
 
   #readRequest({ id, created_at }: RequestDraft): RequestKeys {
     const key = Buffer.from(id)
-    if (key.length === 0 || key.length > MAX_ID_BYTES)
-      throw new RangeError(`an id must have 1 to ${MAX_ID_BYTES} bytes`)
+    if (key.length === 0 || key.length > MAXIMUM_ID_BYTES)
+      throw new RangeError(`an id must have 1 to ${MAXIMUM_ID_BYTES} bytes`)
     if (this.#tables.ids.get(key) !== undefined) throw new Error('the id is already in use')
     const createdAtMs = Date.parse(created_at)
     if (!(createdAtMs >= 0)) throw new RangeError('created_at is not a point in time')

@@ -10,7 +10,7 @@ import { readLogState } from './batch.ts'
 /** Entries read before the event loop gets its turn: about a millisecond. */
 const PAGE_ROWS = 250
 /** Maximum entries read for one request, about a tenth of a second. */
-export const MAX_READ_ENTRIES = 20_000
+export const MAXIMUM_READ_ENTRIES = 20_000
 /** In the canonical form of a call; a quote in a text is escaped there. */
 const CALL = Buffer.from('"type":"request"')
 
@@ -35,7 +35,7 @@ export async function listChanges(environment: Environment, query: ChangesQuery)
   environment.refresh()
   const newest = readLogState(tables)?.seq ?? -1
   const start = Math.min(newest, (query.beforeSeq ?? newest + 1) - 1)
-  const stop = Math.max(-1, start - MAX_READ_ENTRIES)
+  const stop = Math.max(-1, start - MAXIMUM_READ_ENTRIES)
   const changes: JsonObject[] = []
   let seq = start
   while (seq > stop && changes.length < query.limit) {

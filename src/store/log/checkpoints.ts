@@ -17,7 +17,7 @@ import { pathToRoot, proveConsistency, proveInclusion } from './tree.ts'
  * Maximum stored checkpoints, about 2 MB. Above it, every second one of the older half is removed,
  * so old ones grow sparse.
  */
-const MAX_CHECKPOINTS = 4096
+const MAXIMUM_CHECKPOINTS = 4096
 
 export interface StoredCheckpoint {
   /** Number of entries that it covers. */
@@ -49,7 +49,7 @@ export class Checkpoints {
     const { checkpoints } = this.#environment.tables
     return this.#environment.transaction(() => {
       checkpoints.put(u64(size), Buffer.from(note))
-      if (checkpoints.size > MAX_CHECKPOINTS) this.#thin()
+      if (checkpoints.size > MAXIMUM_CHECKPOINTS) this.#thin()
     })
   }
 
@@ -99,7 +99,7 @@ export class Checkpoints {
     const { checkpoints } = tables
     // Checkpoints over pruned entries can no longer be compared.
     const pruned = checkpoints.keys({ end: u64(readPrunePoint(tables).firstSeq) })
-    const older = checkpoints.keys({ limit: MAX_CHECKPOINTS / 2 })
+    const older = checkpoints.keys({ limit: MAXIMUM_CHECKPOINTS / 2 })
     const every2nd = older.filter((_, index) => index % 2 === 1)
     for (const key of pruned.length > 0 ? pruned : every2nd) checkpoints.remove(key)
   }

@@ -10,7 +10,7 @@ import type { Environment } from '../environment/journaled.ts'
 import type { StoreTables } from '../environment/lmdb.ts'
 import { combinationsOfUser, eraseUserOf } from '../rollup/combinations.ts'
 import { readU64, summarySeq, summaryTest, u64 } from '../tables/layout.ts'
-import { type Change, MAX_ID_BYTES, readLogState } from './batch.ts'
+import { type Change, MAXIMUM_ID_BYTES, readLogState } from './batch.ts'
 import { entryKeyOf } from './query.ts'
 import { findUser, hasUser, oldestCalls, removeUser } from './user-rows.ts'
 
@@ -110,7 +110,7 @@ async function eraseFromRollups(environment: Environment, key: Buffer | null, us
 function hasKey({ keyids }: StoreTables, id: string): boolean {
   const key = Buffer.from(id)
   // The database rejects empty and long keys.
-  return key.length > 0 && key.length <= MAX_ID_BYTES && keyids.get(key) !== undefined
+  return key.length > 0 && key.length <= MAXIMUM_ID_BYTES && keyids.get(key) !== undefined
 }
 
 /** Yields the sequence numbers of matching calls, oldest first, at most a page at a time. */

@@ -17,7 +17,7 @@ const PAGE_ROWS = 500
  * Maximum summaries scanned for one request, about a fifth of a second; the cursor leads to the
  * rest.
  */
-export const MAX_SCANNED = 100_000
+export const MAXIMUM_SCANNED_ROWS = 100_000
 
 /** The end of a page. Ordinals do not change when entries are added or pruned. */
 export interface UsageCursor {
@@ -160,7 +160,7 @@ const callsOf =
       return value === undefined ? [] : { key, value }
     })
 
-/** Scans past the end of the page for the total, up to MAX_SCANNED. */
+/** Scans past the end of the page for the total, up to MAXIMUM_SCANNED_ROWS. */
 async function scan(
   read: SummaryReader,
   newest: number,
@@ -170,7 +170,7 @@ async function scan(
 ): Promise<UsageRows> {
   const seqs: number[] = []
   let from = Math.min(newest, cursor?.next ?? newest)
-  let left = MAX_SCANNED
+  let left = MAXIMUM_SCANNED_ROWS
   let skip = cursor?.skip ?? offset
   let seen = cursor?.seen ?? 0
   /** The position after the page's last entry, once the page is full. */

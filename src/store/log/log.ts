@@ -35,7 +35,7 @@ const ENTRY_BYTES = 2048
 const MEASURE_SHARE = 0.01
 /** Space kept for entries when exchanges are dropped: a share of the store, up to a maximum. */
 const ENTRY_RESERVE_SHARE = 0.05
-const MAX_ENTRY_RESERVE_BYTES = 64 * 1024 ** 2
+const MAXIMUM_ENTRY_RESERVE_BYTES = 64 * 1024 ** 2
 /** Free space in a file that may no longer grow is fragmented: this share in use counts as full. */
 const REUSED_SHARE = 0.9
 /** Salts drawn at a time: a call to the random source costs more than one salt. */
@@ -89,7 +89,7 @@ export class UsageLog {
     this.#environment = environment
     this.#random = random
     this.#maxBytes = maxBytes
-    const reserve = Math.min(maxBytes * ENTRY_RESERVE_SHARE, MAX_ENTRY_RESERVE_BYTES)
+    const reserve = Math.min(maxBytes * ENTRY_RESERVE_SHARE, MAXIMUM_ENTRY_RESERVE_BYTES)
     this.#contentBytes = whenFull === 'drop-content' ? maxBytes - reserve : Number.POSITIVE_INFINITY
     this.#userKey = userKey
     this.#events = events

@@ -21,9 +21,9 @@ import { removeUser } from './user-rows.ts'
 
 const PRUNE_POINT_KEY = Buffer.from('pruned')
 /** Maximum rows that one transaction removes: a few milliseconds without other writes. */
-const MAX_DROPPED_ROWS = 1000
+const MAXIMUM_DROPPED_ROWS = 1000
 /** Maximum entries read for them; each has at least two rows. Rows of end users come on top. */
-const MAX_DROPPED_ENTRIES = MAX_DROPPED_ROWS / 2
+const MAXIMUM_DROPPED_ENTRIES = MAXIMUM_DROPPED_ROWS / 2
 
 /** A prune point in its stored form. */
 interface StoredPrunePoint extends Pick<PrunePoint, 'firstSeq' | 'frontier'> {
@@ -92,7 +92,7 @@ interface DayCountsView {
 
 /**
  * Removes the oldest entries before `firstSeq`, each with its exchange, its list rows and its
- * security events; at most MAX_DROPPED_ROWS. Runs inside a transaction.
+ * security events; at most MAXIMUM_DROPPED_ROWS. Runs inside a transaction.
  * @returns the new state of the log, and the number of entries removed
  */
 export function dropOldest(
@@ -101,7 +101,7 @@ export function dropOldest(
   days: DayCountsView,
   firstSeq: number,
 ): { readonly state: LogState; readonly dropped: number } {
-  const rows = tables.entries.rows({ end: u64(firstSeq), limit: MAX_DROPPED_ENTRIES })
+  const rows = tables.entries.rows({ end: u64(firstSeq), limit: MAXIMUM_DROPPED_ENTRIES })
   let { firstRequest } = state
   let removed = 0
   let dropped = 0
@@ -113,7 +113,7 @@ export function dropOldest(
       paths.push(['ids', Buffer.from(entry.id)], ['requests', u64(firstRequest)])
     }
     const events = entry.type === 'request' ? securityEvents({ ...entry, hash: '' }) : []
-    if (dropped > 0 && removed + paths.length + events.length > MAX_DROPPED_ROWS) break
+    if (dropped > 0 && removed + paths.length + events.length > MAXIMUM_DROPPED_ROWS) break
     for (const [table, path] of paths) tables[table].remove(path)
     if (entry.type === 'request') {
       if (entry.has_user === true) removeUser(tables, entry.seq)

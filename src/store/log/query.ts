@@ -20,7 +20,7 @@ import {
   unpackEntry,
   unpackEventLocation,
 } from '../tables/layout.ts'
-import { MAX_ID_BYTES } from './batch.ts'
+import { MAXIMUM_ID_BYTES } from './batch.ts'
 import { readUser } from './user-rows.ts'
 
 /**
@@ -159,5 +159,5 @@ export const isSealed = (tables: StoreTables, id: string): boolean => entryKeyOf
 export function entryKeyOf(tables: StoreTables, id: string): Buffer | undefined {
   const key = Buffer.from(id)
   // The database rejects an empty key, and a long id was never stored.
-  return key.length === 0 || key.length > MAX_ID_BYTES ? undefined : tables.ids.get(key)
+  return key.length === 0 || key.length > MAXIMUM_ID_BYTES ? undefined : tables.ids.get(key)
 }

@@ -11,7 +11,7 @@ import {
   admitCombination,
   type Combination,
   ERASED,
-  MAX_COMBINATIONS_OF_DAY,
+  MAXIMUM_COMBINATIONS_OF_DAY,
 } from '../rollup/combinations.ts'
 import { addToPacked, type CombinationSums, dropOpen, sumDay, sumsOf } from '../rollup/packed-sums.ts'
 import {
@@ -118,7 +118,7 @@ export class RollupRebuild {
     const period = this.#periodOf(hourOf(sealedAtMs(entry)))
     if (period === null) return
     const isSame = this.#period?.kind === period.kind && this.#period.number === period.number
-    if (!isSame || this.#groups.size >= MAX_COMBINATIONS_OF_DAY) await this.#flush()
+    if (!isSame || this.#groups.size >= MAXIMUM_COMBINATIONS_OF_DAY) await this.#flush()
     this.#period = period
     if (entry.seq > (this.#newestSeqs.get(nameOf(period)) ?? Number.POSITIVE_INFINITY)) return
     this.#groups.add(entry, this.#userOf(entry))

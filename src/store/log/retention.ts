@@ -28,7 +28,7 @@ const LOW_SHARE = 0.75
 /** Entries read before the event loop gets its turn: about a millisecond. */
 const PAGE_ROWS = 250
 /** Maximum entries pruned by one `prune` entry. */
-const MAX_PRUNED_ENTRIES = 100_000
+const MAXIMUM_PRUNED_ENTRIES = 100_000
 /** Fewest entries worth pruning: the `prune` entry itself takes the place of one. */
 const MIN_PRUNED_ENTRIES = 2
 
@@ -122,7 +122,7 @@ export class Retention {
       let isWorthwhile = false
       // The order of entries decides, not the clock, which may have been set back: the first young
       // entry stays, and so do all after it.
-      const next = await this.#findNext(MAX_PRUNED_ENTRIES, (entry) => {
+      const next = await this.#findNext(MAXIMUM_PRUNED_ENTRIES, (entry) => {
         // Sealed by a clock that was ahead; it would keep all later entries until then.
         if (entry.ts > now) return 'as next'
         if (entry.ts >= cutoff || this.#expiry.isKept(entry)) return 'keep'
@@ -145,7 +145,7 @@ export class Retention {
       if (entries < MIN_PRUNED_ENTRIES) return false
       const share = (usedBytes - maxBytes * LOW_SHARE) / usedBytes
       const count = Math.max(MIN_PRUNED_ENTRIES, Math.ceil(entries * share))
-      const next = await this.#findNext(Math.min(count, MAX_PRUNED_ENTRIES), () => 'prune')
+      const next = await this.#findNext(Math.min(count, MAXIMUM_PRUNED_ENTRIES), () => 'prune')
       if (next === null || !(await this.#prune(next, 'size'))) return false
       usedBytes = log.measure().usedBytes
     }

@@ -10,7 +10,7 @@ import { joinKey, readJson, readU64, u64, writeJson } from '../tables/layout.ts'
 /** Time for which an answer can be asked for. OpenAI keeps responses as long. */
 export const STORED_MS: Milliseconds = 30 * 86_400_000
 /** Maximum rows, in a store of any size; the oldest go first. */
-export const MAX_STORED_ROWS = 500_000
+export const MAXIMUM_STORED_ROWS = 500_000
 /** Share of the store that the rows may take, and the size of one, both approximate. */
 const STORED_SHARE = 0.05
 const ROW_BYTES = 512
@@ -60,7 +60,7 @@ export type StoredChange =
 
 /** Maximum rows of a store. @param maxBytes limit of the whole store */
 export const storedRows = (maxBytes: number): number =>
-  Math.max(1, Math.min(MAX_STORED_ROWS, Math.floor((maxBytes * STORED_SHARE) / ROW_BYTES)))
+  Math.max(1, Math.min(MAXIMUM_STORED_ROWS, Math.floor((maxBytes * STORED_SHARE) / ROW_BYTES)))
 
 export class StoredAnswers {
   readonly #environment: Environment

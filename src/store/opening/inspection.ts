@@ -18,7 +18,7 @@ const COPY_REASON =
   'the database file is a copy: its inode or its birth time differs from those that it records'
 const INSPECTION_LIMIT_MS = 60_000
 /** Maximum output of the child. With larger rows nothing is carried over. */
-const MAX_OUTPUT_BYTES = 64 * 1024 ** 2
+const MAXIMUM_OUTPUT_BYTES = 64 * 1024 ** 2
 
 /** The newest known entry of a log; null where it could not be read. */
 export interface LogPosition {
@@ -126,7 +126,7 @@ function runInspector(task: 'inspect' | 'carry', path: string): Promise<Inspecto
   const output = child.stdout as Readable | undefined
   output?.on('data', (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes > MAX_OUTPUT_BYTES) child.kill('SIGKILL')
+    if (bytes > MAXIMUM_OUTPUT_BYTES) child.kill('SIGKILL')
     else chunks.push(chunk)
   })
   return new Promise((resolve, reject) => {

@@ -28,19 +28,19 @@ const OTHER = 'other'
 export const ERASED = 'erased'
 
 /** Maximum users of a UTC day with rows of their own. */
-const MAX_USERS_OF_DAY = 10_000
+const MAXIMUM_USERS_OF_DAY = 10_000
 /**
  * Maximum combinations of a UTC day, and so of an hour. Beyond it model and user are OTHER; keys,
  * APIs and upstreams are as many as the operator has.
  */
-export const MAX_COMBINATIONS_OF_DAY = 12_000
+export const MAXIMUM_COMBINATIONS_OF_DAY = 12_000
 
 export interface DayBounds {
   readonly users: number
   readonly combinations: number
 }
 
-const DAY_BOUNDS: DayBounds = { users: MAX_USERS_OF_DAY, combinations: MAX_COMBINATIONS_OF_DAY }
+const DAY_BOUNDS: DayBounds = { users: MAXIMUM_USERS_OF_DAY, combinations: MAXIMUM_COMBINATIONS_OF_DAY }
 
 const U32_BYTES = 4
 const USER_MARK = Buffer.from('u')

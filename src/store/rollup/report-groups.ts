@@ -12,9 +12,9 @@ import { type Combination, readCombination } from './combinations.ts'
 import { type GroupField, labelOf } from './report-query.ts'
 
 /** Maximum rows of a report. */
-const MAX_REPORT_ROWS = 50_000
+const MAXIMUM_REPORT_ROWS = 50_000
 /** Maximum combinations whose values, and sums, are remembered. */
-const MAX_REMEMBERED = 50_000
+const MAXIMUM_REMEMBERED_COMBINATIONS = 50_000
 /** Sums in one allocation. */
 const SUMS_OF_CHUNK = 256
 const DAY_CHARACTERS = 'YYYY-MM-DD'.length
@@ -40,14 +40,14 @@ export class ReportGroups {
   /** Characters of a date that tell periods apart. */
   readonly #dateCharacters: number
   readonly #shared = new Map<string, SharedValues>()
-  /** Values by combination, for MAX_REMEMBERED of them. */
+  /** Values by combination, for MAXIMUM_REMEMBERED_COMBINATIONS of them. */
   readonly #valuesOf = new Map<number, SharedValues>()
   readonly #keyNames = new Map<string, { readonly name: string; readonly combination: number }>()
   /** By the part of the date that tells periods apart. */
   readonly #periods = new Map<string, Map<SharedValues, CallSums>>()
   #period = new Map<SharedValues, CallSums>()
   #date: string | null = null
-  /** Sums of the current period by combination, for MAX_REMEMBERED of them. */
+  /** Sums of the current period by combination, for MAXIMUM_REMEMBERED_COMBINATIONS of them. */
   readonly #sumsOf = new Map<number, CallSums>()
   #rows = 0
   #chunk = new Float64Array(0)
@@ -83,11 +83,11 @@ export class ReportGroups {
     const shared = this.#read(combination)
     let sums = this.#period.get(shared)
     if (sums === undefined) {
-      if (++this.#rows > MAX_REPORT_ROWS) throw tooLong()
+      if (++this.#rows > MAXIMUM_REPORT_ROWS) throw tooLong()
       sums = this.#newSums()
       this.#period.set(shared, sums)
     }
-    if (this.#sumsOf.size >= MAX_REMEMBERED) this.#sumsOf.clear()
+    if (this.#sumsOf.size >= MAXIMUM_REMEMBERED_COMBINATIONS) this.#sumsOf.clear()
     this.#sumsOf.set(combination, sums)
     return sums
   }
@@ -129,7 +129,7 @@ export class ReportGroups {
     const text = JSON.stringify(values)
     const shared = this.#shared.get(text) ?? { values }
     this.#shared.set(text, shared)
-    if (this.#valuesOf.size >= MAX_REMEMBERED) this.#valuesOf.clear()
+    if (this.#valuesOf.size >= MAXIMUM_REMEMBERED_COMBINATIONS) this.#valuesOf.clear()
     this.#valuesOf.set(number, shared)
     return shared
   }
@@ -185,6 +185,6 @@ function shownSums(row: UsageRow, sums: ExactSums): UsageRow {
 const tooLong = (): GatewayError =>
   new GatewayError(
     'invalid_parameter',
-    `group_by and the period make more than ${MAX_REPORT_ROWS} rows; give fewer fields or a shorter period.`,
+    `group_by and the period make more than ${MAXIMUM_REPORT_ROWS} rows; give fewer fields or a shorter period.`,
     { param: 'group_by' },
   )

@@ -4,7 +4,7 @@
 const NAMED_FIELDS = ['key', 'model', 'api', 'upstream', 'day', 'month', 'user'] as const
 const LABEL_PREFIX = 'label:'
 /** Maximum fields of a report: each named one, and every label that a key can have. */
-const MAX_FIELDS = 15
+const MAXIMUM_FIELDS = 15
 
 export type GroupField = (typeof NAMED_FIELDS)[number] | `label:${string}`
 
@@ -26,7 +26,7 @@ const isField = (text: string): text is GroupField =>
 export function readGroupFields(text: string): GroupField[] | null {
   const fields = text.split(',').map((field) => field.trim())
   const isValid =
-    fields.every(isField) && new Set(fields).size === fields.length && fields.length <= MAX_FIELDS
+    fields.every(isField) && new Set(fields).size === fields.length && fields.length <= MAXIMUM_FIELDS
   return isValid ? (fields as GroupField[]) : null
 }
 

@@ -9,14 +9,14 @@ import { readPeriods } from './period-reading.ts'
 import { dayOfHour, HOUR_MS, HOURS_OF_DAY, hourOf, type PeriodKind } from './rollup-periods.ts'
 
 /** Maximum days that are reported hour by hour. */
-const MAX_HOURLY_DAYS = 7
+const MAXIMUM_HOURLY_DAYS = 7
 const HOUR_SECONDS = HOUR_MS / 1000
 const HOURS_OF: Readonly<Record<PeriodKind, number>> = { hour: 1, day: HOURS_OF_DAY }
 
 /**
- * Returns the last `days` × 24 hours, or above MAX_HOURLY_DAYS the last UTC days, the current one
- * included. A step from before the log counted calls is null. What the gateway added and streams
- * are not known.
+ * Returns the last `days` × 24 hours, or above MAXIMUM_HOURLY_DAYS the last UTC days, the current
+ * one included. A step from before the log counted calls is null. What the gateway added and
+ * streams are not known.
  */
 export async function seriesOfDays(
   environment: Environment,
@@ -24,7 +24,7 @@ export async function seriesOfDays(
   nowMs: Milliseconds,
 ): Promise<UsageSeries> {
   environment.refresh()
-  const kind: PeriodKind = days <= MAX_HOURLY_DAYS ? 'hour' : 'day'
+  const kind: PeriodKind = days <= MAXIMUM_HOURLY_DAYS ? 'hour' : 'day'
   const hours = HOURS_OF[kind]
   const nowHour = hourOf(nowMs)
   const end = (kind === 'hour' ? nowHour : dayOfHour(nowHour)) + 1

@@ -34,7 +34,7 @@ interface ReportPlan {
 /**
  * A call that is sealed meanwhile may be left out.
  * @throws GatewayError `invalid_parameter` (rejects) for an empty period, or more rows than
- * MAX_REPORT_ROWS
+ * MAXIMUM_REPORT_ROWS
  */
 export async function reportUsage(
   environment: Environment,

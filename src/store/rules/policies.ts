@@ -17,9 +17,9 @@ const PART_BYTES = 196_608
  * Share of `audit.maxBytes` for rule sets, and its maximum: rule changes must not displace usage.
  */
 const POLICY_SHARE = 1 / 16
-const MAX_POLICY_BYTES = 32 * 1024 ** 2
+const MAXIMUM_POLICY_BYTES = 32 * 1024 ** 2
 /** Longest revision to look up, characters. */
-const MAX_REVISION_CHARACTERS = 64
+const MAXIMUM_REVISION_CHARACTERS = 64
 
 export interface PolicyRevision {
   readonly revision: string
@@ -46,7 +46,7 @@ export class PolicyStore {
     this.#environment = environment
     this.#log = log
     this.#clock = clock
-    this.#maxBytes = Math.min(maxBytes * POLICY_SHARE, MAX_POLICY_BYTES)
+    this.#maxBytes = Math.min(maxBytes * POLICY_SHARE, MAXIMUM_POLICY_BYTES)
   }
 
   /**
@@ -92,7 +92,7 @@ export class PolicyStore {
 
   /** Returns null for a revision that was never in force here, or was evicted. */
   find(revision: string): PolicyRevision | null {
-    if (revision === '' || revision.length > MAX_REVISION_CHARACTERS) return null
+    if (revision === '' || revision.length > MAXIMUM_REVISION_CHARACTERS) return null
     this.#environment.refresh()
     return this.#read(Buffer.from(revision))
   }

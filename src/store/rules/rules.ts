@@ -9,7 +9,7 @@ import { readJson, writeJson } from '../tables/layout.ts'
 import type { Range } from '../tables/table.ts'
 
 /** Maximum rules made through the API; the same for overrides. */
-const MAX_RULES = 10_000
+const MAXIMUM_RULES = 10_000
 const RULE_PREFIX = 'rule/'
 const OVERRIDE_PREFIX = 'override/'
 
@@ -74,8 +74,8 @@ export class RuleStore {
     const { rules } = this.#environment.tables
     const key = Buffer.from(prefix + id)
     return this.#log.change(() => {
-      if (rules.get(key) === undefined && rules.count(rangeOf(prefix)) >= MAX_RULES) {
-        const limit = `The limit of ${MAX_RULES} ${prefix === RULE_PREFIX ? 'rules' : 'overrides'} is reached; delete one first.`
+      if (rules.get(key) === undefined && rules.count(rangeOf(prefix)) >= MAXIMUM_RULES) {
+        const limit = `The limit of ${MAXIMUM_RULES} ${prefix === RULE_PREFIX ? 'rules' : 'overrides'} is reached; delete one first.`
         throw new GatewayError('conflict', limit)
       }
       return { draft, write: () => rules.put(key, writeJson(value)), result: undefined }

@@ -18,9 +18,9 @@ const SECRET_FORM = /^[A-Za-z0-9_-]{43}$/
 /**
  * Maximum sessions of one administrator; a new one replaces the oldest, so signing in always works.
  */
-const MAX_ADMINISTRATOR_SESSIONS = 100
+const MAXIMUM_ADMINISTRATOR_SESSIONS = 100
 /** Maximum sessions of all; a new one replaces the oldest of the administrator with the most. */
-const MAX_SESSIONS = 1000
+const MAXIMUM_SESSIONS = 1000
 
 /** Bytes of the hash that name a session to others. */
 const SESSION_ID_BYTES = 16
@@ -203,9 +203,9 @@ function surplusOf(rows: readonly StoredRow[], holder: { name: string; via: Sign
     ({ session }) => holderOf(session),
   )
   const own = groups.get(holderOf(holder)) ?? []
-  if (own.length >= MAX_ADMINISTRATOR_SESSIONS)
-    return own.slice(0, own.length - MAX_ADMINISTRATOR_SESSIONS + 1).map(({ key }) => key)
-  if (rows.length < MAX_SESSIONS) return []
+  if (own.length >= MAXIMUM_ADMINISTRATOR_SESSIONS)
+    return own.slice(0, own.length - MAXIMUM_ADMINISTRATOR_SESSIONS + 1).map(({ key }) => key)
+  if (rows.length < MAXIMUM_SESSIONS) return []
   const largest = [...groups.values()].reduce((most, group) => (group.length > most.length ? group : most))
   return [largest[0]!.key]
 }

@@ -5,7 +5,7 @@ import { hashContent, SALT_BYTES } from '../../audit/content.ts'
 import type { Members } from '../../audit/plain.ts'
 import type { LogSurvey } from '../../audit/survey.ts'
 import type { Environment } from '../environment/journaled.ts'
-import { MAX_ID_BYTES, readLogState } from '../log/batch.ts'
+import { MAXIMUM_ID_BYTES, readLogState } from '../log/batch.ts'
 import { storedCheckpoints } from '../log/checkpoints.ts'
 import { readPrunePoint } from '../log/prune.ts'
 import { equalsStoredNode, rootOf } from '../log/tree.ts'
@@ -113,7 +113,7 @@ export class DirectorySource implements LogSource {
     const key = u64(seq)
     const id = Buffer.from(String(entry.get('id')))
     // The database rejects empty and long keys.
-    const isId = id.length > 0 && id.length <= MAX_ID_BYTES
+    const isId = id.length > 0 && id.length <= MAXIMUM_ID_BYTES
     if (!isId || !this.#environment.tables.ids.peek(id)?.equals(key)) {
       return 'the index maps its id to another entry'
     }

@@ -10,7 +10,7 @@ import { RESULT_FILE } from '../files/result-file.ts'
 
 /** Without content, so that the gateway can read what another user's command wrote. */
 const FILE_MODE = 0o644
-const MAX_FILE_BYTES = 4096
+const MAXIMUM_FILE_BYTES = 4096
 
 export interface VerificationResult {
   readonly ok: boolean
@@ -43,7 +43,7 @@ export function saveResult(path: string, result: VerificationResult): void {
 export function readResult(path: string): VerificationResult | null {
   const file = join(path, RESULT_FILE)
   try {
-    const bytes = statSync(file).size <= MAX_FILE_BYTES ? readFileSync(file) : Buffer.alloc(0)
+    const bytes = statSync(file).size <= MAXIMUM_FILE_BYTES ? readFileSync(file) : Buffer.alloc(0)
     const { ok, log, seq, finishedAtMs } = parseObject(bytes) ?? {}
     if (typeof ok !== 'boolean' || !(log === null || typeof log === 'string')) return null
     if (typeof seq !== 'number' || typeof finishedAtMs !== 'number') return null

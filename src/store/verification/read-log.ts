@@ -8,7 +8,7 @@ import type { Members } from '../../audit/plain.ts'
 import type { LogReader, LogSource } from './log-source.ts'
 
 /** Maximum findings from the source; the verifier's own are bounded as well. */
-const MAX_FINDINGS = 100
+const MAXIMUM_FINDINGS = 100
 
 /** Verifies entries like LogVerifier. */
 interface EntryVerifier {
@@ -66,7 +66,7 @@ export class VerifyingReader implements LogReader {
   }
 
   #addFinding(seq: number | null, reason: string): void {
-    if (this.#findings.length < MAX_FINDINGS) this.#findings.push({ seq, reason })
+    if (this.#findings.length < MAXIMUM_FINDINGS) this.#findings.push({ seq, reason })
   }
 
   /**

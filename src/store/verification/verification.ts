@@ -7,7 +7,7 @@ import { DamageError, type LogSource, UnsteadyError } from './log-source.ts'
 import { VerifyingReader } from './read-log.ts'
 
 /** Maximum attempts: a running gateway may prune between survey and reading. */
-const MAX_ATTEMPTS = 5
+const MAXIMUM_ATTEMPTS = 5
 
 /**
  * Opens a log, verifies all of it and closes it. Damage that prevents reading is a finding.
@@ -65,11 +65,11 @@ export async function verifyLog(
     const verdict = reader.finish(verifier.finish(fault), wrongNodes)
     const isSame = reader.first === first && (verdict.ok || !source.wasPruned(first))
     if (isSame) return verdict
-    if (attempt < MAX_ATTEMPTS) continue
+    if (attempt < MAXIMUM_ATTEMPTS) continue
     if (verdict.ok || !source.wasPruned(first)) return verdict
     // Pruned entries would be reported as missing.
     throw new UnsteadyError(
-      `the log was pruned during each of ${MAX_ATTEMPTS} readings; verify a copy instead (sidegate audit compact)`,
+      `the log was pruned during each of ${MAXIMUM_ATTEMPTS} readings; verify a copy instead (sidegate audit compact)`,
     )
   }
 }
