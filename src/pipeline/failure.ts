@@ -74,9 +74,11 @@ function modelRefused({ rule, model, globs }: ModelDenial): GatewayError {
   const allowed = globs.length === 0 ? 'none' : globs.join(', ')
   return new GatewayError(
     'model_not_allowed',
-    `${by} does not allow the model "${model}"; allowed: ${allowed}.`,
+    model === null
+      ? `${by} allows only some models, and a call that is not scanned may be for any; allowed: ${allowed}.`
+      : `${by} does not allow the model "${model}"; allowed: ${allowed}.`,
     {
-      param: 'model',
+      ...(model !== null && { param: 'model' }),
       headers: { 'x-should-retry': 'false' },
       ...(rule !== null && { extra: named(rule) }),
     },
@@ -99,7 +101,7 @@ const blocked = (
 const named = (rule: RuleReference) => ({ rule_id: rule.id, rule_name: rule.name })
 
 /** The error of a call that a limit refuses. */
-export function limited(refusal: Refusal): GatewayError {
+function limited(refusal: Refusal): GatewayError {
   const { limit, retryAfterMs, neverFits } = refusal
   const { rule, unit, scope, amount } = limit
   if (rule !== null && refusal.hasNoPrice) return priceUnknown(rule)

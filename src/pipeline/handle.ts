@@ -43,6 +43,14 @@ export const handle = (pipeline: Pipeline, client: Client, api: Api): Promise<vo
       .then((inspected) => decide(pipeline, admitted, inspected)),
   )
 
+/** Delivers the answer of a call, except for its end. */
+type Deliver<P> = (
+  pipeline: Pipeline,
+  admitted: Admitted,
+  permitted: P,
+  response: UpstreamResponse,
+) => Promise<Delivered>
+
 /**
  * Carries out a call. Never rejects.
  * @param permit reads what the client asks for and decides on it; may throw as `decide`
@@ -52,6 +60,15 @@ export const carryOut = (
   client: Client,
   api: Api,
   permit: (admitted: Admitted) => Promise<Permitted>,
+): Promise<void> => carryOutWith(pipeline, client, api, permit, deliver)
+
+/** As `carryOut`, for an answer that is delivered in another way. */
+export const carryOutWith = <P extends Pick<Permitted, 'permit'>>(
+  pipeline: Pipeline,
+  client: Client,
+  api: Api,
+  permit: (admitted: Admitted) => Promise<P>,
+  deliver: Deliver<P>,
 ): Promise<void> =>
   conduct(pipeline, client, api, async (admitted) => {
     // Read, inspect, decide: nothing leaves without a permit.
@@ -212,7 +229,7 @@ function demandFor(
 async function forward(
   { upstreams, kinds }: Pipeline,
   { call, client }: Admitted,
-  { permit }: Permitted,
+  { permit }: Pick<Permitted, 'permit'>,
 ): Promise<UpstreamResponse> {
   const forwarding = call.waitForUpstream(upstreams.forward(permit, client.headers, client, call.record))
   const scoring = call.deferredScore?.finish() ?? DONE

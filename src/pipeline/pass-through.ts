@@ -6,23 +6,31 @@ import { MODERATIONS } from '../chat/embeddings-api.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { PassMethod, PassThroughRule } from '../core/unscanned-paths.ts'
 import { kindInName } from '../detect/pii/clean-name.ts'
-import { matchedKey, type Selection } from '../policy/compile.ts'
-import { type PermittedRequest, permitWithoutPrompt } from '../policy/decide.ts'
+import { matchedKey } from '../policy/compile.ts'
+import type { PermittedRequest } from '../policy/decide.ts'
 import { compileGlob } from '../policy/glob.ts'
 import { passedHeaders } from '../upstream/headers.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
+import { AnswerTail } from './answer-tail.ts'
 import type { Call } from './call.ts'
 import { callHeaders } from './call-headers.ts'
+import { isAnswered } from './call-record.ts'
 import { assertWaiting, type RawClient } from './client.ts'
-import { conduct } from './conduct.ts'
-import { limited } from './failure.ts'
-import type { Admitted, Pipeline } from './pipeline.ts'
-import { NO_DEMAND } from './prompt/quota.ts'
-import { reserveLimits } from './prompt/reserve-limits.ts'
-import { type Delivered, recordIntent } from './record.ts'
+import { decideUnscanned } from './decide-unscanned.ts'
+import { carryOutWith } from './handle.ts'
+import type { Admitted, Permitted, Pipeline } from './pipeline.ts'
+import type { Demand } from './prompt/quota.ts'
+import type { Delivered } from './record.ts'
 
-/** Only its name, its errors and that it uses no tokens matter: nothing of it is read. */
-const PASS_THROUGH: Api = { ...MODERATIONS, name: 'pass_through', target: '' }
+/** Only its name and its errors matter: nothing of it is read but what its answer says was used. */
+const PASS_THROUGH: Api = { ...MODERATIONS, name: 'pass_through', target: '', usesTokens: true }
+
+/** What a call may use is not known; it passes a limit that has anything left. */
+const UNKNOWN_DEMAND: Demand = {
+  tokens: 1,
+  unlimitedChoices: 0,
+  money: { type: 'priced', most: 1, answer: 0 },
+}
 
 /** Longest path, UTF-16 units: it is sealed. */
 const MAX_PATH_CHARACTERS = 1024
@@ -50,22 +58,40 @@ export function passThroughFor(
 
 /** Forwards a request as it is and streams the answer back. Never rejects. */
 export const passThrough = (pipeline: Pipeline, client: RawClient, request: PassedRequest): Promise<void> =>
-  conduct(pipeline, client, PASS_THROUGH, async (admitted) => {
-    const { call } = admitted
-    checkPath(request.path)
-    // One rule set for the whole call, for a model that is not known.
-    const selection = pipeline.rules().select([''], matchedKey(call.key))
-    checkAccess(call, selection)
-    const permit = permitWithoutPrompt(await read(pipeline, client, admitted, request))
-    reserve(pipeline, call, selection)
-    await recordIntent(pipeline, call)
-    const { upstreams } = pipeline
-    const response = await call.waitForUpstream(
-      upstreams.forward(permit, client.headers, client, call.record),
-    )
-    call.record.addUpstream(response, pipeline.kinds)
-    return deliver(call, client, response)
-  })
+  carryOutWith(
+    pipeline,
+    client,
+    PASS_THROUGH,
+    async (admitted) => readAndPermit(pipeline, client, admitted, request),
+    (_, { call }, { countsUsage }, response) => deliver(call, client, response, countsUsage),
+  )
+
+/** A call that may leave, and whether what its answer says was used counts. */
+interface PermittedPass extends Pick<Permitted, 'permit'> {
+  readonly countsUsage: boolean
+}
+
+/**
+ * @throws GatewayError without room for the call, for a path that must not be sealed, and as
+ *   `decideUnscanned`
+ */
+async function readAndPermit(
+  pipeline: Pipeline,
+  client: RawClient,
+  admitted: Admitted,
+  passed: PassedRequest,
+): Promise<PermittedPass> {
+  const { call } = admitted
+  checkPath(passed.path)
+  const request = await read(pipeline, client, admitted, passed)
+  // One rule set for the whole call, for a model that is not known.
+  const selection = pipeline.rules().select([''], matchedKey(call.key))
+  call.record.policyRevision = selection.revision
+  const judged = { selection, demand: UNKNOWN_DEMAND, models: null }
+  const permit = decideUnscanned(pipeline, call, judged, request)
+  // Other methods repeat what an earlier call used.
+  return { permit, countsUsage: passed.method === 'POST' }
+}
 
 /** The path is sealed, so that it must hold nothing that an erasure would have to find. */
 function checkPath(path: string): void {
@@ -77,24 +103,6 @@ function checkPath(path: string): void {
       ? `The path is longer than ${MAX_PATH_CHARACTERS} characters.`
       : `The path holds a value of kind ${kind}; it must hold no personal data and no secret.`,
   )
-}
-
-/** A key or a rule that names models lets nothing through whose model is not known. */
-function checkAccess(call: Call, { access }: Selection): void {
-  if (call.key.terms.models === null && access.every(({ rule }) => rule.action !== 'block')) return
-  throw new GatewayError(
-    'model_not_allowed',
-    'Only some models are allowed for this API key, and a call that is not scanned may be for any.',
-    { headers: { 'x-should-retry': 'false' } },
-  )
-}
-
-/** @throws GatewayError `rate_limit_exceeded` */
-function reserve(pipeline: Pipeline, call: Call, selection: Selection): void {
-  const quota = reserveLimits(pipeline, call, selection, NO_DEMAND)
-  const exceeded = quota.evidence.flatMap((one) => (one.exceeded && one.rule !== null ? [one.rule] : []))
-  call.record.hits.push(...exceeded.map((rule) => ({ rule, direction: 'request' as const })))
-  if (quota.refusal !== null) throw limited(quota.refusal)
 }
 
 async function read(
@@ -115,9 +123,18 @@ async function read(
   return { upstream, model: '', method, target, body, defaults }
 }
 
-/** Relays the answer piece by piece. Only its end waits for the entry. */
-async function deliver(call: Call, client: RawClient, response: UpstreamResponse): Promise<Delivered> {
+/**
+ * Relays the answer piece by piece. Only its end waits for the entry, which has what the upstream
+ * says that a successful call used.
+ */
+async function deliver(
+  call: Call,
+  client: RawClient,
+  response: UpstreamResponse,
+  countsUsage: boolean,
+): Promise<Delivered> {
   const { status } = response
+  const tail = countsUsage && isAnswered(call.record) ? new AnswerTail() : null
   client.startBytes(status, { ...passedHeaders(response.headers), ...callHeaders(call) })
   for (;;) {
     const piece = await call.waitForUpstream(response.read())
@@ -125,9 +142,11 @@ async function deliver(call: Call, client: RawClient, response: UpstreamResponse
     if (piece === null) break
     call.markFirstToken()
     call.record.responseBytes += piece.length
+    tail?.add(piece)
     const room = client.writeBytes(piece)
     if (room !== undefined) await call.waitForClient(room)
   }
+  call.record.usage = tail?.usage() ?? null
   return {
     ending: { outcome: status >= 500 ? 'upstream_error' : 'ok', status, errorCode: null },
     finish: () => client.endBytes(),

@@ -3,12 +3,13 @@
 
 import type { Api } from '../chat/api-format.ts'
 import type { StoredFormat, StoredOperation } from '../chat/stored-format.ts'
-import { matchedKey } from '../policy/compile.ts'
-import { permitWithoutPrompt } from '../policy/decide.ts'
+import { matchedKey, type Selection } from '../policy/compile.ts'
 import type { Client } from './client.ts'
+import { decideUnscanned } from './decide-unscanned.ts'
 import { carryOut } from './handle.ts'
 import { ownedAnswer, shownId } from './owned-answers.ts'
 import type { Admitted, Permitted, Pipeline } from './pipeline.ts'
+import { NO_DEMAND } from './prompt/quota.ts'
 import { Placeholders } from './scan/placeholders.ts'
 
 /** An API whose answers are kept. */
@@ -65,10 +66,20 @@ function readAndPermit(
     JSON.stringify({ method, path: `/v1${api.target}/${shown ?? HIDDEN_ID}${path}` }),
   )
   const target = `${api.target}/${encodeURIComponent(id)}${path}${query === '' ? '' : `?${query}`}`
-  // Its tokens were used when it was made; they count, and refuse nothing.
-  const permit = permitWithoutPrompt({ ...route, method, target, body: null, defaults: api.headers })
+  const request = { ...route, method, target, body: null, defaults: api.headers } as const
+  const judged = { selection: withoutUsage(selection), demand: NO_DEMAND, models }
+  const permit = decideUnscanned(pipeline, call, judged, request)
   return { permit, selection, placeholders, restoration: null, stream, includeUsage: true }
 }
+
+/**
+ * The rules for a call about a stored answer. Limits of tokens and money do not refuse it: the
+ * model has used them already, and an answer that nobody could read would never be counted.
+ */
+const withoutUsage = (selection: Selection): Selection => ({
+  ...selection,
+  limits: selection.limits.filter(({ unit }) => unit !== 'tokens' && unit !== 'usd'),
+})
 
 function decoded(id: string): string {
   try {

@@ -23,6 +23,10 @@ export function compileAccessList(globs: readonly string[]): AccessTest {
     (allowed.length > 0 ? allowed.some((matches) => matches(model)) : refused.length > 0)
 }
 
+/** Reports whether a list allows every model, so that a call whose model is not known passes it. */
+export const allowsEvery = (globs: readonly string[]): boolean =>
+  globs.includes('*') && !globs.some((glob) => glob.startsWith(REFUSES))
+
 const ALLOWS_ALL: AccessTest = () => true
 /** The tests of the lists of keys, for as long as the lists live. */
 const tests = new WeakMap<readonly string[], AccessTest>()

@@ -2,7 +2,7 @@
 // Knows neither texts nor counters, only what was found in them.
 
 import type { Direction, PiiKind } from '../core/finding.ts'
-import { accessOf } from './access-list.ts'
+import { accessOf, allowsEvery } from './access-list.ts'
 import type { AccessRule, Selection } from './compile.ts'
 import type { RuleHit, RuleReference } from './rule.ts'
 
@@ -13,17 +13,25 @@ export interface PolicyEvidence {
   readonly keywordHits: readonly RuleReference[]
   /**
    * From 0 to 1. Null when no rule asks for a score, or when every rule that does only monitors
-   * (`Selection.watchesInjection`).
+   * (`Selection.watchesInjection`). `no_prompt` for a call without a prompt.
    */
-  readonly injectionScore: number | null
+  readonly injectionScore: number | null | 'no_prompt'
   /** For injection rules without a threshold of their own. */
   readonly modelThreshold: number
   readonly limits: readonly LimitEvidence[]
-  /** Every model that the call may end up at. */
-  readonly models: readonly string[]
+  /** Every model that the call may end up at; null when none is known. */
+  readonly models: readonly string[] | null
   /** The list of the key; null for none. */
   readonly keyModels: readonly string[] | null
 }
+
+/** The evidence of a call whose content is not scanned, or that has none. */
+export const NOTHING_SCANNED = {
+  findings: [],
+  keywordHits: [],
+  injectionScore: 'no_prompt',
+  modelThreshold: 1,
+} as const satisfies Partial<PolicyEvidence>
 
 /** Whether a call exceeds a limit. */
 export interface LimitEvidence {
@@ -92,7 +100,8 @@ interface DenialOf<Reason extends string, Named> {
 
 /** A call for a model that its key or a rule does not allow. */
 export interface ModelDenial extends DenialOf<'model_not_allowed', RuleReference | null> {
-  readonly model: string
+  /** Null when the call's model is not known. */
+  readonly model: string | null
   /** The list that does not allow it. */
   readonly globs: readonly string[]
 }
@@ -118,9 +127,6 @@ export function decide(evidence: PolicyEvidence, requests: () => PermittedReques
   return judgement.outcome === 'denial' ? judgement : { ...judgement, permit: new Permit(requests()) }
 }
 
-/** Permits the request of a call without a prompt: no rule on requests has anything to judge. */
-export const permitWithoutPrompt = (request: PermittedRequest): Permit => new Permit([request])
-
 /**
  * Judges a request without letting it through, for dry runs, shadow rules and rule tests.
  * The order is models, rules on content, limits: waiting helps against limits only. Among rules on
@@ -128,10 +134,11 @@ export const permitWithoutPrompt = (request: PermittedRequest): Permit => new Pe
  */
 export function judge(evidence: PolicyEvidence): Judgement {
   const { selection, findings, keywordHits, injectionScore, modelThreshold, limits } = evidence
-  const unlisted = selection.access.filter(({ allows }) => !evidence.models.every(allows))
+  const unlisted = selection.access.filter((one) => !allowsAll(one, evidence.models))
   const content = [...piiRules(selection, findings, 'request'), ...keywordHits]
-  if (injectionScore !== null) content.push(...injectionRules(selection, injectionScore, modelThreshold))
-  else if (selection.injection.some(({ rule }) => isBlocking(rule))) {
+  if (typeof injectionScore === 'number')
+    content.push(...injectionRules(selection, injectionScore, modelThreshold))
+  else if (injectionScore === null && selection.injection.some(({ rule }) => isBlocking(rule))) {
     throw new Error('A blocking injection rule applies, but the prompt was not scored.')
   }
   const exceeded = limits.flatMap(({ rule, exceeded }) => (exceeded && rule !== null ? [rule] : []))
@@ -154,14 +161,25 @@ function denyModel(
   unlisted: AccessRule | null,
   hits: readonly RuleHit[],
 ): ModelDenial | null {
-  const isOwn = accessOf(keyModels)
-  const refused = models.find((model) => !isOwn(model))
   const denial = { outcome: 'denial', reason: 'model_not_allowed', hits } as const
-  if (refused !== undefined) return { ...denial, rule: null, model: refused, globs: keyModels ?? [] }
+  const own = { globs: keyModels ?? ANY_MODEL, allows: accessOf(keyModels) }
+  if (!allowsAll(own, models))
+    return { ...denial, rule: null, model: firstRefused(own, models), globs: own.globs }
   if (unlisted === null) return null
-  const { rule, globs, allows } = unlisted
-  return { ...denial, rule, model: models.find((model) => !allows(model)) ?? '', globs }
+  const { rule, globs } = unlisted
+  return { ...denial, rule, model: firstRefused(unlisted, models), globs }
 }
+
+const ANY_MODEL = ['*']
+
+type AccessList = Pick<AccessRule, 'globs' | 'allows'>
+
+/** Whether a list allows every model of a call. A model that is not known may be any. */
+const allowsAll = ({ globs, allows }: AccessList, models: PolicyEvidence['models']): boolean =>
+  models === null ? allowsEvery(globs) : models.every(allows)
+
+const firstRefused = ({ allows }: AccessList, models: PolicyEvidence['models']): string | null =>
+  models?.find((model) => !allows(model)) ?? null
 
 /** The monitoring injection rules that fire at a score which was made after the decision. */
 export const monitoredInjection = (

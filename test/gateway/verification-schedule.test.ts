@@ -121,7 +121,7 @@ t.test('a cancelled check ends at once and alarms nobody, and the schedule goes 
   t.equal(await verified(gateway), 1)
 })
 
-t.test('without a running check nothing is cancelled', async (t) => {
+t.test('a cancel without a running check changes nothing', async (t) => {
   const gateway = await start(t, 0)
   const before = await gateway.api('DELETE', '/audit/verify')
   t.match([before.status, before.body], [200, { running: false, started_at: null, error: null }])

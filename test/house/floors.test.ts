@@ -40,6 +40,12 @@ const BREACHES: readonly (readonly [string, string, number, RegExp])[] = [
   ['pipeline/a.ts', 'function f() {\n  function* g() {}\n}', 3, /generator inside/],
   ['pipeline/a.ts', 'const p = x as unknown as Permit', 2, /casts to Permit/],
   ['upstream/a.ts', 'const r = usePermit(p)', 2, /uses a permit/],
+  [
+    'pipeline/a.ts',
+    "import {\n  decide,\n} from '../policy/decide.ts'",
+    2,
+    /imports decide; only .* ask for a permit/,
+  ],
   ['core/utils.ts', '', 1, /a name that fits any content/],
   ['core/a.ts', '\n'.repeat(450), 1, /has 451 lines/],
   ['core/a-table.ts', `${'const a = f(b)\n'.repeat(450)}`, 1, /has 451 lines/],

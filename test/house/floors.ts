@@ -5,7 +5,7 @@
 
 import { fileURLToPath } from 'node:url'
 import { findProseBreaches } from './prose.ts'
-import { type Breach, type Import, readSource, readSources, type SourceFile } from './sources.ts'
+import { type Breach, type Import, lineCounter, readSource, readSources, type SourceFile } from './sources.ts'
 import { findTreeBreaches } from './tree.ts'
 
 /** Floor of each folder of src/. A file imports from lower floors and from its own folder only. */
@@ -83,6 +83,9 @@ const PERMIT_CAST = /\bas\s+Permit\b|<Permit>/
 const PERMIT_USE = /\busePermit\b/
 const PERMIT_MAKER = 'src/policy/decide.ts'
 const PERMIT_USER = 'src/upstream/upstreams.ts'
+/** Files that ask for a permit: of a scanned prompt, and of a call that is not scanned. */
+const PERMIT_ASKERS = new Set(['src/pipeline/prompt/decide-prompt.ts', 'src/pipeline/decide-unscanned.ts'])
+const PERMIT_REQUEST = /^import\s*\{[^}]*\bdecide\b[^}]*\}/m
 
 const FORBIDDEN_NAMES = /(?:^|\/)(?:utils?|helpers?|common|services?|managers?)(?:\/|\.ts$)/
 const MAX_LINES = 450
@@ -126,6 +129,13 @@ export function findFileBreaches(file: SourceFile): Breach[] {
     const [rule, message] = judgeImport(path, one) ?? []
     if (rule !== undefined && message !== undefined) add(rule, one.line, message)
   }
+  const asked = PERMIT_REQUEST.exec(code)
+  if (asked !== null && !PERMIT_ASKERS.has(path))
+    add(
+      'permit',
+      lineCounter(code)(asked.index),
+      `imports decide; only ${[...PERMIT_ASKERS].join(' and ')} ask for a permit`,
+    )
   code.split('\n').forEach((line, index) => {
     if (NESTED_GENERATOR.test(line))
       add('nested generator', index + 1, 'makes a generator inside a function; move it to the top level')

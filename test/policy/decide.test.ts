@@ -5,6 +5,7 @@ import {
   decideResponse,
   judge,
   monitoredInjection,
+  NOTHING_SCANNED,
   type Permit,
   type PermittedRequests,
   type PolicyEvidence,
@@ -228,3 +229,26 @@ t.test("the key's own limit denies a call without a rule", async (t) => {
     hits: [],
   })
 })
+
+t.test(
+  'a call that is not scanned is denied by lists, and by limits, and by no rule on content',
+  async (t) => {
+    const unscanned = { ...NOTHING_FOUND, ...NOTHING_SCANNED, models: null }
+    t.match(judge(unscanned), { outcome: 'permit', hits: [] }, 'a blocking injection rule has no prompt')
+    t.match(judge({ ...unscanned, limits: [{ rule: limit, exceeded: true }] }), { reason: 'rate_limited' })
+    const open = [null, ['*'], ['a', '*']]
+    for (const keyModels of open) t.match(judge({ ...unscanned, keyModels }), { outcome: 'permit' })
+    const lists = [[], ['gpt-*'], ['!gpt-*'], ['*', '!gpt-*']]
+    for (const keyModels of lists)
+      t.match(judge({ ...unscanned, keyModels }), {
+        reason: 'model_not_allowed',
+        model: null,
+        globs: keyModels,
+      })
+    const access = (glob: string, action: Rule['action'] = 'block') =>
+      judge({ ...unscanned, selection: select([rule('list', [glob], { type: 'model_access', action })]) })
+    t.match(access('gpt-*'), { reason: 'model_not_allowed', rule: { name: 'list' }, model: null })
+    t.match(access('gpt-*', 'monitor'), { outcome: 'permit', hits: [{ rule: { name: 'list' } }] })
+    t.match(access('*'), { outcome: 'permit', hits: [] })
+  },
+)

@@ -2,9 +2,9 @@
 
 import t from 'tap'
 import { openAi } from './client.ts'
-import { openGateway, UPSTREAM_KEY } from './gateway.ts'
+import { openGateway, prompt, type TestGateway, UPSTREAM_KEY } from './gateway.ts'
 import { fetchInTime } from './until.ts'
-import { json, startUpstream } from './upstream.ts'
+import { completion, json, startUpstream } from './upstream.ts'
 
 const INJECTION_RULE = `
 rules:
@@ -114,4 +114,89 @@ t.test('a wrong key and a path with personal data are refused', async (t) => {
   t.equal(answer.status, 400)
   t.notMatch(JSON.stringify(await gateway.newestEntry()), /bob@/)
   t.equal(upstream.received.length, count)
+})
+
+const passing = { passThrough: [{ path: '/v1/images/*', methods: ['GET', 'POST'] }] }
+/** Sends a call and reads its answer to the end, before which its entry is sealed. */
+async function image(of: TestGateway, key: string, method = 'POST'): Promise<Response> {
+  const headers = { authorization: `Bearer ${key}` }
+  const answer = await fetchInTime(`${of.url}/v1/images/generations`, { method, headers })
+  return new Response(await answer.arrayBuffer(), answer)
+}
+const codeOf = async (response: Response) => ((await response.json()) as any).error?.code
+
+t.test('a team over its budget is refused, and what a call reports counts', async (t) => {
+  const rules = `
+rules:
+  - { name: team-budget, type: rate_limit, pattern: "1 USD/1mo", per: "label:team", action: block, enabled: true }
+`
+  const budgeted = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules, config: passing })
+  const keyOf = async (name: string, team: string) =>
+    (await budgeted.api('POST', '/keys', { name, labels: { team } })).body.key
+  const [one, two, other] = [await keyOf('one', 'a'), await keyOf('two', 'a'), await keyOf('other', 'b')]
+  const usage = { input_tokens: 7, output_tokens: 0, total_tokens: 7, cost: 0.6 }
+  upstream.answer = json({ data: [{ b64_json: 'A'.repeat(100_000) }], usage })
+  const first = await image(budgeted, one)
+  t.match(await first.json(), { data: [{ b64_json: /^A{100000}$/ }], usage })
+  t.match(await budgeted.newestEntry(), {
+    unscanned: true,
+    cost: 0.6,
+    cost_source: 'upstream',
+    total_tokens: 7,
+  })
+  t.equal((await image(budgeted, one, 'GET')).status, 200)
+  t.match(await budgeted.newestEntry(), { cost: null, total_tokens: 0 }, 'a GET repeats what a call used')
+  t.equal((await image(budgeted, two)).status, 200)
+  t.match(await budgeted.newestEntry(), { cost: 0.6 })
+  const count = upstream.received.length
+  for (const key of [one, two]) {
+    const refused = await image(budgeted, key)
+    t.equal(refused.status, 429)
+    t.equal(await codeOf(refused), 'budget_exceeded')
+  }
+  t.match(await budgeted.newestEntry(), { rules: [{ name: 'team-budget' }], cost: null })
+  t.equal(upstream.received.length, count, 'nothing is forwarded')
+  t.equal((await image(budgeted, other)).status, 200, 'another team')
+})
+
+t.test('a stream that passes reports its use at its end', async (t) => {
+  upstream.answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('data: {"text":"a \\"usage\\": {\\"cost\\": 9}"}\n\n')
+    response.end(
+      'data: {"usage": {"prompt_tokens": 3, "completion_tokens": 4, "cost": 0.5}}\n\ndata: [DONE]\n\n',
+    )
+  }
+  await (await send('POST', '/v1/images/edits')).text()
+  t.match(await gateway.newestEntry(), { total_tokens: 7, cost: 0.5 })
+})
+
+t.test('limits, lists of models and terms of a key refuse a call that is not scanned', async (t) => {
+  const rules = `
+rules:
+  - { name: few, type: rate_limit, pattern: "2 requests/1h", action: block, enabled: true }
+  - { name: tokens, type: rate_limit, pattern: "100/1h", action: block, enabled: true }
+  - { name: listed, type: model_access, pattern: ["gpt-*"], action: monitor, enabled: true }
+`
+  const strict = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules, config: passing })
+  const make = async (terms: object) => (await strict.api('POST', '/keys', { name: 'k', ...terms })).body.key
+  upstream.answer = json({ data: [] })
+  const plain = await make({})
+  t.equal((await image(strict, plain)).status, 200)
+  t.match(await strict.newestEntry(), { rules: [{ name: 'listed' }] }, 'a list that monitors fires')
+  t.equal((await image(strict, plain)).status, 200)
+  t.equal(await codeOf(await image(strict, plain)), 'rate_limit_exceeded', 'its requests')
+  const listed = await image(strict, await make({ models: ['gpt-*'] }))
+  t.equal(listed.status, 403)
+  t.match(await listed.json(), {
+    error: { code: 'model_not_allowed', message: /may be for any; allowed: gpt-\*/ },
+  })
+  t.equal((await image(strict, await make({ models: ['*'] }))).status, 200, 'a list of all models')
+  const spent = await make({})
+  upstream.answer = json({
+    ...completion('ok'),
+    usage: { prompt_tokens: 100, completion_tokens: 1, total_tokens: 101 },
+  })
+  t.equal((await strict.chat(spent, prompt('hi', { max_tokens: 5 }))).status, 200)
+  t.equal(await codeOf(await image(strict, spent)), 'rate_limit_exceeded', 'its tokens')
 })

@@ -415,6 +415,27 @@ rules:
   await limited.responses.delete(id)
 })
 
+t.test('models, requests and terms of a key decide on a stored answer', async (t) => {
+  const rules = `
+rules:
+  - { name: three, type: rate_limit, pattern: "3 requests/1h", action: block, enabled: true }
+`
+  const strict = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules })
+  const { key: itsKey } = await strict.createKey('k')
+  const its = openAi(strict, itsKey)
+  const { id } = await create({}, {}, its)
+  await its.responses.retrieve(id)
+  await its.responses.retrieve(id)
+  await t.rejects(its.responses.retrieve(id), { status: 429, code: 'rate_limit_exceeded' })
+  t.match(await strict.newestEntry(), { rules: [{ name: 'three' }], total_tokens: 0 })
+  const open = await openGateway(t, { upstreamUrl: upstream.baseUrl })
+  const listed = (await open.api('POST', '/keys', { name: 'k' })).body
+  const narrow = openAi(open, listed.key)
+  const made = await create({}, {}, narrow)
+  t.equal((await open.api('PATCH', `/keys/${listed.id}`, { models: ['other'] })).status, 200)
+  await t.rejects(narrow.responses.retrieve(made.id), { status: 403, code: 'model_not_allowed' })
+})
+
 t.test('a response is known after a stop and after a kill', async (t) => {
   const first = await openProgram(t, { upstreamUrl: upstream.baseUrl })
   const { key: itsKey } = await first.createKey('app')
