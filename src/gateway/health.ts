@@ -18,7 +18,7 @@ import type { Attestation } from './attestation.ts'
 import type { LivePrices } from './live-prices.ts'
 
 interface HealthParts {
-  readonly admission: Pick<AdmissionControl, 'auditable' | 'draining'>
+  readonly admission: Pick<AdmissionControl, 'auditHindrance' | 'draining'>
   readonly rules: Pick<EffectiveRules, 'errors' | 'revision'>
   /** Null without prices. */
   readonly prices: Pick<LivePrices, 'current' | 'problems'> | null
@@ -28,12 +28,12 @@ interface HealthParts {
 
 /** Ready means that the store takes writes and the gateway is not draining. */
 export function healthOf({ admission, rules, prices, quarantines }: HealthParts): Health {
-  const { auditable, draining } = admission
+  const { auditHindrance, draining } = admission
   const errors = rules.errors().map(formatProblem)
   return {
-    ready: auditable && !draining,
+    ready: auditHindrance === null && !draining,
     detail: {
-      store: auditable ? 'ok' : 'the usage log cannot be written',
+      store: auditHindrance ?? 'ok',
       rules: errors.length === 0 ? 'ok' : 'the last good rules are in force',
       rule_errors: errors,
       revision: rules.revision,

@@ -165,7 +165,7 @@ const buildAdmission = ({ limits }: Config, { log }: Store, { intents }: DataFol
   new AdmissionControl(
     limits.concurrentRequests,
     bodyBudget(limits.bodyBytes),
-    () => log.available && intents.isWritable(),
+    () => log.writability.state ?? (intents.isWritable() ? null : 'calls cannot be recorded'),
   )
 
 type PipelineParts = Pick<

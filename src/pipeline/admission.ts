@@ -39,17 +39,17 @@ export class AdmissionControl {
   #idle: (() => void) | null = null
   readonly #limit: number
   readonly #bodies: Budget
-  readonly #auditAvailable: () => boolean
+  readonly #auditHindrance: () => string | null
 
   /**
    * @param limit calls in flight at a time
    * @param bodies memory for their prompts and answers, bytes
-   * @param auditAvailable whether a call could be recorded and sealed right now
+   * @param auditHindrance why a call could not be recorded and sealed now, for people; or null
    */
-  constructor(limit: number, bodies: Budget, auditAvailable: () => boolean) {
+  constructor(limit: number, bodies: Budget, auditHindrance: () => string | null) {
     this.#limit = limit
     this.#bodies = bodies
-    this.#auditAvailable = auditAvailable
+    this.#auditHindrance = auditHindrance
   }
 
   /** Calls that count towards the limit: running, or with an answer that is still being read. */
@@ -67,9 +67,13 @@ export class AdmissionControl {
     return this.#clients.size + this.#refused.size
   }
 
-  /** Whether an entry could be sealed right now. */
+  /** Why no entry could be sealed right now, for people; null if one could. */
+  get auditHindrance(): string | null {
+    return this.#auditHindrance()
+  }
+
   get auditable(): boolean {
-    return this.#auditAvailable()
+    return this.auditHindrance === null
   }
 
   /** @throws GatewayError `audit_unavailable` while no entry can be sealed */

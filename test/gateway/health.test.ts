@@ -12,24 +12,25 @@ const rules = (problems: (typeof PROBLEM)[] = []) => ({
 })
 
 t.test('a gateway is ready while its log can be written and it is not draining', async (t) => {
-  for (const [auditable, draining, ready] of [
-    [true, false, true],
-    [false, false, false],
-    [true, true, false],
+  const full = 'the usage log cannot be written: it is full'
+  for (const [auditHindrance, draining, ready] of [
+    [null, false, true],
+    [full, false, false],
+    [null, true, false],
   ] as const) {
     const health = healthOf({
-      admission: { auditable, draining },
+      admission: { auditHindrance, draining },
       rules: rules(),
       prices: null,
       quarantines: 0,
     })
     t.match(health, { ready, detail: { draining, rules: 'ok', rule_errors: [], quarantines: 0 } })
-    t.equal(health.detail['store'] === 'ok', auditable)
+    t.equal(health.detail['store'], auditHindrance ?? 'ok')
   }
 })
 
 t.test('errors in rule files are listed and do not make the gateway unready', async (t) => {
-  const admission = { auditable: true, draining: false }
+  const admission = { auditHindrance: null, draining: false }
   t.match(healthOf({ admission, rules: rules([PROBLEM]), prices: null, quarantines: 2 }), {
     ready: true,
     detail: {
@@ -42,7 +43,7 @@ t.test('errors in rule files are listed and do not make the gateway unready', as
 })
 
 t.test('errors in the price file are listed and do not make the gateway unready', async (t) => {
-  const parts = { admission: { auditable: true, draining: false }, rules: rules(), quarantines: 0 }
+  const parts = { admission: { auditHindrance: null, draining: false }, rules: rules(), quarantines: 0 }
   const current = () => new PriceBook([], 'abc')
   const healthWith = (problems: (typeof PROBLEM)[]) =>
     healthOf({ ...parts, prices: { current, problems: () => problems } })

@@ -28,7 +28,7 @@ function caller() {
 const retry = { headers: { 'retry-after': '1' } }
 
 t.test('a place is released when the client has taken the answer, not when the call is sealed', async (t) => {
-  const admission = new AdmissionControl(2, UNBOUNDED, () => true)
+  const admission = new AdmissionControl(2, UNBOUNDED, () => null)
   const [a, b, c] = [caller(), caller(), caller()]
   const seat = admission.enter(a.client)
   admission.enter(b.client)
@@ -49,7 +49,7 @@ t.test('a place is released when the client has taken the answer, not when the c
 })
 
 t.test('a bounded number of refused calls waits for its answer', async (t) => {
-  const admission = new AdmissionControl(1, UNBOUNDED, () => true)
+  const admission = new AdmissionControl(1, UNBOUNDED, () => null)
   admission.enter(caller().client)
   const seats = Array.from({ length: MAX_REFUSED }, () => admission.enter(caller().client))
   t.throws(() => admission.enter(caller().client), like({ code: 'overloaded', ...retry }))
@@ -59,14 +59,14 @@ t.test('a bounded number of refused calls waits for its answer', async (t) => {
 
 t.test('no call is admitted that cannot be logged', async (t) => {
   let available = false
-  const admission = new AdmissionControl(1, UNBOUNDED, () => available)
+  const admission = new AdmissionControl(1, UNBOUNDED, () => (available ? null : 'full'))
   t.throws(() => admission.assertAuditable(), like({ code: 'audit_unavailable', ...retry }))
   available = true
   t.doesNotThrow(() => admission.assertAuditable())
 })
 
 t.test('bodies take no more than the memory budget until their calls end', async (t) => {
-  const admission = new AdmissionControl(9, new Budget(100), () => true)
+  const admission = new AdmissionControl(9, new Budget(100), () => null)
   const [a, b] = [admission.enter(caller().client), admission.enter(caller().client)]
   admission.keep(a, 40)
   admission.keep(a, 40)
@@ -79,7 +79,7 @@ t.test('bodies take no more than the memory budget until their calls end', async
 })
 
 t.test('draining admits no call and ends when the last call is sealed', async (t) => {
-  const admission = new AdmissionControl(5, UNBOUNDED, () => true)
+  const admission = new AdmissionControl(5, UNBOUNDED, () => null)
   const [a, b] = [caller(), caller()]
   const seats = [admission.enter(a.client), admission.enter(b.client)] as const
   t.notOk(admission.draining)
@@ -98,11 +98,11 @@ t.test('draining admits no call and ends when the last call is sealed', async (t
 })
 
 t.test('draining without calls ends at once', async (t) => {
-  await t.resolves(new AdmissionControl(1, UNBOUNDED, () => true).drain())
+  await t.resolves(new AdmissionControl(1, UNBOUNDED, () => null).drain())
 })
 
 t.test('interrupting running calls spares those that only wait for their client', async (t) => {
-  const admission = new AdmissionControl(5, UNBOUNDED, () => true)
+  const admission = new AdmissionControl(5, UNBOUNDED, () => null)
   const [running, taking] = [caller(), caller()]
   admission.enter(running.client)
   admission.leave(admission.enter(taking.client))

@@ -129,7 +129,7 @@ async function call(
     rules: () => ruleSet,
     prices: () => NO_PRICES,
     unknownPrice: 'block',
-    admission: new AdmissionControl(1, bodies, () => true),
+    admission: new AdmissionControl(1, bodies, () => null),
     newId: () => 'id',
     injection: {
       ...MODEL,

@@ -11,6 +11,7 @@ import {
   STALL_MS,
   type Transaction,
 } from '../../src/store/log/appender.ts'
+import { Writability } from '../../src/store/log/writability.ts'
 import { testClock } from './fixture.ts'
 
 interface Context extends Transaction {
@@ -74,16 +75,18 @@ function setUp() {
   const whenAvailable = (work: () => void) => {
     onAvailable = work
   }
-  const appender = new Appender(commits, clock, {
+  const writability = new Writability({
     onUnavailable: (cause) => events.push(`unavailable: ${(cause as Error).message}`),
     onAvailable: () => {
       events.push('available')
       onAvailable()
     },
+  })
+  const appender = new Appender(commits, clock, writability, {
     onStalled: () => events.push('stalled'),
     onCommit: (jobs, bytes) => events.push(`commit ${jobs} ${bytes}`),
   })
-  return { commits, clock, events, appender, whenAvailable }
+  return { commits, clock, events, appender, writability, whenAvailable }
 }
 
 const job = (name: string, bytes = 1): Job<Context, string> => ({
@@ -199,7 +202,7 @@ t.test('a job that throws before its first write fails alone', async (t) => {
 })
 
 t.test('a job that throws between its writes fails the whole batch', async (t) => {
-  const { commits, appender } = setUp()
+  const { commits, appender, writability } = setUp()
   const good = submit(appender, job('a'))
   const bad = submit(appender, {
     bytes: 1,
@@ -214,25 +217,25 @@ t.test('a job that throws between its writes fails the whole batch', async (t) =
     ['rejected audit_unavailable', 'rejected audit_unavailable'],
   )
   t.strictSame(commits.durable, [])
-  t.equal(appender.available, false)
+  t.equal(writability.takesChanges, false)
 })
 
 t.test('after a failed commit jobs are refused until a probe succeeds', async (t) => {
-  const { commits, appender, events } = setUp()
+  const { commits, appender, events, writability } = setUp()
   const inBatch = submit(appender, job('a'))
   await commits.fail()
   t.equal(await stateOf(inBatch), 'rejected audit_unavailable')
-  t.equal(appender.available, false)
+  t.equal(writability.takesChanges, false)
   t.equal(await stateOf(submit(appender, job('b'))), 'rejected audit_unavailable')
   appender.tick(0)
   appender.tick(0)
   t.equal(commits.probes, 1, 'one probe at a time')
   await commits.fail()
-  t.equal(appender.available, false)
+  t.equal(writability.takesChanges, false)
   appender.tick(0)
   t.equal(commits.probes, 2)
   await commits.succeed()
-  t.equal(appender.available, true)
+  t.equal(writability.takesChanges, true)
   const after = submit(appender, job('c'))
   await commits.succeed()
   t.equal(await after, 'C')
@@ -268,28 +271,28 @@ t.test('jobs queued after a failed batch are rejected too', async (t) => {
 })
 
 t.test('a stuck commit is reported once, and its waiters are rejected', async (t) => {
-  const { appender, events } = setUp()
+  const { appender, events, writability } = setUp()
   const hanging = submit(appender, job('a'))
   appender.tick(STALL_MS - 1)
   t.equal(await stateOf(hanging), 'pending')
   appender.tick(STALL_MS)
   appender.tick(STALL_MS + 1000)
   t.equal(await stateOf(hanging), 'rejected audit_unavailable')
-  t.equal(appender.available, false)
-  t.equal(appender.stalled, true)
+  t.equal(writability.takesChanges, false)
+  t.equal(writability.has('stalled'), true)
   t.strictSame(events, ['stalled'])
   await appender.close()
 })
 
 t.test('a late commit makes the log available again', async (t) => {
-  const { commits, appender, events } = setUp()
+  const { commits, appender, events, writability } = setUp()
   const slow = submit(appender, job('a'))
   appender.tick(STALL_MS)
   t.equal(await stateOf(slow), 'rejected audit_unavailable')
   appender.tick(0)
-  t.equal(appender.available, false, 'until the commit settles')
+  t.equal(writability.takesChanges, false, 'until the commit settles')
   await commits.succeed()
-  t.equal(appender.available, true)
+  t.equal(writability.takesChanges, true)
   t.strictSame(events, ['stalled', 'available', 'commit 0 0'])
 })
 
@@ -304,12 +307,12 @@ t.test('a stuck probe is a stall', async (t) => {
 })
 
 t.test('a stuck write of another part stops the log until it ends', async (t) => {
-  const { commits, appender, events } = setUp()
+  const { commits, appender, events, writability } = setUp()
   appender.tick(STALL_MS)
-  t.equal(appender.available, false)
+  t.equal(writability.takesChanges, false)
   t.equal(await stateOf(submit(appender, job('a'))), 'rejected audit_unavailable')
   appender.tick(1)
-  t.equal(appender.available, true)
+  t.equal(writability.takesChanges, true)
   const after = submit(appender, job('b'))
   await commits.succeed()
   t.equal(await after, 'B')

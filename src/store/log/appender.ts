@@ -4,6 +4,7 @@
 
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { unavailable } from '../files/unavailable.ts'
+import type { Writability } from './writability.ts'
 
 /** Maximum jobs in one transaction. Larger batches gain nothing and delay the event loop. */
 const MAXIMUM_BATCH_JOBS = 512
@@ -51,10 +52,6 @@ export interface Commits<Context extends Transaction> {
 }
 
 export interface AppenderEvents {
-  /** A commit failed and jobs are refused. Called once, until `onAvailable`. */
-  onUnavailable(cause: unknown): void
-  /** A probe succeeded. */
-  onAvailable(): void
   /**
    * A write has been pending for STALL_MS. LMDB does not recover from this, so the process should
    * end.
@@ -75,30 +72,20 @@ type JobResult = { readonly value: unknown } | { readonly error: unknown }
 export class Appender<Context extends Transaction> {
   readonly #commits: Commits<Context>
   readonly #clock: Clock
+  readonly #writability: Writability
   readonly #events: AppenderEvents
   #queue: Waiter<Context>[] = []
   #queuedBytes = 0
   #batch: Waiter<Context>[] = []
   /** Whether a loop of commits, or a probe, is running; never both. */
   #busy = false
-  #failed = false
-  #stalled = false
-  #closed = false
   #idle: (() => void)[] = []
 
-  constructor(commits: Commits<Context>, clock: Clock, events: AppenderEvents) {
+  constructor(commits: Commits<Context>, clock: Clock, writability: Writability, events: AppenderEvents) {
     this.#commits = commits
     this.#clock = clock
+    this.#writability = writability
     this.#events = events
-  }
-
-  /** Whether a job would be accepted now. */
-  get available(): boolean {
-    return !this.#failed && !this.#stalled && !this.#closed
-  }
-
-  get stalled(): boolean {
-    return this.#stalled
   }
 
   /** Number of jobs that wait or are being committed. */
@@ -127,25 +114,25 @@ export class Appender<Context extends Transaction> {
    * @param fault a known reason why every write must fail
    */
   tick(pendingMs: Milliseconds, fault: Error | null = null): void {
+    const writability = this.#writability
     if (pendingMs >= STALL_MS) {
-      if (!this.#stalled) this.#stall()
-    } else if (this.#busy || this.#closed) return
+      if (!writability.has('stalled')) this.#stall()
+    } else if (this.#busy || writability.has('closed')) return
     else if (fault !== null) this.#fail(fault)
-    else if (this.#failed) void this.#probe()
+    else if (writability.has('failed')) void this.#probe()
     // The stuck write was not a commit of the log, which would have recovered in #finish.
-    else if (this.#stalled) this.#recover()
+    else writability.end('stalled')
   }
 
   /** Refuses further jobs. Resolves when all accepted jobs are settled or a commit is stuck. */
   close(): Promise<void> {
-    this.#closed = true
-    if (!this.#busy || this.#stalled) return Promise.resolve()
+    this.#writability.begin('closed')
+    if (!this.#busy || this.#writability.has('stalled')) return Promise.resolve()
     return new Promise((resolve) => this.#idle.push(resolve))
   }
 
   #refusal(job: Job<Context, unknown>): string | null {
-    if (this.#closed) return 'The usage log is closed.'
-    if (this.#stalled || this.#failed) return 'The usage log cannot be written.'
+    if (!this.#writability.takesChanges) return this.#writability.message
     const full =
       this.#queue.length >= MAXIMUM_QUEUED_JOBS || this.#queuedBytes + job.bytes > MAXIMUM_QUEUED_BYTES
     // An empty queue accepts any job, or a very large one could never run.
@@ -170,7 +157,6 @@ export class Appender<Context extends Transaction> {
       }, this.#nextBatchBytes())
       this.#finish(results, startMs)
     } catch (error) {
-      this.#stalled = false
       this.#fail(error)
     }
   }
@@ -179,7 +165,7 @@ export class Appender<Context extends Transaction> {
     const batch = this.#batch
     this.#batch = []
     // The commit was declared stuck and finished late; its waiters have already been rejected.
-    if (this.#stalled) this.#recover()
+    this.#writability.end('stalled', 'failed')
     let bytes = 0
     for (const [index, waiter] of batch.entries()) {
       bytes += waiter.job.bytes
@@ -207,14 +193,13 @@ export class Appender<Context extends Transaction> {
   }
 
   #fail(cause: unknown): void {
-    const first = !this.#failed
-    this.#failed = true
     this.#rejectAll(cause)
-    if (first) this.#events.onUnavailable(cause)
+    this.#writability.begin('failed', cause)
+    this.#writability.end('stalled')
   }
 
   #stall(): void {
-    this.#stalled = true
+    this.#writability.begin('stalled')
     this.#rejectAll(new Error(`a write has been pending for ${STALL_MS} ms`))
     this.#events.onStalled()
     for (const resolve of this.#idle.splice(0)) resolve()
@@ -236,10 +221,10 @@ export class Appender<Context extends Transaction> {
     this.#busy = true
     try {
       await this.#commits.probe()
-      this.#recover()
+      this.#writability.end('stalled', 'failed')
     } catch {
       // Still failing; the next tick probes again.
-      this.#stalled = false
+      this.#writability.end('stalled')
     }
     // The event handler may have submitted jobs.
     await this.#run()
@@ -248,12 +233,6 @@ export class Appender<Context extends Transaction> {
   #rest(): void {
     this.#busy = false
     for (const resolve of this.#idle.splice(0)) resolve()
-  }
-
-  #recover(): void {
-    this.#failed = false
-    this.#stalled = false
-    this.#events.onAvailable()
   }
 }
 

@@ -28,6 +28,7 @@ import {
   type UsageDetail,
 } from './query.ts'
 import { storedRows } from './stored-answers.ts'
+import { Writability, type WritabilityEvents } from './writability.ts'
 
 /** Bytes of an entry with its index rows, without content: an estimate, corrected every second. */
 const ENTRY_BYTES = 2048
@@ -44,7 +45,7 @@ const ID_RANDOM_BYTES = 16
 
 export type WhenFull = 'refuse' | 'drop-content'
 
-export interface UsageLogEvents extends AppenderEvents, CommitEvents {
+export interface UsageLogEvents extends AppenderEvents, CommitEvents, WritabilityEvents {
   /** A call was sealed without its exchange, because the store is nearly full. */
   onContentDropped(): void
 }
@@ -64,6 +65,7 @@ export interface UsageLogOptions {
 }
 
 export class UsageLog {
+  readonly writability: Writability
   readonly #environment: Environment
   readonly #random: (length: number) => Buffer
   readonly #maxBytes: number
@@ -81,7 +83,6 @@ export class UsageLog {
   #pendingBytes = 0
   /** Bytes reserved for running calls. */
   #reservedBytes = 0
-  #full = false
 
   /** Opens the log of the store, or begins one. */
   constructor(options: UsageLogOptions) {
@@ -98,7 +99,9 @@ export class UsageLog {
       beginLog(environment, uuidv7(clock.now(), random(ID_RANDOM_BYTES)), clock.now())
     })
     this.#size = environment.size()
-    this.#appender = new Appender(commitsOf(environment, clock, storedRows(maxBytes), events), clock, {
+    this.writability = new Writability(events)
+    const commits = commitsOf(environment, clock, storedRows(maxBytes), events)
+    this.#appender = new Appender(commits, clock, this.writability, {
       ...events,
       onCommit: (jobs, bytes, spentMs) => {
         this.#writtenBytes += bytes
@@ -112,12 +115,12 @@ export class UsageLog {
 
   /** Whether a call could be sealed now; while false, no call may be forwarded. */
   get available(): boolean {
-    return this.#appender.available && !this.#full
+    return this.writability.takesCalls
   }
 
   /** Whether a change could be sealed now, even if the store is full. */
   get writable(): boolean {
-    return this.#appender.available
+    return this.writability.takesChanges
   }
 
   /** Approximate bytes of the store in use; `measure` corrects it. */
@@ -136,7 +139,7 @@ export class UsageLog {
   }
 
   get stalled(): boolean {
-    return this.#appender.stalled
+    return this.writability.has('stalled')
   }
 
   /** The newest entry of any process. */
@@ -156,8 +159,7 @@ export class UsageLog {
   append(draft: RequestDraft, options?: AppendOptions): Promise<SealedRequest>
   append(draft: EntryDraft, options?: AppendOptions): Promise<SealedEntry>
   async append(draft: EntryDraft, { content, ...changes }: AppendOptions = {}): Promise<SealedEntry> {
-    if (this.#full && draft.type === 'request')
-      throw unavailable('The usage log has reached its size limit (audit.maxBytes).')
+    if (draft.type === 'request' && !this.writability.takesCalls) throw unavailable(this.writability.message)
     const captured = content === undefined ? null : this.#capture(content)
     const addition = { draft: wellFormed(draft), captured, counters: [], ...changes }
     const bytes = ENTRY_BYTES + (captured?.salted.length ?? 0)
@@ -258,7 +260,7 @@ export class UsageLog {
   tick(pendingMs: Milliseconds): void {
     this.#appender.tick(pendingMs, this.#environment.fault())
     // After an I/O error even reading is unsafe.
-    if (this.#appender.available) this.measure()
+    if (this.writable) this.measure()
   }
 
   /** Refuses further entries; resolves when all accepted ones are durable or rejected. */
@@ -290,12 +292,10 @@ export class UsageLog {
     this.#size = this.#environment.size()
     this.#writtenBytes = 0
     const fault = this.#environment.roomFault(0)
-    const full = fault !== null || this.#size.usedBytes >= this.#maxBytes
-    if (full === this.#full) return this.#size
-    this.#full = full
     const reason = `the store has reached ${this.#maxBytes} bytes (audit.maxBytes)`
-    if (full) this.#events.onUnavailable(fault ?? new Error(reason))
-    else this.#events.onAvailable()
+    if (fault !== null || this.#size.usedBytes >= this.#maxBytes)
+      this.writability.begin('full', fault ?? new Error(reason))
+    else this.writability.end('full')
     return this.#size
   }
 }
