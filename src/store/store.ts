@@ -195,10 +195,10 @@ class OpenStore implements Store {
       const stuck = new Promise<void>((resolve) => {
         this.#abandonStep = resolve
       })
-      if (!this.log.stalled) await Promise.race([step(), stuck])
+      if (!this.log.writability.has('stalled')) await Promise.race([step(), stuck])
     }
     this.#stopWatch()
-    if (!this.log.stalled) await this.#environment.close()
+    if (!this.log.writability.has('stalled')) await this.#environment.close()
   }
 
   /** @throws Error when the database cannot be read, as for a moment after its disk has failed */

@@ -10,7 +10,8 @@ import {
   requireEnd,
 } from '../journal/journal-reader.ts'
 import { readJson, writeJson } from '../tables/layout.ts'
-import { type Lmdb, type StoreTables, SUB_DATABASES } from './lmdb.ts'
+import { type StoreTables, SUB_DATABASES } from '../tables/sub-databases.ts'
+import type { Lmdb } from './lmdb.ts'
 
 const POSITION_KEY = Buffer.from('journal')
 /** Bytes of frames in one transaction; more would need more room on a disk that is nearly full. */

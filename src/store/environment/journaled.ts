@@ -11,9 +11,10 @@ import {
   readFrames,
 } from '../journal/journal-reader.ts'
 import { JournalRows } from '../journal/journal-rows.ts'
+import { type StoreTables, SUB_DATABASES } from '../tables/sub-databases.ts'
 import { Application, readPosition } from './apply.ts'
 import { Holder, type HolderOptions, type JournalState } from './holder.ts'
-import { type Lmdb, openLmdb, type StoreSize, type StoreTables, SUB_DATABASES } from './lmdb.ts'
+import { type Lmdb, openLmdb, type StoreSize } from './lmdb.ts'
 import { Sequencer } from './sequencer.ts'
 
 /** Maximum attempts to read a journal whose writer overwrites it meanwhile. */

@@ -1,80 +1,20 @@
 // Opens the embedded database: layout version, transactions, size. The only file that opens lmdb.
 // Knows nothing of the contents of the sub-databases.
 
-import { existsSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { requireRoom } from '../files/disk-space.ts'
 import { makeFolder } from '../files/folder.ts'
 import { DATA_FILE, faultOfFile } from '../files/header.ts'
-import { OpenFile } from '../files/openfile.ts'
-import { LmdbTable, type Table } from '../tables/table.ts'
+import { type StoreTables, SUB_DATABASES, type SubDatabase } from '../tables/sub-databases.ts'
+import { LmdbTable } from '../tables/table.ts'
 
-/** Version of everything under SUB_DATABASES and of the journal. Newer ones are refused. */
+/** Version of all sub-databases and of the journal. Newer ones are refused. */
 const LAYOUT_VERSION = 3
 /** Has the same sub-databases and no journal; a writer raises it. */
 const OLDEST_LAYOUT_VERSION = 2
-
-/** Each sub-database and what it maps. Keys and values are bytes; numbers are big-endian. */
-export const SUB_DATABASES = [
-  /** Name → JSON: the head of the log and its counts. */
-  'meta',
-  /** Sequence → hash and canonical bytes of an entry. */
-  'entries',
-  /** Level and index → a node of the Merkle tree over the entries. */
-  'nodes',
-  /** Number of entries → the signed note over them. */
-  'checkpoints',
-  /** Sequence → salt and captured exchange. */
-  'content',
-  /** Id of a usage entry → its sequence. */
-  'ids',
-  /** Dense ordinal of a usage entry → its sequence and its filter fields. */
-  'requests',
-  /** Sequence of a usage entry → the hash of its end user, its ordinal, and the clear text. */
-  'users',
-  /** Hash of an end user and ordinal of a usage entry → nothing. */
-  'usercalls',
-  /** UTC day and dense ordinal within it → location of a security event. */
-  'security',
-  /** UTC day → counts of its security events. */
-  'days',
-  /** SHA-256 of an API key → its record. */
-  'keys',
-  /** Id of an API key → its SHA-256. */
-  'keyids',
-  /** Id of an API key → time of its last use. */
-  'keyuse',
-  /** Rules and overrides made through the API. */
-  'rules',
-  /** Revision of a rule set → its rules. */
-  'policies',
-  /** Rule, key, window and bucket → tokens used. */
-  'counters',
-  /** SHA-256 of a session's id → the session. */
-  'sessions',
-  /** SHA-256 of the id of a stored answer → whose it is and where. */
-  'stored',
-  /** Creation time and SHA-256 of the id of a stored answer → nothing. */
-  'storedtimes',
-  /** Number of a combination of grouping fields → the newest day that has it, and its JSON. */
-  'combinations',
-  /** SHA-256 of the JSON of a combination → its number. */
-  'combinationids',
-  /** Hash of an end user and number of a combination that names the user → nothing. */
-  'combinationusers',
-  /** UTC day and a combination or end user of its calls → nothing; UTC day → how many it has. */
-  'combinationdays',
-  /** UTC hour and number of a combination → sums of calls that are not packed. */
-  'openhours',
-  /** UTC hour or day → the sums of all its combinations. */
-  'rollups',
-] as const
-
-export type SubDatabase = (typeof SUB_DATABASES)[number]
-
-export type StoreTables = Readonly<Record<SubDatabase, Table>>
 
 const LAYOUT_KEY = Buffer.from('layout')
 /** Each process holds a reader slot, and so does each running command. */
@@ -318,3 +258,25 @@ class OpenLmdb implements Lmdb {
 
 const pagesOf = (statistics: Statistics): number =>
   statistics.treeBranchPageCount + statistics.treeLeafPageCount + statistics.overflowPages
+
+/**
+ * Watches the open database file for deletion. A deleted file still accepts writes, which are lost
+ * when the process ends.
+ */
+class OpenFile {
+  readonly #handle: number
+
+  /** @throws the system's error when the file cannot be read */
+  constructor(file: string) {
+    this.#handle = openSync(file, 'r')
+  }
+
+  /** Reports whether no folder holds the file; a moved file is not deleted. */
+  isDeleted(): boolean {
+    return fstatSync(this.#handle).nlink === 0
+  }
+
+  close(): void {
+    closeSync(this.#handle)
+  }
+}

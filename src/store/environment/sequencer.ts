@@ -6,8 +6,8 @@ import type { Milliseconds } from '../../core/clock.ts'
 import { encodeRows, requireRows } from '../journal/frame.ts'
 import type { JournalRows } from '../journal/journal-rows.ts'
 import { NoHolderError, type Turn, writeThroughHolder } from '../journal/lease.ts'
+import { SUB_DATABASES } from '../tables/sub-databases.ts'
 import type { Holder } from './holder.ts'
-import { SUB_DATABASES } from './lmdb.ts'
 
 /** Time between two attempts to write, while the journal changes hands. */
 const RETRY_MS: Milliseconds = 20

@@ -17,7 +17,6 @@ import { MAX_ENTRY_BYTES } from '../../audit/verify.ts'
 import { type Actor, GATEWAY_ACTOR } from '../../core/actor.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import type { Environment } from '../environment/journaled.ts'
-import type { StoreTables } from '../environment/lmdb.ts'
 import { type CounterChange, CounterChanges } from '../limits/counter-changes.ts'
 import { CallRollup, writeFirstHour } from '../rollup/call-rollup.ts'
 import { hourOf } from '../rollup/rollup-periods.ts'
@@ -34,6 +33,7 @@ import {
   u64,
   writeJson,
 } from '../tables/layout.ts'
+import type { StoreTables } from '../tables/sub-databases.ts'
 import type { Commits, Transaction } from './appender.ts'
 import { dropOldest, writeDay } from './prune.ts'
 import { MAXIMUM_STORED_ROWS, type StoredChange, writeStored } from './stored-answers.ts'

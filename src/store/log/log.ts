@@ -138,10 +138,6 @@ export class UsageLog {
     return this.#appender.pending
   }
 
-  get stalled(): boolean {
-    return this.writability.has('stalled')
-  }
-
   /** The newest entry of any process. */
   get head(): Head {
     this.#environment.refresh()

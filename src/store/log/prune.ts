@@ -4,7 +4,6 @@
 import type { SealedEntry } from '../../audit/entry.ts'
 import { Frontier, leafHash } from '../../audit/merkle.ts'
 import { SECURITY_EVENT_TYPES, securityEvents } from '../../audit/security.ts'
-import type { StoreTables, SubDatabase } from '../environment/lmdb.ts'
 import {
   type DayCounts,
   dayOf,
@@ -16,6 +15,7 @@ import {
   unpackEntry,
   writeJson,
 } from '../tables/layout.ts'
+import type { StoreTables, SubDatabase } from '../tables/sub-databases.ts'
 import { dropNode, type PrunePoint } from './tree.ts'
 import { removeUser } from './user-rows.ts'
 

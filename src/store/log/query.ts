@@ -8,7 +8,6 @@ import { toUsageView, type UsageView } from '../../audit/usage-view.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import type { JsonValue } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
-import type { StoreTables } from '../environment/lmdb.ts'
 import {
   dayOf,
   readDay,
@@ -20,6 +19,7 @@ import {
   unpackEntry,
   unpackEventLocation,
 } from '../tables/layout.ts'
+import type { StoreTables } from '../tables/sub-databases.ts'
 import { MAXIMUM_ID_BYTES } from './batch.ts'
 import { readUser } from './user-rows.ts'
 

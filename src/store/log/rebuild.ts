@@ -5,7 +5,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SealedEntry, SealedRequest } from '../../audit/entry.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import type { Environment } from '../environment/journaled.ts'
-import type { StoreTables } from '../environment/lmdb.ts'
 import { CallGroups, type CountedUser, readFirstHour, writeFirstHour } from '../rollup/call-rollup.ts'
 import {
   admitCombination,
@@ -27,6 +26,7 @@ import {
   periodOfKey,
 } from '../rollup/rollup-periods.ts'
 import { readJson, readU64, u64, unpackEntry } from '../tables/layout.ts'
+import type { StoreTables } from '../tables/sub-databases.ts'
 import { readLogState } from './batch.ts'
 import { readPrunePoint } from './prune.ts'
 import { countedUser, hasCalls, readStoredUser } from './user-rows.ts'

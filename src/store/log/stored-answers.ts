@@ -4,8 +4,8 @@
 import { createHash } from 'node:crypto'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import type { Environment } from '../environment/journaled.ts'
-import type { StoreTables } from '../environment/lmdb.ts'
 import { joinKey, readJson, readU64, u64, writeJson } from '../tables/layout.ts'
+import type { StoreTables } from '../tables/sub-databases.ts'
 
 /** Time for which an answer can be asked for. OpenAI keeps responses as long. */
 export const STORED_MS: Milliseconds = 30 * 86_400_000

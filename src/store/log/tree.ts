@@ -12,8 +12,8 @@ import {
   type Subtree,
   treeRoot,
 } from '../../audit/proof.ts'
-import type { StoreTables } from '../environment/lmdb.ts'
 import { joinKey, type LogState, u64, unpackEntry } from '../tables/layout.ts'
+import type { StoreTables } from '../tables/sub-databases.ts'
 
 /** Every eighth level is stored: 1/256 of the entries, in rows of about 40 bytes. */
 const STORED_LEVELS = 8

@@ -2,9 +2,9 @@
 // They hold a keyed hash, which alone tells nothing about the user, and clear text only if asked.
 
 import { createHmac } from 'node:crypto'
-import type { StoreTables } from '../environment/lmdb.ts'
 import { combinationsOfUser } from '../rollup/combinations.ts'
 import { joinKey, readU64, u64 } from '../tables/layout.ts'
+import type { StoreTables } from '../tables/sub-databases.ts'
 
 /** HMAC-SHA-256 truncated to 128 bits: no two users of a log share it. */
 const HASH_BYTES = 16

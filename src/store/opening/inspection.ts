@@ -7,10 +7,10 @@ import { existsSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { isDamageSignal } from '../environment/damage.ts'
-import type { SubDatabase } from '../environment/lmdb.ts'
 import { hasCleanShutdownMark, takeCleanShutdownMark } from '../files/clean-shutdown.ts'
 import { DATA_FILE } from '../files/header.ts'
 import { RESULT_FILE } from '../files/result-file.ts'
+import type { SubDatabase } from '../tables/sub-databases.ts'
 import { type FileIdentity, isCopy } from './identity.ts'
 
 const INSPECTOR_PROGRAM = join(import.meta.dirname, `inspector${extname(import.meta.filename)}`)

@@ -4,8 +4,8 @@
 import { hash as digest } from 'node:crypto'
 import { canonicalize } from '../../audit/canonical.ts'
 import type { KeyLabels } from '../../core/key-terms.ts'
-import type { StoreTables } from '../environment/lmdb.ts'
 import { joinKey, readJson, u32 } from '../tables/layout.ts'
+import type { StoreTables } from '../tables/sub-databases.ts'
 import { DAYS_KEPT } from './rollup-periods.ts'
 
 /** What calls are grouped by. */

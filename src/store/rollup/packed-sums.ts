@@ -2,8 +2,8 @@
 // packed hour and of a day all in one. A call is counted once in its hour, and once in its day. The
 // writing functions run inside transactions.
 
-import type { StoreTables } from '../environment/lmdb.ts'
 import { u32 } from '../tables/layout.ts'
+import type { StoreTables } from '../tables/sub-databases.ts'
 import { CallSums } from './call-sums.ts'
 import {
   combinationOfKey,

@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Environment } from '../environment/journaled.ts'
-import type { StoreTables } from '../environment/lmdb.ts'
+import type { StoreTables } from '../tables/sub-databases.ts'
 import type { CallSums } from './call-sums.ts'
 import { eachPacked } from './packed-sums.ts'
 import {

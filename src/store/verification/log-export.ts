@@ -6,10 +6,10 @@ import { checkpointLine, entryLine, exchangeLine } from '../../audit/dump.ts'
 import { parseObject } from '../../audit/survey.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import type { Environment } from '../environment/journaled.ts'
-import type { StoreTables } from '../environment/lmdb.ts'
 import { storedCheckpoints } from '../log/checkpoints.ts'
 import { readPrunePoint } from '../log/prune.ts'
 import { u64, unpackEntry } from '../tables/layout.ts'
+import type { StoreTables } from '../tables/sub-databases.ts'
 import { entryRows } from './log-source.ts'
 
 /** Size of a chunk. A chunk for each line costs more than the lines. */

@@ -11,9 +11,9 @@ import type { LogSurvey } from '../../audit/survey.ts'
 import { checkJournal } from '../environment/apply.ts'
 import { isDamage } from '../environment/damage.ts'
 import { type Environment, openEnvironment } from '../environment/journaled.ts'
-import type { StoreTables } from '../environment/lmdb.ts'
 import { DATA_FILE, faultOfFile } from '../files/header.ts'
 import { readU64, u64, unpackEntry } from '../tables/layout.ts'
+import type { StoreTables } from '../tables/sub-databases.ts'
 
 /** Rows in a page. More would hold the snapshot, and with it the file's free pages, too long. */
 export const PAGE_ROWS = 500

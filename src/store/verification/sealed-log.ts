@@ -4,10 +4,10 @@
 import { parseObject } from '../../audit/survey.ts'
 import type { StoredRecord } from '../../audit/verify.ts'
 import type { Environment } from '../environment/journaled.ts'
-import type { StoreTables } from '../environment/lmdb.ts'
 import type { StoredKey } from '../keys/key-record.ts'
 import { entryKeyOf } from '../log/query.ts'
 import { readJson, readU64, unpackEntry } from '../tables/layout.ts'
+import type { StoreTables } from '../tables/sub-databases.ts'
 import { type ExportOptions, exportChunks, type Omissions } from './log-export.ts'
 
 /** The entry of a call. */
