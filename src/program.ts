@@ -17,21 +17,23 @@ import { runGateway } from './gateway.ts'
 /** Sample rules. `config` is next to both src/ and dist/. */
 const SAMPLE_RULES = join(import.meta.dirname, '../config/rules')
 
+/** In the order of the overview. */
+export const COMMANDS = [
+  serve(runGateway),
+  demo(runGateway, SAMPLE_RULES),
+  check,
+  test,
+  diff,
+  evaluate,
+  rules,
+  keys,
+  usage,
+  audit,
+]
+
 /**
  * Runs the program.
  * @param args command-line arguments without the names of Node and of the program
  * @returns the exit code
  */
-export const run = (args: readonly string[]): Promise<number> =>
-  dispatch(args, [
-    serve(runGateway),
-    demo(runGateway, SAMPLE_RULES),
-    check,
-    test,
-    diff,
-    evaluate,
-    rules,
-    keys,
-    usage,
-    audit,
-  ])
+export const run = (args: readonly string[]): Promise<number> => dispatch(args, COMMANDS)

@@ -1,12 +1,20 @@
-// `sidegate audit export`: writes the log as JSON Lines to standard output, at the speed of the
-// reader.
+// `sidegate audit export` and `public-key`: what an auditor gets of a log, as JSON Lines at the
+// speed of the reader, and the key that verifies its checkpoints.
 
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { readSigner } from '../audit/note.ts'
+import { systemClock } from '../core/clock.ts'
+import { readConfig } from '../core/config.ts'
 import { counted } from '../rulecheck/report.ts'
 import type { Environment } from '../store/environment/journaled.ts'
+import { ownSigningKey, SIGNING_KEY_FILE } from '../store/files/signingkey.ts'
 import { type ExportOptions, exportChunks, type Omissions } from '../store/verification/log-export.ts'
+import { SourceError } from '../store/verification/log-source.ts'
+import { type CommandIo, type ExitCode, printProblems } from './command.ts'
 
 const NOTHING_OMITTED: Omissions = { exchanges: 0, prunedSeq: null }
 
@@ -55,4 +63,45 @@ export function describeOmissions({ exchanges, prunedSeq }: Omissions): string[]
     )
   }
   return sentences
+}
+
+const SETTING = 'audit.signingKey'
+
+/**
+ * Prints the public key as PEM (SPKI): that of audit.signingKey, or of the key that the gateway
+ * made. Makes none.
+ * @throws SourceError when there is no key
+ */
+export function printPublicKey(file: string, io: CommandIo): ExitCode {
+  const { config, problems } = readConfig(file, io.env, systemClock)
+  // Other secrets may be missing here; without this one the key would be another.
+  const fatal = config === null ? problems : problems.filter(({ path }) => path === SETTING)
+  if (config === null || fatal.length > 0) {
+    printProblems(io, fatal, 'fix the configuration: it names the signing key')
+    return 2
+  }
+  const { signingKey } = config.audit
+  const pem = signingKey === null ? generatedKey(config.data.path) : signingKey.current()
+  const from = signingKey === null ? config.data.path : SETTING
+  io.out.write(publicKeyOf(pem, from))
+  return 0
+}
+
+function generatedKey(folder: string): string {
+  const file = join(folder, SIGNING_KEY_FILE)
+  if (!existsSync(file))
+    throw new SourceError(`there is no ${file}; start the gateway once, which makes it, or set ${SETTING}`)
+  try {
+    return ownSigningKey(folder)
+  } catch (error) {
+    throw new SourceError((error as Error).message, { cause: error })
+  }
+}
+
+function publicKeyOf(pem: string, from: string): string {
+  try {
+    return readSigner('any', pem).verifier.key.export({ type: 'spki', format: 'pem' }).toString()
+  } catch (error) {
+    throw new SourceError(`${from} holds no Ed25519 private key (PKCS#8, PEM)`, { cause: error })
+  }
 }

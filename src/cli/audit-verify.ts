@@ -1,10 +1,21 @@
-// Formats the verdict and the progress of `sidegate audit verify` for people, and keeps its result
-// for the metrics of the gateway.
+// `sidegate audit verify`: its inputs, the verdict and the progress for people, the result that the
+// gateway's metrics read, and `--receipt`, which verifies the signed receipt of a call without the
+// log.
 
+import { createReadStream, createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import type { LogVerdict } from '../audit/log-verify.ts'
+import { readVerifier } from '../audit/note.ts'
+import { MAX_RECEIPT_BYTES } from '../audit/receipt-fields.ts'
+import { type ReceiptVerdict, verifyReceipt } from '../audit/receipt-verify.ts'
+import { parseObject, type TrustedKey } from '../audit/survey.ts'
 import { isPartial, uncovered, verdictObject } from '../audit/verdict.ts'
 import { systemClock } from '../core/clock.ts'
 import { resultOf, saveResult } from '../store/verification/last-result.ts'
+import { SourceError } from '../store/verification/log-source.ts'
+import { type CommandIo, type CommandOutput, type ExitCode, writeLine } from './command.ts'
 
 const BAR_CHARACTERS = 30
 
@@ -13,7 +24,7 @@ const BAR_CHARACTERS = 30
  * gets nothing.
  * @param work what is done, before the bar
  */
-export function progressBar(output: NodeJS.WriteStream, work = 'checking'): (done: number) => void {
+export function progressBar(output: CommandOutput, work = 'checking'): (done: number) => void {
   let shown = -1
   return (done) => {
     const filled = Math.floor(done * BAR_CHARACTERS)
@@ -69,3 +80,137 @@ const BEGINNINGS = {
   prune: 'earlier ones pruned, as sealed in a prune entry',
   unanchored: 'a part of a log: nothing ties it to the beginning (--partial accepts that in an export)',
 } as const
+
+/**
+ * Verifies the receipt in a file and prints the result of each step.
+ * @param file `-` for standard input
+ * @throws SourceError (rejects) when it cannot be read
+ */
+export async function verifyReceiptFile(
+  file: string,
+  keys: readonly TrustedKey[],
+  format: 'pretty' | 'json',
+  io: CommandIo,
+): Promise<ExitCode> {
+  const verdict = verifyReceipt(await readBounded(file), keys)
+  writeLine(io.out, format === 'json' ? JSON.stringify(verdict) : receiptText(verdict))
+  return verdict.ok ? 0 : 1
+}
+
+/** Reads no more than shows that a receipt is too long. */
+async function readBounded(file: string): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of file === '-' ? process.stdin : createReadStream(file)) {
+      chunks.push(chunk as Buffer)
+      bytes += (chunk as Buffer).length
+      if (bytes > MAX_RECEIPT_BYTES) break
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new SourceError(`${file} cannot be read (${code}); check the path and its permissions`, {
+      cause: error,
+    })
+  }
+  return Buffer.concat(chunks)
+}
+
+/** Formats the verdict as rows of a name and a text, as `verdictText`. */
+function receiptText({ ok, steps, entry }: ReceiptVerdict): string {
+  const row = (name: string, text: string) => `${name.padEnd(13)}${text}`
+  const rows = steps.map((one) => row(one.step, one.ok === false ? `FOUND ${one.detail}` : one.detail))
+  if (entry !== null) rows.unshift(row('log', String(entry['log'])), row('call', String(entry['id'])))
+  const failed = steps.find((one) => one.ok === false)
+  return [...rows, row('verdict', ok ? 'PASS' : `FAIL at ${failed?.step}`)].join('\n')
+}
+
+const OPENING_BRACE = 0x7b
+const PEM = /-----BEGIN [^-]+-----[^-]*-----END [^-]+-----/g
+
+function readInput(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw new SourceError(
+      `${file} cannot be read (${(error as NodeJS.ErrnoException).code}); check the path and its permissions`,
+    )
+  }
+}
+
+/**
+ * Reads the trusted public keys in a file.
+ * @throws SourceError when it has none, or other content
+ */
+export function readKeys(file: string): TrustedKey[] {
+  const text = readInput(file).toString('utf8')
+  try {
+    // PEM has no name: the key is trusted under the name of any log it signed.
+    const unnamed = (text.match(PEM) ?? []).map((pem) => ({
+      name: null,
+      key: readVerifier(pem, 'sidegate').key,
+    }))
+    const lines = text.replaceAll(PEM, '').split('\n')
+    const named = lines.filter((line) => line.trim() !== '').map((line) => readVerifier(line, ''))
+    if (unnamed.length + named.length === 0)
+      throw new Error('it has none; give PEM or signed-note verifier keys')
+    return [...unnamed, ...named]
+  } catch (error) {
+    throw new SourceError(`${file} holds no public key: ${(error as Error).message}`)
+  }
+}
+
+/**
+ * Reads the signed notes in a file: one note, one JSON object with `checkpoint`, or JSON Lines such
+ * as the gateway's own log.
+ * @throws SourceError when it has none
+ */
+export function readNotes(file: string): (string | Buffer)[] {
+  const bytes = readInput(file)
+  // A note begins with its origin, which is never a brace.
+  if (bytes[0] !== OPENING_BRACE) return [bytes]
+  const whole = parseObject(bytes)
+  const lines = bytes.toString('utf8').split('\n')
+  const objects = whole === null ? lines.map((line) => parseObject(Buffer.from(line))) : [whole]
+  const notes = objects.map((object) => object?.['checkpoint']).filter((note) => typeof note === 'string')
+  if (notes.length === 0)
+    throw new SourceError(
+      `${file} holds no checkpoint; give a signed note, or JSON with the note as "checkpoint"`,
+    )
+  return notes
+}
+
+/** A private copy of standard input, because a log is read twice. */
+export class Spool {
+  readonly file: string
+  readonly #folder: string
+
+  private constructor(folder: string) {
+    this.#folder = folder
+    this.file = join(folder, 'export.jsonl')
+  }
+
+  static async read(input: NodeJS.ReadableStream): Promise<Spool> {
+    const spool = new Spool(mkdtempSync(join(tmpdir(), 'sidegate-audit-')))
+    // The copy may hold personal data and must not outlive the command. The signal is raised again.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.once(signal, () => {
+        spool.remove()
+        process.kill(process.pid, signal)
+      })
+    }
+    try {
+      await pipeline(input, createWriteStream(spool.file, { mode: 0o600 }))
+      return spool
+    } catch (error) {
+      spool.remove()
+      throw new SourceError(
+        `standard input cannot be read or stored (${(error as Error).message}); TMPDIR names the folder of the copy`,
+      )
+    }
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}

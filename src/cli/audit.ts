@@ -13,18 +13,28 @@ import { DirectorySource } from '../store/verification/directory.ts'
 import { ExportSource } from '../store/verification/exportfile.ts'
 import { type LogSource, openDirectory, SourceError } from '../store/verification/log-source.ts'
 import { openAndVerify, unreadableVerdict } from '../store/verification/verification.ts'
+import { beginNewLog, compact, erase, readSelection, rebuildRollups } from './audit-change.ts'
 import { isAuditChild, runInAuditChild } from './audit-child.ts'
-import { compact } from './audit-compact.ts'
-import { erase, readSelection } from './audit-erase.ts'
-import { describeOmissions, exportLog } from './audit-export.ts'
+import { describeOmissions, exportLog, printPublicKey } from './audit-export.ts'
 import { AUDIT_HELP } from './audit-help.ts'
-import { readKeys, readNotes, Spool } from './audit-input.ts'
-import { beginNewLog } from './audit-new-log.ts'
-import { printPublicKey } from './audit-public-key.ts'
-import { verifyReceiptFile } from './audit-receipt.ts'
-import { rebuildRollups } from './audit-rollup.ts'
-import { keepResult, progressBar, verdictText } from './audit-verify.ts'
-import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
+import {
+  keepResult,
+  progressBar,
+  readKeys,
+  readNotes,
+  Spool,
+  verdictText,
+  verifyReceiptFile,
+} from './audit-verify.ts'
+import {
+  type Command,
+  type CommandIo,
+  DEFAULT_CONFIG,
+  type ExitCode,
+  printProblems,
+  UsageError,
+  writeLine,
+} from './command.ts'
 
 const OPTIONS = {
   config: { type: 'string' },
@@ -60,28 +70,28 @@ export const audit: Command = {
   name: 'audit',
   summary: 'verify, export and compact the usage log, erase exchanges',
   help: AUDIT_HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, io): Promise<ExitCode> {
     const { values, positionals } = parse(args)
     const [action, extra] = positionals
     if (extra !== undefined) throw new UsageError(`unexpected argument ${extra}; give one action`)
     try {
-      if (action === 'verify') return await runVerify(values)
-      if (action === 'public-key') return runPublicKey(values)
-      if (action === 'export') return await runExport(values)
-      if (action === 'erase') return await runErase(values)
-      if (action === 'rollup') return await runRollup(values)
-      if (action === 'compact') return await runCompact(values)
-      if (action === 'new-log') return await runNewLog(values)
+      if (action === 'verify') return await runVerify(values, io)
+      if (action === 'public-key') return runPublicKey(values, io)
+      if (action === 'export') return await runExport(values, io)
+      if (action === 'erase') return await runErase(values, io)
+      if (action === 'rollup') return await runRollup(values, io)
+      if (action === 'compact') return await runCompact(values, io)
+      if (action === 'new-log') return await runNewLog(values, io)
     } catch (error) {
       if (!(error instanceof SourceError || error instanceof StoreOpenError)) throw error
-      console.error(`sidegate audit: ${error.message}`)
+      writeLine(io.err, `sidegate audit: ${error.message}`)
       return 2
     }
     throw new UsageError('give an action: verify, public-key, export, erase, rollup, compact or new-log')
   },
 }
 
-async function runVerify(values: Values): Promise<ExitCode> {
+async function runVerify(values: Values, io: CommandIo): Promise<ExitCode> {
   refuseOptions(values, [...EXPORTS, ...OTHERS, ...SELECTIONS], 'verify')
   if (values.export !== undefined && values.config !== undefined) {
     throw new UsageError('give either --config or --export, not both')
@@ -89,33 +99,33 @@ async function runVerify(values: Values): Promise<ExitCode> {
   if (values.partial === true && values.export === undefined) {
     throw new UsageError('--partial goes with --export: a data directory holds a whole log')
   }
-  const format = values.format ?? (process.stdout.isTTY ? 'pretty' : 'json')
+  const format = values.format ?? (io.out.isTTY ? 'pretty' : 'json')
   if (format !== 'pretty' && format !== 'json') throw new UsageError('--format takes pretty or json')
   const keys = (values['public-key'] ?? []).flatMap(readKeys)
   if (values.receipt !== undefined) {
     refuseOptions(values, [...LOG_CHECKS, 'config'], 'verify --receipt')
     if (keys.length === 0)
       throw new UsageError('--receipt needs --public-key: anyone can sign with another key')
-    return verifyReceiptFile(values.receipt, keys, format)
+    return verifyReceiptFile(values.receipt, keys, format, io)
   }
   const notes = (source: string) => readNotes(source).map((note) => ({ note, source }))
   const evidence: AuditorEvidence = { keys, checkpoints: (values.checkpoint ?? []).flatMap(notes) }
   const report = (verdict: LogVerdict, path: string | null): ExitCode => {
     if (path !== null) keepResult(path, verdict)
-    console.log(format === 'json' ? JSON.stringify(verdictObject(verdict)) : verdictText(verdict))
+    writeLine(io.out, format === 'json' ? JSON.stringify(verdictObject(verdict)) : verdictText(verdict))
     return verdict.ok ? 0 : 1
   }
-  if (values.export === undefined && !isAuditChild()) {
-    const ended = await runInAuditChild()
+  if (values.export === undefined && !isAuditChild(io)) {
+    const ended = await runInAuditChild(io)
     if (typeof ended === 'number') return ended
-    const path = configOf(values)?.data.path ?? null
+    const path = configOf(values, io)?.data.path ?? null
     return report(unreadableVerdict(evidence, describeDamage(ended.damage)), path)
   }
   const spool = values.export === '-' ? await Spool.read(process.stdin) : null
   try {
-    const source = sourceOf(values, spool)
+    const source = sourceOf(values, spool, io)
     if (source === null) return 2
-    const bar = progressBar(process.stderr)
+    const bar = progressBar(io.err)
     const verdict = await openAndVerify(source.open, evidence, bar)
     bar(1)
     return report(verdict, source.path)
@@ -124,24 +134,24 @@ async function runVerify(values: Values): Promise<ExitCode> {
   }
 }
 
-function runPublicKey(values: Values): ExitCode {
+function runPublicKey(values: Values, io: CommandIo): ExitCode {
   refuseOptions(values, [...CHECKS, ...EXPORTS, ...SELECTIONS, ...OTHERS], 'public-key')
-  return printPublicKey(values.config ?? DEFAULT_CONFIG)
+  return printPublicKey(values.config ?? DEFAULT_CONFIG, io)
 }
 
-async function runExport(values: Values): Promise<ExitCode> {
+async function runExport(values: Values, io: CommandIo): Promise<ExitCode> {
   refuseOptions(values, [...CHECKS, ...SELECTIONS, ...OTHERS], 'export')
   const options = {
     sinceMs: readTime('since', values.since),
     untilMs: readTime('until', values.until, parseEndTime),
     exchanges: values.exchanges === true,
   }
-  const path = configOf(values)?.data.path
+  const path = configOf(values, io)?.data.path
   if (path === undefined) return 2
   const environment = openDirectory(path)
   try {
-    const omissions = await exportLog(environment, options, process.stdout)
-    for (const sentence of describeOmissions(omissions)) console.error(`sidegate audit: ${sentence}`)
+    const omissions = await exportLog(environment, options, io.out)
+    for (const sentence of describeOmissions(omissions)) writeLine(io.err, `sidegate audit: ${sentence}`)
     return omissions.exchanges === 0 && omissions.prunedSeq === null ? 0 : 1
   } finally {
     await environment.close()
@@ -155,47 +165,47 @@ interface VerifiedSource {
 }
 
 /** Returns what opens the log to check; null when the configuration cannot be read. */
-function sourceOf(values: Values, spool: Spool | null): VerifiedSource | null {
+function sourceOf(values: Values, spool: Spool | null, io: CommandIo): VerifiedSource | null {
   const { export: file } = values
   if (file !== undefined) {
     return { path: null, open: () => new ExportSource(spool?.file ?? file, values.partial === true) }
   }
-  const path = configOf(values)?.data.path
+  const path = configOf(values, io)?.data.path
   return path === undefined ? null : { path, open: () => new DirectorySource(path) }
 }
 
-async function runErase(values: Values): Promise<ExitCode> {
+async function runErase(values: Values, io: CommandIo): Promise<ExitCode> {
   refuseOptions(values, [...CHECKS, ...EXPORTS, ...OTHERS], 'erase')
   const { request, key, user, before } = values
   const selection = readSelection(request, key, user, readTime('before', before))
-  const config = configOf(values)
-  return config === null ? 2 : erase(config, selection)
+  const config = configOf(values, io)
+  return config === null ? 2 : erase(config, selection, io)
 }
 
-async function runRollup(values: Values): Promise<ExitCode> {
+async function runRollup(values: Values, io: CommandIo): Promise<ExitCode> {
   refuseOptions(values, [...CHECKS, ...EXPORTS, ...SELECTIONS, 'to'], 'rollup')
   if (values.rebuild !== true) throw new UsageError('rollup needs --rebuild')
-  const config = configOf(values)
-  return config === null ? 2 : rebuildRollups(config)
+  const config = configOf(values, io)
+  return config === null ? 2 : rebuildRollups(config, io)
 }
 
-async function runCompact(values: Values): Promise<ExitCode> {
+async function runCompact(values: Values, io: CommandIo): Promise<ExitCode> {
   refuseOptions(values, [...CHECKS, ...EXPORTS, ...SELECTIONS, 'rebuild'], 'compact')
   if (values.to === undefined) throw new UsageError('compact needs --to FOLDER')
-  const config = configOf(values)
-  return config === null ? 2 : compact(config.data.path, values.to)
+  const config = configOf(values, io)
+  return config === null ? 2 : compact(config.data.path, values.to, io)
 }
 
-async function runNewLog(values: Values): Promise<ExitCode> {
+async function runNewLog(values: Values, io: CommandIo): Promise<ExitCode> {
   refuseOptions(values, [...CHECKS, ...EXPORTS, ...SELECTIONS, ...OTHERS], 'new-log')
-  const config = configOf(values)
-  return config === null ? 2 : beginNewLog(config.data.path)
+  const config = configOf(values, io)
+  return config === null ? 2 : beginNewLog(config.data.path, io)
 }
 
-function configOf({ config: file }: Values): Config | null {
+function configOf({ config: file }: Values, io: CommandIo): Config | null {
   // The command does not need the gateway's secrets, so missing ones are ignored.
-  const { config, problems } = readConfig(file ?? DEFAULT_CONFIG, process.env, systemClock)
-  if (config === null) printProblems(problems, 'fix the configuration: it names the data directory')
+  const { config, problems } = readConfig(file ?? DEFAULT_CONFIG, io.env, systemClock)
+  if (config === null) printProblems(io, problems, 'fix the configuration: it names the data directory')
   return config
 }
 

@@ -17,7 +17,7 @@ import { findUnfitAdminNames } from '../store/keys/admin-names.ts'
 import { findUnfitKeys } from '../store/keys/key-names.ts'
 import { unsafeSettings } from '../upstream/environment.ts'
 import { checkPrices } from './check-prices.ts'
-import { type Command, DEFAULT_CONFIG, type ExitCode, UsageError } from './command.ts'
+import { type Command, type CommandIo, DEFAULT_CONFIG, type ExitCode, UsageError } from './command.ts'
 import { missingPath } from './provider-paths.ts'
 import { inWorkspace } from './workspace.ts'
 
@@ -49,17 +49,17 @@ export const check: Command = {
   name: 'check',
   summary: 'validate configuration, rules and prices without serving',
   help: HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, io): Promise<ExitCode> {
     const { values, positionals } = parseArgs({
       args: [...args],
       allowPositionals: true,
       options: { config: { type: 'string' }, format: { type: 'string' }, 'fail-on': { type: 'string' } },
     })
-    const format = chooseFormat(values.format, REMARK_FORMATS)
+    const format = chooseFormat(values.format, REMARK_FORMATS, io)
     const failOn = values['fail-on'] ?? 'error'
     if (failOn !== 'error' && failOn !== 'warning') throw new UsageError('--fail-on takes error or warning')
     const withConfig = values.config !== undefined || positionals.length === 0
-    const configured = withConfig ? await checkConfig(values.config ?? DEFAULT_CONFIG) : null
+    const configured = withConfig ? await checkConfig(values.config ?? DEFAULT_CONFIG, io) : null
     const paths = positionals.length > 0 ? positionals : (configured?.paths ?? [])
     const missing = positionals.length > 0 ? await missingPaths(paths) : []
     if (missing.length > 0) throw new UsageError(`there is no file or folder ${missing.join(', ')}`)
@@ -82,7 +82,7 @@ export const check: Command = {
         for (const problem of await findUnread(path, paths)) remarks.push({ severity: 'warning', problem })
       }
     }
-    process.stdout.write(formatRemarks(relocate(remarks, format), [...checked], format))
+    io.out.write(formatRemarks(relocate(remarks, format, io), [...checked], format))
     // The errors of a file that cannot be read are not known.
     if (remarks.some(({ problem }) => problem.unread)) return 2
     return remarks.some(({ severity }) => severity === 'error' || failOn === 'warning') ? 1 : 0
@@ -97,9 +97,10 @@ export const check: Command = {
 export function chooseFormat<Format extends string>(
   asked: string | undefined,
   formats: readonly Format[],
+  { env }: Pick<CommandIo, 'env'>,
 ): Format | 'pretty' {
   const github = formats.find((format) => format === ('github' satisfies RemarkFormat))
-  if (asked === undefined) return process.env['GITHUB_ACTIONS'] === 'true' ? (github ?? 'pretty') : 'pretty'
+  if (asked === undefined) return env['GITHUB_ACTIONS'] === 'true' ? (github ?? 'pretty') : 'pretty'
   const known = formats.find((format) => format === asked)
   if (known === undefined) throw new UsageError(`--format takes one of ${formats.join(', ')}`)
   return known
@@ -109,11 +110,15 @@ export function chooseFormat<Format extends string>(
  * Makes file names relative to the workspace, because GitHub shows a remark only where it finds the
  * file.
  */
-const relocate = (remarks: readonly Remark[], format: RemarkFormat): readonly Remark[] =>
+const relocate = (
+  remarks: readonly Remark[],
+  format: RemarkFormat,
+  { env }: Pick<CommandIo, 'env'>,
+): readonly Remark[] =>
   format !== 'github'
     ? remarks
     : remarks.map(({ severity, problem }) => {
-        const file = inWorkspace(problem.file, process.env['GITHUB_WORKSPACE'])
+        const file = inWorkspace(problem.file, env['GITHUB_WORKSPACE'])
         return { severity, problem: { ...problem, file } }
       })
 
@@ -124,11 +129,11 @@ const contextOf = (config: Config | null): LintContext | null =>
  * Reads the configuration and its prices. Returns the configuration, the problems, the files that
  * were checked, and the paths of the rules that exist.
  */
-async function checkConfig(file: string) {
+async function checkConfig(file: string, io: Pick<CommandIo, 'env'>) {
   if ((await missingPaths([file])).length > 0) {
     throw new UsageError(`there is no configuration ${file}; name it with --config, or give a PATH of rules`)
   }
-  const reading = readConfig(file, process.env, systemClock)
+  const reading = readConfig(file, io.env, systemClock)
   const { partial: config, problems, problemAt } = reading
   const unread = problems.find(({ line }) => line === 0)
   if (unread !== undefined) throw new UsageError(formatProblem(unread))
@@ -144,7 +149,7 @@ async function checkConfig(file: string) {
     const noPath = isAmong(problems, at) ? null : missingPath(baseUrl)
     if (noPath !== null) remarks.push({ severity: 'warning', problem: problemAt(at, noPath) })
   }
-  const settings = { env: process.env, options: process.execArgv }
+  const settings = { env: io.env, options: process.execArgv }
   for (const { path, message } of config === null
     ? []
     : unsafeSettings(config.upstreams, config.admin.oidc, settings))

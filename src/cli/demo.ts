@@ -9,7 +9,7 @@ import { systemClock } from '../core/clock.ts'
 import { parseConfig } from '../core/config.ts'
 import { type StandIn, startStandIn } from '../demo/stand-in-server.ts'
 import { newSigningKey } from '../store/files/signingkey.ts'
-import { type Command, type ExitCode, printProblems } from './command.ts'
+import { type Command, type ExitCode, printProblems, writeLine } from './command.ts'
 import { commandActor } from './command-actor.ts'
 import type { RunGateway, RunningGateway } from './running-gateway.ts'
 import { Signals, untilStopped } from './signals.ts'
@@ -39,7 +39,7 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
   name: 'demo',
   summary: 'run the gateway with sample rules and a stand-in provider; needs no account',
   help: HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, io): Promise<ExitCode> {
     const { values } = parseArgs({
       args: [...args],
       options: {
@@ -62,13 +62,14 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
       const gateway = await runGateway(reading)
       if ('problems' in gateway) {
         printProblems(
+          io,
           gateway.problems,
           'the demo did not start; choose other addresses with --gateway and --ops',
         )
         return 2
       }
       const key = await gateway.createKey('demo', commandActor())
-      console.log(invitation(gateway, token, key, folder, rules))
+      writeLine(io.out, invitation(gateway, token, key, folder, rules))
       return await untilStopped(gateway, signals)
     } finally {
       await standIn.close()

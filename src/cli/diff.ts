@@ -8,7 +8,7 @@ import { counted, DIFFERENCE_FORMATS, formatDifference } from '../rulecheck/repo
 import { missingPaths, readSources } from '../rulecheck/rule-sources.ts'
 import { snapshotOf } from '../rules/snapshot.ts'
 import { chooseFormat } from './check.ts'
-import { type Command, type ExitCode, printProblems, UsageError } from './command.ts'
+import { type Command, type ExitCode, printProblems, UsageError, writeLine } from './command.ts'
 import { benchOf, caseFiles } from './test.ts'
 import { usableConfig } from './usable-config.ts'
 
@@ -35,7 +35,7 @@ export const diff: Command = {
   name: 'diff',
   summary: 'compare two rule sets and their effect',
   help: HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, io): Promise<ExitCode> {
     const { values, positionals } = parseArgs({
       args: [...args],
       allowPositionals: true,
@@ -48,10 +48,10 @@ export const diff: Command = {
     })
     const [old, next, ...rest] = positionals
     if (old === undefined || next === undefined || rest.length > 0) throw new UsageError('give OLD and NEW')
-    const format = chooseFormat(values.format, DIFFERENCE_FORMATS)
+    const format = chooseFormat(values.format, DIFFERENCE_FORMATS, io)
     const missing = await missingPaths([old, next, ...(values.replay ?? [])])
     if (missing.length > 0) throw new UsageError(`there is no file or folder ${missing.join(', ')}`)
-    const bench = benchOf(values.config === undefined ? null : usableConfig(values.config))
+    const bench = benchOf(values.config === undefined ? null : usableConfig(values.config, io))
     const [before, after] = [await rulesIn(old), await rulesIn(next)]
     const cases = await loadCases(await caseFiles(values.tests ?? []), false)
     const recordings = await Promise.all((values.replay ?? []).map((file) => readRecording(file)))
@@ -62,7 +62,7 @@ export const diff: Command = {
       ...recordings.flatMap((recording) => recording.problems),
     ]
     if (problems.length > 0) {
-      printProblems(problems, 'nothing was compared')
+      printProblems(io, problems, 'nothing was compared')
       return 2
     }
     const tests = cases.files.flatMap((file): RecordedExchange[] =>
@@ -70,10 +70,11 @@ export const diff: Command = {
     )
     const exchanges = [...tests, ...recordings.flatMap((recording) => recording.exchanges)]
     for (const [index, { withoutExchange }] of recordings.entries()) {
-      if (withoutExchange > 0) console.error(`${values.replay?.[index]}: ${describeSkipped(withoutExchange)}`)
+      if (withoutExchange > 0)
+        writeLine(io.err, `${values.replay?.[index]}: ${describeSkipped(withoutExchange)}`)
     }
     const difference = await compareRuleSets(before.rules, after.rules, exchanges, bench)
-    process.stdout.write(formatDifference(difference, format))
+    io.out.write(formatDifference(difference, format))
     return difference.rules.length + difference.exchanges.length === 0 ? 0 : 1
   },
 }

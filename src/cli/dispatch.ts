@@ -2,19 +2,20 @@
 // code 2 and output that could not be written into exit code 1.
 
 import { VERSION } from '../core/version.ts'
-import { type Command, type ExitCode, UsageError } from './command.ts'
+import { type Command, type CommandIo, type ExitCode, UsageError, writeLine } from './command.ts'
 import { Output } from './output.ts'
 import { isPid1, runInChild } from './pid1.ts'
 import { killOnUncaughtError } from './signals.ts'
 
-const overview = (commands: readonly Command[]): string =>
-  [
+function overview(commands: readonly Command[]): string {
+  const width = Math.max(...commands.map(({ name }) => name.length)) + 2
+  return [
     'Usage: sidegate COMMAND [options]',
     '',
     'An LLM gateway sidecar: redacts personal data, enforces policy rules and keeps a',
     'tamper-evident usage log in front of any OpenAI-compatible API.',
     '',
-    ...commands.map(({ name, summary }) => `  ${name.padEnd(8)}${summary}`),
+    ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`),
     '',
     '  --help     print this text; `sidegate COMMAND --help` for a command',
     '  --version  print the version',
@@ -22,6 +23,20 @@ const overview = (commands: readonly Command[]): string =>
     'Exit: 0 success, 1 findings or failure, 2 could not run.',
     '',
   ].join('\n')
+}
+
+/**
+ * The streams of the process. A service writes to neither through Node, so they are made on demand.
+ */
+const PROCESS_IO: CommandIo = {
+  get out() {
+    return process.stdout
+  },
+  get err() {
+    return process.stderr
+  },
+  env: process.env,
+}
 
 /** @param commands in the order of the overview */
 export async function dispatch(args: readonly string[], commands: readonly Command[]): Promise<ExitCode> {
@@ -29,34 +44,40 @@ export async function dispatch(args: readonly string[], commands: readonly Comma
   const command = commands.find((one) => one.name === name)
   if (command?.isService === true && !asksForHelp(rest)) {
     killOnUncaughtError()
-    return run(command, rest)
+    return run(command, rest, PROCESS_IO)
   }
   if (command !== undefined && isPid1()) return runInChild()
   const output = new Output()
-  const code = command === undefined ? answer(name, commands) : await run(command, rest)
+  const code = await answer(args, commands, PROCESS_IO)
   const fault = await output.end()
   if (fault === null) return code
-  console.error(`sidegate${command === undefined ? '' : ` ${command.name}`}: ${fault}`)
+  writeLine(PROCESS_IO.err, `sidegate${command === undefined ? '' : ` ${command.name}`}: ${fault}`)
   return code === 2 ? 2 : 1
 }
 
-/** Answers a command line without a known command. */
-function answer(name: string | undefined, commands: readonly Command[]): ExitCode {
-  if (name === '--version' || name === '-v') return print(`sidegate ${VERSION}\n`)
-  if (name === '--help' || name === '-h' || name === 'help') return print(overview(commands))
-  if (name !== undefined) console.error(`sidegate: there is no command "${name}"; these exist:\n`)
-  process.stderr.write(overview(commands))
+/** Answers a command line: runs its command, or prints what there is. */
+export async function answer(
+  [name, ...rest]: readonly string[],
+  commands: readonly Command[],
+  io: CommandIo,
+): Promise<ExitCode> {
+  const command = commands.find((one) => one.name === name)
+  if (command !== undefined) return run(command, rest, io)
+  if (name === '--version' || name === '-v') return print(io, `sidegate ${VERSION}\n`)
+  if (name === '--help' || name === '-h' || name === 'help') return print(io, overview(commands))
+  if (name !== undefined) writeLine(io.err, `sidegate: there is no command "${name}"; these exist:\n`)
+  io.err.write(overview(commands))
   return 2
 }
 
-async function run(command: Command, args: readonly string[]): Promise<ExitCode> {
-  if (asksForHelp(args)) return print(command.help)
+async function run(command: Command, args: readonly string[], io: CommandIo): Promise<ExitCode> {
+  if (asksForHelp(args)) return print(io, command.help)
   try {
-    return await command.run(args)
+    return await command.run(args, io)
   } catch (error) {
     const badArguments = error instanceof UsageError || isParseArgsError(error)
-    console.error(`sidegate ${command.name}: ${error instanceof Error ? error.message : String(error)}`)
-    if (badArguments) console.error(`sidegate ${command.name} --help lists the arguments`)
+    writeLine(io.err, `sidegate ${command.name}: ${error instanceof Error ? error.message : String(error)}`)
+    if (badArguments) writeLine(io.err, `sidegate ${command.name} --help lists the arguments`)
     return badArguments ? 2 : 1
   }
 }
@@ -66,7 +87,7 @@ const asksForHelp = (args: readonly string[]): boolean => args.includes('--help'
 const isParseArgsError = (error: unknown): boolean =>
   error instanceof TypeError && String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS')
 
-function print(text: string): ExitCode {
-  process.stdout.write(text)
+function print(io: CommandIo, text: string): ExitCode {
+  io.out.write(text)
   return 0
 }

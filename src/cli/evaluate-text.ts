@@ -5,7 +5,14 @@ import { GatewayError } from '../core/errors.ts'
 import { runCase } from '../rulecheck/run-case.ts'
 import { ruleSetOf } from '../rules/rule-set.ts'
 import { StoreOpenError } from '../store/environment/lmdb.ts'
-import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
+import {
+  type Command,
+  DEFAULT_CONFIG,
+  type ExitCode,
+  printProblems,
+  UsageError,
+  writeLine,
+} from './command.ts'
 import { readLabelOption } from './label-option.ts'
 import { rulesInForce } from './rules-in-force.ts'
 import { benchOf } from './test.ts'
@@ -36,7 +43,7 @@ export const evaluate: Command = {
   name: 'evaluate',
   summary: 'say what the rules do with a text, without forwarding it',
   help: HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, io): Promise<ExitCode> {
     const { values, positionals } = parseArgs({
       args: [...args],
       allowPositionals: true,
@@ -55,10 +62,10 @@ export const evaluate: Command = {
     const failOn = values['fail-on']
     if (failOn !== undefined && failOn !== 'block') throw new UsageError('--fail-on takes block')
     try {
-      const config = usableConfig(values.config)
+      const config = usableConfig(values.config, io)
       const { rules, problems } = await rulesInForce(config)
       if (problems.length > 0) {
-        printProblems(problems, 'fix the rules first')
+        printProblems(io, problems, 'fix the rules first')
         return 2
       }
       const content = text === '-' ? await readInput() : text
@@ -73,17 +80,20 @@ export const evaluate: Command = {
         benchOf(config),
       )
       const { decision, refusedBy, rules: fired, findings, redacted } = outcome
-      if (values.json === true || !process.stdout.isTTY)
-        console.log(JSON.stringify({ decision, refused_by: refusedBy, rules: fired, findings, redacted }))
+      if (values.json === true || !io.out.isTTY)
+        writeLine(
+          io.out,
+          JSON.stringify({ decision, refused_by: refusedBy, rules: fired, findings, redacted }),
+        )
       else {
-        console.log(`decision  ${decision}${refusedBy === null ? '' : ` by ${refusedBy}`}`)
-        console.log(`rules     ${fired.join(', ') || 'none'}`)
-        console.log(`forwarded ${decision === 'block' ? 'nothing' : redacted}`)
+        writeLine(io.out, `decision  ${decision}${refusedBy === null ? '' : ` by ${refusedBy}`}`)
+        writeLine(io.out, `rules     ${fired.join(', ') || 'none'}`)
+        writeLine(io.out, `forwarded ${decision === 'block' ? 'nothing' : redacted}`)
       }
       return failOn === 'block' && decision === 'block' ? 1 : 0
     } catch (error) {
       if (!(error instanceof StoreOpenError || error instanceof GatewayError)) throw error
-      console.error(`sidegate evaluate: ${error.message}`)
+      writeLine(io.err, `sidegate evaluate: ${error.message}`)
       return 2
     }
   },

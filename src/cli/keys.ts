@@ -14,7 +14,15 @@ import { type KeyRecord, type NewKey, stateOf } from '../store/keys/key-record.t
 import { keyFields } from '../store/keys/key-terms-fields.ts'
 import type { Store } from '../store/store.ts'
 import { requireLog, SourceError } from '../store/verification/log-source.ts'
-import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
+import {
+  type Command,
+  type CommandIo,
+  DEFAULT_CONFIG,
+  type ExitCode,
+  printProblems,
+  UsageError,
+  writeLine,
+} from './command.ts'
 import { commandActor } from './command-actor.ts'
 import { readLabelOption } from './label-option.ts'
 import { openConfiguredStore } from './open-store.ts'
@@ -81,21 +89,21 @@ export const keys: Command = {
   name: 'keys',
   summary: 'create, list, rotate, revoke and hash API keys',
   help: HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, io): Promise<ExitCode> {
     const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
     const action = chooseAction(positionals, values)
-    if (action === 'hash') return hashInput()
+    if (action === 'hash') return hashInput(io)
     // The command does not need the gateway's secrets, so missing ones are ignored.
-    const reading = readConfig(values.config, process.env, systemClock)
+    const reading = readConfig(values.config, io.env, systemClock)
     const { config, problems } = reading
     if (config === null) {
-      printProblems(problems, 'fix the configuration: it names the data directory')
+      printProblems(io, problems, 'fix the configuration: it names the data directory')
       return 2
     }
     // A declared name is sealed when its key is revoked.
     const unfit = findUnfitKeys(reading, config)
     if (unfit.length > 0) {
-      printProblems(unfit, 'fix the configuration: names and labels of keys are sealed in the log')
+      printProblems(io, unfit, 'fix the configuration: names and labels of keys are sealed in the log')
       return 2
     }
     let store: Store
@@ -105,11 +113,11 @@ export const keys: Command = {
       store = openConfiguredStore(config)
     } catch (error) {
       if (!(error instanceof StoreOpenError || error instanceof SourceError)) throw error
-      console.error(`sidegate keys: ${error.message}`)
+      writeLine(io.err, `sidegate keys: ${error.message}`)
       return 2
     }
     try {
-      await action(store)
+      await action(store, io)
       return 0
     } finally {
       await store.close()
@@ -117,7 +125,7 @@ export const keys: Command = {
   },
 }
 
-type Action = (store: Store) => Promise<void>
+type Action = (store: Store, io: CommandIo) => Promise<void>
 
 function chooseAction([action = '', id, ...rest]: readonly string[], values: Values): Action | 'hash' {
   if (rest.length > 0) throw new UsageError(`unexpected argument ${rest[0]}; give one action`)
@@ -133,21 +141,21 @@ function chooseAction([action = '', id, ...rest]: readonly string[], values: Val
       const { name } = values
       if (name === undefined) throw new UsageError('create needs --name NAME')
       const terms = termsOf(values)
-      return async (store) =>
-        showKey(store, await store.keys.create(name, commandActor(), terms).catch(rethrow))
+      return async (store, io) =>
+        showKey(store, await store.keys.create(name, commandActor(), terms).catch(rethrow), io)
     }
     case 'list':
-      return async (store) => list(store.keys.list(), values.json === true || !process.stdout.isTTY)
+      return async (store, io) => list(store.keys.list(), values.json === true || !io.out.isTTY, io)
     case 'rotate': {
       const grace = wholeNumber('grace', values.grace)
       if (grace === undefined)
         throw new UsageError('rotate needs --grace SECONDS, for which the old key still works')
-      return async (store) => showKey(store, await store.keys.rotate(id!, grace, commandActor()))
+      return async (store, io) => showKey(store, await store.keys.rotate(id!, grace, commandActor()), io)
     }
     case 'revoke':
-      return async (store) => {
+      return async (store, io) => {
         const record = await store.keys.revoke(id!, commandActor())
-        report(describe(record), `revoked ${record.id} (${record.name})`)
+        report(describe(record), `revoked ${record.id} (${record.name})`, io)
       }
     default:
       return 'hash'
@@ -190,42 +198,42 @@ function rethrow(error: unknown): never {
   throw new UsageError(error.message.replace(/^[\w.[\]]+/, option))
 }
 
-async function showKey(store: Store, { record, key }: NewKey): Promise<void> {
+async function showKey(store: Store, { record, key }: NewKey, io: CommandIo): Promise<void> {
   const { id, name } = record
-  const output = process.stdout.isTTY
+  const output = io.out.isTTY
     ? `${key}\n\nKey ${id} (${name}). It is not shown again; store it where your app reads its secrets.\n`
     : `${JSON.stringify({ id, key, name, created_at: isoTime(record.createdAtMs) })}\n`
-  const fault = await new Promise((resolve) => process.stdout.write(output, resolve))
+  const fault = await new Promise((resolve) => io.out.write(output, resolve))
   if (fault === null || fault === undefined) return
   // Nobody has seen the key, so nobody uses it.
   await store.keys.revoke(id, commandActor())
   throw new Error(`the key could not be written to standard output and was revoked (${id}); create another`)
 }
 
-function list(records: readonly KeyRecord[], asJson: boolean): void {
+function list(records: readonly KeyRecord[], asJson: boolean, io: CommandIo): void {
   if (asJson) {
-    for (const record of records) console.log(JSON.stringify(describe(record)))
+    for (const record of records) writeLine(io.out, JSON.stringify(describe(record)))
     return
   }
-  if (records.length === 0) console.log('No keys yet: sidegate keys create --name NAME')
+  if (records.length === 0) writeLine(io.out, 'No keys yet: sidegate keys create --name NAME')
   for (const record of records) {
     const { id, name, prefix, terms } = record
     const state = stateOf(record, systemClock.now())
     const labels = Object.entries(terms.labels).map(([label, value]) => `  ${label}=${value}`)
     const models = terms.models === null ? '' : `  models ${terms.models.join(',') || 'none'}`
     const columns = `${id}  ${state.padEnd(7)}  ${(prefix ?? 'by hash').padEnd(24)}  ${name}`
-    console.log(columns + labels.join('') + models)
+    writeLine(io.out, columns + labels.join('') + models)
   }
 }
 
 const describe = (record: KeyRecord): JsonObject => keyFields(record, systemClock.now())
 
-function report(value: object, text: string): void {
-  console.log(process.stdout.isTTY ? text : JSON.stringify(value))
+function report(value: object, text: string, io: CommandIo): void {
+  writeLine(io.out, io.out.isTTY ? text : JSON.stringify(value))
 }
 
 /** Prints the hash of the key on standard input: a command line is shown by `ps`. */
-async function hashInput(): Promise<ExitCode> {
+async function hashInput(io: CommandIo): Promise<ExitCode> {
   let input = ''
   for await (const piece of process.stdin) {
     input += String(piece)
@@ -233,9 +241,9 @@ async function hashInput(): Promise<ExitCode> {
   }
   const key = input.trim()
   if (!parseApiKey(key)) {
-    console.error('sidegate keys: standard input holds no API key, which begins with sgate_live_')
+    writeLine(io.err, 'sidegate keys: standard input holds no API key, which begins with sgate_live_')
     return 1
   }
-  report({ sha256: hashApiKey(key) }, hashApiKey(key))
+  report({ sha256: hashApiKey(key) }, hashApiKey(key), io)
   return 0
 }

@@ -4,7 +4,14 @@ import { parseArgs } from 'node:util'
 import { isoTimeOrNull } from '../core/time.ts'
 import type { EffectiveRule } from '../rules/merge.ts'
 import { StoreOpenError } from '../store/environment/lmdb.ts'
-import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
+import {
+  type Command,
+  DEFAULT_CONFIG,
+  type ExitCode,
+  printProblems,
+  UsageError,
+  writeLine,
+} from './command.ts'
 import { rulesInForce } from './rules-in-force.ts'
 import { usableConfig } from './usable-config.ts'
 
@@ -25,7 +32,7 @@ export const rules: Command = {
   name: 'rules',
   summary: 'list the rules in force with their sources',
   help: HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, io): Promise<ExitCode> {
     const { values, positionals } = parseArgs({
       args: [...args],
       allowPositionals: true,
@@ -33,16 +40,17 @@ export const rules: Command = {
     })
     if (positionals.join(' ') !== 'list') throw new UsageError('give the action: list')
     try {
-      const found = await rulesInForce(usableConfig(values.config))
-      const asJson = values.json === true || !process.stdout.isTTY
-      for (const { rule } of found.rules) console.log(asJson ? JSON.stringify(describe(rule)) : lineOf(rule))
-      if (found.rules.length === 0 && !asJson) console.log('No rules; personal data is redacted.')
+      const found = await rulesInForce(usableConfig(values.config, io))
+      const asJson = values.json === true || !io.out.isTTY
+      for (const { rule } of found.rules)
+        writeLine(io.out, asJson ? JSON.stringify(describe(rule)) : lineOf(rule))
+      if (found.rules.length === 0 && !asJson) writeLine(io.out, 'No rules; personal data is redacted.')
       if (found.problems.length === 0) return 0
-      printProblems(found.problems, 'a running gateway keeps the last good rules of its files')
+      printProblems(io, found.problems, 'a running gateway keeps the last good rules of its files')
       return 1
     } catch (error) {
       if (!(error instanceof StoreOpenError)) throw error
-      console.error(`sidegate rules: ${error.message}`)
+      writeLine(io.err, `sidegate rules: ${error.message}`)
       return 2
     }
   },

@@ -31,16 +31,17 @@ export const serve = (runGateway: RunGateway): Command => ({
   summary: 'run the gateway',
   isService: true,
   help: HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, io): Promise<ExitCode> {
     const { values } = parseArgs({
       args: [...args],
       options: { config: { type: 'string', default: DEFAULT_CONFIG } },
     })
     const signals = new Signals()
-    const reading = readConfig(values.config, process.env, systemClock)
+    const reading = readConfig(values.config, io.env, systemClock)
     const gateway = await runGateway(reading)
     if ('problems' in gateway) {
       printProblems(
+        io,
         gateway.problems,
         'nothing was started. To try Sidegate without an account, run: npm run demo',
       )

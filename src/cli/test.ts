@@ -13,7 +13,14 @@ import { formatRemarks, formatVerdicts, type Remark, VERDICT_FORMATS } from '../
 import { missingPaths } from '../rulecheck/rule-sources.ts'
 import type { CaseEnvironment } from '../rulecheck/run-case.ts'
 import { chooseFormat } from './check.ts'
-import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
+import {
+  type Command,
+  type CommandIo,
+  DEFAULT_CONFIG,
+  type ExitCode,
+  printProblems,
+  UsageError,
+} from './command.ts'
 import { usableConfig } from './usable-config.ts'
 import { inWorkspace } from './workspace.ts'
 
@@ -38,42 +45,55 @@ export const test: Command = {
   name: 'test',
   summary: 'run the tests of the rules (*_test.yaml)',
   help: HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, io): Promise<ExitCode> {
     const { values, positionals } = parseArgs({
       args: [...args],
       allowPositionals: true,
       options: { config: { type: 'string' }, format: { type: 'string' } },
     })
-    const format = chooseFormat(values.format, VERDICT_FORMATS)
+    const format = chooseFormat(values.format, VERDICT_FORMATS, io)
     const configFile = values.config ?? (positionals.length === 0 ? DEFAULT_CONFIG : null)
-    const config = configFile === null ? null : usableConfig(configFile)
+    const config = configFile === null ? null : usableConfig(configFile, io)
     const paths = positionals.length > 0 || config === null ? positionals : [rulesFolder(config)]
     const files = await caseFiles(paths)
     const { files: loaded, problems } = await loadCases(files)
     if (problems.length > 0) {
-      if (format === 'github') process.stdout.write(formatRemarks(problems.map(errorRemark), files, format))
-      printProblems(problems, 'no test was run')
+      if (format === 'github')
+        io.out.write(
+          formatRemarks(
+            problems.map((problem) => errorRemark(problem, io)),
+            files,
+            format,
+          ),
+        )
+      printProblems(io, problems, 'no test was run')
       return 2
     }
     if (loaded.every(({ cases }) => cases.length === 0)) {
       throw new UsageError(`there are no tests in ${paths.join(', ')}; tests are files named *_test.yaml`)
     }
     const verdicts = await compareCases(loaded, benchOf(config))
-    process.stdout.write(formatVerdicts(format === 'github' ? verdicts.map(relocated) : verdicts, format))
+    io.out.write(
+      formatVerdicts(
+        format === 'github' ? verdicts.map((verdict) => relocated(verdict, io)) : verdicts,
+        format,
+      ),
+    )
     return verdicts.every(({ mismatches }) => mismatches.length === 0) ? 0 : 1
   },
 }
 
 /** Names files as GitHub finds them. */
-const workspaceFile = (file: string): string => inWorkspace(file, process.env['GITHUB_WORKSPACE'])
+const workspaceFile = (file: string, { env }: Pick<CommandIo, 'env'>): string =>
+  inWorkspace(file, env['GITHUB_WORKSPACE'])
 
-const errorRemark = (problem: Problem): Remark => ({
+const errorRemark = (problem: Problem, io: Pick<CommandIo, 'env'>): Remark => ({
   severity: 'error',
-  problem: { ...problem, file: workspaceFile(problem.file) },
+  problem: { ...problem, file: workspaceFile(problem.file, io) },
 })
 
-const relocated = ({ test, mismatches }: Verdict): Verdict => ({
-  test: { ...test, file: workspaceFile(test.file) },
+const relocated = ({ test, mismatches }: Verdict, io: Pick<CommandIo, 'env'>): Verdict => ({
+  test: { ...test, file: workspaceFile(test.file, io) },
   mismatches,
 })
 

@@ -17,7 +17,15 @@ import {
 import { reportColumns, reportCsv } from '../store/rollup/report-table.ts'
 import type { UsageReport } from '../store/rollup/usage-report.ts'
 import { requireLog, SourceError } from '../store/verification/log-source.ts'
-import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
+import {
+  type Command,
+  type CommandIo,
+  DEFAULT_CONFIG,
+  type ExitCode,
+  printProblems,
+  UsageError,
+  writeLine,
+} from './command.ts'
 import { openConfiguredStore } from './open-store.ts'
 
 const HELP = `Usage: sidegate usage [--by FIELDS] [--since TIME] [--until TIME]
@@ -58,21 +66,21 @@ export const usage: Command = {
   name: 'usage',
   summary: 'sum calls, tokens and costs of a period',
   help: HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, io): Promise<ExitCode> {
     const { values } = parseArgs({ args: [...args], options: OPTIONS })
     const query = readQuery(values, systemClock.now())
-    const format = readFormat(values.format)
+    const format = readFormat(values.format, io)
     // The command does not need the gateway's secrets, so missing ones are ignored.
-    const { config, problems } = readConfig(values.config, process.env, systemClock)
+    const { config, problems } = readConfig(values.config, io.env, systemClock)
     if (config === null) {
-      printProblems(problems, 'fix the configuration: it names the data directory')
+      printProblems(io, problems, 'fix the configuration: it names the data directory')
       return 2
     }
     try {
       requireLog(config.data.path)
       const store = openConfiguredStore(config)
       try {
-        print(await store.rollups.report(query), query.groupBy, format)
+        print(await store.rollups.report(query), query.groupBy, format, io)
         return 0
       } finally {
         await store.close()
@@ -80,7 +88,7 @@ export const usage: Command = {
     } catch (error) {
       if (error instanceof GatewayError && error.param !== null) throw new UsageError(optionMessage(error))
       if (!(error instanceof SourceError || error instanceof StoreOpenError)) throw error
-      console.error(`sidegate usage: ${error.message}`)
+      writeLine(io.err, `sidegate usage: ${error.message}`)
       return 2
     }
   },
@@ -105,8 +113,8 @@ function readTime(option: string, timeMs: number | null): number {
   throw new UsageError(`--${option} takes a time like 2026-03-01T12:00:00Z or a day`)
 }
 
-function readFormat(text: string | undefined): ReportFormat {
-  if (text === undefined) return process.stdout.isTTY ? 'table' : 'json'
+function readFormat(text: string | undefined, io: CommandIo): ReportFormat {
+  if (text === undefined) return io.out.isTTY ? 'table' : 'json'
   const format = FORMATS.find((one) => one === text)
   if (format === undefined) throw new UsageError(`--format takes ${FORMATS.join(', ')}`)
   return format
@@ -118,12 +126,20 @@ const optionMessage = ({ message }: GatewayError): string =>
     .replace(/^group_by/, '--by')
     .replace(/^until must be later than since/, '--until must be later than --since')
 
-function print(report: UsageReport, groupBy: readonly GroupField[], format: ReportFormat): void {
-  if (format === 'json') console.log(JSON.stringify(report))
-  else if (format === 'csv') process.stdout.write(reportCsv(report, groupBy))
-  else process.stdout.write(tableOf(report, groupBy))
+function print(
+  report: UsageReport,
+  groupBy: readonly GroupField[],
+  format: ReportFormat,
+  io: CommandIo,
+): void {
+  if (format === 'json') writeLine(io.out, JSON.stringify(report))
+  else if (format === 'csv') io.out.write(reportCsv(report, groupBy))
+  else io.out.write(tableOf(report, groupBy))
   if (!report.complete)
-    console.error('sidegate usage: a part of the period is older than what is counted; the sums leave it out')
+    writeLine(
+      io.err,
+      'sidegate usage: a part of the period is older than what is counted; the sums leave it out',
+    )
 }
 
 /** Returns a table with a line for each row and one for the total; numbers are on the right. */

@@ -16,7 +16,7 @@ import { type JournalPosition, listSegments, readFrames } from '../../src/store/
 import { readHeader } from '../../src/store/journal/segment-file.ts'
 import '../process/build-program.ts'
 import { type GatewayProcess, startProgram } from '../process/gateway-process.ts'
-import { runCli } from '../process/run-command.ts'
+import { runProgram } from '../process/run-command.ts'
 import { completion, json, startUpstream, stream } from '../process/upstream.ts'
 
 const HELP = `Usage: npm run torture -- [--kills N] [--json FILE]
@@ -124,7 +124,7 @@ async function account(gateway: GatewayProcess, receipts: readonly Receipt[]): P
 
 /** Whether `audit verify` passes on the folder's log. */
 async function verifies(folder: string): Promise<boolean> {
-  const { code, stdout, stderr } = await runCli([
+  const { code, stdout, stderr } = await runProgram([
     'audit',
     'verify',
     '--config',

@@ -1,17 +1,13 @@
-// `sidegate check`, `test` and `diff` as processes of their own: exit codes, formats and problems.
+// `sidegate check`, `test` and `diff`: exit codes, formats and problems.
 
-import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { programArgs, ROOT } from '../process/program.ts'
+import { ROOT } from '../process/program.ts'
+import { runCli } from '../process/run-command.ts'
 
-const sidegate = (args: readonly string[], env: Record<string, string> = {}, cwd = ROOT) => {
-  const { status, stdout, stderr } = spawnSync('env', programArgs(args), {
-    cwd,
-    encoding: 'utf8',
-    env: { PATH: process.env['PATH'] ?? '', ...env },
-  })
+const sidegate = async (args: readonly string[], env: Record<string, string> = {}, cwd = ROOT) => {
+  const { code: status, stdout, stderr } = await runCli(args, env, cwd)
   return { status, stdout, stderr }
 }
 
@@ -49,7 +45,11 @@ t.test('check warns of files in a rules folder that are not read', async (t) => 
       tests: { 'd_test.yaml': 'tests: []\n' },
     },
   })
-  const { status, stdout } = sidegate(['check', 'rules', 'rules/candidates', '--fail-on', 'warning'], {}, dir)
+  const { status, stdout } = await sidegate(
+    ['check', 'rules', 'rules/candidates', '--fail-on', 'warning'],
+    {},
+    dir,
+  )
   t.equal(status, 1)
   t.match(stdout, 'warning: rules/C.YAML is not read')
   t.match(stdout, 'warning: rules/team is not read, and holds 1 *.yaml file:')
@@ -58,22 +58,22 @@ t.test('check warns of files in a rules folder that are not read', async (t) => 
 
 t.test('check names files relative to the workspace in GitHub annotations', async (t) => {
   const dir = t.testdir({ app: { rules: { 'broken.yaml': BROKEN } } })
-  const files = (workspace: string) => {
+  const files = async (workspace: string) => {
     const env = { GITHUB_WORKSPACE: workspace }
-    const { stdout } = sidegate(['check', 'rules', '--format', 'github'], env, join(dir, 'app'))
+    const { stdout } = await sidegate(['check', 'rules', '--format', 'github'], env, join(dir, 'app'))
     return [...new Set(stdout.match(/(?<=file=)[^,]+/g))]
   }
-  t.strictSame(files(dir), ['app/rules/broken.yaml'])
-  t.strictSame(files(''), ['rules/broken.yaml'])
-  t.strictSame(files(join(dir, 'elsewhere')), ['rules/broken.yaml'])
+  t.strictSame(await files(dir), ['app/rules/broken.yaml'])
+  t.strictSame(await files(''), ['rules/broken.yaml'])
+  t.strictSame(await files(join(dir, 'elsewhere')), ['rules/broken.yaml'])
 })
 
 t.test('check prints each format and exits with 1 on errors', async (t) => {
   const dir = t.testdir({ 'broken.yaml': BROKEN, 'warned.yaml': WARNED })
   const broken = join(dir, 'broken.yaml')
   const warned = join(dir, 'warned.yaml')
-  t.equal(sidegate(['check', 'config/rules']).status, 0)
-  const pretty = sidegate(['check', broken])
+  t.equal((await sidegate(['check', 'config/rules'])).status, 0)
+  const pretty = await sidegate(['check', broken])
   t.equal(pretty.status, 1)
   t.match(
     pretty.stdout,
@@ -84,14 +84,17 @@ t.test('check prints each format and exits with 1 on errors', async (t) => {
     /broken\.yaml:3:\d+ rules\[1\]\.action: `[a-z]+` is not allowed for keyword_block rules; use `block` or `monitor`/,
   )
   t.match(pretty.stdout, '1 file checked: 3 errors, 0 warnings')
-  t.equal(sidegate(['check', warned]).status, 0)
-  t.equal(sidegate(['check', warned, '--fail-on', 'warning']).status, 1)
+  t.equal((await sidegate(['check', warned])).status, 0)
+  t.equal((await sidegate(['check', warned, '--fail-on', 'warning'])).status, 1)
   t.match(
-    sidegate(['check', broken], { GITHUB_ACTIONS: 'true' }).stdout,
+    (await sidegate(['check', broken], { GITHUB_ACTIONS: 'true' })).stdout,
     /^::error file=.*broken\.yaml,line=2,col=\d+::/m,
   )
-  t.match(JSON.parse(sidegate(['check', broken, '--format', 'json']).stdout), { errors: 3, warnings: 0 })
-  t.ok(isWellFormed(sidegate(['check', broken, '--format', 'junit']).stdout))
+  t.match(JSON.parse((await sidegate(['check', broken, '--format', 'json'])).stdout), {
+    errors: 3,
+    warnings: 0,
+  })
+  t.ok(isWellFormed((await sidegate(['check', broken, '--format', 'junit'])).stdout))
 })
 
 t.test('check reports errors in test files and a manifest without rules', async (t) => {
@@ -99,11 +102,11 @@ t.test('check reports errors in test files and a manifest without rules', async 
     'a_test.yaml': 'tests: [{name: a}]\n',
     'map.yaml': 'kind: ConfigMap\ndata: { readme.txt: hi }\n',
   })
-  const tests = sidegate(['check', join(dir, 'a_test.yaml')])
+  const tests = await sidegate(['check', join(dir, 'a_test.yaml')])
   t.equal(tests.status, 1)
   t.match(tests.stdout, /a_test\.yaml:1:\d+ tests\[0\]\.expect: is required/)
-  t.match(sidegate(['check', dir]).stdout, /2 errors/)
-  t.match(sidegate(['check', join(dir, 'map.yaml')]).stdout, /map\.yaml data: holds no \*\.yaml key/)
+  t.match((await sidegate(['check', dir])).stdout, /2 errors/)
+  t.match((await sidegate(['check', join(dir, 'map.yaml')])).stdout, /map\.yaml data: holds no \*\.yaml key/)
 })
 
 t.test('names of declared keys hold no personal data', async (t) => {
@@ -115,19 +118,19 @@ t.test('names of declared keys hold no personal data', async (t) => {
     'good.yaml': common + declared('app', 'team-7'),
     'bad.yaml': common + declared('app', 'alice@example.com'),
   })
-  t.equal(sidegate(['check', '--config', 'good.yaml'], {}, dir).status, 0)
+  t.equal((await sidegate(['check', '--config', 'good.yaml'], {}, dir)).status, 0)
   const problem =
     /bad\.yaml:5:\d+ keys\[1\]\.name: must hold no personal data and no secret, and holds a value of kind email/
-  const checked = sidegate(['check', '--config', 'bad.yaml'], {}, dir)
+  const checked = await sidegate(['check', '--config', 'bad.yaml'], {}, dir)
   t.equal(checked.status, 1)
   t.match(checked.stdout, problem)
   for (const args of [['serve'], ['keys', 'create', '--name', 'x'], ['keys', 'revoke', 'x']]) {
-    const { status, stdout, stderr } = sidegate([...args, '--config', 'bad.yaml'], {}, dir)
+    const { status, stdout, stderr } = await sidegate([...args, '--config', 'bad.yaml'], {}, dir)
     t.not(status, 0)
     t.match(stdout + stderr, problem, args.join(' '))
     t.notMatch(stdout + stderr, 'alice@')
   }
-  const refused = sidegate(
+  const refused = await sidegate(
     ['keys', 'create', '--name', 'alice@example.com', '--config', 'good.yaml'],
     {},
     dir,
@@ -145,7 +148,7 @@ t.test('check exits with 2 when it cannot run', async (t) => {
     ['--config', 'config'],
     ['--what'],
   ]) {
-    const { status, stdout, stderr } = sidegate(['check', ...args])
+    const { status, stdout, stderr } = await sidegate(['check', ...args])
     t.equal(status, 2, args.join(' '))
     t.equal(stdout, '')
     t.match(stderr, 'sidegate check --help')
@@ -159,7 +162,7 @@ t.test('check exits with 2 when a file cannot be read, and checks the other file
   })
   symlinkSync('nowhere', join(dir, 'rules', 'b.yaml'))
   for (const args of [[join(dir, 'rules')], ['--config', join(dir, 'sidegate.yaml')]]) {
-    const { status, stdout } = sidegate(['check', ...args])
+    const { status, stdout } = await sidegate(['check', ...args])
     t.equal(status, 2, args.join(' '))
     t.match(stdout, /a\.yaml:2:\d+ rules\[0\]\.pattern/)
     t.match(stdout, /b\.yaml cannot be read \(ENOENT\)/)
@@ -174,12 +177,12 @@ t.test('check reports errors of the configuration and of the rules together', as
     'lost.yaml': 'upstream: { baseUrl: http://h }\nrules: { path: nowhere, candidatePath: neither }\n',
     'broken.yaml': BROKEN,
   })
-  const { status, stdout } = sidegate(['check', '--config', join(dir, 'sidegate.yaml')])
+  const { status, stdout } = await sidegate(['check', '--config', join(dir, 'sidegate.yaml')])
   t.equal(status, 1)
   t.match(stdout, /sidegate\.yaml:2:\d+ limits\.bodyBytes: must be an integer/)
   t.match(stdout, /broken\.yaml:2:\d+ rules\[0\]\.pattern/)
   t.match(stdout, '4 errors')
-  const lost = sidegate(['check', '--config', join(dir, 'lost.yaml')])
+  const lost = await sidegate(['check', '--config', join(dir, 'lost.yaml')])
   t.equal(lost.status, 1)
   t.match(lost.stdout, /lost\.yaml:2:\d+ rules\.path: .*nowhere cannot be read \(ENOENT\)/)
   t.match(lost.stdout, /lost\.yaml:2:\d+ rules\.candidatePath: .*neither cannot be read/)
@@ -187,7 +190,7 @@ t.test('check reports errors of the configuration and of the rules together', as
 })
 
 t.test('check accepts the shipped configuration without credentials and refuses a wrong one', async (t) => {
-  const bare = sidegate(['check', '--format', 'json'])
+  const bare = await sidegate(['check', '--format', 'json'])
   t.equal(bare.status, 0)
   t.match(JSON.parse(bare.stdout), {
     errors: 0,
@@ -200,11 +203,11 @@ t.test('check accepts the shipped configuration without credentials and refuses 
   ]
   all.push('audit: { signingKey: { file: none } }, admin: { token: { file: none } } }')
   const dir = t.testdir({ 'sidegate.yaml': all.join('\n'), 'r.yaml': 'rules: []\n' })
-  const everywhere = sidegate(['check', '--config', join(dir, 'sidegate.yaml'), '--format', 'json'])
+  const everywhere = await sidegate(['check', '--config', join(dir, 'sidegate.yaml'), '--format', 'json'])
   t.match(JSON.parse(everywhere.stdout), { errors: 0, warnings: 4 })
   t.equal(everywhere.status, 0)
   const secret = 'two words'
-  const wrong = sidegate(['check'], { OPENROUTER_API_KEY: secret })
+  const wrong = await sidegate(['check'], { OPENROUTER_API_KEY: secret })
   t.equal(wrong.status, 1)
   t.notMatch(wrong.stdout, secret)
 })
@@ -225,34 +228,34 @@ t.test('check reports errors in prices in each format', async (t) => {
   })
   const run = (...args: string[]) => sidegate(['check', ...args], {}, dir)
   for (const args of [['--config', 'sidegate.yaml'], ['p.yaml'], ['rules']]) {
-    const { status, stdout } = run(...args)
+    const { status, stdout } = await run(...args)
     t.equal(status, 1, args.join(' '))
     t.match(stdout, /^error: (?:p|rules\/prices)\.yaml:2:17 prices\.gpt\.input: must be a number: USD/m)
     t.match(stdout, /prices\.gpt\.inputs: is not a known key; did you mean `input`\?/)
     t.match(stdout, /\d files? checked: 2 errors, 0 warnings/)
   }
-  const inManifest = run('all.yaml')
+  const inManifest = await run('all.yaml')
   t.match(inManifest.stdout, /all\.yaml:11:21 prices\.gpt\.input: must be a number/)
   t.match(inManifest.stdout, '1 file checked: 2 errors')
-  t.match(JSON.parse(run('--config', 'sidegate.yaml', '--format', 'json').stdout), {
+  t.match(JSON.parse((await run('--config', 'sidegate.yaml', '--format', 'json')).stdout), {
     files: ['sidegate.yaml', 'p.yaml', 'r.yaml'],
     problems: [{ file: 'p.yaml', line: 2, column: 17, severity: 'error' }, {}],
   })
   t.match(
-    run('--config', 'sidegate.yaml', '--format', 'github').stdout,
+    (await run('--config', 'sidegate.yaml', '--format', 'github')).stdout,
     /^::error file=.*p\.yaml,line=2,col=17::/m,
   )
-  t.ok(isWellFormed(run('--config', 'sidegate.yaml', '--format', 'junit').stdout))
-  const ignoring = run('--config', 'ignoring.yaml')
+  t.ok(isWellFormed((await run('--config', 'sidegate.yaml', '--format', 'junit')).stdout))
+  const ignoring = await run('--config', 'ignoring.yaml')
   t.match(
     [ignoring.status, ignoring.stdout],
     [0, /^warning: ignoring\.yaml:3:\d+ prices\.unknownPrice: lets/m],
   )
   t.match(
-    run('--config', 'lost.yaml').stdout,
+    (await run('--config', 'lost.yaml')).stdout,
     /lost\.yaml:3:\d+ prices\.path: .*p\.yaml cannot be read \(ENOENT\); name a price file/,
   )
-  const none = run('good.yaml')
+  const none = await run('good.yaml')
   t.match([none.status, none.stdout], [0, '1 file checked: 0 errors, 0 warnings'])
 })
 
@@ -261,7 +264,7 @@ t.test('check warns of a base URL of a known provider without its path', async (
     'sidegate.yaml': 'upstream: { baseUrl: https://api.openai.com }\nrules: { path: r.yaml }\n',
     'r.yaml': 'rules: []\n',
   })
-  const warned = sidegate(['check', '--config', join(dir, 'sidegate.yaml'), '--fail-on', 'warning'])
+  const warned = await sidegate(['check', '--config', join(dir, 'sidegate.yaml'), '--fail-on', 'warning'])
   t.equal(warned.status, 1)
   t.match(
     warned.stdout,
@@ -270,8 +273,8 @@ t.test('check warns of a base URL of a known provider without its path', async (
 })
 
 t.test('test passes, fails after a rule was changed, and exits with 2 without tests', async (t) => {
-  t.equal(sidegate(['test', 'config/rules']).status, 0)
-  t.equal(sidegate(['test']).status, 0)
+  t.equal((await sidegate(['test', 'config/rules'])).status, 0)
+  t.equal((await sidegate(['test'])).status, 0)
   const dir = t.testdir({
     empty: { 'rules.yaml': 'rules: []\n' },
     wrong: { 'a_test.yaml': 'tests: [{name: a}]\n', 'r.yaml': 'rules: []\n' },
@@ -280,31 +283,31 @@ t.test('test passes, fails after a rule was changed, and exits with 2 without te
   cpSync(join(ROOT, 'config/rules'), rules, { recursive: true })
   const keywords = join(rules, '10-keywords.yaml')
   writeFileSync(keywords, readFileSync(keywords, 'utf8').replace('project borealis', 'project zenith'))
-  const failed = sidegate(['test', rules])
+  const failed = await sidegate(['test', rules])
   t.equal(failed.status, 1)
   t.match(failed.stdout, /^FAIL .*10-keywords_test\.yaml:\d+ a code name in disguise is refused$/m)
   t.match(failed.stdout, /\d+ passed, 2 failed/)
-  t.ok(isWellFormed(sidegate(['test', rules, '--format', 'junit']).stdout))
-  t.match(JSON.parse(sidegate(['test', rules, '--format', 'json']).stdout), { failed: 2 })
+  t.ok(isWellFormed((await sidegate(['test', rules, '--format', 'junit'])).stdout))
+  t.match(JSON.parse((await sidegate(['test', rules, '--format', 'json'])).stdout), { failed: 2 })
   const annotation =
     /^::error file=10-keywords_test\.yaml,line=\d+::a code name in disguise is refused%0A\w+:%0A {2}expected /m
   const github = { GITHUB_ACTIONS: 'true', GITHUB_WORKSPACE: rules }
-  const annotated = sidegate(['test', rules], github)
+  const annotated = await sidegate(['test', rules], github)
   t.equal(annotated.status, 1)
   t.match(annotated.stdout, annotation, 'annotations are the default on GitHub Actions')
   t.match(annotated.stdout, /\n\d+ tests: \d+ passed, 2 failed\n$/)
   t.equal(
-    sidegate(['test', rules, '--format', 'github'], { GITHUB_WORKSPACE: rules }).stdout,
+    (await sidegate(['test', rules, '--format', 'github'], { GITHUB_WORKSPACE: rules })).stdout,
     annotated.stdout,
   )
-  t.match(sidegate(['test', rules, '--format', 'pretty'], github).stdout, /^FAIL /m)
-  t.match(sidegate(['test', rules, '--format', 'tap']).stdout, /^TAP version 14\n1\.\.\d+\nok 1 - /)
-  t.equal(sidegate(['test', join(dir, 'empty')]).status, 2)
-  const wrong = sidegate(['test', join(dir, 'wrong')])
+  t.match((await sidegate(['test', rules, '--format', 'pretty'], github)).stdout, /^FAIL /m)
+  t.match((await sidegate(['test', rules, '--format', 'tap'])).stdout, /^TAP version 14\n1\.\.\d+\nok 1 - /)
+  t.equal((await sidegate(['test', join(dir, 'empty')])).status, 2)
+  const wrong = await sidegate(['test', join(dir, 'wrong')])
   t.equal(wrong.status, 2)
   t.match(wrong.stderr, /a_test\.yaml:1:\d+ tests\[0\]\.expect: is required/)
   t.match(
-    sidegate(['test', 'wrong', '--format', 'github'], {}, dir).stdout,
+    (await sidegate(['test', 'wrong', '--format', 'github'], {}, dir)).stdout,
     /^::error file=wrong\/a_test\.yaml,line=1,col=\d+::tests\[0\]\.expect: is required$/m,
   )
 })
@@ -319,8 +322,8 @@ t.test('diff reports changed rules and changed results of tests and recorded req
   const replay = join(dir, 'calls.jsonl')
   const lines = [say('nothing'), { request: say('project zenith'), key_name: 'web' }, say('my secret word')]
   writeFileSync(replay, `${lines.map((line) => JSON.stringify(line)).join('\n')}\n\n`)
-  t.equal(sidegate(['diff', 'config/rules', 'config/rules', '--replay', replay]).status, 0)
-  const changed = sidegate([
+  t.equal((await sidegate(['diff', 'config/rules', 'config/rules', '--replay', replay])).status, 0)
+  const changed = await sidegate([
     'diff',
     'config/rules',
     next,
@@ -338,26 +341,26 @@ t.test('diff reports changed rules and changed results of tests and recorded req
   t.match(exchanges.at(-1), { where: `${replay}:2`, old: { decision: 'allow' }, new: { decision: 'block' } })
   t.notMatch(changed.stdout, 'my secret word')
   t.match(
-    sidegate(['diff', 'config/rules', next, '--format', 'markdown']).stdout,
+    (await sidegate(['diff', 'config/rules', next, '--format', 'markdown'])).stdout,
     /^\| unreleased-projects \| pattern \|/m,
   )
   mkdirSync(join(dir, 'bad'))
   writeFileSync(join(dir, 'bad/calls.jsonl'), '{"request": 1}\n')
-  const bad = sidegate(['diff', 'config/rules', next, '--replay', join(dir, 'bad/calls.jsonl')])
+  const bad = await sidegate(['diff', 'config/rules', next, '--replay', join(dir, 'bad/calls.jsonl')])
   t.equal(bad.status, 2)
   t.match(bad.stderr, /calls\.jsonl:1:1 is neither/)
-  t.equal(sidegate(['diff', 'config/rules']).status, 2)
+  t.equal((await sidegate(['diff', 'config/rules'])).status, 2)
 })
 
 t.test('--help of each command lists its options and exit codes', async (t) => {
   for (const name of ['check', 'test', 'diff']) {
-    const { status, stdout } = sidegate([name, '--help'])
+    const { status, stdout } = await sidegate([name, '--help'])
     t.equal(status, 0)
     t.match(stdout, new RegExp(`^Usage: sidegate ${name} `))
     t.match(stdout, '--format FORMAT')
     t.match(stdout, /^Exit: 0 /m)
   }
   for (const name of ['serve', 'demo', 'keys', 'audit']) {
-    t.match(sidegate([name, '--help']).stdout, /^Exit: 0 .* 2 could not /ms, name)
+    t.match((await sidegate([name, '--help'])).stdout, /^Exit: 0 .* 2 could not /ms, name)
   }
 })

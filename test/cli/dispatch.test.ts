@@ -3,19 +3,19 @@
 
 import t from 'tap'
 import { type Command, UsageError } from '../../src/cli/command.ts'
-import { dispatch } from '../../src/cli/dispatch.ts'
-import { runCli } from '../process/run-command.ts'
+import { answer } from '../../src/cli/dispatch.ts'
+import { runCli, runProgram, TextSink } from '../process/run-command.ts'
 
 // Deadline of every wait in this file.
 t.setTimeout(300_000)
 
-t.test('each command has help and exits with 2 on bad arguments', async (t) => {
-  const overview = await runCli(['--help'])
+t.test('each command of the built program has help, and exits with 2 on bad arguments', async (t) => {
+  const overview = await runProgram(['--help'])
   t.equal(overview.code, 0)
   const commands = [...overview.stdout.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name]) => name ?? '')
   for (const command of ['serve', 'demo', 'keys']) t.ok(commands.includes(command), command)
   for (const command of commands) {
-    const { code, stdout } = await runCli([command, '--help'])
+    const { code, stdout } = await runProgram([command, '--help'])
     t.equal(code, 0)
     t.match(stdout, `sidegate ${command}`)
     t.equal((await runCli([command, '--nonsense'])).code, 2)
@@ -38,19 +38,16 @@ t.test('dispatch passes the arguments on and returns the exit code of the comman
       return 1
     },
   }
-  const lines: string[] = []
-  const log = console.error
-  console.error = (line: string) => void lines.push(line)
-  t.teardown(() => {
-    console.error = log
-  })
-  t.equal(await dispatch(['probe', 'a', '--b'], [command]), 1)
-  t.equal(await dispatch(['probe', 'wrong'], [command]), 2)
-  t.equal(await dispatch(['probe', 'broken'], [command]), 1)
+  const [out, err] = [new TextSink(), new TextSink()]
+  const ask = (...args: string[]) => answer(args, [command], { out, err, env: {} })
+  t.equal(await ask('probe', 'a', '--b'), 1)
+  t.equal(await ask('probe', 'wrong'), 2)
+  t.equal(await ask('probe', 'broken'), 1)
   t.same(received, [['a', '--b'], ['wrong'], ['broken']])
-  t.same(lines, [
-    'sidegate probe: give another argument',
-    'sidegate probe --help lists the arguments',
-    'sidegate probe: the disk is full',
-  ])
+  t.equal(
+    err.text,
+    'sidegate probe: give another argument\nsidegate probe --help lists the arguments\nsidegate probe: the disk is full\n',
+  )
+  t.equal(await ask(), 2)
+  t.match(err.text, /^ {2}probe {2}record the arguments$/m, 'the names make room for the summaries')
 })

@@ -14,7 +14,7 @@ import { readVerifier } from '../../src/audit/note.ts'
 import { verifyConsistency, verifyInclusion } from '../../src/audit/proof.ts'
 import { SIGNING_KEY_FILE } from '../../src/store/files/signingkey.ts'
 import { ADMIN_TOKEN, discard, startGateway, type TestGateway, writeDeployment } from '../process/gateway.ts'
-import { runCli } from '../process/run-command.ts'
+import { runProgram } from '../process/run-command.ts'
 import { completion, json, startUpstream } from '../process/upstream.ts'
 
 const VERIFY_PY = fileURLToPath(new URL('../audit/verify.py', import.meta.url))
@@ -111,14 +111,14 @@ t.test('a receipt leads to a checkpoint, and an old checkpoint to a new one', as
 
 /** Verifies the export and its checkpoints with both verifiers. */
 async function exported(t: Test, gateway: TestGateway, publicKey: string): Promise<void> {
-  const { stdout } = await runCli(['audit', 'export', '--config', join(gateway.folder, 'sidegate.yaml')])
+  const { stdout } = await runProgram(['audit', 'export', '--config', join(gateway.folder, 'sidegate.yaml')])
   const dump = join(gateway.folder, 'dump.jsonl')
   const keyFile = join(gateway.folder, 'key.txt')
   writeFileSync(dump, stdout)
   writeFileSync(keyFile, publicKey)
   const checkpoints = stdout.split('\n').filter((line) => line.startsWith('{"checkpoint"'))
   t.equal(checkpoints.length, 3, 'one for each start and one for the stop')
-  const checked = await runCli(['audit', 'verify', '--export', dump, '--public-key', keyFile])
+  const checked = await runProgram(['audit', 'verify', '--export', dump, '--public-key', keyFile])
   t.match(JSON.parse(checked.stdout), {
     ok: true,
     signatures_checked: true,
@@ -146,7 +146,7 @@ t.test('a configured key signs, and none is generated', async (t) => {
   t.notOk(existsSync(join(folder, 'data', SIGNING_KEY_FILE)), 'none is generated')
   await gateway.stop()
   const config = join(folder, 'sidegate.yaml')
-  const { stdout } = await runCli(['audit', 'export', '--config', config])
+  const { stdout } = await runProgram(['audit', 'export', '--config', config])
   const boot = stdout.split('\n').map((line) => (line === '' ? {} : JSON.parse(line)))[1]
   t.match(boot, {
     type: 'boot',
@@ -154,7 +154,7 @@ t.test('a configured key signs, and none is generated', async (t) => {
     signer,
     key_source: 'configured',
   })
-  const verified = await runCli([
+  const verified = await runProgram([
     'audit',
     'verify',
     '--config',
@@ -173,7 +173,7 @@ t.test('a signing key that cannot be used prevents the start', async (t) => {
       rules: 'rules: []\n',
       config,
     } as never)
-    const result = await runCli(['serve', '--config', file], { UPSTREAM_KEY: 'u', ADMIN_TOKEN, ...env })
+    const result = await runProgram(['serve', '--config', file], { UPSTREAM_KEY: 'u', ADMIN_TOKEN, ...env })
     return { ...result, folder }
   }
   const configured = await start({ audit: { signingKey: { file: 'key.pem' } } })

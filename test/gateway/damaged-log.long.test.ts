@@ -15,7 +15,7 @@ import t, { type Test } from 'tap'
 import { openEnvironment } from '../../src/store/environment/journaled.ts'
 import { u64 } from '../../src/store/tables/layout.ts'
 import { discard, prompt, startGateway } from '../process/gateway.ts'
-import { runCli } from '../process/run-command.ts'
+import { runProgram } from '../process/run-command.ts'
 import { completion, json, startUpstream } from '../process/upstream.ts'
 
 const upstream = await startUpstream(json(completion('Hello.')))
@@ -133,11 +133,11 @@ async function checkDamage(t: Test, { name, keysStay, known, harm }: Damage): Pr
   else t.equal((await next.chat((await next.createKey()).key, prompt('hi'))).status, 200)
   await next.stop()
   const args = ['--config', join(folder, 'sidegate.yaml')]
-  const { stdout } = await runCli(['audit', 'export', ...args])
+  const { stdout } = await runProgram(['audit', 'export', ...args])
   const genesis = JSON.parse(stdout.split('\n', 1)[0] ?? '')
   t.match(genesis, { seq: 0, type: 'genesis', continues: { reason: said?.['reason'] as string } })
   if (known) t.ok(genesis.continues.log !== null && genesis.continues.seq >= newest.seq)
-  t.equal((await runCli(['audit', 'verify', ...args])).code, 0)
+  t.equal((await runProgram(['audit', 'verify', ...args])).code, 0)
   // The new log is sound, so nothing is set aside a second time.
   const third = await startGateway({ upstreamUrl: upstream.baseUrl, folder })
   t.equal(readdirSync(data).filter((file) => file.startsWith('quarantine-')).length, 1)

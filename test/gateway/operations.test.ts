@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { discard, startGateway, writeDeployment } from '../process/gateway.ts'
-import { runCli } from '../process/run-command.ts'
+import { runProgram } from '../process/run-command.ts'
 import { completion, json, startUpstream, stream } from '../process/upstream.ts'
 
 // Deadline of every wait in this file; the runner's own is too short for a busy machine.
@@ -78,7 +78,7 @@ t.test('each entry of the log is counted by its type', async (t) => {
   await gateway.api('POST', '/rules', { name: 'mine', type: 'keyword_block', pattern: 'x', action: 'block' })
   const page = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
   const counts = page.matchAll(/^sidegate_audit_entries_total\{type="(.+)"\} (\d+)$/gm)
-  const { stdout } = await runCli(['audit', 'export', '--config', join(gateway.folder, 'sidegate.yaml')])
+  const { stdout } = await runProgram(['audit', 'export', '--config', join(gateway.folder, 'sidegate.yaml')])
   const entries = stdout
     .trim()
     .split('\n')
@@ -165,7 +165,7 @@ data:
   path: data
 `,
   )
-  const { code, stderr, stdout } = await runCli(['serve', '--config', file])
+  const { code, stderr, stdout } = await runProgram(['serve', '--config', file])
   t.equal(code, 2)
   t.equal(stdout, '')
   t.match(stderr, /sidegate\.yaml:4:\d+ upstream\.baseUrl: must not carry a credential/)
@@ -182,7 +182,7 @@ data:
     `upstream: { baseUrl: "ftp://x", apiKay: 5 }\nlimits: { bodyBytes: "big" }\npii: { kinds: [emial] }
 listen: { ops: "127.0.0.1:${port}" }\nrules: { path: rules }\n`,
   )
-  const shapes = await runCli(['serve', '--config', file])
+  const shapes = await runProgram(['serve', '--config', file])
   t.equal(shapes.code, 2)
   for (const place of [
     /sidegate\.yaml:1:\d+ upstream\.baseUrl: /,
@@ -195,7 +195,7 @@ listen: { ops: "127.0.0.1:${port}" }\nrules: { path: rules }\n`,
     t.match(shapes.stderr, place)
   t.match(shapes.stderr, /apiKey/, 'the nearest known name')
   t.match(shapes.stderr, /credit_card/, 'the known kinds')
-  t.equal((await runCli(['serve', '--config', join(folder, 'none.yaml')])).code, 2)
+  t.equal((await runProgram(['serve', '--config', join(folder, 'none.yaml')])).code, 2)
 })
 
 t.test('busy ports, unusable folders and missing rules are found before anything is opened', async (t) => {
@@ -223,7 +223,7 @@ data: { path: occupied/data }
 rules: { path: nowhere }
 `,
   )
-  const { code, stderr, stdout } = await runCli(['serve', '--config', file])
+  const { code, stderr, stdout } = await runProgram(['serve', '--config', file])
   t.equal(code, 2)
   t.equal(stdout, '')
   t.match(stderr, /sidegate\.yaml:2:\d+ listen\.gateway: cannot listen on \[::1\]:\d+: the port is in use/)
@@ -235,13 +235,13 @@ rules: { path: nowhere }
     file,
     'listen: { gateway: "192.0.2.1:8484", ops: "none.invalid:1" }\nupstream: { baseUrl: "http://127.0.0.1:1" }\n',
   )
-  const elsewhere = await runCli(['serve', '--config', file])
+  const elsewhere = await runProgram(['serve', '--config', file])
   t.match(elsewhere.stderr, /:1:\d+ listen\.gateway: .*does not have the address; use 0\.0\.0\.0 or \[::\]/)
   t.match(elsewhere.stderr, /:1:\d+ listen\.ops: .*use an IP address/)
 })
 
 t.test('the shipped configuration without a credential names the variable to set and the demo', async (t) => {
-  const { code, stderr } = await runCli(['serve'], { OPENROUTER_API_KEY: '', SIDEGATE_ADMIN_TOKEN: '' })
+  const { code, stderr } = await runProgram(['serve'], { OPENROUTER_API_KEY: '', SIDEGATE_ADMIN_TOKEN: '' })
   t.equal(code, 2)
   t.match(
     stderr,

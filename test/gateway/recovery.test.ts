@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { discard } from '../process/gateway.ts'
 import { type GatewayProcess, startProgram } from '../process/gateway-process.ts'
-import { runCli } from '../process/run-command.ts'
+import { runProgram } from '../process/run-command.ts'
 import { completion, delta, event, json, startUpstream } from '../process/upstream.ts'
 
 // Deadline of every wait in this file.
@@ -84,7 +84,7 @@ t.test('after kill -9 the next start seals each call in flight once, as interrup
     await next.stop()
     t.equal(statSync(join(folder, 'data', 'intents')).size, 0)
   }
-  const { stdout } = await runCli(['audit', 'export', '--config', join(folder, 'sidegate.yaml')])
+  const { stdout } = await runProgram(['audit', 'export', '--config', join(folder, 'sidegate.yaml')])
   const entries = stdout
     .trim()
     .split('\n')
@@ -107,7 +107,7 @@ t.test('a second gateway on a folder is refused, commands are not', async (t) =>
       's',
     ),
   })
-  const listed = await runCli(['keys', 'list', '--config', join(folder, 'sidegate.yaml')])
+  const listed = await runProgram(['keys', 'list', '--config', join(folder, 'sidegate.yaml')])
   t.equal(listed.code, 0)
   await gateway.kill('SIGKILL')
   const next = await startProgram({ upstreamUrl: upstream.baseUrl, folder })

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { VerificationSchedule } from '../../src/gateway/verification-schedule.ts'
 import { prompt } from '../process/gateway.ts'
 import { type GatewayProcess, openProgram } from '../process/gateway-process.ts'
-import { runCli } from '../process/run-command.ts'
+import { runProgram } from '../process/run-command.ts'
 import { eventually, until } from '../process/until.ts'
 import { completion, json, startUpstream } from '../process/upstream.ts'
 
@@ -42,7 +42,7 @@ async function tamper(gateway: GatewayProcess): Promise<void> {
 }
 
 const verify = ({ folder }: GatewayProcess) =>
-  runCli(['audit', 'verify', '--config', join(folder, 'sidegate.yaml')])
+  runProgram(['audit', 'verify', '--config', join(folder, 'sidegate.yaml')])
 
 t.test('a scheduled check passes an unchanged log and finds a changed one', async (t) => {
   const gateway = await start(t, 1)

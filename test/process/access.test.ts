@@ -5,7 +5,7 @@ import t from 'tap'
 import { openAi } from './client.ts'
 import { discard, openGateway, prompt, startGateway } from './gateway.ts'
 import { startProgram } from './gateway-process.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 import { until } from './until.ts'
 import { completion, json, silent, startUpstream } from './upstream.ts'
 
@@ -182,7 +182,7 @@ t.test('requests of a process that was killed count', async (t) => {
 })
 
 t.test('the command line makes keys with terms, rotates and hashes them', async (t) => {
-  const cli = (...args: string[]) => runCli([...args, '--config', `${gateway.folder}/sidegate.yaml`])
+  const cli = (...args: string[]) => runProgram([...args, '--config', `${gateway.folder}/sidegate.yaml`])
   const made = JSON.parse(
     (
       await cli(

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { ADMIN_ROLES, type AdminRole } from '../../src/core/admin-role.ts'
 import { ADMIN_TOKEN, deploy, openGateway, prompt, writeDeployment } from './gateway.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 import { eventually, fetchInTime } from './until.ts'
 import { completion, json } from './upstream.ts'
 
@@ -204,10 +204,10 @@ t.test('every change names who made it, over REST and by a command', async (t) =
   t.match((await as('admin', 'DELETE', `/sessions/${sessions[0].id}`)).body, { name: 'editor-1' })
   t.equal((await request(ed, 'GET', '/api/v1/session')).status, 401, 'the session of another has ended')
   await t.rejects(signIn('a guess of somebody'))
-  const create = await runCli(['keys', 'create', '--name', 'by-command', '--config', file])
+  const create = await runProgram(['keys', 'create', '--name', 'by-command', '--config', file])
   const { id } = JSON.parse(create.stdout)
-  await runCli(['keys', 'revoke', id, '--config', file])
-  await runCli(['audit', 'erase', '--before', '2100-01-01', '--config', file])
+  await runProgram(['keys', 'revoke', id, '--config', file])
+  await runProgram(['audit', 'erase', '--before', '2100-01-01', '--config', file])
 
   const user = `cli:${userInfo().username}`
   const all = await changes()
@@ -242,7 +242,7 @@ t.test('every change names who made it, over REST and by a command', async (t) =
 })
 
 t.test('an export names the actors, and both verifiers accept it', async (t) => {
-  const { stdout } = await runCli(['audit', 'export', '--config', file])
+  const { stdout } = await runProgram(['audit', 'export', '--config', file])
   const entries = stdout
     .trim()
     .split('\n')
@@ -255,7 +255,7 @@ t.test('an export names the actors, and both verifiers accept it', async (t) => 
   )
   const path = join(gateway.folder, 'export.jsonl')
   writeFileSync(path, stdout)
-  t.equal((await runCli(['audit', 'verify', '--export', path])).code, 0)
+  t.equal((await runProgram(['audit', 'verify', '--export', path])).code, 0)
   const python = spawnSync('python3', [VERIFY_PY, path], { encoding: 'utf8' })
   if (python.error === undefined)
     t.match([python.status, python.stdout], [0, /entries from 0 on/], python.stderr)
@@ -311,8 +311,8 @@ admin:
 ${administrators}`,
     )
   const both = async () => {
-    const checked = await runCli(['check', '--config', written], { A: tokenOf('a'), B: tokenOf('b') })
-    const served = await runCli(['serve', '--config', written], { A: tokenOf('a'), B: tokenOf('b') })
+    const checked = await runProgram(['check', '--config', written], { A: tokenOf('a'), B: tokenOf('b') })
+    const served = await runProgram(['serve', '--config', written], { A: tokenOf('a'), B: tokenOf('b') })
     t.equal(served.stdout, '')
     return [
       [checked.code, checked.stdout],

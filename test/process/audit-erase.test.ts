@@ -11,7 +11,7 @@ import { openStore } from '../../src/store/store.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { deploy, openGateway, prompt, writeDeployment } from './gateway.ts'
 import { programArgs } from './program.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 import { fetchInTime } from './until.ts'
 import { completion, json } from './upstream.ts'
 
@@ -27,10 +27,10 @@ const call = async (key: string): Promise<string> => {
 }
 const detail = async (id: string) => (await gateway.api('GET', `/usage/logs/${id}`)).body
 const verify = async () => {
-  const { code, stdout } = await runCli(['audit', 'verify', '--config', file])
+  const { code, stdout } = await runProgram(['audit', 'verify', '--config', file])
   return { code, ok: JSON.parse(stdout).ok }
 }
-const erase = (...args: string[]) => runCli(['audit', 'erase', '--config', file, ...args])
+const erase = (...args: string[]) => runProgram(['audit', 'erase', '--config', file, ...args])
 
 t.test('a request, a key or a time selects the exchanges that are erased', async (t) => {
   const one = await gateway.createKey('one')
@@ -86,25 +86,25 @@ t.test('a compacted copy has no bytes of an erased exchange and serves like the 
   t.ok(holds('data', 'heliotrope'))
   t.match(await own.api('POST', '/audit/erase', { key_id: id }), { body: { erased: 2 } })
   const copy = join(own.folder, 'copy')
-  const compacted = await runCli(['audit', 'compact', '--config', config, '--to', copy])
+  const compacted = await runProgram(['audit', 'compact', '--config', config, '--to', copy])
   t.equal(compacted.code, 0, compacted.stderr)
   const { from_bytes, to_bytes } = JSON.parse(compacted.stdout)
   t.ok(to_bytes <= from_bytes)
   t.equal(holds('copy', 'heliotrope'), false)
   t.equal(statSync(join(copy, 'data.mdb')).mode & 0o777, 0o600)
   t.equal(statSync(copy).mode & 0o777, 0o700)
-  const again = await runCli(['audit', 'compact', '--config', config, '--to', copy])
+  const again = await runProgram(['audit', 'compact', '--config', config, '--to', copy])
   t.equal(again.code, 2)
   t.match(again.stderr, /not empty/)
-  t.equal((await runCli(['audit', 'compact', '--config', config])).code, 2)
+  t.equal((await runProgram(['audit', 'compact', '--config', config])).code, 2)
 
   await own.stop()
-  await runCli(['audit', 'compact', '--config', config, '--to', join(own.folder, 'last')])
+  await runProgram(['audit', 'compact', '--config', config, '--to', join(own.folder, 'last')])
   rmSync(join(own.folder, 'data'), { recursive: true })
   renameSync(join(own.folder, 'last'), join(own.folder, 'data'))
   const served = await openGateway(t, { upstreamUrl: upstream.baseUrl, folder: own.folder })
   t.match(await served.api('GET', '/usage/logs'), { body: { total: 2 } })
-  const { code } = await runCli(['audit', 'verify', '--config', config])
+  const { code } = await runProgram(['audit', 'verify', '--config', config])
   t.equal(code, 0)
 })
 
@@ -133,7 +133,7 @@ t.test('only the owner can read a copy while it is written, in a folder open to 
   const modes = new Set<number>()
   let hasEnded = false
   // The command is killed at its deadline.
-  const compacted = runCli(['audit', 'compact', '--config', config, '--to', copy])
+  const compacted = runProgram(['audit', 'compact', '--config', config, '--to', copy])
   void compacted.finally(() => {
     hasEnded = true
   })
@@ -174,7 +174,7 @@ t.test('the command refuses wrong options and names them', async (t) => {
     t.equal(code, 2, args.join(' '))
     t.match(stderr, /--/)
   }
-  const nowhere = await runCli(['audit', 'erase', '--config', '/nonexistent.yaml', '--key', 'k'])
+  const nowhere = await runProgram(['audit', 'erase', '--config', '/nonexistent.yaml', '--key', 'k'])
   t.equal(nowhere.code, 2)
 })
 
@@ -200,7 +200,7 @@ t.test('a data directory that cannot be opened exits with 2 and the reason', asy
   t.teardown(() => rmSync(folder, { recursive: true }))
   mkdirSync(join(folder, 'data'))
   writeFileSync(join(folder, 'data', 'data.mdb'), 'no database')
-  t.match(await runCli(['audit', 'erase', '--config', config, '--before', '2026-01-01']), {
+  t.match(await runProgram(['audit', 'erase', '--config', config, '--before', '2026-01-01']), {
     code: 2,
     stdout: '',
     stderr: /^sidegate audit: the data directory .* cannot be opened: data\.mdb is not an LMDB database/,

@@ -13,7 +13,7 @@ import { openStore } from '../../src/store/store.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { openGateway, prompt, type TestGateway, writeDeployment } from './gateway.ts'
 import { programArgs } from './program.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 import { eventually, inTime, until } from './until.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
@@ -63,13 +63,13 @@ const storeBytes = async (gateway: TestGateway): Promise<number> =>
 
 async function verify(t: Test, gateway: TestGateway): Promise<any> {
   const file = join(gateway.folder, 'sidegate.yaml')
-  const { code, stdout } = await runCli(['audit', 'verify', '--config', file])
+  const { code, stdout } = await runProgram(['audit', 'verify', '--config', file])
   const verdict = JSON.parse(stdout)
   t.same([code, verdict.findings], [0, []])
-  const exported = await runCli(['audit', 'export', '--config', file])
+  const exported = await runProgram(['audit', 'export', '--config', file])
   const dump = join(gateway.folder, 'dump.jsonl')
   writeFileSync(dump, exported.stdout)
-  const { stdout: checked } = await runCli(['audit', 'verify', '--export', dump])
+  const { stdout: checked } = await runProgram(['audit', 'verify', '--export', dump])
   t.match(JSON.parse(checked), { ok: true, beginning: 'prune' })
   return verdict
 }
@@ -113,8 +113,8 @@ t.test('exchanges of a label are erased at their own time, and the log verifies'
     false,
     false,
   ])
-  t.equal((await runCli(['audit', 'verify', '--config', file])).code, 0)
-  const { stdout } = await runCli(['audit', 'export', '--config', file])
+  t.equal((await runProgram(['audit', 'verify', '--config', file])).code, 0)
+  const { stdout } = await runProgram(['audit', 'export', '--config', file])
   t.match(stdout, /"erased":3,.*"selection":\{"older_than_days":2\}/)
 
   await gateway.stop()
@@ -122,7 +122,7 @@ t.test('exchanges of a label are erased at their own time, and the log verifies'
     ...{ upstreamUrl: upstream.baseUrl, folder },
     config: { audit: { retain: [{ labels: {}, days: 0 }, { days: 5 }] } },
   })
-  const { code, stdout: problems } = await runCli(['check', '--config', file])
+  const { code, stdout: problems } = await runProgram(['check', '--config', file])
   t.equal(code, 1)
   t.match(problems, /sidegate\.yaml:1:\d+ audit\.retain\[0\]\.labels: must have at least 1 of its keys/)
   t.match(problems, /sidegate\.yaml:1:\d+ audit\.retain\[0\]\.days: must be from 1 to 36500/)
@@ -195,6 +195,6 @@ t.test('an export whose entries are pruned meanwhile says so, and its lines veri
   t.match(dump, new RegExp(`"seq":${Number(seq) - 1},`))
   const path = join(folder, 'dump.jsonl')
   writeFileSync(path, dump)
-  const { code, stdout } = await runCli(['audit', 'verify', '--export', path])
+  const { code, stdout } = await runProgram(['audit', 'verify', '--export', path])
   t.match([code, JSON.parse(stdout)], [0, { ok: true, entries: Number(seq), findings: [] }])
 })

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { startGateway } from './gateway.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 
 function makeKey(folder: string, name: string): string {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
@@ -36,7 +36,7 @@ t.test('a log verifies with all keys that signed it, and not with fewer', async 
     await gateway.stop()
   }
   const config = join(folder, 'sidegate.yaml')
-  const exported = await runCli(['audit', 'export', '--config', config])
+  const exported = await runProgram(['audit', 'export', '--config', config])
   const dump = join(folder, 'export.jsonl')
   writeFileSync(dump, exported.stdout)
   const boots = exported.stdout.split('\n').filter((line) => line.includes('"type":"boot"'))
@@ -48,7 +48,7 @@ t.test('a log verifies with all keys that signed it, and not with fewer', async 
   writeFileSync(named, `${signers.join('\n')}\n`)
   const verify = (place: string[], files: string[], format = 'json') => {
     const keys = files.flatMap((file) => ['--public-key', file])
-    return runCli([
+    return runProgram([
       'audit',
       'verify',
       ...place,

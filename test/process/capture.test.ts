@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { openAi, readText } from './client.ts'
 import { deploy, openGateway, prompt, writtenBy } from './gateway.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 import { completion, json, stream as streamed } from './upstream.ts'
 
 const VERIFY_PY = fileURLToPath(new URL('../audit/verify.py', import.meta.url))
@@ -70,11 +70,11 @@ t.test('a rule made through the API has no action and takes effect at once', asy
 })
 
 t.test('the log verifies, also in plain Python, and holds no text of those calls', async (t) => {
-  const { stdout } = await runCli(['audit', 'export', '--exchanges', '--config', file])
+  const { stdout } = await runProgram(['audit', 'export', '--exchanges', '--config', file])
   const path = join(gateway.folder, 'log.jsonl')
   writeFileSync(path, stdout)
   t.equal(spawnSync('python3', [VERIFY_PY, path]).status, 0)
-  t.equal((await runCli(['audit', 'verify', '--config', file])).code, 0)
+  t.equal((await runProgram(['audit', 'verify', '--config', file])).code, 0)
   await gateway.stop()
   const { store } = writtenBy(gateway)
   t.ok(store.includes('marigold'))
@@ -103,7 +103,7 @@ t.test('check names the line and the allowed form of a wrong capture', async (t)
     'rules.yaml':
       'rules:\n  - {name: a, type: capture, pattern: some, action: block}\n  - {name: b, type: pii, pattern: email}\n',
   })
-  const { code, stdout, stderr } = await runCli(['check', '--config', join(folder, 'sidegate.yaml')])
+  const { code, stdout, stderr } = await runProgram(['check', '--config', join(folder, 'sidegate.yaml')])
   t.equal(code, 1)
   const output = stdout + stderr
   t.match(output, /sidegate\.yaml:3:12 audit\.capture: must be one of: full, metadata/)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { prompt, writeDeployment } from './gateway.ts'
 import { deployProgram, type GatewayProcess, openProgram } from './gateway-process.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 import { completion, json } from './upstream.ts'
 
 // Deadline of every wait in this file.
@@ -53,12 +53,12 @@ async function verify(t: Test, data: string, log: string): Promise<void> {
     folder,
     config: { data: { path: data } },
   })
-  const { code, stdout } = await runCli(['audit', 'verify', '--config', file])
+  const { code, stdout } = await runProgram(['audit', 'verify', '--config', file])
   t.match([code, JSON.parse(stdout)], [0, { ok: true, log }])
 }
 
 async function genesisOf(gateway: GatewayProcess): Promise<any> {
-  const { stdout } = await runCli(['audit', 'export', '--config', join(gateway.folder, 'sidegate.yaml')])
+  const { stdout } = await runProgram(['audit', 'export', '--config', join(gateway.folder, 'sidegate.yaml')])
   return JSON.parse(stdout.split('\n', 1)[0] ?? '')
 }
 
@@ -130,7 +130,7 @@ t.test(
     await moved.stop()
     const config = join(from.gateway.folder, 'sidegate.yaml')
     const copy = `${from.data}.compact`
-    t.match(await runCli(['audit', 'compact', '--config', config, '--to', copy]), { code: 0 })
+    t.match(await runProgram(['audit', 'compact', '--config', config, '--to', copy]), { code: 0 })
     cpSync(copy, `${copy}.copy`, { recursive: true })
     rmSync(from.data, { recursive: true })
     renameSync(copy, from.data)
@@ -140,7 +140,7 @@ t.test(
     t.same(setAside(from.data, 'predecessor-'), [])
     rmSync(from.data, { recursive: true })
     renameSync(`${copy}.copy`, from.data)
-    t.match(await runCli(['audit', 'compact', '--config', config, '--to', copy]), { code: 0 })
+    t.match(await runProgram(['audit', 'compact', '--config', config, '--to', copy]), { code: 0 })
     rmSync(from.data, { recursive: true })
     renameSync(copy, from.data)
     await continues(t, await from.start(), from)
@@ -183,11 +183,11 @@ t.test('new-log ends a log by hand, unless a gateway runs', async (t) => {
   const from = await origin(t)
   const config = join(from.gateway.folder, 'sidegate.yaml')
   const running = await from.start()
-  const refused = await runCli(['audit', 'new-log', '--config', config])
+  const refused = await runProgram(['audit', 'new-log', '--config', config])
   t.match(refused, { code: 2, stderr: /in use by the gateway with process id/ })
   t.equal(await logOf(running, from.key), from.log)
   await running.stop()
-  const { code, stdout } = await runCli(['audit', 'new-log', '--config', config])
+  const { code, stdout } = await runProgram(['audit', 'new-log', '--config', config])
   t.equal(code, 0)
   const result = JSON.parse(stdout)
   t.match(result, {
@@ -221,9 +221,9 @@ for (const [name, empty] of Object.entries(EMPTIED)) {
     const { gateway, data, start } = await origin(t)
     empty(join(data, 'data.mdb'))
     const config = join(gateway.folder, 'sidegate.yaml')
-    const verdict = await runCli(['audit', 'verify', '--config', config])
+    const verdict = await runProgram(['audit', 'verify', '--config', config])
     t.match([verdict.code, JSON.parse(verdict.stdout)], [1, { findings: [{ reason: /^data\.mdb is / }] }])
-    const created = await runCli(['keys', 'create', '--config', config, '--name', 'app'])
+    const created = await runProgram(['keys', 'create', '--config', config, '--name', 'app'])
     t.match([created.code, created.stderr], [2, /data\.mdb is /], 'no command begins a log in silence')
     const served = await start()
     t.equal(setAside(data, 'quarantine-').length, 1)

@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { ADMIN_TOKEN, prompt, UPSTREAM_KEY, writeDeployment } from './gateway.ts'
 import { type GatewayProcess, openProgram } from './gateway-process.ts'
 import { programArgs } from './program.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 import { eventually, fetchInTime, inTime, until } from './until.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
@@ -107,7 +107,7 @@ t.test('a command on a full disk says so in one line', async (t) => {
   const config = { data: { path: join(disk, 'data') } }
   const { file } = writeDeployment({ upstreamUrl: upstream.baseUrl, folder: t.testdir(), config })
   fill(disk)
-  const { code, stderr } = await runCli(['keys', 'create', '--config', file, '--name', 'app'])
+  const { code, stderr } = await runProgram(['keys', 'create', '--config', file, '--name', 'app'])
   t.equal(code, 2)
   t.match(stderr, /^[^\n]*disk full[^\n]*\n$/)
 })
@@ -169,7 +169,7 @@ t.test('a command cannot read a log on a read-only disk and says to copy it', as
   execFileSync('mount', ['-o', 'remount,ro', disk], { timeout: MOUNT_MS })
   const config = join(gateway.folder, 'sidegate.yaml')
   for (const action of ['verify', 'export']) {
-    t.match(await runCli(['audit', action, '--config', config]), {
+    t.match(await runProgram(['audit', action, '--config', config]), {
       code: 2,
       stderr: /cannot be opened: Read-only file system.*; readers write a lock file there: copy it to/,
     })

@@ -6,7 +6,7 @@ import t from 'tap'
 import { openAi, readText } from './client.ts'
 import { deploy, openGateway, prompt, type TestGateway, writtenBy } from './gateway.ts'
 import { openProgram } from './gateway-process.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 import { completion, json, stream as streamed } from './upstream.ts'
 
 const CUSTOMER = 'customer-4711-heliotrope'
@@ -75,7 +75,7 @@ t.test('a restart keeps the key, which only its owner can read', async (t) => {
   t.equal(readFileSync(keyFile, 'latin1'), before)
   t.equal((await found(again, CUSTOMER)).length, 3)
 
-  const { code, stdout } = await runCli(['audit', 'erase', '--config', file, '--user', CUSTOMER])
+  const { code, stdout } = await runProgram(['audit', 'erase', '--config', file, '--user', CUSTOMER])
   t.same([code, JSON.parse(stdout)], [0, { erased: 3, entries: 1 }])
   t.same(await found(again, CUSTOMER), [])
   t.match(await again.api('POST', '/audit/erase', { user: 'ann@example.com' }), {
@@ -89,7 +89,7 @@ t.test('a restart keeps the key, which only its owner can read', async (t) => {
     status: 400,
     body: { error: { param: 'user' } },
   })
-  t.equal((await runCli(['audit', 'verify', '--config', file])).code, 0)
+  t.equal((await runProgram(['audit', 'verify', '--config', file])).code, 0)
   const metrics = await again.metrics()
   await again.stop()
   const { store, logs } = writtenBy(again)
@@ -114,13 +114,13 @@ t.test('clear text is kept if it is asked for, and erased with the calls', async
   await own.stop()
   const copy = join(own.folder, 'copy')
   const settings = join(own.folder, 'sidegate.yaml')
-  t.equal((await runCli(['audit', 'compact', '--config', settings, '--to', copy])).code, 0)
+  t.equal((await runProgram(['audit', 'compact', '--config', settings, '--to', copy])).code, 0)
   t.notOk(readFileSync(join(copy, 'data.mdb')).includes(CUSTOMER))
   t.same(
     readFileSync(join(copy, 'user-key'), 'latin1'),
     readFileSync(join(own.folder, 'data/user-key'), 'latin1'),
   )
-  const exported = await runCli(['audit', 'export', '--exchanges', '--config', settings])
+  const exported = await runProgram(['audit', 'export', '--exchanges', '--config', settings])
   t.notOk(exported.stdout.includes(CUSTOMER))
 })
 
@@ -133,7 +133,7 @@ t.test('off keeps nothing of a user', async (t) => {
   t.same(await found(own, CUSTOMER), [])
   await own.stop()
   t.notOk(readdirSync(join(own.folder, 'data')).includes('user-key'))
-  const { stdout } = await runCli(['audit', 'export', '--config', join(own.folder, 'sidegate.yaml')])
+  const { stdout } = await runProgram(['audit', 'export', '--config', join(own.folder, 'sidegate.yaml')])
   t.notOk(stdout.includes('has_user'))
   t.notOk(writtenBy(own).store.includes(CUSTOMER))
 })
@@ -157,7 +157,7 @@ audit:
 `,
     'rules.yaml': 'rules: []\n',
   })
-  const { code, stdout, stderr } = await runCli(['check', '--config', join(folder, 'sidegate.yaml')])
+  const { code, stdout, stderr } = await runProgram(['check', '--config', join(folder, 'sidegate.yaml')])
   t.equal(code, 1)
   t.match(stdout + stderr, /sidegate\.yaml:4:9 audit\.user: must be one of: hash, clear, off/)
   t.match(

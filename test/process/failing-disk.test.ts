@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { prompt } from './gateway.ts'
 import { deployProgram, type GatewayProcess } from './gateway-process.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 import { until } from './until.ts'
 
 // The runner's own limit is too short for a busy machine.
@@ -78,7 +78,7 @@ t.test(
     t.same(await lostOf(gateway, acknowledged), [])
     await gateway.createKey('later')
     t.same(gateway.stderr, [])
-    const verify = await runCli(['audit', 'verify', '--config', join(gateway.folder, 'sidegate.yaml')])
+    const verify = await runProgram(['audit', 'verify', '--config', join(gateway.folder, 'sidegate.yaml')])
     t.equal(verify.code, 0, verify.stdout + verify.stderr)
     t.equal(await gateway.stop(), 0)
   },

@@ -7,7 +7,7 @@ import t from 'tap'
 import { createApiKey } from '../../src/core/apikey.ts'
 import { rawRequest } from './client.ts'
 import { deploy, prompt } from './gateway.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 import { completion, json } from './upstream.ts'
 
 const FILE_KEY = createApiKey(Buffer.alloc(32, 7))
@@ -75,18 +75,18 @@ t.test('a key is shown only once, and a revoked key is refused at once', async (
 
 t.test('commands create, list and revoke keys while the gateway runs', async (t) => {
   const config = `${gateway.folder}/sidegate.yaml`
-  const made = await runCli(['keys', 'create', '--name', 'shell', '--config', config])
+  const made = await runProgram(['keys', 'create', '--name', 'shell', '--config', config])
   t.equal(made.code, 0, made.stderr)
   const { id, key } = JSON.parse(made.stdout)
   t.equal((await gateway.chat(key, prompt('hi'))).status, 200)
-  const listed = await runCli(['keys', 'list', '--config', config])
+  const listed = await runProgram(['keys', 'list', '--config', config])
   t.match(listed.stdout, id)
   t.notMatch(listed.stdout, key)
-  t.equal((await runCli(['keys', 'revoke', id, '--config', config])).code, 0)
+  t.equal((await runProgram(['keys', 'revoke', id, '--config', config])).code, 0)
   t.equal((await gateway.chat(key, prompt('hi'))).status, 401)
-  t.equal((await runCli(['keys', 'revoke', 'unknown', '--config', config])).code, 1)
-  t.equal((await runCli(['keys', 'make', '--config', config])).code, 2)
-  t.equal((await runCli(['keys', 'list', '--name', 'shell', '--config', config])).code, 2)
+  t.equal((await runProgram(['keys', 'revoke', 'unknown', '--config', config])).code, 1)
+  t.equal((await runProgram(['keys', 'make', '--config', config])).code, 2)
+  t.equal((await runProgram(['keys', 'list', '--name', 'shell', '--config', config])).code, 2)
 })
 
 t.test('commands for keys say when there is no log, and only create makes one', async (t) => {
@@ -94,7 +94,7 @@ t.test('commands for keys say when there is no log, and only create makes one', 
     'new.yaml': 'upstream: { baseUrl: http://h }\ndata: { path: new }\n',
     'bad.yaml': 'upstream: { baseUrl: http://h }\ndata: { path: new.yaml/data }\n',
   })
-  const keys = (...args: string[]) => runCli(['keys', ...args])
+  const keys = (...args: string[]) => runProgram(['keys', ...args])
   t.match(await keys('list', '--config', `${dir}/new.yaml`), { code: 2, stderr: /there is no log in .*new/ })
   t.match(await keys('revoke', 'x', '--config', `${dir}/new.yaml`), { code: 2 })
   t.notOk(existsSync(`${dir}/new`), 'reading creates no folder')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openAi } from './client.ts'
 import { deploy } from './gateway.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 import { completion, json } from './upstream.ts'
 
 const RULES = 1500
@@ -43,12 +43,12 @@ t.test('an entry keeps 256 of 1499 matched rules and 64 characters of a long rea
   t.equal(logs[1].rules.length, 256)
   t.equal(logs[1].rules[0].action, 'block', 'the blocking rule is kept')
   t.equal(logs[2].rules.length, 256)
-  const { stdout } = await runCli(['audit', 'export', '--config', config])
+  const { stdout } = await runProgram(['audit', 'export', '--config', config])
   const sealed = stdout.split('\n').filter((line) => line.includes('"type":"request"'))
   t.same(
     sealed.map((line) => JSON.parse(line).rules_omitted),
     [RULES - 1 - 256, RULES - 256, undefined],
   )
-  const verified = await runCli(['audit', 'verify', '--config', config])
+  const verified = await runProgram(['audit', 'verify', '--config', config])
   t.equal(verified.code, 0)
 })

@@ -13,7 +13,7 @@ import {
   writeDeployment,
 } from './gateway.ts'
 import { openProgram } from './gateway-process.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 import { eventually, until } from './until.ts'
 import { startUpstream } from './upstream.ts'
 
@@ -125,7 +125,7 @@ t.test('check names the models of recent calls that have no price', async (t) =>
     await response.text()
   }
   const check = async () => {
-    const { code, stdout } = await runCli(['check', '--config', join(gateway.folder, 'sidegate.yaml')], {
+    const { code, stdout } = await runProgram(['check', '--config', join(gateway.folder, 'sidegate.yaml')], {
       ADMIN_TOKEN,
       UPSTREAM_KEY,
     })
@@ -160,7 +160,7 @@ t.test('a bad or missing price file prevents a start', async (t) => {
       rules: 'rules: []\n',
       config: { prices: { path } },
     })
-    return runCli(['serve', '--config', file], { ADMIN_TOKEN, UPSTREAM_KEY })
+    return runProgram(['serve', '--config', file], { ADMIN_TOKEN, UPSTREAM_KEY })
   }
   mkdirSync(join(folder, 'folder'))
   writeFileSync(join(folder, 'bad.yaml'), text(-1))

@@ -6,7 +6,7 @@ import t from 'tap'
 import { publish, temporaryFolder } from '../rules/fixture.ts'
 import { ADMIN_TOKEN, deploy, openGateway, prompt, type TestGateway, UPSTREAM_KEY } from './gateway.ts'
 import { openProgram } from './gateway-process.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 import { eventually, until } from './until.ts'
 import {
   type Answer,
@@ -136,7 +136,7 @@ t.test('files too large next to the rules of the API change nothing, and prevent
   await gateway.stop()
 
   const config = join(gateway.folder, 'sidegate.yaml')
-  const { code, stdout, stderr } = await runCli(['serve', '--config', config], {
+  const { code, stdout, stderr } = await runProgram(['serve', '--config', config], {
     ADMIN_TOKEN,
     UPSTREAM_KEY,
   })

@@ -2,7 +2,7 @@
 
 import t from 'tap'
 import { openGateway } from './gateway.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 
 const RULES = `
 rules:
@@ -11,7 +11,7 @@ rules:
   - { name: search-only, type: keyword_block, pattern: "zenith", action: block, match: { labels: { team: search } } }
 `
 const gateway = await openGateway(t, { upstreamUrl: 'http://127.0.0.1:9/v1', rules: RULES })
-const cli = (...args: string[]) => runCli([...args, '--config', `${gateway.folder}/sidegate.yaml`])
+const cli = (...args: string[]) => runProgram([...args, '--config', `${gateway.folder}/sidegate.yaml`])
 
 t.test('rules list names each rule in force with its source', async (t) => {
   const api = { name: 'made', type: 'keyword_block', pattern: 'secret plan', action: 'block' }

@@ -1,6 +1,11 @@
-// Runs commands to their end, with a deadline.
+// Runs commands to their end: in this process, or in one of their own with a deadline.
 
 import { type SpawnOptions, spawn } from 'node:child_process'
+import { Writable } from 'node:stream'
+import { StringDecoder } from 'node:string_decoder'
+import { AUDIT_READER_VARIABLE } from '../../src/cli/audit-child.ts'
+import { answer } from '../../src/cli/dispatch.ts'
+import { COMMANDS } from '../../src/program.ts'
 import { programArgs } from './program.ts'
 
 const MAXIMUM_COMMAND_MS = 120_000
@@ -34,11 +39,44 @@ export function runCommand(line: readonly string[], options: SpawnOptions = {}):
   })
 }
 
-/** Runs a command of the CLI as `runCommand` does. */
-export const runCli = (
+/** Runs a command of the built program as `runCommand` does. */
+export const runProgram = (
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult> =>
   runCommand(['env', ...programArgs(args, { env })], {
     env: { ...process.env, ...env },
   })
+
+/**
+ * Runs a command in this process, in a working directory; one at a time. No gateway of this process
+ * may have the same data directory open: the locks of files are those of the process.
+ */
+export async function runCli(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd = process.cwd(),
+): Promise<CommandResult> {
+  const [out, err] = [new TextSink(), new TextSink()]
+  const before = process.cwd()
+  process.chdir(cwd)
+  try {
+    // A log is read here too, not in a child.
+    const variables = { PATH: process.env['PATH'] ?? '', [AUDIT_READER_VARIABLE]: '1', ...env }
+    const code = await answer(args, COMMANDS, { out, err, env: variables })
+    return { code, stdout: out.text, stderr: err.text }
+  } finally {
+    process.chdir(before)
+  }
+}
+
+/** Keeps what is written to it. */
+export class TextSink extends Writable {
+  readonly #decoder = new StringDecoder('utf8')
+  text = ''
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.text += this.#decoder.write(chunk)
+    done()
+  }
+}

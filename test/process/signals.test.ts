@@ -7,7 +7,7 @@ import t from 'tap'
 import { ADMIN_TOKEN, prompt, UPSTREAM_KEY, writeDeployment } from './gateway.ts'
 import { openProgram } from './gateway-process.ts'
 import { programArgs } from './program.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 import { fetchInTime, inTime } from './until.ts'
 import { completion, heldAnswer, startUpstream } from './upstream.ts'
 
@@ -76,7 +76,7 @@ t.test('serve and check refuse an environment that exposes the credential', asyn
   const secrets = { ADMIN_TOKEN, UPSTREAM_KEY }
   for (const command of ['serve', 'check']) {
     const run = (file: string, env: Record<string, string>) =>
-      runCli([command, '--config', file], { ...secrets, ...env })
+      runProgram([command, '--config', file], { ...secrets, ...env })
     const code = command === 'serve' ? 2 : 1
     for (const [env, text] of [
       [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, /sidegate\.yaml:1:\d+ .*NODE_TLS_REJECT_UNAUTHORIZED/],
@@ -88,7 +88,7 @@ t.test('serve and check refuse an environment that exposes the credential', asyn
       t.match(result.stdout + result.stderr, text)
     }
   }
-  const checked = await runCli(['check', '--config', local.file], {
+  const checked = await runProgram(['check', '--config', local.file], {
     ...secrets,
     NODE_TLS_REJECT_UNAUTHORIZED: '0',
   })

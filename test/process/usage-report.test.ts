@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openGateway, prompt, type TestGateway } from './gateway.ts'
 import { deployProgram } from './gateway-process.ts'
-import { runCli } from './run-command.ts'
+import { runProgram } from './run-command.ts'
 import { completion, json } from './upstream.ts'
 
 t.setTimeout(300_000)
@@ -84,12 +84,12 @@ t.test('a wrong parameter is named with what it may be', async (t) => {
 })
 
 t.test('the command reports the same beside a running gateway', async (t) => {
-  const { code, stdout } = await runCli(['usage', '--by', 'model,user', '--config', file])
+  const { code, stdout } = await runProgram(['usage', '--by', 'model,user', '--config', file])
   t.equal(code, 0)
   t.strictSame(JSON.parse(stdout), await report(gateway, '?group_by=model,user'))
-  const csv = await runCli(['usage', '--by', 'model', '--format', 'csv', '--config', file])
+  const csv = await runProgram(['usage', '--by', 'model', '--format', 'csv', '--config', file])
   t.equal(csv.stdout, (await gateway.api('GET', '/usage/report?group_by=model&format=csv')).body)
-  const table = await runCli(['usage', '--format', 'table', '--config', file])
+  const table = await runProgram(['usage', '--format', 'table', '--config', file])
   t.match(table.stdout, /costs in USD\nkey +key_name +requests .*\n[0-9a-f-]{36} +app +4 .*\ntotal +4 /)
   for (const [args, message] of [
     [['--by', 'colour'], /--by takes a list of key, model/],
@@ -98,20 +98,24 @@ t.test('the command reports the same beside a running gateway', async (t) => {
     [['--since', '2026-02-01', '--until', '2026-01-01'], /--until must be later than --since/],
     [['--config', join(gateway.folder, 'none.yaml')], /none\.yaml/],
   ] as const)
-    t.match(await runCli(['usage', '--config', file, ...args]), { code: 2, stderr: message }, args.join(' '))
-  const old = await runCli(['usage', '--since', '2001-01-01', '--config', file])
+    t.match(
+      await runProgram(['usage', '--config', file, ...args]),
+      { code: 2, stderr: message },
+      args.join(' '),
+    )
+  const old = await runProgram(['usage', '--since', '2001-01-01', '--config', file])
   t.match([old.code, old.stderr], [0, /older than what is counted/])
 })
 
 t.test('a rebuild beside a running gateway gives the same sums', async (t) => {
   const before = await report(gateway, '?group_by=model,user,day')
-  const { code, stdout } = await runCli(['audit', 'rollup', '--rebuild', '--config', file])
+  const { code, stdout } = await runProgram(['audit', 'rollup', '--rebuild', '--config', file])
   t.same([code, JSON.parse(stdout)], [0, { calls: 4, since: null }])
   t.strictSame(await report(gateway, '?group_by=model,user,day'), before)
   await call(gateway, 'm1')
   t.match((await report(gateway)).total, await sumOfLog(gateway))
-  t.match(await runCli(['audit', 'rollup', '--config', file]), { code: 2, stderr: /needs --rebuild/ })
-  t.match(await runCli(['audit', 'verify', '--rebuild', '--config', file]), {
+  t.match(await runProgram(['audit', 'rollup', '--config', file]), { code: 2, stderr: /needs --rebuild/ })
+  t.match(await runProgram(['audit', 'verify', '--rebuild', '--config', file]), {
     code: 2,
     stderr: /verify takes no --rebuild/,
   })
