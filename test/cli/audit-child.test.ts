@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { AUDIT_READER_VARIABLE } from '../../src/cli/audit-child.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { openStore } from '../../src/store/store.ts'
 import { requestDraft } from '../audit/drafts.ts'
@@ -12,6 +13,9 @@ import { writeDeployment } from '../process/gateway.ts'
 import { programArgs } from '../process/program.ts'
 import { runProgram } from '../process/run-command.ts'
 import { inTime, until } from '../process/until.ts'
+
+/** Lets the command read the log in a child. */
+const IN_CHILD = { [AUDIT_READER_VARIABLE]: undefined }
 
 /** Writes a configuration and a log of some calls. */
 async function deployLog(t: Test, calls: number) {
@@ -79,7 +83,7 @@ t.test('a command that a signal ends leaves no child running', { skip: !isLinux 
 t.test('a damaged database file is a finding and does not kill the command', async (t) => {
   const { file, database } = await deployLog(t, 400)
   truncateSync(database, 16_384)
-  const { code, stdout } = await runProgram(['audit', 'verify', '--config', file])
+  const { code, stdout } = await runProgram(['audit', 'verify', '--config', file], IN_CHILD)
   const verdict = JSON.parse(stdout)
   t.equal(code, 1)
   t.match(verdict, { ok: false, findings: [{ seq: null, reason: /^the database file is damaged: .*SIG/ }] })
@@ -94,7 +98,7 @@ t.test('there is a verdict for any damaged pages of the database', async (t) => 
     const damaged = Buffer.from(sound)
     damaged.fill(0xab, at, at + 2 * page)
     writeFileSync(database, damaged)
-    const { code, stdout, stderr } = await runProgram(['audit', 'verify', '--config', file])
+    const { code, stdout, stderr } = await runProgram(['audit', 'verify', '--config', file], IN_CHILD)
     const verdict = JSON.parse(stdout || 'null')
     t.equal(code, verdict?.ok === true ? 0 : 1, `${at}: ${stderr}`)
     t.notMatch(stderr, 'sidegate')

@@ -39,13 +39,16 @@ export function runCommand(line: readonly string[], options: SpawnOptions = {}):
   })
 }
 
-/** Runs a command of the built program as `runCommand` does. */
+/**
+ * Runs a command of the built program as `runCommand` does. A log is read in its process, not in a
+ * child, unless `env` unsets the variable for that.
+ */
 export const runProgram = (
   args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
+  env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<CommandResult> =>
   runCommand(['env', ...programArgs(args, { env })], {
-    env: { ...process.env, ...env },
+    env: { ...process.env, [AUDIT_READER_VARIABLE]: '1', ...env },
   })
 
 /**

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { BLOCK_AURORA, deploy, prompt } from './gateway.ts'
 import { SIDEGATE } from './program.ts'
-import { runCommand, runProgram } from './run-command.ts'
+import { runCli, runCommand, runProgram } from './run-command.ts'
 import { eventually, fetchInTime, inTime } from './until.ts'
 import { completion, json, stream } from './upstream.ts'
 
@@ -46,7 +46,7 @@ const receiptOf = (id: string, by = key) =>
 async function verify(text: string, ...more: readonly string[]) {
   const file = join(gateway.folder, 'receipt.json')
   writeFileSync(file, text)
-  const { code, stdout, stderr } = await runProgram([
+  const { code, stdout, stderr } = await runCli([
     ...['audit', 'verify', '--receipt', file, '--public-key', keyFile, ...more],
   ])
   t.equal(stderr, '')
@@ -54,7 +54,7 @@ async function verify(text: string, ...more: readonly string[]) {
 }
 
 t.before(async () => {
-  const printed = await runProgram(['audit', 'public-key', '--config', config])
+  const printed = await runCli(['audit', 'public-key', '--config', config])
   t.match(printed, {
     code: 0,
     stderr: '',
@@ -168,9 +168,9 @@ t.test('a tampered receipt fails at its step, on a terminal and in a pipe', asyn
   writeFileSync(join(gateway.folder, 'receipt.json'), text)
   const piped = `${SIDEGATE} audit verify --receipt - --public-key '${keyFile}' < '${args[3]}'`
   t.match(await runCommand(['sh', '-c', piped]), { code: 0, stdout: /"ok":true/, stderr: '' })
-  const stranger = await runProgram([...args, keyFile.replace('operator', 'stranger')])
+  const stranger = await runCli([...args, keyFile.replace('operator', 'stranger')])
   t.match(stranger, { code: 1, stdout: /"step":"signature","ok":false/ })
-  t.match(await runProgram([...args.with(3, join(gateway.folder, 'none')), keyFile]), {
+  t.match(await runCli([...args.with(3, join(gateway.folder, 'none')), keyFile]), {
     code: 2,
     stderr: /ENOENT/,
   })
@@ -190,7 +190,7 @@ t.test('the export over REST has the lines of the command', async (t) => {
   t.strictSame(entries(stdout).slice(0, lines.length), lines)
   const file = join(gateway.folder, 'export.jsonl')
   writeFileSync(file, body)
-  t.match(await runProgram(['audit', 'verify', '--export', file, '--public-key', keyFile]), { code: 0 })
+  t.match(await runCli(['audit', 'verify', '--export', file, '--public-key', keyFile]), { code: 0 })
   const none = await gateway.api('GET', '/audit/export?until=2020-01-01')
   t.strictSame([none.status, none.body], [200, ''])
   const { ts } = JSON.parse(lines[5]!)
@@ -224,14 +224,14 @@ t.test('the printed key is that of the configuration, and no other', async (t) =
   writeFileSync(file, JSON.stringify({ ...JSON.parse(text), audit: { signingKey: { env: 'SIGNING' } } }))
   const args = ['audit', 'public-key', '--config', file]
   const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }))
-  const printed = await runProgram(args, { SIGNING: pem })
+  const printed = await runCli(args, { SIGNING: pem })
   t.strictSame([printed.code, printed.stdout], [0, publicKey.export({ type: 'spki', format: 'pem' })])
-  t.match(await runProgram(args), {
+  t.match(await runCli(args), {
     code: 2,
     stdout: '',
     stderr: /audit\.signingKey: environment variable SIGNING/,
   })
-  t.match(await runProgram(args, { SIGNING: 'no key' }), {
+  t.match(await runCli(args, { SIGNING: 'no key' }), {
     code: 2,
     stdout: '',
     stderr: /no Ed25519 private key/,
