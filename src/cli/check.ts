@@ -2,9 +2,11 @@
 // and init containers.
 
 import { parseArgs } from 'node:util'
+import { APIS } from '../chat/apis.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, isAmong, readConfig } from '../core/config.ts'
 import { formatProblem, type Problem } from '../core/problem.ts'
+import { compilePathGlob } from '../policy/glob.ts'
 import { parsePrices } from '../prices/price-file.ts'
 import { findCaseFiles, isCasePath, loadCases } from '../rulecheck/cases.ts'
 import { type LintContext, lintRules } from '../rulecheck/lint.ts'
@@ -148,6 +150,18 @@ async function checkConfig(file: string, io: Pick<CommandIo, 'env'>) {
     const at = [...declaredAt, 'baseUrl']
     const noPath = isAmong(problems, at) ? null : missingPath(baseUrl)
     if (noPath !== null) remarks.push({ severity: 'warning', problem: problemAt(at, noPath) })
+  }
+  for (const [index, { path }] of (config?.passThrough ?? []).entries()) {
+    const matches = compilePathGlob(path)
+    const covered = APIS.map(({ target }) => `/v1${target}`).filter(matches)
+    if (covered.length > 0)
+      remarks.push({
+        severity: 'warning',
+        problem: problemAt(
+          ['passThrough', index, 'path'],
+          `covers ${covered.join(', ')}, which is scanned and does not pass; narrow the glob`,
+        ),
+      })
   }
   const settings = { env: io.env, options: process.execArgv }
   for (const { path, message } of config === null

@@ -42,7 +42,8 @@ export const CONFIG_SCHEMA = {
         required: ['path', 'methods'],
         properties: {
           path: {
-            description: 'A path, or a glob of paths: `*` matches any characters, `?` one.',
+            description:
+              'A path, or a glob of paths: `*` matches any characters of one segment, `?` one, and a segment `**` any number of segments.',
             type: 'string',
             pattern: '^/v1/[\\x21-\\x7e]{1,120}$',
           },

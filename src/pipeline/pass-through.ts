@@ -8,7 +8,7 @@ import type { PassMethod, PassThroughRule } from '../core/unscanned-paths.ts'
 import { kindInName } from '../detect/pii/clean-name.ts'
 import { matchedKey } from '../policy/compile.ts'
 import type { PermittedRequest } from '../policy/decide.ts'
-import { compileGlob } from '../policy/glob.ts'
+import { compilePathGlob } from '../policy/glob.ts'
 import { passedHeaders } from '../upstream/headers.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import { AnswerTail } from './answer-tail.ts'
@@ -38,7 +38,7 @@ const MAX_PATH_CHARACTERS = 1024
 /** A request that a rule lets through. */
 export interface PassedRequest {
   readonly method: PassMethod
-  /** With its `/v1`, without its query. */
+  /** In its normal form, with its `/v1`, without its query. */
   readonly path: string
   /** Without `?`. */
   readonly search: string
@@ -49,7 +49,7 @@ export interface PassedRequest {
 export function passThroughFor(
   rules: readonly PassThroughRule[],
 ): (method: string, path: string, search: string) => PassedRequest | null {
-  const tests = rules.map((rule) => ({ ...rule, matches: compileGlob(rule.path) }))
+  const tests = rules.map((rule) => ({ ...rule, matches: compilePathGlob(rule.path) }))
   return (method, path, search) => {
     const rule = tests.find((one) => one.methods.includes(method as PassMethod) && one.matches(path))
     return rule === undefined ? null : { method: method as PassMethod, path, search, upstream: rule.upstream }

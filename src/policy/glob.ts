@@ -1,5 +1,5 @@
-// Matches names against globs: `*` matches any characters, `?` matches one. Nothing else is
-// special.
+// Matches names and paths against globs: `*` matches any characters, `?` matches one, and in paths
+// `**` is any number of segments. Nothing else is special.
 
 /** Longest glob, UTF-16 units; it bounds the time of a match. */
 export const MAX_GLOB_CHARACTERS = 128
@@ -43,4 +43,41 @@ function matchGlob(glob: readonly string[], name: string): boolean {
   }
   while (glob[at] === '*') at++
   return at === glob.length
+}
+
+/** In place of a segment of a glob: any number of segments, at least one. */
+const ANY_SEGMENTS = '**'
+
+/**
+ * Returns a test for paths by a glob: `*` matches any characters of one segment, `**` as a segment
+ * matches one or more segments. Linear in the path for each segment of the glob.
+ */
+export function compilePathGlob(glob: string): (path: string) => boolean {
+  const tests = glob.split('/').map((segment) => (segment === ANY_SEGMENTS ? null : compileGlob(segment)))
+  return (path) => matchSegments(tests, path.split('/'))
+}
+
+/** As `matchGlob`: only the last `**` needs another try. */
+function matchSegments(
+  tests: readonly (((segment: string) => boolean) | null)[],
+  segments: readonly string[],
+): boolean {
+  let at = 0
+  let position = 0
+  let anyAt = -1
+  let anyPosition = 0
+  while (position < segments.length) {
+    const test = tests[at]
+    if (test === null) {
+      anyAt = at++
+      anyPosition = ++position
+    } else if (test?.(segments[position]!) === true) {
+      at++
+      position++
+    } else if (anyAt >= 0) {
+      at = anyAt + 1
+      position = ++anyPosition
+    } else return false
+  }
+  return at === tests.length
 }

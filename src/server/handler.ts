@@ -6,13 +6,14 @@ import type { Api, ErrorShape } from '../chat/api-format.ts'
 import { APIS } from '../chat/apis.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import type { Clock } from '../core/clock.ts'
-import { toGatewayError } from '../core/errors.ts'
+import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { JsonValue } from '../core/json.ts'
+import { looseForm, normalisePath } from '../core/request-path.ts'
 import type { PassThroughRule } from '../core/unscanned-paths.ts'
 import { handle } from '../pipeline/handle.ts'
 import { waitToScan } from '../pipeline/memory-turn.ts'
 import { listModels, retrieveModel } from '../pipeline/models.ts'
-import { passThrough, passThroughFor } from '../pipeline/pass-through.ts'
+import { type PassedRequest, passThrough, passThroughFor } from '../pipeline/pass-through.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { answerReceipt } from '../pipeline/receipt-request.ts'
 import { handleStored } from '../pipeline/stored-call.ts'
@@ -109,8 +110,8 @@ export function gatewayHandler(parts: HandlerParts): Handler {
     try {
       const method = request.method ?? 'GET'
       const search = mark < 0 ? '' : url.slice(mark + 1)
-      const passed = path.startsWith('/v1/') ? findPassed(method, path, search) : null
-      if (passed !== null && !router.has(method, path)) {
+      const passed = path.startsWith('/v1/') ? findUnserved(router, findPassed, method, path, search) : null
+      if (passed !== null) {
         void passThrough(pipeline, new SocketClient(request, response, arrivedMs), passed)
         return
       }
@@ -134,6 +135,42 @@ export function gatewayHandler(parts: HandlerParts): Handler {
       fail(parts, response, error)
     }
   }
+}
+
+/** Endpoints that are scanned, in any method. */
+const ENDPOINTS: ReadonlySet<string> = new Set(APIS.map(({ target }) => `/v1${target}`))
+const GOVERNED = new Router(DATA_ROUTES)
+
+/**
+ * Finds the rule that lets a request pass; null for one that the gateway serves, or without a rule.
+ * Names of models may hold any character; any other path is matched and forwarded in its normal
+ * form.
+ * @throws GatewayError `invalid_parameter` for a path that servers read in different ways, and
+ *   `not_found` for an endpoint that is scanned, in another spelling
+ */
+function findUnserved(
+  router: Router<ApiRoute | DataRoute>,
+  findPassed: ReturnType<typeof passThroughFor>,
+  method: string,
+  path: string,
+  search: string,
+): PassedRequest | null {
+  const isServed = router.has(method, path)
+  if (isServed && path.startsWith('/v1/models/')) return null
+  const normal = normalisePath(path)
+  if (normal === null)
+    throw new GatewayError(
+      'invalid_parameter',
+      'The path is ambiguous. Write it without empty and dot segments, without an encoded slash, and without \\, ;, ?, # and control characters, encoded or not.',
+    )
+  const passed = isServed ? null : findPassed(method, normal, search)
+  if (passed === null) return null
+  const loose = looseForm(normal)
+  if (!ENDPOINTS.has(loose) && !GOVERNED.has(method, loose)) return passed
+  throw new GatewayError(
+    'not_found',
+    'This is an endpoint that the gateway scans, in another spelling or method; GET /openapi.json lists it.',
+  )
 }
 
 async function answer(

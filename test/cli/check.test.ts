@@ -170,6 +170,25 @@ t.test('check exits with 2 when a file cannot be read, and checks the other file
   }
 })
 
+t.test('check warns of a pass-through path that covers an endpoint that is scanned', async (t) => {
+  const dir = t.testdir({
+    'sidegate.yaml': `upstream: { baseUrl: http://h/v1 }
+rules: { path: r.yaml }
+passThrough:
+  - { path: /v1/images/*, methods: [POST] }
+  - { path: /v1/chat/*, methods: [POST] }
+`,
+    'r.yaml': 'rules: []\n',
+  })
+  const { status, stdout } = await sidegate(['check', '--config', join(dir, 'sidegate.yaml')])
+  t.equal(status, 0)
+  t.match(
+    stdout,
+    /sidegate\.yaml:5:\d+ passThrough\[1\]\.path: covers \/v1\/chat\/completions, which is scanned/,
+  )
+  t.match(stdout, '0 errors, 1 warning')
+})
+
 t.test('check reports errors of the configuration and of the rules together', async (t) => {
   const dir = t.testdir({
     'sidegate.yaml':

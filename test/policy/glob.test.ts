@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { compileGlob } from '../../src/policy/glob.ts'
+import { compileGlob, compilePathGlob } from '../../src/policy/glob.ts'
 
 const cases: [glob: string, name: string, matches: boolean][] = [
   ['gpt-4o', 'gpt-4o', true],
@@ -36,4 +36,27 @@ t.test('a glob agrees with the equivalent regular expression', async () => {
     }),
     { numRuns: 2000 },
   )
+})
+
+t.test('in a path one star stays within a segment, and two stars are segments', async (t) => {
+  const cases: [string, string, boolean][] = [
+    ['/v1/images/*', '/v1/images/edits', true],
+    ['/v1/images/*', '/v1/images/a/b', false],
+    ['/v1/images/*', '/v1/images', false],
+    ['/v1/*/content', '/v1/x/content', true],
+    ['/v1/**', '/v1/a', true],
+    ['/v1/**', '/v1/a/b/c', true],
+    ['/v1/**', '/v1', false],
+    ['/v1/**/content', '/v1/files/f/content', true],
+    ['/v1/**/content', '/v1/content', false],
+    ['/v1/**/a/**/b', '/v1/x/a/y/a/z/b', true],
+    ['/v1/**/a/**/b', '/v1/x/a/b', false],
+    ['/v1/f?les', '/v1/files', true],
+  ]
+  for (const [glob, path, matches] of cases) t.equal(compilePathGlob(glob)(path), matches, `${glob} ${path}`)
+})
+
+t.test('a path glob with many stars takes linear time', async (t) => {
+  const matches = compilePathGlob(`${'/**/a'.repeat(20)}/b`)
+  t.notOk(matches(`/x${'/a'.repeat(100_000)}`))
 })

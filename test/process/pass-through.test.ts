@@ -1,7 +1,7 @@
 // Paths that are forwarded without a scan.
 
 import t from 'tap'
-import { openAi } from './client.ts'
+import { openAi, rawRequest } from './client.ts'
 import { openGateway, prompt, type TestGateway, UPSTREAM_KEY } from './gateway.ts'
 import { fetchInTime } from './until.ts'
 import { completion, json, startUpstream } from './upstream.ts'
@@ -199,4 +199,46 @@ rules:
   })
   t.equal((await strict.chat(spent, prompt('hi', { max_tokens: 5 }))).status, 200)
   t.equal(await codeOf(await image(strict, spent)), 'rate_limit_exceeded', 'its tokens')
+})
+
+t.test('no spelling of a path reaches an endpoint that is scanned, or leaves the listed paths', async (t) => {
+  const wide = await openGateway(t, {
+    upstreamUrl: upstream.baseUrl,
+    config: {
+      passThrough: [
+        { path: '/v1/**', methods: ['GET', 'POST'] },
+        { path: '/v1/images/*', methods: ['POST'] },
+      ],
+    },
+  })
+  const { key: itsKey } = await wide.createKey()
+  const headers = { authorization: `Bearer ${itsKey}`, 'content-type': 'application/json' }
+  const count = upstream.received.length
+  const ambiguous = ['..', '%2e%2e', '..%2f', '..%5C', '..;', '%252e%252e', '.%2e', '']
+  for (const segment of ambiguous) {
+    const path = `/v1/images/${segment}/chat/completions`
+    t.equal((await rawRequest('POST', `${wide.url}${path}`, headers)).status, 400, path)
+  }
+  for (const path of ['/v1/images/..\\chat/completions', '/v1/images/..//chat', '/v1/chat/completions;a=b'])
+    t.equal((await rawRequest('POST', `${wide.url}${path}`, headers)).status, 400, path)
+  for (const path of [
+    '/v1/chat/completions/',
+    '/v1/Chat/completions',
+    '/v1/ch%61t/completions',
+    '/v1/chat/completions%20',
+    '/v1/Responses',
+    '/v1/messages/',
+  ])
+    t.equal((await rawRequest('POST', `${wide.url}${path}`, headers)).status, 404, path)
+  t.equal((await rawRequest('GET', `${wide.url}/v1/RESPONSES/resp_1`, headers)).status, 404)
+  t.equal((await rawRequest('GET', `${wide.url}/v1/chat/completions`, headers)).status, 404, 'another method')
+  t.equal(upstream.received.length, count, 'nothing is forwarded')
+  upstream.answer = json({ data: [] })
+  t.equal((await rawRequest('POST', `${wide.url}/v1/im%61ges/edits?a=%2e`, headers)).status, 200)
+  t.equal(upstream.received.at(-1)?.url, '/v1/images/edits?a=%2e', 'exactly what was matched')
+  t.equal((await rawRequest('POST', `${wide.url}/v1/responses/compact`, headers)).status, 200)
+})
+
+t.test('one star is one segment', async (t) => {
+  t.equal((await send('POST', '/v1/images/a/b')).status, 404)
 })

@@ -159,15 +159,12 @@ t.test('an id that no call made is refused, and is not repeated when it may be p
     },
   })
   const before = upstream.received.length
-  for (const id of [
-    'ann%40example.com',
-    '4111111111111111',
-    '..%2Fmodels',
-    '%2e%2e',
-    '%E0%A4',
-    '%00',
-    'x'.repeat(4000),
-  ]) {
+  for (const id of ['..%2Fmodels', '%2e%2e', '..', '%252e%252e', 'a%5cb', 'a;b', '%E0%A4', '%00'])
+    for (const path of [`/v1/responses/${id}`, `/v1/responses/${id}/input_items`]) {
+      const { status, body } = await raw('GET', path)
+      t.match([status, JSON.parse(body)], [400, { error: { code: 'invalid_parameter' } }], path)
+    }
+  for (const id of ['ann%40example.com', '4111111111111111', 'x'.repeat(4000)]) {
     for (const [method, path] of [
       ['GET', `/v1/responses/${id}`],
       ['DELETE', `/v1/responses/${id}`],

@@ -1,0 +1,66 @@
+// Reads the path of a request as any server may read it, so that what is matched is what is
+// forwarded.
+
+/** Encodings inside each other that are read; a path with more is refused. */
+const MAX_DECODINGS = 8
+const PLAIN = /^\/[\x21-\x7e]*$/
+/** Characters that servers take for the end of a path, a parameter or a separator. */
+const AMBIGUOUS = /[\\;#?\x00-\x1f\x7f]/
+const DOTS = /^\s*\.+\s*$/
+/** Percent-encoded characters that need no encoding (RFC 3986 §2.3). */
+const UNRESERVED = /%(?:2[de]|3\d|[46][1-9a-f]|[57][0-9a]|5f|7e)/gi
+
+/**
+ * Returns the normal form of a path (RFC 3986 §6.2.2), without its query; null for one that servers
+ * read in different ways: with an empty or a dot segment, or with an ambiguous character or a
+ * slash, in any encoding.
+ */
+export function normalisePath(path: string): string | null {
+  if (!PLAIN.test(path)) return null
+  const levels = decodings(path)
+  if (levels === null) return null
+  const slashes = path.split('/').length
+  for (const text of levels) {
+    const segments = text.split('/')
+    if (segments.length !== slashes || AMBIGUOUS.test(text) || segments.some((one) => DOTS.test(one)))
+      return null
+    if (segments.slice(1, -1).includes('')) return null
+  }
+  return path
+    .replace(UNRESERVED, (encoded) => decodeURIComponent(encoded))
+    .replace(/%[\da-f]{2}/gi, (encoded) => encoded.toUpperCase())
+}
+
+/**
+ * Returns the path that a tolerant server may take a normal path for: decoded, in small letters,
+ * without white space around segments and without a final slash.
+ */
+export const looseForm = (path: string): string =>
+  (decodings(path)?.at(-1) ?? path)
+    .normalize('NFKC')
+    .toLowerCase()
+    .split('/')
+    .map((segment) => segment.trim())
+    .join('/')
+    .replace(/(?<=.)\/+$/, '')
+
+/** A text and what each decoding of it gives; null if it is malformed or encoded too often. */
+function decodings(text: string): string[] | null {
+  const levels = [text]
+  for (let count = 0; count < MAX_DECODINGS; count++) {
+    const last = levels.at(-1)!
+    const decoded = decodedOnce(last)
+    if (decoded === null) return null
+    if (decoded === last) return levels
+    levels.push(decoded)
+  }
+  return null
+}
+
+function decodedOnce(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}
