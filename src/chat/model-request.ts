@@ -29,6 +29,22 @@ export interface ModelRequest {
 /** Fields that would choose the upstream or its credential; compared without case, `_` and `-`. */
 const REFUSED_FIELDS = new Set(['baseurl', 'apibase', 'apikey', 'extraheaders'])
 
+/** What a server may read in the body of any API, besides the API's own fields. */
+const COMMON_FIELDS = new Set([
+  ...REFUSED_FIELDS,
+  ...[
+    'extrabody',
+    'model',
+    'models',
+    'maxtokens',
+    'maxcompletiontokens',
+    'maxoutputtokens',
+    'stream',
+    'n',
+    'bestof',
+  ],
+])
+
 /** Maximum answers of one call; the limit of the providers. */
 const MAX_CHOICES = 128
 const MAX_MODEL_CHARACTERS = 256
@@ -49,15 +65,28 @@ export const missing = (param: string): GatewayError =>
 export function readBody(body: JsonValue, fields: ReadonlySet<string>): JsonObject {
   if (!isObject(body)) throw new GatewayError('invalid_body', 'The body must be a JSON object.')
   for (const name of Object.keys(body)) {
-    if (fields.has(name)) continue
     const folded = fold(name)
-    if (REFUSED_FIELDS.has(folded.replace(/[_-]/g, ''))) {
+    const plain = folded.replace(/[_-]/g, '')
+    if (plain === EXTRA_BODY) refuseKnownMembers(body[name], folded, fields)
+    if (fields.has(name)) continue
+    if (REFUSED_FIELDS.has(plain))
       throw invalid(folded, 'is not allowed; the gateway chooses the upstream and its credential.')
-    }
     // Some upstreams ignore the case of names and would read a field that was not scanned as one.
     if (fields.has(folded)) throw invalid(folded, 'must be written in lower case.')
   }
   return body
+}
+
+/** A member whose members some proxies and servers move to the body; compared as REFUSED_FIELDS. */
+const EXTRA_BODY = 'extrabody'
+
+/** Refuses members of `extra_body` that the API reads: there, nothing would check them. */
+function refuseKnownMembers(extra: JsonValue | undefined, at: string, fields: ReadonlySet<string>): void {
+  for (const name of isObject(extra) ? Object.keys(extra) : []) {
+    const folded = fold(name)
+    if (fields.has(folded) || COMMON_FIELDS.has(folded.replace(/[_-]/g, '')))
+      throw invalid(`${at}.${folded}`, `must be outside of ${at}, where it is checked.`)
+  }
 }
 
 /**

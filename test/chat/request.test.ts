@@ -1,4 +1,5 @@
 import t from 'tap'
+import { APIS } from '../../src/chat/apis.ts'
 import type { ModelRequest } from '../../src/chat/model-request.ts'
 import { readChatRequest, upstreamBodies } from '../../src/chat/request.ts'
 import { type JsonObject, type JsonValue, parseExactly } from '../../src/core/json.ts'
@@ -179,4 +180,36 @@ t.test('the forwarded body is the parsed one, and a stream asks for usage', asyn
   const body = { model: 'm', messages, stream: true }
   bodiesOf(readChatRequest(body))
   t.notOk('stream_options' in body, 'the log has what the client sent')
+})
+
+t.test('no API takes a member of its own from extra_body', async (t) => {
+  const bodies: Readonly<Record<string, object>> = {
+    chat: { messages },
+    completions: { prompt: 'hi' },
+    embeddings: { input: 'hi' },
+    moderations: { input: 'hi' },
+    responses: { input: 'hi' },
+    messages: { messages, max_tokens: 5 },
+    count_tokens: { messages },
+  }
+  for (const api of APIS) {
+    const read = (more: object) => api.readRequest({ model: 'm', ...bodies[api.name], ...more } as JsonObject)
+    const shared = {
+      model: 'x',
+      Model: 'x',
+      models: ['x'],
+      max_tokens: 1,
+      'Max-Tokens': 1,
+      api_key: 'k',
+      n: 9,
+    }
+    for (const [name, value] of Object.entries({ ...shared, extra_body: {} }))
+      for (const outer of ['extra_body', 'Extra_Body', 'extraBody'])
+        t.throws(
+          () => read({ [outer]: { [name]: value } }),
+          { code: 'invalid_body', status: 400, message: /^extra_?body/ },
+          `${api.name} ${outer}.${name}`,
+        )
+    t.doesNotThrow(() => read({ extra_body: { top_n_sigma: 1 } }), `${api.name}: a member of a server`)
+  }
 })

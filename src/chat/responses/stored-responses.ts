@@ -37,20 +37,13 @@ const item = (id: string): StoredReference => ({
   notFound: (shown) => notFound('Item', shown, 'input'),
 })
 
-/** Members that some proxies move out of `extra_body`, where they are not checked. */
-const NAMING_MEMBERS = ['previous_response_id', 'conversation', 'input'] as const
-
 function readRequest({
   store = null,
   background = null,
   conversation = null,
   previous_response_id: continued = null,
   input = null,
-  extra_body: extra = null,
 }: JsonObject): StoredUse {
-  for (const name of NAMING_MEMBERS)
-    if (isObject(extra) && Object.hasOwn(extra, name))
-      throw invalid(`extra_body.${name}`, 'must be outside of extra_body.')
   // Conversations are made at an endpoint that is not served, so none belongs to a key.
   if (conversation !== null) throw notFound('Conversation', null, 'conversation')
   if (continued !== null && typeof continued !== 'string')
