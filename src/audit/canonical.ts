@@ -2,7 +2,7 @@
 // only, which leaves out the hard part of the standard: printing floating-point numbers.
 
 /** Deepest nesting. Entries have two or three levels. */
-const MAX_DEPTH = 16
+const MAXIMUM_DEPTH = 16
 
 /**
  * Returns the canonical form of objects, arrays, well-formed strings, safe integers, booleans and
@@ -38,7 +38,7 @@ function serializeOrdered(value: unknown): string | null {
 function isOrdered(value: unknown, depth: number): boolean {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
   if (typeof value === 'number') return Number.isSafeInteger(value)
-  if (typeof value !== 'object' || depth > MAX_DEPTH) return false
+  if (typeof value !== 'object' || depth > MAXIMUM_DEPTH) return false
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) if (!isOrdered(value[index], depth + 1)) return false
     return true
@@ -64,7 +64,7 @@ export function wellFormed<Value>(value: Value): Value {
 /** Reports whether no string needs a replacement. Nearly always true, and cheaper than a copy. */
 function isWellFormed(value: unknown, depth: number): boolean {
   if (typeof value === 'string') return value.isWellFormed()
-  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return true
+  if (typeof value !== 'object' || value === null || depth > MAXIMUM_DEPTH) return true
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++)
       if (!isWellFormed(value[index], depth + 1)) return false
@@ -79,7 +79,7 @@ function isWellFormed(value: unknown, depth: number): boolean {
 function replaceSurrogates(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return value.toWellFormed()
   // `canonicalize` rejects this depth.
-  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
+  if (typeof value !== 'object' || value === null || depth > MAXIMUM_DEPTH) return value
   if (Array.isArray(value)) return value.map((item) => replaceSurrogates(item, depth + 1))
   const members = Object.entries(value).map(
     ([key, member]) => [key, replaceSurrogates(member, depth + 1)] as const,
@@ -88,7 +88,7 @@ function replaceSurrogates(value: unknown, depth: number): unknown {
 }
 
 function serialize(value: unknown, name: string, depth: number): string {
-  if (depth > MAX_DEPTH) throw new TypeError(`${name} is nested too deeply`)
+  if (depth > MAXIMUM_DEPTH) throw new TypeError(`${name} is nested too deeply`)
   switch (typeof value) {
     case 'string':
       if (!value.isWellFormed()) throw new TypeError(`${name} holds a lone surrogate`)
@@ -140,7 +140,7 @@ interface Shape {
 }
 
 /** Entries have a handful of shapes, so their names are sorted once. */
-const MAX_SHAPES = 16
+const MAXIMUM_SHAPES = 16
 const shapes: Shape[] = []
 
 function shapeOf(names: readonly string[], name: string): Shape {
@@ -152,7 +152,7 @@ function shapeOf(names: readonly string[], name: string): Shape {
     return `${index === 0 ? '' : ','}${JSON.stringify(key)}:`
   })
   const shape = { names, keys, labels }
-  if (shapes.length === MAX_SHAPES) shapes.shift()
+  if (shapes.length === MAXIMUM_SHAPES) shapes.shift()
   shapes.push(shape)
   return shape
 }

@@ -5,8 +5,8 @@
 import { isUtf8 } from 'node:buffer'
 import { isObject } from '../core/json.ts'
 import { SALT_BYTES } from './content.ts'
-import { MAX_NOTE_BYTES } from './note.ts'
-import { MAX_ENTRY_BYTES, type StoredRecord } from './verify.ts'
+import { MAXIMUM_NOTE_BYTES } from './note.ts'
+import { MAXIMUM_ENTRY_BYTES, type StoredRecord } from './verify.ts'
 
 const HASH_NAME = ',"hash":"'
 const HASH_PREFIX = 'sha256:'
@@ -19,7 +19,7 @@ const IN_HASH = Uint8Array.from({ length: 256 }, (_, byte) =>
 )
 const CHECKPOINT_BEGINNING = '{"checkpoint":'
 /** A note in a JSON string takes at most twice its length and a few bytes more. */
-const MAX_CHECKPOINT_LINE_BYTES = 2 * MAX_NOTE_BYTES + 64
+const MAXIMUM_CHECKPOINT_LINE_BYTES = 2 * MAXIMUM_NOTE_BYTES + 64
 const CLOSING_BRACE = 0x7d
 const LINE_FEED = 0x0a
 
@@ -28,17 +28,17 @@ const EXCHANGE_BEGINNING = '{"exchange":{"seq":'
 const EXCHANGE_HEAD = /^\{"exchange":\{"seq":(0|[1-9]\d{0,15}),"salt":"([A-Za-z0-9+/]{43}=)","content":/
 const EXCHANGE_TAIL = '}}'
 /** Twice the longest head. */
-const MAX_HEAD_BYTES = 256
+const MAXIMUM_HEAD_BYTES = 256
 /**
  * Longest captured exchange to export or read, bytes: 256 MiB for the largest request
  * (`limits.bodyBytes`), 64 MiB for the largest answer, and a margin for placeholders longer than
  * the values they replace.
  */
-const MAX_CONTENT_BYTES = 384 * 1024 ** 2
+const MAXIMUM_CONTENT_BYTES = 384 * 1024 ** 2
 
 /** Longest line of an entry or a checkpoint, bytes. */
-export const MAX_LINE_BYTES = MAX_ENTRY_BYTES + HASH_MEMBER_BYTES
-const MAX_EXCHANGE_LINE_BYTES = MAX_HEAD_BYTES + MAX_CONTENT_BYTES + EXCHANGE_TAIL.length
+export const MAXIMUM_LINE_BYTES = MAXIMUM_ENTRY_BYTES + HASH_MEMBER_BYTES
+const MAXIMUM_EXCHANGE_LINE_BYTES = MAXIMUM_HEAD_BYTES + MAXIMUM_CONTENT_BYTES + EXCHANGE_TAIL.length
 
 /** The hash and the hashed bytes. */
 export type DumpedEntry = Omit<StoredRecord, 'seq'>
@@ -70,10 +70,10 @@ export function checkpointLine(note: string): string {
 
 /**
  * Returns an exchange's line with its line feed, in parts because the content can be large. Null if
- * the content is longer than MAX_CONTENT_BYTES or contains a line feed, which no capture does.
+ * the content is longer than MAXIMUM_CONTENT_BYTES or contains a line feed, which no capture does.
  */
 export function exchangeLine({ seq, salt, content }: DumpedExchange): readonly Uint8Array[] | null {
-  if (content.length > MAX_CONTENT_BYTES || content.includes(LINE_FEED)) return null
+  if (content.length > MAXIMUM_CONTENT_BYTES || content.includes(LINE_FEED)) return null
   const base64 = Buffer.from(salt).toString('base64')
   return [
     Buffer.from(`${EXCHANGE_BEGINNING}${seq},"salt":"${base64}","content":`),
@@ -87,7 +87,7 @@ export function exchangeLine({ seq, salt, content }: DumpedExchange): readonly U
  * @param beginning the first 32 bytes or more
  */
 export const maxLineBytes = (beginning: Buffer): number =>
-  isExchange(beginning) ? MAX_EXCHANGE_LINE_BYTES : MAX_LINE_BYTES
+  isExchange(beginning) ? MAXIMUM_EXCHANGE_LINE_BYTES : MAXIMUM_LINE_BYTES
 
 const isExchange = (line: Buffer): boolean => beginsWith(line, EXCHANGE_BEGINNING)
 
@@ -132,7 +132,7 @@ function hashOf(line: Buffer): string | null {
 /** Checks the head only; the hash covers the content. */
 function readExchangeLine(line: Buffer): DumpLine | string {
   const fault = 'the exchange cannot be read'
-  const [head, digits, base64] = EXCHANGE_HEAD.exec(line.toString('latin1', 0, MAX_HEAD_BYTES)) ?? []
+  const [head, digits, base64] = EXCHANGE_HEAD.exec(line.toString('latin1', 0, MAXIMUM_HEAD_BYTES)) ?? []
   if (head === undefined || base64 === undefined) return fault
   const seq = Number(digits)
   const salt = Buffer.from(base64, 'base64')
@@ -145,7 +145,7 @@ function readExchangeLine(line: Buffer): DumpLine | string {
 }
 
 function readCheckpointLine(line: Buffer): DumpLine | string {
-  if (line.length > MAX_CHECKPOINT_LINE_BYTES || !isUtf8(line)) return 'the checkpoint cannot be read'
+  if (line.length > MAXIMUM_CHECKPOINT_LINE_BYTES || !isUtf8(line)) return 'the checkpoint cannot be read'
   try {
     const value: unknown = JSON.parse(line.toString('utf8'))
     if (isObject(value) && typeof value['checkpoint'] === 'string') return { checkpoint: value['checkpoint'] }

@@ -23,8 +23,8 @@ export const OUTCOMES = [
 export type Outcome = (typeof OUTCOMES)[number]
 
 /** Limits on rules and on text the upstream chooses, so every call fits into an entry. */
-export const MAX_SEALED_RULES = 256
-export const MAX_FINISH_REASON_CHARACTERS = 64
+export const MAXIMUM_SEALED_RULES = 256
+export const MAXIMUM_FINISH_REASON_CHARACTERS = 64
 
 /** A rule that fired, as sealed. */
 export interface SealedRule {
@@ -116,7 +116,7 @@ export interface RequestDraft {
   readonly outcome: Outcome
   readonly error_code: string | null
   readonly stream: boolean
-  /** At most MAX_FINISH_REASON_CHARACTERS. */
+  /** At most MAXIMUM_FINISH_REASON_CHARACTERS. */
   readonly finish_reason: string | null
   readonly usage_source: 'upstream' | 'estimated'
   /** Null when it is not known. */
@@ -125,7 +125,7 @@ export interface RequestDraft {
   readonly cost_source?: 'upstream' | 'book'
   /** Revision of the price book; absent unless the cost is from it. */
   readonly price_revision?: string
-  /** At most MAX_SEALED_RULES. */
+  /** At most MAXIMUM_SEALED_RULES. */
   readonly rules: readonly SealedRule[]
   /** Number of further rules that fired; absent when there are none. */
   readonly rules_omitted?: number

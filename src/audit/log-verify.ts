@@ -12,10 +12,10 @@ import {
   parseObject,
   type SurveyedCheckpoint,
 } from './survey.ts'
-import { type ChainFault, ChainVerifier, MAX_ENTRY_BYTES, type StoredRecord } from './verify.ts'
+import { type ChainFault, ChainVerifier, MAXIMUM_ENTRY_BYTES, type StoredRecord } from './verify.ts'
 
 /** Maximum findings that a verdict lists; the same for limits. */
-const MAX_FINDINGS = 100
+const MAXIMUM_FINDINGS = 100
 
 export interface LogFinding {
   /**
@@ -76,7 +76,7 @@ interface LogStart {
 
 /** @param seq position of the entry; null when only the entry states it */
 function startOf(bytes: Uint8Array, seq: number | null): LogStart {
-  const first = bytes.length > MAX_ENTRY_BYTES ? null : parseObject(bytes)
+  const first = bytes.length > MAXIMUM_ENTRY_BYTES ? null : parseObject(bytes)
   const claimed = first?.['seq']
   const start = Math.max(
     0,
@@ -245,11 +245,11 @@ class VerdictBuilder {
   }
 
   addFinding(seq: number | null, reason: string): void {
-    if (this.findings.length < MAX_FINDINGS) this.findings.push({ seq, reason })
+    if (this.findings.length < MAXIMUM_FINDINGS) this.findings.push({ seq, reason })
   }
 
   addLimit(reason: string): void {
-    if (this.limits.length < MAX_FINDINGS) this.limits.push(reason)
+    if (this.limits.length < MAXIMUM_FINDINGS) this.limits.push(reason)
   }
 
   checkAnchor({ size, head, frontier }: Anchor): void {

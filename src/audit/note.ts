@@ -14,9 +14,9 @@ const SIGNATURE_MARK = '\u2014 '
 /** DER of a SubjectPublicKeyInfo for Ed25519 up to the key itself (RFC 8410 §4). */
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 /** Longest note to read, bytes; ours take about 400. */
-export const MAX_NOTE_BYTES = 16_384
+export const MAXIMUM_NOTE_BYTES = 16_384
 /** Maximum signatures on a note, those of witnesses included. */
-const MAX_SIGNATURES = 32
+const MAXIMUM_SIGNATURES = 32
 /** Forbidden in texts: control characters other than the line feed. */
 const CONTROL = /[\u0000-\u0009\u000b-\u001f]/
 const KEY_NAME = /^[^\s+]+$/u
@@ -104,7 +104,7 @@ export function openNote(
   verifiers: readonly Verifier[],
 ): OpenedNote | { readonly fault: string } {
   const bytes = typeof note === 'string' ? Buffer.from(note) : note
-  if (bytes.length > MAX_NOTE_BYTES) return { fault: 'the note is too long' }
+  if (bytes.length > MAXIMUM_NOTE_BYTES) return { fault: 'the note is too long' }
   if (!isUtf8(bytes)) return { fault: 'the note is not UTF-8' }
   const whole = Buffer.from(bytes).toString('utf8')
   const blank = whole.lastIndexOf('\n\n')
@@ -112,7 +112,7 @@ export function openNote(
   const text = whole.slice(0, blank + 1)
   const lines = whole.slice(blank + 2, -1).split('\n')
   if (!isText(text)) return { fault: 'the text of the note is malformed' }
-  if (lines.length > MAX_SIGNATURES) return { fault: 'the note has too many signatures' }
+  if (lines.length > MAXIMUM_SIGNATURES) return { fault: 'the note has too many signatures' }
   const verified = new Set<string>()
   for (const line of lines) {
     const [, name, base64] = SIGNATURE_LINE.exec(line) ?? []

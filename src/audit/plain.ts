@@ -3,11 +3,11 @@
 // others. Without this file the verifier takes half as long again.
 
 /** Bounds the recursion. Entries are less deep (`canonical.ts`). */
-const MAX_DEPTH = 16
+const MAXIMUM_DEPTH = 16
 /** Entries have about thirty members. */
-const MAX_MEMBERS = 256
+const MAXIMUM_MEMBERS = 256
 /** Any integer of this length is below 2^53. */
-const MAX_DIGITS = 15
+const MAXIMUM_DIGITS = 15
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -50,8 +50,8 @@ export interface Members {
 export class PlainObject implements Members {
   #bytes: Buffer = EMPTY
   /** Start of each member's name, after its quote, and end of its value. */
-  readonly #names = new Int32Array(MAX_MEMBERS)
-  readonly #ends = new Int32Array(MAX_MEMBERS)
+  readonly #names = new Int32Array(MAXIMUM_MEMBERS)
+  readonly #ends = new Int32Array(MAXIMUM_MEMBERS)
   #count = 0
   /** Last index of each name: entries look alike. */
   readonly #lastIndexes = new Map<string, number>()
@@ -71,7 +71,7 @@ export class PlainObject implements Members {
    * @returns false when there is no room
    */
   add(name: number, end: number): boolean {
-    if (this.#count === MAX_MEMBERS) return false
+    if (this.#count === MAXIMUM_MEMBERS) return false
     this.#names[this.#count] = name
     this.#ends[this.#count++] = end
     return true
@@ -116,7 +116,7 @@ function readValue(bytes: Buffer, start: number, end: number): unknown {
  * last, or NOT_PLAIN.
  */
 function skipObject(bytes: Buffer, from: number, depth: number, members: PlainObject | null): number {
-  if (depth > MAX_DEPTH) return NOT_PLAIN
+  if (depth > MAXIMUM_DEPTH) return NOT_PLAIN
   if (bytes[from] === CLOSING_BRACE) return from + 1
   let last = NOT_PLAIN
   for (let at = from; ; at++) {
@@ -134,7 +134,7 @@ function skipObject(bytes: Buffer, from: number, depth: number, members: PlainOb
 }
 
 function skipArray(bytes: Buffer, from: number, depth: number): number {
-  if (depth > MAX_DEPTH) return NOT_PLAIN
+  if (depth > MAXIMUM_DEPTH) return NOT_PLAIN
   if (bytes[from] === CLOSING_BRACKET) return from + 1
   for (let at = from; ; at++) {
     at = skipValue(bytes, at, depth)
@@ -182,7 +182,7 @@ function skipNumber(bytes: Buffer, from: number): number {
   let at = start
   while (at < bytes.length && (bytes[at] as number) >= ZERO && (bytes[at] as number) <= NINE) at++
   const digits = at - start
-  if (digits === 0 || digits > MAX_DIGITS) return NOT_PLAIN
+  if (digits === 0 || digits > MAXIMUM_DIGITS) return NOT_PLAIN
   // No leading zeros, no negative zero.
   return bytes[start] !== ZERO || (digits === 1 && start === from) ? at : NOT_PLAIN
 }

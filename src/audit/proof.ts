@@ -4,7 +4,7 @@
 import { bitsSet, EMPTY_ROOT, fold, isHash, isSize, nodeHash } from './merkle.ts'
 
 /** A tree of 2^53 entries has 53 levels, and no proof is longer than twice that. */
-const MAX_PROOF_NODES = 106
+const MAXIMUM_PROOF_NODES = 106
 
 /** Proves that an entry is in the log of a given size. */
 export interface InclusionProof {
@@ -206,4 +206,4 @@ function levelWithin(width: number): number {
 
 const isPowerOfTwo = (size: number): boolean => bitsSet(size) === 1
 const isProof = (nodes: readonly Buffer[]): boolean =>
-  nodes.length <= MAX_PROOF_NODES && nodes.every((node) => isHash(node))
+  nodes.length <= MAXIMUM_PROOF_NODES && nodes.every((node) => isHash(node))

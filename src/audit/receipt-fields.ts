@@ -9,7 +9,7 @@ import { viewOf } from './verify.ts'
  * Longest receipt to read, bytes. The longest entry takes twice its length in a JSON string, and
  * everything else some kilobytes.
  */
-export const MAX_RECEIPT_BYTES = 1_048_576
+export const MAXIMUM_RECEIPT_BYTES = 1_048_576
 
 /** What a receipt says. */
 export interface ReceiptFields {
@@ -66,7 +66,7 @@ const STRING_OR_NAME = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g
 
 /** Returns the receipt in these bytes, or what is wrong with it. */
 export function readReceipt(bytes: Uint8Array): ReceiptFields | string {
-  if (bytes.length > MAX_RECEIPT_BYTES) return `it is longer than ${MAX_RECEIPT_BYTES} bytes`
+  if (bytes.length > MAXIMUM_RECEIPT_BYTES) return `it is longer than ${MAXIMUM_RECEIPT_BYTES} bytes`
   if (!isUtf8(bytes)) return 'it is not UTF-8'
   const text = viewOf(bytes).toString('utf8')
   let value: unknown

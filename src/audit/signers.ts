@@ -9,13 +9,13 @@ import {
   type TrustedKey,
   verifiersOf,
 } from './survey.ts'
-import { MAX_ENTRY_BYTES, viewOf } from './verify.ts'
+import { MAXIMUM_ENTRY_BYTES, viewOf } from './verify.ts'
 
 const BOOT_MARK = Buffer.from('"type":"boot"')
 /** Maximum changes of signer in one verification; later ones are checked against the keys alone. */
-const MAX_SIGNER_CHANGES = 4096
+const MAXIMUM_SIGNER_CHANGES = 4096
 /** Longest verifier key, characters; ours have 103. */
-const MAX_KEY_LENGTH = 512
+const MAXIMUM_KEY_LENGTH = 512
 
 /** A `boot` entry that names a new signer. */
 interface SignerChange {
@@ -45,12 +45,12 @@ export class Signers {
 
   /** Takes an entry's bytes; only `boot` entries matter. */
   addEntry(seq: number, bytes: Uint8Array): void {
-    if (this.#keys.length === 0 || this.#changes.length === MAX_SIGNER_CHANGES) return
+    if (this.#keys.length === 0 || this.#changes.length === MAXIMUM_SIGNER_CHANGES) return
     const view = viewOf(bytes)
-    if (view.length > MAX_ENTRY_BYTES || !view.includes(BOOT_MARK)) return
+    if (view.length > MAXIMUM_ENTRY_BYTES || !view.includes(BOOT_MARK)) return
     const entry = parseObject(view)
     const signer = entry?.['type'] === 'boot' ? entry['signer'] : null
-    if (typeof signer !== 'string' || signer.length > MAX_KEY_LENGTH) return
+    if (typeof signer !== 'string' || signer.length > MAXIMUM_KEY_LENGTH) return
     if (signer !== this.#changes.at(-1)?.signer) this.#changes.push({ seq, signer })
   }
 

@@ -6,15 +6,15 @@ import { isObject, type JsonObject } from '../core/json.ts'
 import { type OpenedCheckpoint, openCheckpoint } from './checkpoint.ts'
 import { Frontier } from './merkle.ts'
 import { type Verifier, verifierOf } from './note.ts'
-import { MAX_ENTRY_BYTES, viewOf } from './verify.ts'
+import { MAXIMUM_ENTRY_BYTES, viewOf } from './verify.ts'
 
 /**
  * Maximum checkpoints in one verification: more than a month at one a minute. Each costs a
  * signature check.
  */
-const MAX_CHECKPOINTS = 65_536
+const MAXIMUM_CHECKPOINTS = 65_536
 /** Maximum prune entries in one verification, newest first; a log needs its last. */
-const MAX_ANCHORS = 4096
+const MAXIMUM_ANCHORS = 4096
 const PRUNE_MARK = Buffer.from('"type":"prune"')
 const ENTRY_HASH = /^sha256:[0-9a-f]{64}$/
 
@@ -72,7 +72,7 @@ export class LogSurvey {
     return this.#faults
   }
 
-  /** Checkpoints beyond MAX_CHECKPOINTS. */
+  /** Checkpoints beyond MAXIMUM_CHECKPOINTS. */
   get skipped(): number {
     return this.#skipped
   }
@@ -80,13 +80,13 @@ export class LogSurvey {
   /** Takes an entry's bytes; only `prune` entries matter. */
   addEntry(bytes: Uint8Array): void {
     const view = viewOf(bytes)
-    if (view.length > MAX_ENTRY_BYTES || !view.includes(PRUNE_MARK)) return
+    if (view.length > MAXIMUM_ENTRY_BYTES || !view.includes(PRUNE_MARK)) return
     const entry = parseObject(view)
     const anchor = entry?.['type'] === 'prune' ? readAnchor(entry) : null
     if (anchor === null) return
     this.#anchors.set(anchor.size, anchor)
     const [oldest] = this.#anchors.keys()
-    if (this.#anchors.size > MAX_ANCHORS && oldest !== undefined) this.#anchors.delete(oldest)
+    if (this.#anchors.size > MAXIMUM_ANCHORS && oldest !== undefined) this.#anchors.delete(oldest)
   }
 
   /**
@@ -94,7 +94,7 @@ export class LogSurvey {
    * @param source null when it came with the log
    */
   addCheckpoint(note: string | Uint8Array, source: string | null): void {
-    if (this.#checkpoints.length + this.#faults.length >= MAX_CHECKPOINTS) {
+    if (this.#checkpoints.length + this.#faults.length >= MAXIMUM_CHECKPOINTS) {
       this.#skipped++
       return
     }

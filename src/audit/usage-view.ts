@@ -1,6 +1,6 @@
 // The usage API's view of a sealed request: a projection that computes nothing new.
 
-import { MAX_NANO_USD, type NanoUsd, toUsd } from '../core/money.ts'
+import { MAXIMUM_NANO_USD, type NanoUsd, toUsd } from '../core/money.ts'
 import type { Outcome, SealedRequest } from './entry.ts'
 
 /** A usage entry of `GET /api/v1/usage/logs`, in the documented order. */
@@ -69,7 +69,7 @@ const FIRST_COST_UNIT = 1000
 export function costOfEntry({ v, cost }: Pick<SealedRequest, 'v' | 'cost'>): NanoUsd | null {
   if (v !== 1 || cost === null) return cost
   const amount = cost * FIRST_COST_UNIT
-  return amount <= MAX_NANO_USD ? amount : null
+  return amount <= MAXIMUM_NANO_USD ? amount : null
 }
 
 /** @param user as stored apart from the entry */

@@ -16,7 +16,7 @@ export interface StoredRecord {
 }
 
 /** Longest entry to seal or verify, bytes. Bounds the work that a hostile record can cause. */
-export const MAX_ENTRY_BYTES = 262_144
+export const MAXIMUM_ENTRY_BYTES = 262_144
 
 export interface ChainFault {
   /** The first sequence number at which the log differs from the sealed one. */
@@ -111,7 +111,7 @@ export function verifyChain(records: Iterable<StoredRecord>, after: Head | null 
 
 /** Returns the fault of a record whose bytes do not match its hash; null if they do. */
 function faultOfHash({ bytes, hash }: Omit<StoredRecord, 'seq'>): string | null {
-  if (bytes.length > MAX_ENTRY_BYTES) return 'the entry is too long'
+  if (bytes.length > MAXIMUM_ENTRY_BYTES) return 'the entry is too long'
   return hashEntry(bytes) === hash ? null : 'the hash does not match the entry'
 }
 

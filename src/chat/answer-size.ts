@@ -7,7 +7,7 @@ import { setMember } from './text.ts'
 /**
  * Largest logged answer: characters of its strings and names, plus a flat charge for each value.
  */
-const MAX_CHARACTERS = 64 * 1024 * 1024
+const MAXIMUM_CHARACTERS = 64 * 1024 * 1024
 const VALUE_CHARACTERS = 8
 
 /**
@@ -33,10 +33,10 @@ export class AnswerSize {
     return this.#characters
   }
 
-  /** @throws GatewayError `upstream_unavailable` beyond MAX_CHARACTERS */
+  /** @throws GatewayError `upstream_unavailable` beyond MAXIMUM_CHARACTERS */
   count(characters: number): void {
     this.#characters += characters
-    if (this.#characters > MAX_CHARACTERS) throw tooLong(`${MAX_CHARACTERS} characters`)
+    if (this.#characters > MAXIMUM_CHARACTERS) throw tooLong(`${MAXIMUM_CHARACTERS} characters`)
     this.#loose += characters
     if (this.#loose < LOOSE_CHARACTERS || this.#loose < this.#characters * LOOSE_PART) return
     this.#loose = 0

@@ -4,11 +4,11 @@ import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { AnswerSize, tooLong } from './answer-size.ts'
 import type { StreamAssembler } from './api-format.ts'
 import { growsInPart, isChannelName, isReplacedString, isWholeContainer } from './delta-fields.ts'
-import { choiceIndex, finishReason, MAX_CHOICES } from './stream-chunk.ts'
+import { choiceIndex, finishReason, MAXIMUM_CHOICES } from './stream-chunk.ts'
 import { setMember } from './text.ts'
 
 /** Items of a list that may grow. Finding one is a linear search. */
-const MAX_GROWING_ITEMS = 256
+const MAXIMUM_GROWING_ITEMS = 256
 
 interface Choice {
   readonly index: number
@@ -29,7 +29,7 @@ export class Assembler implements StreamAssembler {
     this.#object = object
   }
 
-  /** Adds a chunk. @throws GatewayError `upstream_unavailable` beyond MAX_CHARACTERS */
+  /** Adds a chunk. @throws GatewayError `upstream_unavailable` beyond MAXIMUM_CHARACTERS */
   add(chunk: JsonObject): void {
     const { choices, usage, ...envelope } = chunk
     this.#addEnvelope(envelope)
@@ -103,7 +103,7 @@ export class Assembler implements StreamAssembler {
     const index = choiceIndex(chunk)
     let choice = this.#choices.get(index)
     if (choice === undefined) {
-      if (this.#choices.size === MAX_CHOICES) throw tooLong(`${MAX_CHOICES} choices`)
+      if (this.#choices.size === MAXIMUM_CHOICES) throw tooLong(`${MAXIMUM_CHOICES} choices`)
       choice = { index, message: { role: 'assistant' }, finishReason: null }
       this.#choices.set(index, choice)
       this.#unfinished++
@@ -153,8 +153,8 @@ export class Assembler implements StreamAssembler {
         this.#grow(existing, item, name === 'content')
         continue
       }
-      if (index !== undefined && present.length >= MAX_GROWING_ITEMS)
-        throw tooLong(`${MAX_GROWING_ITEMS} items`)
+      if (index !== undefined && present.length >= MAXIMUM_GROWING_ITEMS)
+        throw tooLong(`${MAXIMUM_GROWING_ITEMS} items`)
       present.push(this.#size.copy(item))
     }
     return present
@@ -163,7 +163,7 @@ export class Assembler implements StreamAssembler {
 
 /** Finds the item with this `index`. The newest one usually grows. */
 function itemOf(list: readonly JsonValue[], index: JsonValue): JsonValue | undefined {
-  for (let at = Math.min(list.length, MAX_GROWING_ITEMS) - 1; at >= 0; at--) {
+  for (let at = Math.min(list.length, MAXIMUM_GROWING_ITEMS) - 1; at >= 0; at--) {
     const item = list[at]
     if (isObject(item) && item['index'] === index) return item
   }

@@ -5,7 +5,7 @@ import { GatewayError } from '../core/errors.ts'
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { PathNode } from './json-path.ts'
 import { isFollowedUrl, readPayload } from './payload-places.ts'
-import { MAX_DEPTH } from './strict-json.ts'
+import { MAXIMUM_DEPTH } from './strict-json.ts'
 import { NameText, Renames, type Text, type TextContext, UnwrappedText, ValueText } from './text.ts'
 import { isDisplayName, isId, isLabel, isWireName, isWireValue } from './vocabulary.ts'
 import { isIdPlace, isMediaPart, isProviderNumber, isQuoting, isSigned, isTokenPlace } from './walk-places.ts'
@@ -15,7 +15,7 @@ type Key = string | number
 const keys = (list: string): ReadonlySet<Key> => new Set<Key>(list.split(' '))
 
 /** Maximum texts of one body. No conversation has more; such a body wastes memory. */
-const MAX_TEXTS = 200_000
+const MAXIMUM_TEXTS = 200_000
 
 /** Members of content parts that a model reads as running text. */
 const RUNNING_TEXT = keys('text content refusal thinking input_text system instructions input prompt output')
@@ -26,12 +26,12 @@ const CONTENT = keys('content refusal output summary')
 const ENVELOPE = keys('id model system_fingerprint obfuscation')
 
 /** Longest `token` under `logprobs` that is left out. */
-const MAX_TOKEN_CHARACTERS = 128
+const MAXIMUM_TOKEN_CHARACTERS = 128
 
 /** Smallest number that is a text: seven digits. A shorter one identifies nobody. */
 const MIN_NUMBER = 10 ** 6
 /** Larger than any setting: seeds have 32 bits, and counts of tokens fewer. */
-const MAX_SETTING = 2 ** 32
+const MAXIMUM_SETTING = 2 ** 32
 /** Request settings with numeric values. One that is too large for a setting is a text. */
 const SETTINGS = keys(
   'temperature top_p top_k top_a min_p max_tokens max_completion_tokens max_output_tokens n seed top_logprobs presence_penalty frequency_penalty repetition_penalty',
@@ -103,7 +103,7 @@ export class BodyWalk {
 
   /** Walks over a list or an object. */
   below(value: Container, node: PathNode, depth: number): void {
-    if (depth > MAX_DEPTH) throw this.#tooMuch(`is nested deeper than ${MAX_DEPTH} levels`)
+    if (depth > MAXIMUM_DEPTH) throw this.#tooMuch(`is nested deeper than ${MAXIMUM_DEPTH} levels`)
     if (isObject(value)) this.object(value, node, depth)
     else for (let index = 0; index < value.length; index++) this.value(value, index, node, depth)
   }
@@ -225,7 +225,7 @@ export class BodyWalk {
   }
 
   #add(text: Text): void {
-    if (this.texts.length === MAX_TEXTS) throw this.#tooMuch(`holds more than ${MAX_TEXTS} texts`)
+    if (this.texts.length === MAXIMUM_TEXTS) throw this.#tooMuch(`holds more than ${MAXIMUM_TEXTS} texts`)
     this.texts.push(text)
   }
 
@@ -235,13 +235,14 @@ export class BodyWalk {
     if (this.#side === 'request')
       return (around === null && key === 'model') || (isIdPlace(key, node) && isId(text))
     if (around === null) return ENVELOPE.has(key) ? isLabel(text) : key === 'provider' && isDisplayName(text)
-    if (key === 'token' && text.length <= MAX_TOKEN_CHARACTERS) return isTokenPlace(node)
+    if (key === 'token' && text.length <= MAXIMUM_TOKEN_CHARACTERS) return isTokenPlace(node)
     return isIdPlace(key, node) && isLabel(text)
   }
 
   #skipsNumber(value: number, key: Key, node: PathNode | null): boolean {
     if (Math.abs(value) < MIN_NUMBER) return true
-    if (this.#side === 'request') return node === null && SETTINGS.has(key) && Math.abs(value) < MAX_SETTING
+    if (this.#side === 'request')
+      return node === null && SETTINGS.has(key) && Math.abs(value) < MAXIMUM_SETTING
     return isProviderNumber(key, node)
   }
 

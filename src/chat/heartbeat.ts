@@ -3,7 +3,7 @@
 import type { JsonObject } from '../core/json.ts'
 
 /** Longest data in UTF-16 units. Longer data may hold an answer. */
-const MAX_UNITS = 256
+const MAXIMUM_UNITS = 256
 
 /** Words that servers send as data, as a type or as the name of an event. */
 const WORD = /^(?:ping|pong|heart[-_ ]?beat|keep[-_ ]?alive|no-?op|null|undefined)$/i
@@ -24,7 +24,7 @@ const KINDS = ['type', 'event', 'object'] as const
  * @param body the data when it is a JSON object, else null
  */
 export function isHeartbeat(data: string, body: JsonObject | null, otherLines: string): boolean {
-  if (data.length > MAX_UNITS || (body !== null && ANSWER.some((name) => Object.hasOwn(body, name)))) {
+  if (data.length > MAXIMUM_UNITS || (body !== null && ANSWER.some((name) => Object.hasOwn(body, name)))) {
     return false
   }
   const name = [...otherLines.matchAll(EVENT_NAME)].at(-1)?.[1]?.trim() ?? ''

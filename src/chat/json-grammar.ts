@@ -1,7 +1,7 @@
 // Follows the grammar of JSON (RFC 8259) outside strings and tokens, character by character.
 
 /** Maximum open containers. Text in deeper ones is not read as JSON. */
-const MAX_DEPTH = 512
+const MAXIMUM_DEPTH = 512
 
 /** What may come next outside strings. */
 type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | 'colon' | 'comma or end'
@@ -87,7 +87,7 @@ export class JsonGrammar {
   }
 
   #opens(bracket: '{' | '['): boolean {
-    if (!this.expectsValue || this.#open.length === MAX_DEPTH) return false
+    if (!this.expectsValue || this.#open.length === MAXIMUM_DEPTH) return false
     this.#open.push(bracket)
     this.#expected = bracket === '{' ? 'name or }' : 'value or ]'
     return true

@@ -5,7 +5,7 @@ import { GatewayError } from '../core/errors.ts'
 import { STEP_UNITS, type Steps } from '../core/steps.ts'
 import { readEscape } from './json-escape.ts'
 import { type JsonSpan, plainSpan, viewOf } from './json-span.ts'
-import { MAX_LEVELS, TextLevel } from './text-level.ts'
+import { MAXIMUM_LEVELS, TextLevel } from './text-level.ts'
 
 export type Side = 'request' | 'response'
 
@@ -13,11 +13,11 @@ const tooDeep = (side: Side) => (): GatewayError =>
   side === 'request'
     ? new GatewayError(
         'invalid_body',
-        `The body has JSON in strings in more than ${MAX_LEVELS} levels; send it as objects.`,
+        `The body has JSON in strings in more than ${MAXIMUM_LEVELS} levels; send it as objects.`,
       )
     : new GatewayError(
         'upstream_unavailable',
-        `The upstream's answer has JSON in strings in more than ${MAX_LEVELS} levels.`,
+        `The upstream's answer has JSON in strings in more than ${MAXIMUM_LEVELS} levels.`,
       )
 
 /**
@@ -30,14 +30,14 @@ const tooDeep = (side: Side) => (): GatewayError =>
  * - `json`: JSON texts that follow each other. From the first character that cannot be JSON, all is
  *   the content of a string: every escape is one.
  *
- * The content of a JSON string is prose, up to MAX_LEVELS strings deep.
+ * The content of a JSON string is prose, up to MAXIMUM_LEVELS strings deep.
  */
 export class JsonTextDecoder {
   readonly #top: TextLevel
   readonly #isDocument: boolean
   #spans: JsonSpan[] = []
 
-  /** @param side of the error for text in more than MAX_LEVELS strings */
+  /** @param side of the error for text in more than MAXIMUM_LEVELS strings */
   constructor(encoding: 'plain' | 'json' = 'json', side: Side = 'response') {
     this.#isDocument = encoding === 'json'
     this.#top = new TextLevel(0, this.#isDocument, { push: (span) => this.#spans.push(span) }, tooDeep(side))
@@ -48,7 +48,7 @@ export class JsonTextDecoder {
     return this.#top.holds
   }
 
-  /** @throws GatewayError for text in more than MAX_LEVELS strings */
+  /** @throws GatewayError for text in more than MAXIMUM_LEVELS strings */
   push(chunk: string): readonly JsonSpan[] {
     // One pattern cannot match megabytes.
     for (let at = 0; at < chunk.length; at += STEP_UNITS)

@@ -4,7 +4,7 @@
  * Longest number with the white space after it to wait for. No longer token is a number in
  * practice, nor personal data.
  */
-const MAX_TOKEN_CHARACTERS = 64
+const MAXIMUM_TOKEN_CHARACTERS = 64
 
 const TOKEN = /[-+.\w]+/y
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
@@ -30,9 +30,9 @@ export function readToken(
 ): JsonToken | 'none' | null {
   TOKEN.lastIndex = at
   const token = TOKEN.exec(text)?.[0] ?? ''
-  if (token.length > MAX_TOKEN_CHARACTERS || !/^[-\dtfn]/.test(token)) return 'none'
+  if (token.length > MAXIMUM_TOKEN_CHARACTERS || !/^[-\dtfn]/.test(token)) return 'none'
   let after = at + token.length
-  const limit = at + MAX_TOKEN_CHARACTERS
+  const limit = at + MAXIMUM_TOKEN_CHARACTERS
   if (isInside) while (after < limit && SPACE.test(text[after] ?? '')) after++
   const follower = text[after]
   if (follower === undefined && !last && after <= limit) return null

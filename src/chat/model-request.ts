@@ -46,11 +46,11 @@ const COMMON_FIELDS = new Set([
 ])
 
 /** Maximum answers of one call; the limit of the providers. */
-const MAX_CHOICES = 128
-const MAX_MODEL_CHARACTERS = 256
+const MAXIMUM_CHOICES = 128
+const MAXIMUM_MODEL_CHARACTERS = 256
 /** Maximum fallback models; aggregators accept a handful. */
-const MAX_FALLBACKS = 64
-const MAX_ROLE_CHARACTERS = 64
+const MAXIMUM_FALLBACKS = 64
+const MAXIMUM_ROLE_CHARACTERS = 64
 
 export const invalid = (param: string, message: string): GatewayError =>
   new GatewayError('invalid_body', `${param}: ${message}`, { param })
@@ -94,10 +94,10 @@ function refuseKnownMembers(extra: JsonValue | undefined, at: string, fields: Re
  */
 const fold = (name: string): string => name.toUpperCase().toLowerCase()
 
-const MODEL_NAME = `a string of 1 to ${MAX_MODEL_CHARACTERS} characters`
+const MODEL_NAME = `a string of 1 to ${MAXIMUM_MODEL_CHARACTERS} characters`
 
 const isModelName = (value: JsonValue): value is string =>
-  typeof value === 'string' && value.trim() !== '' && value.length <= MAX_MODEL_CHARACTERS
+  typeof value === 'string' && value.trim() !== '' && value.length <= MAXIMUM_MODEL_CHARACTERS
 
 /**
  * Reads `model` and OpenRouter's `models`. Rules for any of them apply to the call, and the
@@ -113,13 +113,13 @@ export function readModels(
   if (named === null) throw missing('model')
   if (!isModelName(named)) throw invalid('model', `must be ${MODEL_NAME}.`)
   if (models !== null && !isModelList(models)) {
-    throw invalid('models', `must be an array of at most ${MAX_FALLBACKS} models, each ${MODEL_NAME}.`)
+    throw invalid('models', `must be an array of at most ${MAXIMUM_FALLBACKS} models, each ${MODEL_NAME}.`)
   }
   return { model: named.trim(), models: [named, ...(models ?? [])].map((name) => name.trim()) }
 }
 
 const isModelList = (models: JsonValue): models is string[] =>
-  Array.isArray(models) && models.length <= MAX_FALLBACKS && models.every(isModelName)
+  Array.isArray(models) && models.length <= MAXIMUM_FALLBACKS && models.every(isModelName)
 
 /** Reads `stream`. @throws GatewayError `invalid_body` */
 export function readStream({ stream = null }: JsonObject): boolean {
@@ -130,8 +130,8 @@ export function readStream({ stream = null }: JsonObject): boolean {
 /** Reads `n`. Token limits reserve for each answer, so that it must be known. */
 export function readChoices({ n = null }: JsonObject): number {
   if (n === null) return 1
-  if (typeof n !== 'number' || !Number.isInteger(n) || n < 1 || n > MAX_CHOICES) {
-    throw invalid('n', `must be a whole number from 1 to ${MAX_CHOICES}.`)
+  if (typeof n !== 'number' || !Number.isInteger(n) || n < 1 || n > MAXIMUM_CHOICES) {
+    throw invalid('n', `must be a whole number from 1 to ${MAXIMUM_CHOICES}.`)
   }
   return n
 }
@@ -152,10 +152,10 @@ const numberOf = (value: JsonValue | undefined): number | null => {
 
 /**
  * Reads `best_of`: the answers that are made for each that is returned. Some servers read the
- * number in a text. No provider makes more than MAX_CHOICES.
+ * number in a text. No provider makes more than MAXIMUM_CHOICES.
  */
 export const readBestOf = ({ best_of: made }: JsonObject): number =>
-  Math.min(tokensOf(typeof made === 'string' ? Number(made) : made) ?? 1, MAX_CHOICES)
+  Math.min(tokensOf(typeof made === 'string' ? Number(made) : made) ?? 1, MAXIMUM_CHOICES)
 
 /** The limit of one answer, times the number of answers. */
 export const tokensOfAll = (perChoice: number | null, choices: number): number | null =>
@@ -179,7 +179,7 @@ function checkMessage(message: JsonValue, path: string): void {
   if (!isObject(message)) throw invalid(path, 'must be an object.')
   const { role, content } = message
   if (role === undefined) throw missing(`${path}.role`)
-  if (typeof role !== 'string' || role === '' || role.length > MAX_ROLE_CHARACTERS) {
+  if (typeof role !== 'string' || role === '' || role.length > MAXIMUM_ROLE_CHARACTERS) {
     throw invalid(`${path}.role`, 'must be a string like user, assistant, system or tool.')
   }
   if (!Array.isArray(content)) return

@@ -13,7 +13,7 @@ const MIN_PAYLOAD_CHARACTERS = 64
 const BINARY_MEDIA = /^(?:image\/(?!svg)|audio\/|video\/|application\/pdf$)/i
 
 /** Longest head of a `data:` URL. */
-const MAX_HEAD_CHARACTERS = 256
+const MAXIMUM_HEAD_CHARACTERS = 256
 
 const NOT_BASE64 = /[^A-Za-z0-9+/_=-]/
 const PADDING_INSIDE = /=(?!=?$)/
@@ -41,7 +41,7 @@ export interface Payload {
 /** Reads a `data:` URL; null for a string to scan as written. */
 export function readDataUrl(url: string): Payload | null {
   if (!/^data:/i.test(url)) return null
-  const comma = url.slice(0, MAX_HEAD_CHARACTERS).indexOf(',')
+  const comma = url.slice(0, MAXIMUM_HEAD_CHARACTERS).indexOf(',')
   if (comma < 0) return null
   const [media = '', ...parameters] = url.slice('data:'.length, comma).split(';')
   const parts = { head: url.slice(0, comma + 1), data: url.slice(comma + 1) }

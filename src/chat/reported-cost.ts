@@ -1,7 +1,7 @@
 // Reads what a call cost, where the known providers write it in their usage.
 
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import { MAX_NANO_USD, type NanoUsd, usdOf } from '../core/money.ts'
+import { MAXIMUM_NANO_USD, type NanoUsd, usdOf } from '../core/money.ts'
 
 /** Ticks in 10⁻⁹ USD (https://docs.x.ai/developers/cost-tracking). */
 const TICKS_A_NANO_USD = 10
@@ -16,7 +16,7 @@ export function readCost(usage: JsonObject): NanoUsd | null {
   if (usage['is_byok'] !== true) return cost
   const details = usage['cost_details']
   const charged = isObject(details) ? amountOf(details['upstream_inference_cost']) : null
-  return charged === null ? null : Math.min(charged + (cost ?? 0), MAX_NANO_USD)
+  return charged === null ? null : Math.min(charged + (cost ?? 0), MAXIMUM_NANO_USD)
 }
 
 /** A number of USD, or the total of an object with the parts of a cost. */

@@ -17,7 +17,7 @@ export interface SseEvent {
 }
 
 /** Largest event of an answer in bytes; larger ones end the call. An image is one event. */
-export const MAX_EVENT_BYTES = 16 * 1024 * 1024
+export const MAXIMUM_EVENT_BYTES = 16 * 1024 * 1024
 
 /** Data of the event that ends a stream. */
 export const DONE = '[DONE]'

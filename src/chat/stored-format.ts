@@ -48,8 +48,8 @@ export interface StoredFormat {
 }
 
 /** Longest id; some proxies encode the model in it. */
-const MAX_ID_CHARACTERS = 512
+const MAXIMUM_ID_CHARACTERS = 512
 const ID = /^[A-Za-z0-9][\w.:=+~-]*$/
 
 /** Reports whether a text can be an id of a provider. */
-export const isStoredId = (text: string): boolean => text.length <= MAX_ID_CHARACTERS && ID.test(text)
+export const isStoredId = (text: string): boolean => text.length <= MAXIMUM_ID_CHARACTERS && ID.test(text)

@@ -119,12 +119,12 @@ export function toErrorEvent(body: JsonObject, otherLines: string): SseEvent {
 }
 
 /** Maximum choices of one answer. */
-export const MAX_CHOICES = 1024
+export const MAXIMUM_CHOICES = 1024
 
 const CHOICES: PathNode = { parent: null, key: 'choices' }
 /** Depth of the members of `choices[].delta`, and of the deepest member that may grow. */
 const DELTA_DEPTH = 4
-const MAX_GROWING_DEPTH = DELTA_DEPTH + 16
+const MAXIMUM_GROWING_DEPTH = DELTA_DEPTH + 16
 
 /** A text part of the content is read as the `content` string of other servers. */
 const CONTENT_PART = /\bcontent\[(?:(?:output_)?text)?\]\.text$/
@@ -152,10 +152,10 @@ class ChunkReader {
   }
 
   choices(choices: JsonValue[]): void {
-    if (choices.length > MAX_CHOICES) {
+    if (choices.length > MAXIMUM_CHOICES) {
       throw new GatewayError(
         'upstream_unavailable',
-        `The upstream's answer has more than ${MAX_CHOICES} choices.`,
+        `The upstream's answer has more than ${MAXIMUM_CHOICES} choices.`,
       )
     }
     choices.forEach((choice, index) => {
@@ -181,10 +181,10 @@ class ChunkReader {
    * @param path prefix of the channels in it
    */
   #readObject(object: JsonObject, node: PathNode, depth: number, path: Channel, isPart = false): void {
-    if (depth > MAX_GROWING_DEPTH) {
+    if (depth > MAXIMUM_GROWING_DEPTH) {
       throw new GatewayError(
         'upstream_unavailable',
-        `The upstream's answer has texts nested deeper than ${MAX_GROWING_DEPTH} levels.`,
+        `The upstream's answer has texts nested deeper than ${MAXIMUM_GROWING_DEPTH} levels.`,
       )
     }
     if (isReasoning(path) && isSigned(object)) this.signed.push(this.#choice)

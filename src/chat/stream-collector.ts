@@ -3,7 +3,7 @@
 import type { JsonObject } from '../core/json.ts'
 import type { StreamReader } from './api-format.ts'
 import { isHeartbeat } from './heartbeat.ts'
-import { DONE, MAX_EVENT_BYTES, type SseEvent, SseParser } from './sse.ts'
+import { DONE, MAXIMUM_EVENT_BYTES, type SseEvent, SseParser } from './sse.ts'
 import {
   incompleteAnswer,
   inErrorForm,
@@ -17,7 +17,7 @@ import { isTooDeep } from './strict-json.ts'
 export class StreamCollector {
   /** True when no more events are read: after `[DONE]` or an error. */
   done = false
-  readonly #parser = new SseParser(MAX_EVENT_BYTES)
+  readonly #parser = new SseParser(MAXIMUM_EVENT_BYTES)
   readonly #reader: StreamReader
   #error: JsonObject | null = null
 

@@ -7,14 +7,14 @@ import { isInexact, isRawNumber, type JsonObject, type JsonValue, parseExactly }
 import { formatPath } from './json-path.ts'
 
 /** Deepest nesting. Walkers and other parsers overflow on much more. */
-export const MAX_DEPTH = 64
+export const MAXIMUM_DEPTH = 64
 
 /** No conversation has as many; millions of empty ones take seconds to read. */
-const MAX_CONTAINERS = 200_000
-const MAX_KEYS = 500_000
+const MAXIMUM_CONTAINERS = 200_000
+const MAXIMUM_KEYS = 500_000
 
 /** In UTF-16 units. Generated schemas are full of 64-bit limits. */
-const MAX_EXACT_UNITS = 1024 * 1024
+const MAXIMUM_EXACT_UNITS = 1024 * 1024
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -26,20 +26,20 @@ const invalid = (message: string, param?: string): GatewayError =>
 
 /**
  * Parses a body. Keeps numbers that a double cannot hold as written, in bodies of up to
- * MAX_EXACT_UNITS; refuses them in longer ones.
+ * MAXIMUM_EXACT_UNITS; refuses them in longer ones.
  * @throws GatewayError `invalid_body` unless the body is one JSON text (RFC 8259) in UTF-8 without
- *   a byte order mark, within MAX_DEPTH, MAX_CONTAINERS and MAX_KEYS, without duplicate keys, lone
- *   surrogates and `__proto__`
+ * a byte order mark, within MAXIMUM_DEPTH, MAXIMUM_CONTAINERS and MAXIMUM_KEYS, without duplicate
+ * keys, lone surrogates and `__proto__`
  */
 export function parseJson(body: Buffer): JsonValue {
   if (body.length === 0) throw invalid('The body is empty; send a JSON object.')
   if (!isUtf8(body)) throw invalid('The body is not valid UTF-8.')
   const text = body.toString('utf8')
   const { keys, containers, depth } = countMarks(text)
-  if (depth > MAX_DEPTH) throw invalid(`The body is nested more than ${MAX_DEPTH} levels deep.`)
-  if (keys > MAX_KEYS) throw invalid(`The body has more than ${MAX_KEYS} keys.`)
-  if (containers > MAX_CONTAINERS)
-    throw invalid(`The body has more than ${MAX_CONTAINERS} lists and objects.`)
+  if (depth > MAXIMUM_DEPTH) throw invalid(`The body is nested more than ${MAXIMUM_DEPTH} levels deep.`)
+  if (keys > MAXIMUM_KEYS) throw invalid(`The body has more than ${MAXIMUM_KEYS} keys.`)
+  if (containers > MAXIMUM_CONTAINERS)
+    throw invalid(`The body has more than ${MAXIMUM_CONTAINERS} lists and objects.`)
   let value: JsonValue
   try {
     value = JSON.parse(text) as JsonValue
@@ -51,7 +51,7 @@ export function parseJson(body: Buffer): JsonValue {
   if (checked.keys !== keys)
     throw invalid('The body has an object with the same key twice.', findDuplicate(text))
   if (checked.inexact === null) return value
-  if (text.length > MAX_EXACT_UNITS)
+  if (text.length > MAXIMUM_EXACT_UNITS)
     throw invalid('A number is too large to be passed on exactly; send it as a string.', checked.inexact)
   return parseExactly(text)
 }
@@ -61,11 +61,11 @@ const MAY_BE_INEXACT = /[[:,\s]-?(?:\d{16}|\d[\d.]*[eE]\+?\d\d)/
 
 /**
  * Parses JSON of an upstream or of the gateway itself. Keeps numbers that a double cannot hold as
- * written, in texts of up to MAX_EXACT_UNITS.
+ * written, in texts of up to MAXIMUM_EXACT_UNITS.
  * @throws SyntaxError that quotes the text, when it is not JSON
  */
 export const parseReceived = (text: string): JsonValue =>
-  text.length <= MAX_EXACT_UNITS && MAY_BE_INEXACT.test(text)
+  text.length <= MAXIMUM_EXACT_UNITS && MAY_BE_INEXACT.test(text)
     ? parseExactly(text)
     : (JSON.parse(text) as JsonValue)
 
@@ -74,10 +74,10 @@ export const hasDuplicateKeys = (text: string, value: JsonValue): boolean =>
   countMarks(text).keys !== keysIn(value)
 
 /**
- * Reports whether a JSON text is nested deeper than MAX_DEPTH. Serialising it would overflow the
- * stack.
+ * Reports whether a JSON text is nested deeper than MAXIMUM_DEPTH. Serialising it would overflow
+ * the stack.
  */
-export const isTooDeep = (text: string): boolean => countMarks(text).depth > MAX_DEPTH
+export const isTooDeep = (text: string): boolean => countMarks(text).depth > MAXIMUM_DEPTH
 
 function keysIn(value: JsonValue): number {
   if (typeof value !== 'object' || value === null) return 0

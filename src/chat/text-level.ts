@@ -16,10 +16,10 @@ import {
 } from './text-runs.ts'
 
 /** Maximum JSON strings around a text. Each doubles the backslashes of its escapes. */
-export const MAX_LEVELS = 6
+export const MAXIMUM_LEVELS = 6
 
-/** More backslashes escape a character in more than MAX_LEVELS strings. */
-const MAX_BACKSLASHES = 2 ** (MAX_LEVELS + 1) - 1
+/** More backslashes escape a character in more than MAXIMUM_LEVELS strings. */
+const MAXIMUM_BACKSLASHES = 2 ** (MAXIMUM_LEVELS + 1) - 1
 
 const INCOMPLETE = -1
 
@@ -49,7 +49,7 @@ export class TextLevel {
    * @param level number of JSON strings around the text
    * @param isDocument true for text that should be JSON: any value counts, also several in a row
    * @param out receives the spans of this level and those below
-   * @param tooDeep makes the error for text in more than MAX_LEVELS strings
+   * @param tooDeep makes the error for text in more than MAXIMUM_LEVELS strings
    */
   constructor(level: number, isDocument: boolean, out: SpanSink, tooDeep: () => Error) {
     this.#level = level
@@ -145,13 +145,13 @@ export class TextLevel {
   #readUnicode(text: string, at: number, last: boolean): number {
     this.#isAtLineStart = false
     const run = countBackslashes(text, at)
-    if (run > MAX_BACKSLASHES && at + run === text.length)
-      return this.#passText(at, last ? run : run - MAX_BACKSLASHES)
-    const read = readUnicode(text, at, run, MAX_BACKSLASHES, last)
+    if (run > MAXIMUM_BACKSLASHES && at + run === text.length)
+      return this.#passText(at, last ? run : run - MAXIMUM_BACKSLASHES)
+    const read = readUnicode(text, at, run, MAXIMUM_BACKSLASHES, last)
     if (read === null) return INCOMPLETE
     if (read === 'none') return this.#passText(at, run)
     const levels = this.#level + Math.floor(Math.log2(run + 1))
-    if (levels > MAX_LEVELS) throw this.#tooDeep()
+    if (levels > MAXIMUM_LEVELS) throw this.#tooDeep()
     const raw = rawOf(this.#buffer.take(read.length))
     this.#out.push({ kind: 'atom', view: read.view, raw, level: levels })
     return at + read.length
@@ -206,7 +206,7 @@ export class TextLevel {
   /** Leaves JSON at a character that cannot be JSON. */
   #leaveJson(text: string, at: number, last: boolean): number {
     const run = this.#grammar.isFresh ? countBackslashes(text, at) : 0
-    if (run > 0 && at + run === text.length && run <= MAX_BACKSLASHES && !last) return INCOMPLETE
+    if (run > 0 && at + run === text.length && run <= MAXIMUM_BACKSLASHES && !last) return INCOMPLETE
     const isEscaped = run > 0 && text[at + run] === '"'
     this.#mode = this.#isDocument || isEscaped ? 'escaped' : 'prose'
     if (this.#mode === 'prose') return at
@@ -265,7 +265,7 @@ export class TextLevel {
 
   /** Begins the text of a string. */
   #startChild(): TextLevel {
-    if (this.#level === MAX_LEVELS) throw this.#tooDeep()
+    if (this.#level === MAXIMUM_LEVELS) throw this.#tooDeep()
     this.#child ??= new TextLevel(this.#level + 1, false, this.#out, this.#tooDeep)
     this.#child.restart()
     return this.#child

@@ -21,7 +21,7 @@ export interface Texts {
  * Lists the texts of a chat request in document order: strings, long numbers and member names
  * anywhere. Leaves out words of the wire format, ids in the form of ids, the top-level `model`, and
  * payloads, which it counts. Time is linear in the body.
- * @throws GatewayError `invalid_body` for more than MAX_DEPTH levels or MAX_TEXTS texts
+ * @throws GatewayError `invalid_body` for more than MAXIMUM_DEPTH levels or MAXIMUM_TEXTS texts
  */
 export function requestTexts(body: JsonObject): Texts {
   const walk = new BodyWalk('request')
@@ -47,7 +47,8 @@ export function requestTexts(body: JsonObject): Texts {
 /**
  * Lists the texts of a whole answer or an upstream's error: content, refusal, reasoning, tool
  * calls, annotations, transcripts and unknown fields of every choice.
- * @throws GatewayError `upstream_unavailable` for more than MAX_DEPTH levels or MAX_TEXTS texts
+ * @throws GatewayError `upstream_unavailable` for more than MAXIMUM_DEPTH levels or MAXIMUM_TEXTS
+ * texts
  */
 export function responseTexts(body: JsonObject): Texts {
   const walk = new BodyWalk('response')

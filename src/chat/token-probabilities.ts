@@ -25,7 +25,7 @@ interface WaitingToken {
 }
 
 /** Maximum tokens that may wait. A text lags far less, unless the list has no text. */
-const MAX_WAITING = 65_536
+const MAXIMUM_WAITING = 65_536
 
 /** The waiting tokens of one list, in order. */
 class TokenQueue {
@@ -55,7 +55,7 @@ class TokenQueue {
   }
 
   #push(token: WaitingToken): void {
-    if (this.#waiting.length - this.#first >= MAX_WAITING) {
+    if (this.#waiting.length - this.#first >= MAXIMUM_WAITING) {
       this.clear()
       this.#isTooLong = true
     }

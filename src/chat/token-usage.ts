@@ -37,13 +37,14 @@ export const TOKENS_A_MESSAGE = 4
 /** Usual price of an image of ordinary size. */
 const TOKENS_A_PAYLOAD = 1000
 /** A larger count is an error of the upstream and would exhaust a limit for good. */
-const MAX_PLAUSIBLE_TOKENS = 1_000_000_000
+const MAXIMUM_PLAUSIBLE_TOKENS = 1_000_000_000
 
 const whole = (value: JsonValue | undefined, maximum: number): number | null =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maximum ? value : null
 
 /** A count of tokens; null for anything else. */
-export const readCount = (value: JsonValue | undefined): number | null => whole(value, MAX_PLAUSIBLE_TOKENS)
+export const readCount = (value: JsonValue | undefined): number | null =>
+  whole(value, MAXIMUM_PLAUSIBLE_TOKENS)
 
 /** Places of counts outside the choices, the best first. */
 const PLACES = [

@@ -11,7 +11,7 @@ const CREDENTIAL = '[CREDENTIAL]'
 const SECRETS = ['server_url', 'authorization', 'authorization_token', 'url'] as const
 
 /** Maximum secrets of one request. */
-const MAX_SECRETS = 1000
+const MAXIMUM_SECRETS = 1000
 
 /** The secrets that were taken out of a request. */
 export interface ServerSecrets {
@@ -44,7 +44,7 @@ export function takeServerSecrets(body: JsonObject): ServerSecrets {
 /** Beyond the limit a secret is a text like any other. */
 function take(object: JsonObject, name: string, taken: [JsonObject, string, string][]): void {
   const value = Object.hasOwn(object, name) ? object[name] : undefined
-  if (typeof value !== 'string' || value === '' || taken.length >= MAX_SECRETS) return
+  if (typeof value !== 'string' || value === '' || taken.length >= MAXIMUM_SECRETS) return
   taken.push([object, name, value])
   setMember(object, name, CREDENTIAL)
 }

@@ -157,9 +157,9 @@ const DISPLAY_NAME = /^[A-Z][A-Za-z]*(?: [A-Z0-9][A-Za-z0-9]*){0,3}$/
 export const isLabel = (text: string): boolean =>
   PREFIXED_ID.test(text) || hasLabelForm(text) || UUID.test(text)
 
-const MAX_LABEL_CHARACTERS = 128
+const MAXIMUM_LABEL_CHARACTERS = 128
 /** Nine digits in a row, with or without separators, may identify a person. */
-const MAX_LABEL_DIGITS = 8
+const MAXIMUM_LABEL_DIGITS = 8
 const AT = 0x40
 const SLASH = 0x2f
 
@@ -168,7 +168,7 @@ const SLASH = 0x2f
  * some.
  */
 function hasLabelForm(text: string): boolean {
-  if (text.length > MAX_LABEL_CHARACTERS) return false
+  if (text.length > MAXIMUM_LABEL_CHARACTERS) return false
   let digits = 0
   let hasLetter = false
   for (let at = 0; at < text.length; at++) {
@@ -178,7 +178,7 @@ function hasLabelForm(text: string): boolean {
       hasLetter = true
       digits = 0
     } else if (code >= 0x30 && code <= 0x39) {
-      if (++digits > MAX_LABEL_DIGITS) return false
+      if (++digits > MAXIMUM_LABEL_DIGITS) return false
     } else if (code === SLASH || (code === AT && at === 0)) {
       digits = 0
     } else if (code !== 0x2d && code !== 0x2e && code !== 0x3a && code !== 0x5f) return false

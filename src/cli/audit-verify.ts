@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { LogVerdict } from '../audit/log-verify.ts'
 import { readVerifier } from '../audit/note.ts'
-import { MAX_RECEIPT_BYTES } from '../audit/receipt-fields.ts'
+import { MAXIMUM_RECEIPT_BYTES } from '../audit/receipt-fields.ts'
 import { type ReceiptVerdict, verifyReceipt } from '../audit/receipt-verify.ts'
 import { parseObject, type TrustedKey } from '../audit/survey.ts'
 import { isPartial, uncovered, verdictObject } from '../audit/verdict.ts'
@@ -105,7 +105,7 @@ async function readBounded(file: string): Promise<Buffer> {
     for await (const chunk of file === '-' ? process.stdin : createReadStream(file)) {
       chunks.push(chunk as Buffer)
       bytes += (chunk as Buffer).length
-      if (bytes > MAX_RECEIPT_BYTES) break
+      if (bytes > MAXIMUM_RECEIPT_BYTES) break
     }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException

@@ -8,7 +8,7 @@ import { counted, type Remark } from '../rulecheck/report.ts'
 import { UNPRICED_DAYS, unpricedModels } from './unpriced-models.ts'
 
 /** Models that a warning names. */
-const MAX_NAMED = 20
+const MAXIMUM_NAMED = 20
 
 /** @returns the remarks, and the name of the price file if there is one */
 export async function checkPrices(
@@ -35,7 +35,7 @@ const IGNORED =
   'lets calls to models without a price pass a limit in USD; write `block`, or end the price file with a line for `*`'
 
 function unpricedMessage(models: readonly string[]): string {
-  const named = models.slice(0, MAX_NAMED).map((model) => `\`${model}\``)
-  const rest = models.length > MAX_NAMED ? ` and ${counted(models.length - MAX_NAMED, 'other')}` : ''
+  const named = models.slice(0, MAXIMUM_NAMED).map((model) => `\`${model}\``)
+  const rest = models.length > MAXIMUM_NAMED ? ` and ${counted(models.length - MAXIMUM_NAMED, 'other')}` : ''
   return `has no price for ${named.join(', ')}${rest}, which calls of the last ${UNPRICED_DAYS} days used; add a line for each`
 }

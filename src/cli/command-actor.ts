@@ -4,7 +4,7 @@ import { userInfo } from 'node:os'
 import { type Actor, COMMAND_ACTOR_PREFIX } from '../core/actor.ts'
 import { kindInName } from '../detect/pii/clean-name.ts'
 
-const MAX_USER_CHARACTERS = 64
+const MAXIMUM_USER_CHARACTERS = 64
 
 /**
  * Returns `cli:` and the name of this process's user on this machine. The number of the user stands
@@ -15,7 +15,7 @@ export const commandActor = (): Actor => actorOf(userName(), process.getuid?.() 
 /** @param user name of the user; null when the machine has none for the number */
 export function actorOf(user: string | null, uid: number): Actor {
   const isLegible = user !== null && /^[\p{L}\p{M}\p{N}\p{P}\p{S}]+$/u.test(user) && user.isWellFormed()
-  const isFit = isLegible && user.length <= MAX_USER_CHARACTERS && kindInName(user) === null
+  const isFit = isLegible && user.length <= MAXIMUM_USER_CHARACTERS && kindInName(user) === null
   return `${COMMAND_ACTOR_PREFIX}${isFit ? user : uid}`
 }
 

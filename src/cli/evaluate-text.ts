@@ -37,7 +37,7 @@ Exit: 0 for any decision, 1 with --fail-on block, 2 could not run.
 `
 
 /** As the default of `limits.bodyBytes`. */
-const MAX_INPUT_BYTES = 10 * 1024 * 1024
+const MAXIMUM_INPUT_BYTES = 10 * 1024 * 1024
 
 export const evaluate: Command = {
   name: 'evaluate',
@@ -104,7 +104,8 @@ async function readInput(): Promise<string> {
   let bytes = 0
   for await (const piece of process.stdin as AsyncIterable<Buffer>) {
     bytes += piece.length
-    if (bytes > MAX_INPUT_BYTES) throw new UsageError(`the text is longer than ${MAX_INPUT_BYTES} bytes`)
+    if (bytes > MAXIMUM_INPUT_BYTES)
+      throw new UsageError(`the text is longer than ${MAXIMUM_INPUT_BYTES} bytes`)
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString('utf8')

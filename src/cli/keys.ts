@@ -57,7 +57,7 @@ Exit: 0 done, 1 refused, 2 could not run.
 `
 
 /** Longest input of `hash`. A key has 60 characters. */
-const MAX_INPUT_CHARACTERS = 1024
+const MAXIMUM_INPUT_CHARACTERS = 1024
 
 const OPTIONS = {
   config: { type: 'string', default: DEFAULT_CONFIG },
@@ -237,7 +237,7 @@ async function hashInput(io: CommandIo): Promise<ExitCode> {
   let input = ''
   for await (const piece of process.stdin) {
     input += String(piece)
-    if (input.length > MAX_INPUT_CHARACTERS) break
+    if (input.length > MAXIMUM_INPUT_CHARACTERS) break
   }
   const key = input.trim()
   if (!parseApiKey(key)) {

@@ -10,10 +10,10 @@ import { openConfiguredStore } from './open-store.ts'
 export const UNPRICED_DAYS = 7
 const MS_PER_DAY = 86_400_000
 /** Newest calls that are read. */
-const MAX_CALLS = 100_000
+const MAXIMUM_CALLS = 100_000
 const PAGE_CALLS = 1000
 /** Models that are found before the search ends: clients choose their names. */
-const MAX_MODELS = 1000
+const MAXIMUM_MODELS = 1000
 
 /**
  * Returns the models of calls of the last UNPRICED_DAYS that used tokens, by name; none when there
@@ -36,7 +36,7 @@ export async function unpricedModels(config: Config, book: PriceBook): Promise<s
 async function findUnpriced({ log }: Store, book: PriceBook): Promise<string[]> {
   const sinceMs = systemClock.now() - UNPRICED_DAYS * MS_PER_DAY
   const found = new Set<string>()
-  for (let offset = 0; offset < MAX_CALLS && found.size < MAX_MODELS; offset += PAGE_CALLS) {
+  for (let offset = 0; offset < MAXIMUM_CALLS && found.size < MAXIMUM_MODELS; offset += PAGE_CALLS) {
     const { logs } = await log.list({ limit: PAGE_CALLS, offset })
     const recent = logs.filter(({ created_at: time }) => Date.parse(time) >= sinceMs)
     for (const { model, total_tokens: tokens } of recent)

@@ -11,7 +11,7 @@ const HASH = /^sha256:([0-9a-f]{64})$/
 const SIGNATURE_LINE = /^\u2014 ([^\s+]+) ([A-Za-z0-9+/]+={0,2})$/u
 const VERIFIER_KEY = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/u
 /** A tree of 2^53 entries has 53 levels. */
-const MAX_PATH = 53
+const MAXIMUM_PATH = 53
 
 /** An answer of `GET /api/v1/audit/checkpoint`. */
 export interface CheckpointAnswer {
@@ -99,7 +99,7 @@ async function checkLeaf({ hash, proof }: ReceiptDocument) {
 /** RFC 9162 §2.1.3.2. */
 async function checkPath({ proof: { seq, size, leaf_hash, root, proof } }: ReceiptDocument) {
   const isSound = Number.isSafeInteger(seq) && Number.isSafeInteger(size) && seq >= 0 && seq < size
-  if (!isSound || proof.length > MAX_PATH)
+  if (!isSound || proof.length > MAXIMUM_PATH)
     return { ok: false, detail: 'The numbers of the proof do not fit.' }
   let node = fromBase64(leaf_hash)
   let at = seq

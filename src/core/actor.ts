@@ -15,7 +15,7 @@ export const UNKNOWN_ACTOR: Actor = 'unknown'
 export const COMMAND_ACTOR_PREFIX = 'cli:'
 
 /** Subjects of OpenID Connect have at most 255 characters (OpenID Connect Core 1.0 §2). */
-const MAX_ACTOR_CHARACTERS = 255
+const MAXIMUM_ACTOR_CHARACTERS = 255
 /**
  * Controls, format characters (some reverse text), lone surrogates, line separators, and fillers
  * that no font draws.
@@ -43,8 +43,8 @@ const skeletonOf = (name: string): string =>
  * null if it can.
  */
 export function whyNotActor(name: string): string | null {
-  if (name === '' || name.trim() !== name || name.length > MAX_ACTOR_CHARACTERS || ILLEGIBLE.test(name))
-    return `must have 1 to ${MAX_ACTOR_CHARACTERS} visible characters, without white space at either end`
+  if (name === '' || name.trim() !== name || name.length > MAXIMUM_ACTOR_CHARACTERS || ILLEGIBLE.test(name))
+    return `must have 1 to ${MAXIMUM_ACTOR_CHARACTERS} visible characters, without white space at either end`
   return whyReserved(name)
 }
 

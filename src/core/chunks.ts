@@ -3,17 +3,17 @@
 /**
  * Chunks kept apart before they are joined: each Buffer costs hundreds of bytes besides its own.
  */
-const MAX_CHUNKS = 1024
+const MAXIMUM_CHUNKS = 1024
 
 /** Takes little more memory than the bytes, however small the chunks are. Linear in the bytes. */
 export class Pieces {
   #recent: Buffer[] = []
-  /** Chunks added before `#recent`, joined `MAX_CHUNKS` at a time. */
+  /** Chunks added before `#recent`, joined `MAXIMUM_CHUNKS` at a time. */
   #joined: Buffer[] = []
 
   add(chunk: Buffer): void {
     this.#recent.push(chunk)
-    if (this.#recent.length < MAX_CHUNKS) return
+    if (this.#recent.length < MAXIMUM_CHUNKS) return
     this.#joined.push(Buffer.concat(this.#recent))
     this.#recent = []
   }

@@ -40,12 +40,13 @@ export function readInstance({ env, add }: Context): string | null {
   return null
 }
 
-const MAX_PORT = 65_535
+const MAXIMUM_PORT = 65_535
 
 export function readAddress(context: Context, path: Path, text: string): Address {
   const colon = text.lastIndexOf(':')
   const port = Number(text.slice(colon + 1))
-  if (port > MAX_PORT) context.add(path, `port ${port} is above ${MAX_PORT}; use 0 to ${MAX_PORT}`)
+  if (port > MAXIMUM_PORT)
+    context.add(path, `port ${port} is above ${MAXIMUM_PORT}; use 0 to ${MAXIMUM_PORT}`)
   return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port }
 }
 

@@ -39,10 +39,10 @@ export interface DocumentReading<T> {
 }
 
 /** Aliases that one document may expand: enough for reuse, too few for exponential growth. */
-const MAX_ALIASES = 100
+const MAXIMUM_ALIASES = 100
 
 /** Messages do not repeat longer values. */
-const MAX_SHOWN_CHARACTERS = 40
+const MAXIMUM_SHOWN_CHARACTERS = 40
 
 const TOO_DEEP = 'is nested too deeply; use fewer levels'
 
@@ -72,10 +72,10 @@ export function readDocument<T>(text: string, file: string, schema: object): Doc
   if (problems.length > 0) return { value: null, unchecked: undefined, problems: inOrder(problems), locate }
   let value: unknown
   try {
-    value = document.toJS({ maxAliasCount: MAX_ALIASES })
+    value = document.toJS({ maxAliasCount: MAXIMUM_ALIASES })
   } catch (error) {
     const message = (error as Error).message.startsWith('Excessive')
-      ? `expands more than ${MAX_ALIASES} aliases; write some values out`
+      ? `expands more than ${MAXIMUM_ALIASES} aliases; write some values out`
       : TOO_DEEP
     return { value: null, unchecked: undefined, problems: [{ file, ...START, path: '', message }], locate }
   }
@@ -244,7 +244,7 @@ function describeValue({ keyword, params, parentSchema, data, message }: ErrorOb
       const shown =
         parentSchema?.['writeOnly'] !== true &&
         typeof data === 'string' &&
-        data.length <= MAX_SHOWN_CHARACTERS
+        data.length <= MAXIMUM_SHOWN_CHARACTERS
       const close = shown ? nearest(data, allowed) : null
       const hint = close === null ? '' : `; did you mean \`${close}\`?`
       return `must be one of: ${allowed.join(', ')}${shown ? ` (not \`${data}\`)` : ''}${hint}`
@@ -282,7 +282,7 @@ const bound = (schema: Record<string, unknown> | undefined, key: string, fallbac
 const explain = (schema: Record<string, unknown> | undefined): string =>
   typeof schema?.['description'] === 'string' ? `: ${schema['description']}` : ''
 
-const MAX_KEYS_LISTED = 8
+const MAXIMUM_KEYS_LISTED = 8
 
 /** What the value is, for a number; the keys of an object. */
 const withForm = (schema: Record<string, unknown> | undefined): string =>
@@ -291,7 +291,7 @@ const withForm = (schema: Record<string, unknown> | undefined): string =>
 /** Returns ` with keys: env, file`, or nothing for many keys. */
 const withKeys = (schema: Record<string, unknown> | undefined): string => {
   const keys = keysOf(schema)
-  return keys === '' || keys.split(',').length > MAX_KEYS_LISTED ? '' : ` with keys${keys}`
+  return keys === '' || keys.split(',').length > MAXIMUM_KEYS_LISTED ? '' : ` with keys${keys}`
 }
 
 const keysOf = (schema: Record<string, unknown> | undefined): string => {

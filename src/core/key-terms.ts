@@ -48,8 +48,8 @@ export const inOrder = (labels: KeyLabels): KeyLabels =>
 export const includesLabels = (labels: KeyLabels, wanted: readonly (readonly [string, string])[]): boolean =>
   wanted.every(([name, value]) => Object.hasOwn(labels, name) && labels[name] === value)
 
-const MAX_GLOBS = 100
-const MAX_LABELS = 8
+const MAXIMUM_GLOBS = 100
+const MAXIMUM_LABELS = 8
 /** Printable characters, none of them white space at the ends. */
 const PRINTABLE = '^[^\\p{C}\\s]([^\\p{C}\\p{Zl}\\p{Zp}]*[^\\p{C}\\s])?$'
 const LABEL = { type: 'string', minLength: 1, maxLength: 64, pattern: PRINTABLE }
@@ -60,7 +60,7 @@ export const TERM_SCHEMAS = {
     description:
       'Models that the key may call: globs, or after `!` globs of models that it may not. `*` matches any characters, `?` one; case counts. A list of `!` globs alone allows everything else, and an empty one nothing. Without a list every model is allowed.',
     type: 'array',
-    maxItems: MAX_GLOBS,
+    maxItems: MAXIMUM_GLOBS,
     items: {
       description: 'A glob.',
       type: 'string',
@@ -85,7 +85,7 @@ export const TERM_SCHEMAS = {
     description:
       'Names and values such as `team: search`, which rules match and entries hold. At most eight, each of at most 64 printable characters, without personal data.',
     type: 'object',
-    maxProperties: MAX_LABELS,
+    maxProperties: MAXIMUM_LABELS,
     propertyNames: LABEL,
     additionalProperties: LABEL,
   },

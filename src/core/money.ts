@@ -1,18 +1,18 @@
 // Amounts of money in whole units of 10⁻⁹ USD. Sums and products of whole numbers are exact.
 
-/** A whole number of 10⁻⁹ USD, from 0 to MAX_NANO_USD. */
+/** A whole number of 10⁻⁹ USD, from 0 to MAXIMUM_NANO_USD. */
 export type NanoUsd = number
 
 const DIGITS = 9
 const ONE_USD: NanoUsd = 10 ** DIGITS
 /** The largest amount, about nine million USD: larger whole numbers are not exact. */
-export const MAX_NANO_USD: NanoUsd = Number.MAX_SAFE_INTEGER
+export const MAXIMUM_NANO_USD: NanoUsd = Number.MAX_SAFE_INTEGER
 
 const DECIMAL = /^(\d+)(?:\.(\d+))?(?:e([+-]\d{1,3}))?$/
 
 /**
  * Reads a decimal number of USD. Digits after the ninth are rounded, halves up.
- * @returns null for what is no decimal number from 0 to MAX_NANO_USD
+ * @returns null for what is no decimal number from 0 to MAXIMUM_NANO_USD
  */
 export function readUsd(text: string): NanoUsd | null {
   const [, whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(text) ?? []
@@ -20,7 +20,7 @@ export function readUsd(text: string): NanoUsd | null {
   const shift = Number(exponent) + DIGITS - fraction.length
   const digits = BigInt(whole + fraction)
   const nano = shift >= 0 ? digits * 10n ** BigInt(shift) : divide(digits, 10n ** BigInt(-shift))
-  return nano <= BigInt(MAX_NANO_USD) ? Number(nano) : null
+  return nano <= BigInt(MAXIMUM_NANO_USD) ? Number(nano) : null
 }
 
 /** Reads a number that JSON or YAML gave, as its shortest decimal form says. */

@@ -15,18 +15,18 @@ export interface Problem {
 }
 
 /** Errors that are reported at once. */
-const MAX_REPORTED = 1000
+const MAXIMUM_REPORTED = 1000
 
 /**
  * Returns the first errors and the number of the others: 1 MiB can hold 200,000 errors, and one log
  * line all of them.
  */
 export function firstOf(problems: readonly Problem[]): readonly Problem[] {
-  const next = problems[MAX_REPORTED]
+  const next = problems[MAXIMUM_REPORTED]
   if (next === undefined) return problems
   const { file, line, column } = next
-  const message = `… and ${problems.length - MAX_REPORTED} more errors from here on; fix those above first`
-  return [...problems.slice(0, MAX_REPORTED), { file, line, column, path: '', message }]
+  const message = `… and ${problems.length - MAXIMUM_REPORTED} more errors from here on; fix those above first`
+  return [...problems.slice(0, MAXIMUM_REPORTED), { file, line, column, path: '', message }]
 }
 
 /**

@@ -2,7 +2,7 @@
 // forwarded.
 
 /** Encodings inside each other that are read; a path with more is refused. */
-const MAX_DECODINGS = 8
+const MAXIMUM_DECODINGS = 8
 const PLAIN = /^\/[\x21-\x7e]*$/
 /** Characters that servers take for the end of a path, a parameter or a separator. */
 const AMBIGUOUS = /[\\;#?\x00-\x1f\x7f]/
@@ -47,7 +47,7 @@ export const looseForm = (path: string): string =>
 /** A text and what each decoding of it gives; null if it is malformed or encoded too often. */
 function decodings(text: string): string[] | null {
   const levels = [text]
-  for (let count = 0; count < MAX_DECODINGS; count++) {
+  for (let count = 0; count < MAXIMUM_DECODINGS; count++) {
     const last = levels.at(-1)!
     const decoded = decodedOnce(last)
     if (decoded === null) return null

@@ -1,17 +1,17 @@
 // Suggests a known word for a mistyped one.
 
 /** Longer words are not compared. */
-const MAX_CHARACTERS = 64
+const MAXIMUM_CHARACTERS = 64
 
 /** Returns the nearest known word, at most a third of the letters or three edits away, or null. */
 export function nearest(word: string, known: readonly string[]): string | null {
-  if (word.length > MAX_CHARACTERS) return null
+  if (word.length > MAXIMUM_CHARACTERS) return null
   const wanted = word.toLowerCase()
   const tolerance = Math.min(3, Math.max(1, Math.floor(word.length / 3)))
   let best: string | null = null
   let bestDistance = tolerance + 1
   for (const candidate of known) {
-    if (candidate.length > MAX_CHARACTERS) continue
+    if (candidate.length > MAXIMUM_CHARACTERS) continue
     const distance = editDistance(wanted, candidate.toLowerCase())
     if (distance < bestDistance) {
       best = candidate

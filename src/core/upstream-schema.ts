@@ -5,7 +5,7 @@ import { integer, reference, secret, section } from './schema-parts.ts'
 const HOUR_MS = 3_600_000
 
 /** Maximum upstreams. A call asks at most as many. */
-const MAX_UPSTREAMS = 32
+const MAXIMUM_UPSTREAMS = 32
 
 const HEADER_NAME = '^[a-z0-9!#$&^_.|~-]{1,64}$'
 
@@ -129,7 +129,7 @@ export const UPSTREAMS_SCHEMA = {
     'The upstreams, in order. A call goes to the first one whose `api` serves its endpoint and whose `models` match its model.',
   type: 'array',
   minItems: 1,
-  maxItems: MAX_UPSTREAMS,
+  maxItems: MAXIMUM_UPSTREAMS,
   items: {
     type: 'object',
     additionalProperties: false,

@@ -11,7 +11,7 @@ import { answerResponse } from './response-answers.ts'
 
 /** Pause between two events of a stream, slow enough to see. */
 const EVENT_PAUSE_MS = 25
-const MAX_BODY_BYTES = 32 * 1024 * 1024
+const MAXIMUM_BODY_BYTES = 32 * 1024 * 1024
 
 const MODELS = ['demo/echo', 'demo/echo-mini'].map((id) => ({
   id,
@@ -82,7 +82,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   let bytes = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    if (bytes > MAX_BODY_BYTES) throw new Error('body too large')
+    if (bytes > MAXIMUM_BODY_BYTES) throw new Error('body too large')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

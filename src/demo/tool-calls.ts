@@ -35,7 +35,7 @@ export interface CalledFunction {
 }
 
 /** Deepest level that gets a value. */
-const MAX_DEPTH = 8
+const MAXIMUM_DEPTH = 8
 
 /** A prompt that asks for a tool without its name. */
 const ASKS = /\b(?:call|use|invoke|run)\b.{0,40}\b(?:tools?|functions?)\b/is
@@ -66,7 +66,7 @@ function mentions(prompt: string, name: string): boolean {
 
 /** Returns a value for a schema. Texts quote the prompt, which shows what left the gateway. */
 function valueFor(schema: ArgumentSchema, prompt: string, depth: number): unknown {
-  if (depth > MAX_DEPTH) return null
+  if (depth > MAXIMUM_DEPTH) return null
   if (schema.const !== undefined) return schema.const
   if (schema.default !== undefined) return schema.default
   if (schema.enum !== undefined) return schema.enum[0] ?? null

@@ -9,9 +9,9 @@ import { GatewayError } from '../core/errors.ts'
 import type { Checkpoints } from '../store/log/checkpoints.ts'
 import type { GatewayLogger } from './logger.ts'
 
-/** A checkpoint is due after this time, if the log has grown, or after MAX_ENTRIES. */
+/** A checkpoint is due after this time, if the log has grown, or after MAXIMUM_ENTRIES. */
 const INTERVAL_MS: Milliseconds = 60_000
-const MAX_ENTRIES = 10_000
+const MAXIMUM_ENTRIES = 10_000
 const WATCH_MS: Milliseconds = 1000
 /** Least time between checkpoints that are signed on request; each is stored and logged. */
 const ON_REQUEST_MS: Milliseconds = 5000
@@ -68,7 +68,7 @@ export class Checkpointing {
   /** To be called when entries have become durable; the count may be approximate. */
   sealed(entries: number): void {
     this.#entries += entries
-    if (this.#entries >= MAX_ENTRIES && this.#timer !== null) this.#tick()
+    if (this.#entries >= MAXIMUM_ENTRIES && this.#timer !== null) this.#tick()
   }
 
   /**
@@ -114,7 +114,7 @@ export class Checkpointing {
 
   #tick(): void {
     const due = this.#parts.clock.monotonic() - this.#lastAttemptMs >= INTERVAL_MS
-    if (this.#signing === null && (due || this.#entries >= MAX_ENTRIES)) void this.sign()
+    if (this.#signing === null && (due || this.#entries >= MAXIMUM_ENTRIES)) void this.sign()
   }
 
   async #signNewest(): Promise<void> {

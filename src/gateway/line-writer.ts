@@ -7,11 +7,11 @@ import { isReaderBusy, STDOUT, withoutWaiting, writeLast } from '../core/standar
 import { systemTimers, type Timers } from '../core/timers.ts'
 
 /** Bytes of lines that wait while they cannot be written; later lines are dropped. */
-const MAX_WAITING_BYTES = 1024 * 1024
+const MAXIMUM_WAITING_BYTES = 1024 * 1024
 /** Time to the next attempt after one that wrote something. */
 const FIRST_RETRY_MS: Milliseconds = 10
 /** Longest time between two attempts. */
-const MAX_RETRY_MS: Milliseconds = 500
+const MAXIMUM_RETRY_MS: Milliseconds = 500
 
 export interface LineWriterOptions {
   /** Called with the number of lines when lines are dropped. */
@@ -46,10 +46,10 @@ export class LineWriter {
   /** Writes whole lines now, or keeps or drops all of them. */
   write(lines: string): void {
     const bytes = Buffer.from(lines)
-    if (this.#waitingBytes + bytes.length > MAX_WAITING_BYTES) {
+    if (this.#waitingBytes + bytes.length > MAXIMUM_WAITING_BYTES) {
       // The disk may have room again; a reader is tried by the timer alone.
       if (this.#failing) this.#attempt()
-      if (this.#waitingBytes + bytes.length > MAX_WAITING_BYTES) {
+      if (this.#waitingBytes + bytes.length > MAXIMUM_WAITING_BYTES) {
         this.#drop(lines)
         return
       }
@@ -98,7 +98,7 @@ export class LineWriter {
       return true
     }
     this.#retry = this.#timers.set(() => this.#attempt(), this.#retryMs)
-    this.#retryMs = Math.min(MAX_RETRY_MS, this.#retryMs * 2)
+    this.#retryMs = Math.min(MAXIMUM_RETRY_MS, this.#retryMs * 2)
     return false
   }
 
@@ -106,7 +106,7 @@ export class LineWriter {
     if (this.#failing) return
     this.#failing = true
     console.error(
-      `sidegate: log lines cannot be written (${error.code ?? error.message}); ${MAX_WAITING_BYTES} bytes of them are kept`,
+      `sidegate: log lines cannot be written (${error.code ?? error.message}); ${MAXIMUM_WAITING_BYTES} bytes of them are kept`,
     )
   }
 

@@ -15,7 +15,7 @@ const TIMEOUT_SECONDS = 10
 /** Difference of the clocks that is accepted. */
 const SKEW_SECONDS = 60
 /** Longest answer of the provider that is read. */
-const MAX_ANSWER_BYTES = 1024 * 1024
+const MAXIMUM_ANSWER_BYTES = 1024 * 1024
 /** Time for which the provider's metadata is remembered. */
 const REMEMBERED_MS: Milliseconds = 10 * 60_000
 /** Time for which a failure to get it is remembered: a flood asks a dead provider rarely. */
@@ -25,7 +25,7 @@ const FAILED_MS: Milliseconds = 1000
 const USUAL_SCOPES = ['profile', 'groups']
 
 /** Longest issuer that a log line names. */
-const MAX_ISSUER_CHARACTERS = 256
+const MAXIMUM_ISSUER_CHARACTERS = 256
 
 /** A code of OAuth 2.0 or of the system, which is no text of anyone. */
 const CODE = /^\w{1,64}$/
@@ -169,14 +169,14 @@ export class OpenIdProvider implements IdentityProvider {
   }
 }
 
-/** `fetch` that fails once an answer is longer than MAX_ANSWER_BYTES. */
+/** `fetch` that fails once an answer is longer than MAXIMUM_ANSWER_BYTES. */
 const boundedFetch: OpenId.CustomFetch = async (url, { body, ...options }) => {
   const response = await fetch(url, { ...options, body: body ?? null })
   let bytes = 0
   const limit = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       bytes += chunk.length
-      if (bytes > MAX_ANSWER_BYTES) controller.error(new ProviderFailure('invalid', 'answer_too_long'))
+      if (bytes > MAXIMUM_ANSWER_BYTES) controller.error(new ProviderFailure('invalid', 'answer_too_long'))
       else controller.enqueue(chunk)
     },
   })
@@ -245,7 +245,7 @@ function issuerMismatch({ cause }: FailedRequest): string | null {
 
 /** A URL without credentials and query, or `unknown`: a provider may send any text. */
 function asAddress(text: unknown): string {
-  const url = typeof text === 'string' && text.length <= MAX_ISSUER_CHARACTERS ? URL.parse(text) : null
+  const url = typeof text === 'string' && text.length <= MAXIMUM_ISSUER_CHARACTERS ? URL.parse(text) : null
   return url === null ? 'unknown' : `${url.protocol}//${url.host}${url.pathname}`
 }
 

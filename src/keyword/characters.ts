@@ -100,7 +100,7 @@ const SCRIPTLESS_MARKS = /\p{Script=Inherited}/gu
  * The most such marks that any language puts on one letter (Greek, Vietnamese). A letter with more
  * is decorated.
  */
-const MAX_MARKS = 3
+const MAXIMUM_MARKS = 3
 /** Letters, digits, spaces and signs that take no mark of a script. */
 const UNMARKED = /^[\p{Script=Latin}\p{Script=Common}\p{Nd}]$/u
 
@@ -133,12 +133,12 @@ export function foldCluster(cluster: string): number[] {
 
 const codePoints = (text: string): number[] => Array.from(text, (character) => character.codePointAt(0)!)
 
-/** Returns the cluster without its scriptless marks if it has more than MAX_MARKS. */
+/** Returns the cluster without its scriptless marks if it has more than MAXIMUM_MARKS. */
 function withoutExcessMarks(cluster: string): string {
   // Most clusters have one mark.
   if (cluster.length <= 2) return cluster
   const decomposed = cluster.normalize('NFD')
-  return (decomposed.match(SCRIPTLESS_MARKS)?.length ?? 0) > MAX_MARKS
+  return (decomposed.match(SCRIPTLESS_MARKS)?.length ?? 0) > MAXIMUM_MARKS
     ? decomposed.replace(SCRIPTLESS_MARKS, '')
     : cluster
 }

@@ -4,13 +4,13 @@
 import { ASCII_END } from '../core/ascii.ts'
 
 /** With fewer children, a state's children are scanned instead of searched. */
-const MAX_SCANNED_CHILDREN = 8
+const MAXIMUM_SCANNED_CHILDREN = 8
 
 /**
  * Maximum cells of all rows together, 4 bytes each. A row holds every transition of a state; states
  * without a row are searched.
  */
-const MAX_ROW_CELLS = 1 << 20
+const MAXIMUM_ROW_CELLS = 1 << 20
 
 const START = 0
 const NO_ROW = -1
@@ -149,7 +149,7 @@ export class LiteralAutomaton {
   #child(state: number, symbol: number): number {
     let low = this.#firstChild[state]!
     let high = this.#firstChild[state + 1]!
-    while (high - low > MAX_SCANNED_CHILDREN) {
+    while (high - low > MAXIMUM_SCANNED_CHILDREN) {
       const middle = (low + high) >>> 1
       if (this.#childClass[middle]! <= symbol) low = middle
       else high = middle
@@ -167,7 +167,7 @@ export class LiteralAutomaton {
     let used = width
     this.#row[START] = 0
     for (let state = 1; state < this.#row.length; state++) {
-      if (used + width > MAX_ROW_CELLS) break
+      if (used + width > MAXIMUM_ROW_CELLS) break
       this.#row[state] = used
       used += width
     }

@@ -22,7 +22,7 @@ import { LATIN_LOOKALIKE_CAPITALS } from './confusables.ts'
  * belongs to no script. UAX #15 §13 (Stream-Safe Text Format) finds no use for more than 30. Bounds
  * what a stream keeps.
  */
-const MAX_CLUSTER_POINTS = 32
+const MAXIMUM_CLUSTER_POINTS = 32
 
 /** Receives normalised characters. */
 export interface CharacterSink {
@@ -54,7 +54,7 @@ export class Normaliser {
   #points = 0
   #start = 0
   #end = 0
-  /** The last cluster has MAX_CLUSTER_POINTS, and nothing but dropped marks has followed. */
+  /** The last cluster has MAXIMUM_CLUSTER_POINTS, and nothing but dropped marks has followed. */
   #isFull = false
   /** The last cluster is an ASCII letter, or a look-alike in a word that began with one. */
   #afterAscii = false
@@ -123,7 +123,7 @@ export class Normaliser {
     const role = roleOf(codePoint)
     if (role === IGNORED) {
       this.offset += units
-    } else if (role === EXTENDS && this.#base !== NONE && this.#points < MAX_CLUSTER_POINTS) {
+    } else if (role === EXTENDS && this.#base !== NONE && this.#points < MAXIMUM_CLUSTER_POINTS) {
       this.#marks += String.fromCodePoint(codePoint)
       this.#points++
       this.offset += units

@@ -10,10 +10,10 @@ import { ExpressionAutomaton } from './regexp/automaton.ts'
 import { compileExpression, firstAscii, markBase, type Program } from './regexp/instructions.ts'
 
 /** Longest pattern, UTF-16 units. */
-const MAX_PATTERN_CHARACTERS = 65_536
+const MAXIMUM_PATTERN_CHARACTERS = 65_536
 
 /** Longest word, normalised characters; also how far back a stream remembers offsets. */
-const MAX_WORD_CHARACTERS = 1024
+const MAXIMUM_WORD_CHARACTERS = 1024
 
 /** The alternatives of one keyword pattern. Plain data that survives JSON. */
 export interface ParsedPattern {
@@ -25,8 +25,8 @@ export interface ParsedPattern {
 /** Parses a pattern, or returns one message for each faulty alternative. */
 export function parseKeywords(pattern: string): ParsedPattern | { readonly messages: readonly string[] } {
   if (pattern === '') return { messages: ['must not be empty'] }
-  if (pattern.length > MAX_PATTERN_CHARACTERS) {
-    return { messages: [`must have at most ${MAX_PATTERN_CHARACTERS} characters; split the rule`] }
+  if (pattern.length > MAXIMUM_PATTERN_CHARACTERS) {
+    return { messages: [`must have at most ${MAXIMUM_PATTERN_CHARACTERS} characters; split the rule`] }
   }
   const words: (readonly number[])[] = []
   const programs: Program[] = []
@@ -40,8 +40,8 @@ export function parseKeywords(pattern: string): ParsedPattern | { readonly messa
       else programs.push(program)
     } else if (alternative.characters.length === 0) {
       fault('matches the empty text, so it would match everything')
-    } else if (alternative.characters.length > MAX_WORD_CHARACTERS) {
-      fault(`is longer than ${MAX_WORD_CHARACTERS} characters`)
+    } else if (alternative.characters.length > MAXIMUM_WORD_CHARACTERS) {
+      fault(`is longer than ${MAXIMUM_WORD_CHARACTERS} characters`)
     } else {
       words.push(alternative.characters)
     }

@@ -11,14 +11,14 @@ import { ExpressionCursor } from './regexp/cursor.ts'
  * beginning may have left by then. Without a bound, one `a.*b` would delay a whole answer until its
  * end.
  */
-export const MAX_HOLD_BACK = 1024
+export const MAXIMUM_HOLD_BACK = 1024
 
 export interface KeywordHit {
   /** Index of the pattern. */
   readonly pattern: number
   /**
    * UTF-16 offset in the given text at which the match begins: of the matches that end first, the
-   * earliest. At most MAX_HOLD_BACK before the offset at which the match was decided.
+   * earliest. At most MAXIMUM_HOLD_BACK before the offset at which the match was decided.
    */
   readonly start: number
   /** UTF-16 offset after the match. */
@@ -92,7 +92,7 @@ export class StreamSearch {
     const { programPatterns } = this.#plan.index
     const begin = this.#run?.earliest((expression) => this.#awaits(programPatterns[expression]!)) ?? -1
     if (begin >= 0) safe = Math.min(safe, begin)
-    return Math.max(safe, offset - MAX_HOLD_BACK)
+    return Math.max(safe, offset - MAXIMUM_HOLD_BACK)
   }
 
   push(chunk: string): KeywordHit[] {
@@ -142,7 +142,7 @@ export class StreamSearch {
     this.#fired[pattern] = 1
     this.#firedCount++
     // The stream has held back no more than this before the deciding character.
-    const earliest = this.#normaliser.offset - MAX_HOLD_BACK
+    const earliest = this.#normaliser.offset - MAXIMUM_HOLD_BACK
     this.#hits.push({ pattern, start: Math.max(start, earliest), end })
   }
 

@@ -11,9 +11,9 @@ import { BUDGET_GAUGES, COUNTERS, GAUGES, type GatewayState, HISTOGRAMS } from '
 import { Counter, Histogram } from './series.ts'
 
 /** Model names that get a label of their own; others are counted as `other`. */
-const MAX_MODELS = 100
+const MAXIMUM_MODELS = 100
 /** Names of API keys that get a label of their own. */
-const MAX_KEYS = 200
+const MAXIMUM_KEYS = 200
 /** Allows a version after `@`, as Google writes it, and `@` in front, as Cloudflare does. */
 const MODEL_NAME = /^@?[\w./:+-]{1,128}(?:@(?:\d[\w.-]{0,32}|default|latest))?$/
 /** Credentials contain a long word with a digit; names of models do not. */
@@ -71,8 +71,8 @@ export function createMetrics(version: string, state: () => GatewayState, counts
       startPage()
       return registry.metrics()
     },
-    modelLabel: boundedLabels(MAX_MODELS, (model) => MODEL_NAME.test(model) && !CREDENTIAL.test(model)),
-    keyLabel: countsKeys ? boundedLabels(MAX_KEYS, () => true) : () => null,
+    modelLabel: boundedLabels(MAXIMUM_MODELS, (model) => MODEL_NAME.test(model) && !CREDENTIAL.test(model)),
+    keyLabel: countsKeys ? boundedLabels(MAXIMUM_KEYS, () => true) : () => null,
   }
   createFirstSeries(metrics)
   return metrics

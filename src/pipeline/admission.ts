@@ -9,7 +9,7 @@ import type { Client } from './client.ts'
 /** `retry-after` of a refused call, seconds. */
 const RETRY_AFTER_SECONDS = '1'
 /** Refused calls that may wait for their entry, some kilobytes each; one commit seals them all. */
-export const MAX_REFUSED = 512
+export const MAXIMUM_REFUSED = 512
 
 /** What a request keeps in memory. */
 export interface KeptMemory {
@@ -84,7 +84,7 @@ export class AdmissionControl {
 
   /**
    * Admits a client's call; `leave` must follow when it is over.
-   * @throws GatewayError (503) when MAX_REFUSED calls wait for their entry; this one makes none
+   * @throws GatewayError (503) when MAXIMUM_REFUSED calls wait for their entry; this one makes none
    */
   enter(client: Client): Admission {
     const refusal = this.#refusal()
@@ -92,7 +92,7 @@ export class AdmissionControl {
       this.#entered++
       return { slot: this.#clients.add(client), refusal, keptBytes: 0 }
     }
-    if (this.#refused.size >= MAX_REFUSED) throw refusal
+    if (this.#refused.size >= MAXIMUM_REFUSED) throw refusal
     return { slot: this.#refused.add(client), refusal, keptBytes: 0 }
   }
 

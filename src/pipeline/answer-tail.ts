@@ -5,7 +5,7 @@ import { readUsage, type Usage } from '../chat/token-usage.ts'
 import { isObject, type JsonValue } from '../core/json.ts'
 
 /** Maximum bytes kept, up to one more piece. Usage is at the end of an answer, after its data. */
-const MAX_TAIL_BYTES = 16 * 1024
+const MAXIMUM_TAIL_BYTES = 16 * 1024
 
 /** Begins a member `usage` that is an object; in a text of JSON its quotes would be escaped. */
 const USAGE = /"usage"\s*:\s*(?=\{)/g
@@ -18,13 +18,13 @@ export class AnswerTail {
   add(piece: Buffer): void {
     this.#pieces.push(piece)
     this.#bytes += piece.length
-    while (this.#bytes - this.#pieces[0]!.length >= MAX_TAIL_BYTES)
+    while (this.#bytes - this.#pieces[0]!.length >= MAXIMUM_TAIL_BYTES)
       this.#bytes -= this.#pieces.shift()!.length
   }
 
   /** Returns the last usage in the tail, of JSON or of an event stream; null without one. */
   usage(): Usage | null {
-    const text = Buffer.concat(this.#pieces).subarray(-MAX_TAIL_BYTES).toString()
+    const text = Buffer.concat(this.#pieces).subarray(-MAXIMUM_TAIL_BYTES).toString()
     const last = [...text.matchAll(USAGE)].at(-1)
     if (last === undefined) return null
     const value = parseObject(text, last.index + last[0].length)

@@ -6,7 +6,7 @@ import type { Call } from './call.ts'
 import type { CallRecord } from './call-record.ts'
 
 /** Longest `x-sidegate-policy`: common clients refuse more than 16 KiB of headers in all. */
-const MAX_POLICY_CHARACTERS = 4096
+const MAXIMUM_POLICY_CHARACTERS = 4096
 
 /**
  * `x-request-id`, `server-timing`, and where they apply `x-sidegate-policy`, `x-ratelimit-*`,
@@ -46,7 +46,7 @@ export const forwardedHeaders = ({
 function policyNames({ record: { hits } }: Call): string {
   let names = ''
   for (const name of new Set(hits.map(({ rule }) => encodeURIComponent(rule.name)))) {
-    if (names.length + name.length >= MAX_POLICY_CHARACTERS) break
+    if (names.length + name.length >= MAXIMUM_POLICY_CHARACTERS) break
     names += names === '' ? name : `,${name}`
   }
   return names

@@ -5,7 +5,7 @@ import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { hashUser, type StoredUser } from '../store/log/user-rows.ts'
 
 /** Longer names are kept as hashes only. */
-const MAX_CLEAR_CHARACTERS = 256
+const MAXIMUM_CLEAR_CHARACTERS = 256
 /** In the place of the name in a captured exchange. */
 const HIDDEN_USER = '[USER]'
 
@@ -30,7 +30,7 @@ export class EndUsers {
     for (const path of this.#paths) {
       const value = memberAt(body, path)
       if (typeof value !== 'string' || value === '') continue
-      const isClear = this.#mode === 'clear' && value.length <= MAX_CLEAR_CHARACTERS
+      const isClear = this.#mode === 'clear' && value.length <= MAXIMUM_CLEAR_CHARACTERS
       return { hash: hashUser(this.#key, value), clear: isClear ? value : null }
     }
     return null

@@ -2,8 +2,8 @@
 
 import type { Content } from '../audit/content.ts'
 import {
-  MAX_FINISH_REASON_CHARACTERS,
-  MAX_SEALED_RULES,
+  MAXIMUM_FINISH_REASON_CHARACTERS,
+  MAXIMUM_SEALED_RULES,
   type Outcome,
   type RequestDraft,
   type SealedInjection,
@@ -97,11 +97,13 @@ export function draftEntry(
     outcome: ending.outcome,
     error_code: ending.errorCode,
     stream: noted.stream,
-    finish_reason: noted.finishReason?.slice(0, MAX_FINISH_REASON_CHARACTERS).toWellFormed() ?? null,
+    finish_reason: noted.finishReason?.slice(0, MAXIMUM_FINISH_REASON_CHARACTERS).toWellFormed() ?? null,
     usage_source: tokens.source,
     ...(tokens === NO_TOKENS ? UNKNOWN_COST : costOfCall(noted, tokens)),
     rules: noted.hits.length === 0 ? [] : sealedRules(noted),
-    ...(noted.hits.length > MAX_SEALED_RULES && { rules_omitted: noted.hits.length - MAX_SEALED_RULES }),
+    ...(noted.hits.length > MAXIMUM_SEALED_RULES && {
+      rules_omitted: noted.hits.length - MAXIMUM_SEALED_RULES,
+    }),
     injection: noted.injection === null ? null : sealedInjection(noted.injection),
     policy_revision: noted.policyRevision,
     ...(!isCaptured && { captured: false as const }),
@@ -136,9 +138,9 @@ function sealedRules({ hits, injection }: CallRecord): SealedRule[] {
   )
   const blocks = ({ rule }: RuleHit) => Number(rule.action === 'block')
   const sealed =
-    hits.length <= MAX_SEALED_RULES
+    hits.length <= MAXIMUM_SEALED_RULES
       ? hits
-      : hits.toSorted((a, b) => blocks(b) - blocks(a)).slice(0, MAX_SEALED_RULES)
+      : hits.toSorted((a, b) => blocks(b) - blocks(a)).slice(0, MAXIMUM_SEALED_RULES)
   return sealed.map(({ rule, direction }) => {
     const { action, id, name, type } = rule
     const threshold = thresholds.get(id)

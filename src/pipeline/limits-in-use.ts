@@ -10,7 +10,7 @@ import type { CountInUse } from '../store/limits/counters.ts'
 import { countOf } from './prompt/quota.ts'
 
 /** Maximum limits that one answer lists. */
-const MAX_LISTED_LIMITS = 1000
+const MAXIMUM_LISTED_LIMITS = 1000
 
 export interface LimitInUse {
   readonly limit: LimitRule
@@ -39,7 +39,7 @@ interface CountedKeys {
 
 /**
  * Lists limits of tokens, requests and money by the share used, highest first, at most
- * MAX_LISTED_LIMITS. Leaves out counts that no key adds to, such as those of a former scope.
+ * MAXIMUM_LISTED_LIMITS. Leaves out counts that no key adds to, such as those of a former scope.
  */
 export function limitsInUse(
   rules: Pick<RuleSet, 'limits'>,
@@ -54,7 +54,7 @@ export function limitsInUse(
     const name = nameOf(limit.scope, subject)
     return name === null ? [] : [{ limit, subject: name, used, resetMs }]
   })
-  return { limits: highest(named), truncated: named.length > MAX_LISTED_LIMITS }
+  return { limits: highest(named), truncated: named.length > MAXIMUM_LISTED_LIMITS }
 }
 
 interface SubjectUse extends Omit<LimitInUse, 'subject'> {
@@ -85,11 +85,11 @@ function usesOfKey(
 
 const shareOf = ({ used, limit }: LimitInUse): number => used / limit.amount
 
-/** Returns the MAX_LISTED_LIMITS highest, in order. Compares the names of those alone. */
+/** Returns the MAXIMUM_LISTED_LIMITS highest, in order. Compares the names of those alone. */
 function highest(uses: readonly LimitInUse[]): LimitInUse[] {
-  const least = Float64Array.from(uses, shareOf).sort().at(-MAX_LISTED_LIMITS) ?? 0
+  const least = Float64Array.from(uses, shareOf).sort().at(-MAXIMUM_LISTED_LIMITS) ?? 0
   const chosen = uses.filter((use) => shareOf(use) >= least)
-  return chosen.sort(compareUses).slice(0, MAX_LISTED_LIMITS)
+  return chosen.sort(compareUses).slice(0, MAXIMUM_LISTED_LIMITS)
 }
 
 /** Highest share first; between equal shares by name, so that the order stays. */

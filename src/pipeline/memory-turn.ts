@@ -4,7 +4,7 @@ import { weighValues } from '../chat/json-weight.ts'
 import type { Budget } from '../core/budget.ts'
 import { GatewayError } from '../core/errors.ts'
 import { STEP_UNITS } from '../core/steps.ts'
-import { MAX_FINDINGS } from './prompt/inspect.ts'
+import { MAXIMUM_FINDINGS } from './prompt/inspect.ts'
 
 /**
  * Weight of values that every process has memory for: 20,000 messages or 2,000 tools of ordinary
@@ -30,7 +30,7 @@ export function scanWeight(searches: Budget, body: Buffer): number | null {
 
 /** Maximum findings of one body that there is memory for. */
 export const maxFindings = (searches: Budget): number =>
-  Math.min(MAX_FINDINGS, Math.floor(Math.max(searches.size, ORDINARY_WEIGHT) / FINDING_WEIGHT))
+  Math.min(MAXIMUM_FINDINGS, Math.floor(Math.max(searches.size, ORDINARY_WEIGHT) / FINDING_WEIGHT))
 
 /**
  * Waits until there is memory to parse and scan a request body.

@@ -19,7 +19,7 @@ import type { Pipeline } from './pipeline.ts'
 import { removeFromJson } from './scan/credential-filter.ts'
 
 /** Largest list of one upstream, bytes. */
-const MAX_LIST_BYTES = 16 * 1024 * 1024
+const MAXIMUM_LIST_BYTES = 16 * 1024 * 1024
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
@@ -139,7 +139,10 @@ async function readLists(
     upstreams.names.map(async (name): Promise<ModelSource | null> => {
       try {
         const response = await upstreams.models(name, client.headers, client, newRequest())
-        const list = removeFromJson(await readAll(response, () => {}, MAX_LIST_BYTES), response.credential)
+        const list = removeFromJson(
+          await readAll(response, () => {}, MAXIMUM_LIST_BYTES),
+          response.credential,
+        )
         if (response.status !== 200) throw new Error(unusableStatus(response.status))
         const clientNames = (model: string) => upstreams.clientNames(name, model)
         return {

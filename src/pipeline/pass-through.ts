@@ -33,7 +33,7 @@ const UNKNOWN_DEMAND: Demand = {
 }
 
 /** Longest path, UTF-16 units: it is sealed. */
-const MAX_PATH_CHARACTERS = 1024
+const MAXIMUM_PATH_CHARACTERS = 1024
 
 /** A request that a rule lets through. */
 export interface PassedRequest {
@@ -95,12 +95,12 @@ async function readAndPermit(
 
 /** The path is sealed, so that it must hold nothing that an erasure would have to find. */
 function checkPath(path: string): void {
-  const kind = path.length > MAX_PATH_CHARACTERS ? 'length' : kindInName(path)
+  const kind = path.length > MAXIMUM_PATH_CHARACTERS ? 'length' : kindInName(path)
   if (kind === null) return
   throw new GatewayError(
     'invalid_parameter',
     kind === 'length'
-      ? `The path is longer than ${MAX_PATH_CHARACTERS} characters.`
+      ? `The path is longer than ${MAXIMUM_PATH_CHARACTERS} characters.`
       : `The path holds a value of kind ${kind}; it must hold no personal data and no secret.`,
   )
 }

@@ -32,7 +32,7 @@ export interface StoredSettlement {
 }
 
 /** Maximum models of a call whose answer is kept: a row holds them all. */
-const MAX_STORED_MODELS = 8
+const MAXIMUM_STORED_MODELS = 8
 
 const NO_CHARGES: readonly CounterChange[] = []
 const ORDINARY: StoredSettlement = { usesTokens: true, changes: [], charge: () => NO_CHARGES }
@@ -59,7 +59,7 @@ function settleMade(
   const { response, upstream, models, asksForJson, estimatedPromptTokens: promptTokens } = noted
   if (response === null || upstream === null || !isAnswered(noted) || outcome === 'blocked') return ORDINARY
   const ids = format.idsOf(response)
-  if (ids === null || models.length > MAX_STORED_MODELS) return ORDINARY
+  if (ids === null || models.length > MAXIMUM_STORED_MODELS) return ORDINARY
   const usesTokens = !(isBackground && format.isPending(response))
   const numbers = highestOf(noted)
   const answer: StoredAnswer = {

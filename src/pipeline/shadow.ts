@@ -25,10 +25,10 @@ import { type DecisionParts, judgePrompt } from './prompt/decide-prompt.ts'
 import { countKinds, inspect } from './prompt/inspect.ts'
 
 /** Differences that are kept as samples; the newest win. */
-const MAX_SAMPLES = 100
+const MAXIMUM_SAMPLES = 100
 /** Calls that may wait, and bytes of their exchanges; further calls count as skipped. */
-const MAX_WAITING = 256
-const MAX_WAITING_BYTES = 64 * 1024 ** 2
+const MAXIMUM_WAITING = 256
+const MAXIMUM_WAITING_BYTES = 64 * 1024 ** 2
 
 /** The action of a rule on a call; `none` when it did not fire or does not exist. */
 type ShadowEffect = RuleAction | 'none'
@@ -107,7 +107,7 @@ export class Shadow {
       return
     this.#restartIfNew(call.record.policyRevision, candidate.revision)
     const bytes = call.record.request.length + call.record.responseBytes
-    if (this.#waiting >= MAX_WAITING || this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
+    if (this.#waiting >= MAXIMUM_WAITING || this.#waitingBytes + bytes > MAXIMUM_WAITING_BYTES) {
       this.#skipped++
       return
     }
@@ -178,7 +178,7 @@ export class Shadow {
       else known.calls++
       this.#samples.push({ ...difference, logId: call.id, createdAtMs: call.createdAtMs })
     }
-    this.#samples = this.#samples.slice(-MAX_SAMPLES)
+    this.#samples = this.#samples.slice(-MAXIMUM_SAMPLES)
   }
 
   async #waitForBudget(call: Call, bytes: number): Promise<() => void> {

@@ -6,9 +6,9 @@ import { type SignedThought, signedThoughts } from '../chat/signed-thoughts.ts'
 import type { JsonObject } from '../core/json.ts'
 
 /** Text remembered for one key, UTF-16 units; the oldest goes first. */
-const MAX_KEY_UNITS = 512 * 1024
+const MAXIMUM_KEY_UNITS = 512 * 1024
 /** Keys that are remembered; the one that was used least recently goes first. */
-const MAX_KEYS = 64
+const MAXIMUM_KEYS = 64
 
 /** A placeholder of ours, in the text of a block. */
 const PLACEHOLDER = /\[[A-Z][A-Z_]{1,30}_\d{1,9}\]/
@@ -24,7 +24,7 @@ export class ThoughtMemory {
   readonly #maxUnits: number
   readonly #maxKeys: number
 
-  constructor(maxUnits = MAX_KEY_UNITS, maxKeys = MAX_KEYS) {
+  constructor(maxUnits = MAXIMUM_KEY_UNITS, maxKeys = MAXIMUM_KEYS) {
     this.#maxUnits = maxUnits
     this.#maxKeys = maxKeys
   }

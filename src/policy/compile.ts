@@ -86,7 +86,7 @@ export interface Selection {
 }
 
 /** Selections kept at once, one for each combination of rules. */
-const MAX_SELECTIONS = 256
+const MAXIMUM_SELECTIONS = 256
 
 const NO_RULE: PiiDecision = Object.freeze({ action: 'redact', rule: null })
 
@@ -131,7 +131,7 @@ export function compileRules(rules: readonly ParsedRule[], revision: string): Ru
       const name = [...byModel.keys()].sort().join('\n')
       const known = selections.get(name)
       if (known !== undefined) return known
-      if (selections.size >= MAX_SELECTIONS) selections.clear()
+      if (selections.size >= MAXIMUM_SELECTIONS) selections.clear()
       const selection = selectionOf(scoped, [...byModel.values()], keywords, revision)
       selections.set(name, selection)
       return selection

@@ -2,7 +2,7 @@
 // `**` is any number of segments. Nothing else is special.
 
 /** Longest glob, UTF-16 units; it bounds the time of a match. */
-export const MAX_GLOB_CHARACTERS = 128
+export const MAXIMUM_GLOB_CHARACTERS = 128
 
 /**
  * Returns a test for whole names. Its time is at most the length of the name times that of the

@@ -4,8 +4,8 @@ import type { ParsedRule } from './parse-rule.ts'
 import type { RuleDeclaration } from './rule.ts'
 
 /** At these limits a rule set takes about 50 MiB and 50 ms to compile. */
-const MAX_CHARACTERS = 262_144
-const MAX_STEPS = 10_000
+const MAXIMUM_CHARACTERS = 262_144
+const MAXIMUM_STEPS = 10_000
 
 /** Adds up the words and expressions of the enabled keyword rules. */
 export class KeywordUsage {
@@ -28,11 +28,11 @@ export class KeywordUsage {
    * @param share of each limit
    */
   exceeded(share = 1): string | null {
-    if (this.#characters > MAX_CHARACTERS * share) {
-      return `all keywords together have ${this.#characters} characters; at most ${MAX_CHARACTERS} are allowed`
+    if (this.#characters > MAXIMUM_CHARACTERS * share) {
+      return `all keywords together have ${this.#characters} characters; at most ${MAXIMUM_CHARACTERS} are allowed`
     }
-    if (this.#steps > MAX_STEPS * share) {
-      return `all expressions together compile to ${this.#steps} steps; at most ${MAX_STEPS} are allowed`
+    if (this.#steps > MAXIMUM_STEPS * share) {
+      return `all expressions together compile to ${this.#steps} steps; at most ${MAXIMUM_STEPS} are allowed`
     }
     return null
   }

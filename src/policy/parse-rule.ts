@@ -1,6 +1,6 @@
 // Parses one declared rule: checks what the schema cannot, and keeps the parsed pattern.
 
-import { MAX_GLOB_CHARACTERS } from './glob.ts'
+import { MAXIMUM_GLOB_CHARACTERS } from './glob.ts'
 import { ACTIONS_OF, RULE_ACTIONS, type Rule, type RuleDeclaration } from './rule.ts'
 import { controlCharacterIn, parsePattern, type RulePattern } from './rule-pattern.ts'
 
@@ -23,7 +23,7 @@ export interface RuleProblem {
  * Longest declaration, bytes of JSON. A rule in force is sealed in the log, whose entries hold
  * little more.
  */
-const MAX_DECLARATION_BYTES = 245_760
+const MAXIMUM_DECLARATION_BYTES = 245_760
 
 /** Parses a declaration that fits the schema, or returns every error in it. */
 export function parseRule<Declared extends RuleDeclaration>(
@@ -83,8 +83,8 @@ function parse(
   }
   for (const list of ['models', 'keys'] as const) {
     match?.[list]?.forEach((glob, index) => {
-      if (glob.length > MAX_GLOB_CHARACTERS) {
-        add(`match.${list}[${index}]`, `must have at most ${MAX_GLOB_CHARACTERS} characters`)
+      if (glob.length > MAXIMUM_GLOB_CHARACTERS) {
+        add(`match.${list}[${index}]`, `must have at most ${MAXIMUM_GLOB_CHARACTERS} characters`)
       }
       const control = controlCharacterIn(glob)
       if (control !== null) add(`match.${list}[${index}]`, control)
@@ -95,8 +95,8 @@ function parse(
 
 function sizeProblem(declaration: object): string | null {
   const bytes = Buffer.byteLength(JSON.stringify(declaration))
-  if (bytes <= MAX_DECLARATION_BYTES) return null
-  return `makes the rule ${bytes} bytes of JSON; at most ${MAX_DECLARATION_BYTES} are allowed; split the rule`
+  if (bytes <= MAXIMUM_DECLARATION_BYTES) return null
+  return `makes the rule ${bytes} bytes of JSON; at most ${MAXIMUM_DECLARATION_BYTES} are allowed; split the rule`
 }
 
 /** `a`, `b` or `c`, each in backticks. */

@@ -125,14 +125,14 @@ function parseModels(pattern: RuleDeclaration['pattern']): RulePattern | Pattern
 const UNITS_MS: Readonly<Record<string, Milliseconds>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const SUFFIXES: Readonly<Record<string, number>> = { '': 1, k: 1000, M: 1_000_000 }
 /** Counters are kept for a whole window. A longer one belongs in billing, not in a gateway. */
-const MAX_WINDOW_MS: Milliseconds = 30 * 86_400_000
+const MAXIMUM_WINDOW_MS: Milliseconds = 30 * 86_400_000
 /** A trillion: far above any plan, far below where integers stop being exact. */
-const MAX_AMOUNT = 1e12
-const MAX_PARALLEL = 100_000
+const MAXIMUM_AMOUNT = 1e12
+const MAXIMUM_PARALLEL = 100_000
 const MONTH = 'mo'
 const LIMIT = /^(\d{1,15})([kM]?)\s*(tokens|requests|parallel)?(?:\s*\/\s*(\d{1,9})(s|m|h|d|mo))?$/
 /** A million USD, so that the sums of a window stay exact. */
-const MAX_USD = 1_000_000
+const MAXIMUM_USD = 1_000_000
 const MONEY = /^(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]{3}|[$€£¥])\s*\/\s*(\d{1,9})(s|m|h|d|mo)$/
 const LIMIT_FORM =
   'must be <tokens>/<window>, <n> requests/<window>, <n> parallel or <amount> USD/<window>, e.g. `60000/1m`, `2M tokens/1d`, `100 requests/1mo`, `5 parallel` or `20 USD/1d` (suffixes k, M; windows s, m, h, d and 1mo)'
@@ -144,7 +144,7 @@ function parseLimit(pattern: string): RulePattern | PatternRefusal {
   const unit = name as UsageLimit['unit']
   if (written === '' || (unit === 'parallel') !== (length === undefined)) return refuse(LIMIT_FORM)
   const amount = Number(written) * SUFFIXES[suffix]!
-  const most = unit === 'parallel' ? MAX_PARALLEL : MAX_AMOUNT
+  const most = unit === 'parallel' ? MAXIMUM_PARALLEL : MAXIMUM_AMOUNT
   if (amount < 1 || amount > most) return refuse(`${unit} must be from 1 to ${most.toLocaleString('en')}`)
   if (unit === 'parallel') return { type: 'rate_limit', limit: { unit, amount, windowMs: 0 } }
   return limitOf(unit, amount, Number(length), time!)
@@ -155,8 +155,8 @@ function parseMoney([, written = '', currency = '', length, time]: RegExpExecArr
   | PatternRefusal {
   if (currency !== 'USD') return refuse(`\`${currency}\` is not a currency of limits; write USD`)
   const amount = readUsd(written)
-  if (amount === null || amount < 1 || amount > MAX_USD * 1e9)
-    return refuse(`USD must be above 0 and at most ${MAX_USD.toLocaleString('en')}`)
+  if (amount === null || amount < 1 || amount > MAXIMUM_USD * 1e9)
+    return refuse(`USD must be above 0 and at most ${MAXIMUM_USD.toLocaleString('en')}`)
   return limitOf('usd', amount, Number(length), time!)
 }
 
@@ -171,7 +171,8 @@ function limitOf(
     return { type: 'rate_limit', limit: { unit, amount, windowMs: CALENDAR_MONTH } }
   }
   const windowMs = length * UNITS_MS[time]!
-  if (windowMs < 1000 || windowMs > MAX_WINDOW_MS) return refuse('the window must be from 1s to 30d, or 1mo')
+  if (windowMs < 1000 || windowMs > MAXIMUM_WINDOW_MS)
+    return refuse('the window must be from 1s to 30d, or 1mo')
   return { type: 'rate_limit', limit: { unit, amount, windowMs } }
 }
 
@@ -181,7 +182,7 @@ function parseCapture(pattern: string): RulePattern | PatternRefusal {
 }
 
 /** Longest name that a message repeats, characters. */
-const MAX_SHOWN_CHARACTERS = 40
+const MAXIMUM_SHOWN_CHARACTERS = 40
 
 const shorten = (text: string): string =>
-  text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text
+  text.length > MAXIMUM_SHOWN_CHARACTERS ? `${text.slice(0, MAXIMUM_SHOWN_CHARACTERS)}…` : text

@@ -1,6 +1,6 @@
 // What models cost: the prices of the first glob that matches a model, and the cost of a call.
 
-import { divide, MAX_NANO_USD, type NanoUsd } from '../core/money.ts'
+import { divide, MAXIMUM_NANO_USD, type NanoUsd } from '../core/money.ts'
 import { compileGlob } from '../policy/glob.ts'
 
 /** Prices of a million tokens. */
@@ -73,7 +73,7 @@ export interface PriceLine {
 const FOR_ALL = /^[*?]+$/
 const MILLION = 1_000_000n
 /** Models whose price is remembered; a client can name any. */
-const MAX_REMEMBERED = 1000
+const MAXIMUM_REMEMBERED = 1000
 
 export class PriceBook {
   /** SHA-256 of the text of the file, hexadecimal; empty without a file. */
@@ -96,7 +96,7 @@ export class PriceBook {
     const known = this.#remembered.get(model)
     if (known !== undefined) return known
     const price = this.lines[this.#tests.findIndex((matches) => matches(model))]?.price ?? null
-    if (this.#remembered.size === MAX_REMEMBERED) this.#remembered.clear()
+    if (this.#remembered.size === MAXIMUM_REMEMBERED) this.#remembered.clear()
     this.#remembered.set(model, price)
     return price
   }
@@ -111,7 +111,7 @@ export class PriceBook {
 /** A book without prices. */
 export const NO_PRICES = new PriceBook([], '')
 
-/** The cost of a call, rounded to whole units of 10⁻⁹ USD, halves up; at most MAX_NANO_USD. */
+/** The cost of a call, rounded to whole units of 10⁻⁹ USD, halves up; at most MAXIMUM_NANO_USD. */
 export function costOf(price: Price, usage: PricedUsage): NanoUsd {
   const prices = tokenPricesOf(price, usage)
   // Counts that disagree are cut, so that no token has two prices.
@@ -138,7 +138,7 @@ export function costOf(price: Price, usage: PricedUsage): NanoUsd {
     times(ofAnswer(usage.reasoningTokens), prices.reasoning) +
     times(answer, prices.output)
   const cost = divide(ofTokens, MILLION) + BigInt(price.request) + times(usage.images, price.image)
-  return cost > BigInt(MAX_NANO_USD) ? MAX_NANO_USD : Number(cost)
+  return cost > BigInt(MAXIMUM_NANO_USD) ? MAXIMUM_NANO_USD : Number(cost)
 }
 
 /** The prices of the tokens of a call, by its service tier and the length of its prompt. */

@@ -20,7 +20,7 @@ import {
 import { PRICES_SCHEMA } from './price-schema.ts'
 
 /** Calls wait while a file is parsed: a quarter of a second for one of this size. */
-const MAX_FILE_BYTES = 128 * 1024
+const MAXIMUM_FILE_BYTES = 128 * 1024
 
 /** A price file at one moment. */
 export interface PriceSnapshot {
@@ -43,7 +43,7 @@ export interface PriceSource {
 /** Reads a price file. Never rejects: a file that cannot be read is a problem. */
 export async function openPrices(path: string): Promise<PriceSource> {
   const file = fileLabel(path)
-  const read = await readTextFile(path, MAX_FILE_BYTES, 'join models with globs')
+  const read = await readTextFile(path, MAXIMUM_FILE_BYTES, 'join models with globs')
   if ('problem' in read) {
     const { problem: message, ...how } = read
     const problems = [{ file, line: 0, column: 0, path: '', message, ...how }]

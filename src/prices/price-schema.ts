@@ -1,23 +1,23 @@
 // Describes price files as a JSON Schema (2020-12). config/prices.schema.json is its copy for
 // editors.
 
-import { MAX_GLOB_CHARACTERS } from '../policy/glob.ts'
+import { MAXIMUM_GLOB_CHARACTERS } from '../policy/glob.ts'
 
 /** Lines of a price file. */
-const MAX_PRICE_LINES = 2000
+const MAXIMUM_PRICE_LINES = 2000
 /** A number of JSON holds any price up to this with all of its nine decimals. */
-const MAX_PRICE_USD = 1_000_000
+const MAXIMUM_PRICE_USD = 1_000_000
 
-const MAX_ABOVE_TOKENS = 1_000_000_000
+const MAXIMUM_ABOVE_TOKENS = 1_000_000_000
 /** Service tiers of one model, and characters of the name of one. */
-const MAX_TIERS = 16
-const MAX_TIER_CHARACTERS = 64
+const MAXIMUM_TIERS = 16
+const MAXIMUM_TIER_CHARACTERS = 64
 
 const price = (unit: string) => ({
   description: `USD ${unit}. A plain number such as 1.25, with at most nine decimals; no unit or currency.`,
   type: 'number',
   minimum: 0,
-  maximum: MAX_PRICE_USD,
+  maximum: MAXIMUM_PRICE_USD,
 })
 
 const TOKEN_PRICES = {
@@ -57,7 +57,7 @@ const TIER_PRICES = {
         description: 'Tokens of the prompt above which these prices apply.',
         type: 'integer',
         minimum: 1,
-        maximum: MAX_ABOVE_TOKENS,
+        maximum: MAXIMUM_ABOVE_TOKENS,
       },
       ...TOKEN_PRICES,
     },
@@ -70,8 +70,8 @@ const PRICE_SCHEMA = priceObject('The prices of the models that the glob matches
     description:
       'Prices by service tier, such as `flex` and `priority`: those of calls whose answer names it in `service_tier`.',
     type: 'object',
-    maxProperties: MAX_TIERS,
-    propertyNames: { minLength: 1, maxLength: MAX_TIER_CHARACTERS },
+    maxProperties: MAXIMUM_TIERS,
+    propertyNames: { minLength: 1, maxLength: MAXIMUM_TIER_CHARACTERS },
     additionalProperties: priceObject('The prices of the tier.', ['input', 'output'], TIER_PRICES),
   },
   request: { ...price('for each call'), default: 0 },
@@ -90,8 +90,8 @@ export const PRICES_SCHEMA = {
       description:
         'Prices by glob over the names of models, as calls name them. `*` matches any characters, `?` matches one, and case counts. The first glob that matches wins.',
       type: 'object',
-      maxProperties: MAX_PRICE_LINES,
-      propertyNames: { minLength: 1, maxLength: MAX_GLOB_CHARACTERS },
+      maxProperties: MAXIMUM_PRICE_LINES,
+      propertyNames: { minLength: 1, maxLength: MAXIMUM_GLOB_CHARACTERS },
       additionalProperties: PRICE_SCHEMA,
     },
   },

@@ -5,7 +5,7 @@ import { APIS } from '../chat/apis.ts'
 import { PII_KINDS } from '../core/finding.ts'
 
 /** Maximum cases in one file. */
-const MAX_CASES_A_FILE = 10_000
+const MAXIMUM_CASES_A_FILE = 10_000
 
 const counts = Object.fromEntries(
   PII_KINDS.map((kind) => [
@@ -81,7 +81,7 @@ export const CASES_SCHEMA = {
     tests: {
       description: 'The cases.',
       type: 'array',
-      maxItems: MAX_CASES_A_FILE,
+      maxItems: MAXIMUM_CASES_A_FILE,
       items: {
         description: 'One case: either `text` or `request`.',
         type: 'object',

@@ -10,8 +10,8 @@ import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
  * Longest chunk of a text and of the stream's bytes; short, so that cuts fall inside the matches of
  * rules.
  */
-const MAX_TEXT_CHUNK = 12
-const MAX_BYTE_CHUNK = 200
+const MAXIMUM_TEXT_CHUNK = 12
+const MAXIMUM_BYTE_CHUNK = 200
 
 /** Random numbers from 0 up to 1 (mulberry32); not for secrets. */
 export function seededRandom(seed: number): () => number {
@@ -27,7 +27,7 @@ export function seededRandom(seed: number): () => number {
 /** The chunks of an event stream that carries the answer; none for an API without streams. */
 export function streamOf(api: Api, answer: JsonObject, random: () => number): Buffer[] {
   const text = api === CHAT ? chatEvents(answer, random) : [...api.answer.toEvents(answer)].join('')
-  return cut([...Buffer.from(text)], MAX_BYTE_CHUNK, random).map((piece) => Buffer.from(piece))
+  return cut([...Buffer.from(text)], MAXIMUM_BYTE_CHUNK, random).map((piece) => Buffer.from(piece))
 }
 
 /** The events of a chat completion, its texts cut too. */
@@ -47,7 +47,7 @@ function choiceEvents(choice: JsonObject, place: number, random: () => number): 
   for (const [name, value] of Object.entries(isObject(message) ? message : {})) {
     if (name === 'role') continue
     if (typeof value === 'string') {
-      deltas.push(...cut([...value], MAX_TEXT_CHUNK, random).map((piece) => ({ [name]: piece.join('') })))
+      deltas.push(...cut([...value], MAXIMUM_TEXT_CHUNK, random).map((piece) => ({ [name]: piece.join('') })))
     } else if (name === 'tool_calls' && Array.isArray(value)) {
       deltas.push(...value.flatMap((call, number) => toolDeltas(call, number, random)))
     } else {
@@ -68,7 +68,7 @@ function toolDeltas(call: JsonValue, index: number, random: () => number): JsonO
   }
   return [
     { tool_calls: [{ ...call, index, function: { ...declared, arguments: '' } }] },
-    ...cut([...text], MAX_TEXT_CHUNK, random).map((piece) => ({
+    ...cut([...text], MAXIMUM_TEXT_CHUNK, random).map((piece) => ({
       tool_calls: [{ index, function: { arguments: piece.join('') } }],
     })),
   ]

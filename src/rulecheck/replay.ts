@@ -20,7 +20,7 @@ import type { RecordedExchange } from './difference.ts'
 const SPACE = 0x20
 const CHUNK_BYTES = 1024 ** 2
 /** Deepest nesting of a captured exchange: more than any has, and safe to walk recursively. */
-const MAX_DEPTH = 256
+const MAXIMUM_DEPTH = 256
 /** Ids of calls are UUIDs. An export may have been edited, and the id is printed. */
 const CALL_ID = /^[\w-]{1,64}$/
 
@@ -176,7 +176,7 @@ function callOf(entry: JsonObject): SealedCall | null {
 function readCaptured(content: Uint8Array, { api, key }: SealedCall): ExchangeContent | null {
   if (!isUtf8(content)) return null
   const captured = parseObject(content)
-  if (captured === null || !isShallow(captured, MAX_DEPTH)) return null
+  if (captured === null || !isShallow(captured, MAXIMUM_DEPTH)) return null
   // Parsed as strictly as the gateway parses requests. Answers of upstreams need not pass that.
   const written = writeJson(captured['request'] ?? null)
   const request = written === null ? null : readJson(written)

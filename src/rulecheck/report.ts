@@ -68,7 +68,7 @@ export const DIFFERENCE_FORMATS = ['pretty', 'markdown', 'json'] as const
 export type DifferenceFormat = (typeof DIFFERENCE_FORMATS)[number]
 
 /** Maximum exchanges that a report for people lists. */
-const MAX_LISTED = 50
+const MAXIMUM_LISTED = 50
 const MAX_VALUE_CHARACTERS = 200
 
 const CHANGE_MARKS = { added: '+', removed: '-', changed: '~' } as const
@@ -91,7 +91,7 @@ function differenceText(difference: RuleSetDifference): string {
       `${CHANGE_MARKS[change]} ${name}${change === 'changed' ? '' : ` (${change})`}`,
       ...fields.map(({ field, old, new: next }) => `    ${field}: ${shownValue(old)} → ${shownValue(next)}`),
     ]),
-    ...exchanges.slice(0, MAX_LISTED).map((one) => {
+    ...exchanges.slice(0, MAXIMUM_LISTED).map((one) => {
       const { where, before, after } = exchangeRow(one)
       return `! ${where}: ${before} → ${after}`
     }),
@@ -107,7 +107,7 @@ function differenceMarkdown(difference: RuleSetDifference): string {
       ? [row(name, change, '', '')]
       : fields.map(({ field, old, new: next }) => row(name, field, shownValue(old), shownValue(next))),
   )
-  const exchangeRows = exchanges.slice(0, MAX_LISTED).map((one) => {
+  const exchangeRows = exchanges.slice(0, MAXIMUM_LISTED).map((one) => {
     const { where, before, after } = exchangeRow(one)
     return row(where, before, after)
   })
@@ -131,7 +131,9 @@ function differenceSummary({ rules, exchanges, tried }: RuleSetDifference): stri
 }
 
 const unlisted = (exchanges: readonly ExchangeDifference[]): string[] =>
-  exchanges.length > MAX_LISTED ? [`… and ${counted(exchanges.length - MAX_LISTED, 'more exchange')}`] : []
+  exchanges.length > MAXIMUM_LISTED
+    ? [`… and ${counted(exchanges.length - MAXIMUM_LISTED, 'more exchange')}`]
+    : []
 
 function exchangeRow({ where, old, new: next, textDiffers }: ExchangeDifference) {
   const effect = ({ decision, rules }: ExchangeDifference['old']) =>

@@ -46,7 +46,7 @@ export interface FileReplacement {
 }
 
 /** Longest wait of the timer: a step of the wall clock delays an expiry by no more. */
-const MAX_TIMER_MS: Milliseconds = 60_000
+const MAXIMUM_TIMER_MS: Milliseconds = 60_000
 
 export class EffectiveRules {
   readonly #options: EffectiveRulesOptions
@@ -222,7 +222,7 @@ export class EffectiveRules {
       this.expire(wokenMs)
       this.#armTimer(wokenMs)
     }
-    this.#timer = this.#timers.set(wake, Math.min(Math.max(waitMs, 1), MAX_TIMER_MS))
+    this.#timer = this.#timers.set(wake, Math.min(Math.max(waitMs, 1), MAXIMUM_TIMER_MS))
   }
 }
 

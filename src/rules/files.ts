@@ -19,16 +19,16 @@ export interface RuleFiles {
 }
 
 /** Rule files in one folder. */
-export const MAX_FILES = 1000
+export const MAXIMUM_FILES = 1000
 /** A ConfigMap holds at most 1 MiB. */
-const MAX_FILE_BYTES = 1024 * 1024
-const MAX_TOTAL_BYTES = 16 * MAX_FILE_BYTES
+const MAXIMUM_FILE_BYTES = 1024 * 1024
+const MAXIMUM_TOTAL_BYTES = 16 * MAXIMUM_FILE_BYTES
 
 /** kubelet's link to the current folder. It is replaced in one rename (atomic_writer.go). */
 const CONFIG_MAP_LINK = '..data'
 
 /** Maximum attempts on a folder that changes while it is read. */
-const MAX_READINGS = 5
+const MAXIMUM_READINGS = 5
 
 const RULE_FILE = /\.ya?ml$/
 const TEST_FILE = /_test\.ya?ml$/
@@ -44,7 +44,7 @@ export async function readRuleFiles(path: string, label: string): Promise<RuleFi
       const folder = await currentFolder(path)
       const targets = await targetsIn(folder)
       const isStable = async () =>
-        reading === MAX_READINGS ||
+        reading === MAXIMUM_READINGS ||
         ((await currentFolder(path)) === folder && (await targetsIn(folder)) === targets)
       try {
         const files = await readFolder(folder, label)
@@ -82,7 +82,7 @@ async function targetsIn(folder: string): Promise<string> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
   const links = entries.filter((entry) => entry.isSymbolicLink() && isRuleFileName(entry.name))
   const targets: string[] = []
-  for (const { name } of links.slice(0, MAX_FILES))
+  for (const { name } of links.slice(0, MAXIMUM_FILES))
     targets.push(name, await realpath(join(folder, name)).catch(() => ''))
   return targets.join('\n')
 }
@@ -94,10 +94,10 @@ async function readFolder(folder: string, label: string): Promise<RuleFiles> {
     const message = 'holds no *.yaml file; to run without rules, add a file with `rules: []`'
     return { files: [], problems: [wholeFile(label, message)] }
   }
-  if (names.length > MAX_FILES) {
+  if (names.length > MAXIMUM_FILES) {
     return {
       files: [],
-      problems: [wholeFile(label, `holds ${names.length} rule files; at most ${MAX_FILES} are allowed`)],
+      problems: [wholeFile(label, `holds ${names.length} rule files; at most ${MAXIMUM_FILES} are allowed`)],
     }
   }
   // Sorted by code unit, so that the order is the same everywhere.
@@ -120,7 +120,7 @@ async function readAll(
   const problems: Problem[] = []
   let bytes = 0
   for (const { path, name } of paths) {
-    const read = await readTextFile(path, MAX_FILE_BYTES, 'split it into smaller files')
+    const read = await readTextFile(path, MAXIMUM_FILE_BYTES, 'split it into smaller files')
     if ('problem' in read) {
       const { problem, ...how } = read
       problems.push({ ...wholeFile(name, problem), ...how })
@@ -128,11 +128,11 @@ async function readAll(
       bytes += read.bytes
       files.push({ name, text: read.text })
     }
-    if (bytes > MAX_TOTAL_BYTES) {
+    if (bytes > MAXIMUM_TOTAL_BYTES) {
       problems.push(
         wholeFile(
           name,
-          `brings the rule files above ${MAX_TOTAL_BYTES} bytes together; remove or split some`,
+          `brings the rule files above ${MAXIMUM_TOTAL_BYTES} bytes together; remove or split some`,
         ),
       )
       return { files: [], problems }

@@ -17,7 +17,7 @@ export type { RuleSnapshot } from './snapshot.ts'
  * Maximum characters that are parsed in this process. The YAML parser takes up to ten microseconds
  * and a kilobyte for each, and calls wait meanwhile.
  */
-const MAX_PARSED_HERE = 32 * 1024
+const MAXIMUM_PARSED_HERE = 32 * 1024
 
 export type RuleSource = FileSource<RuleSnapshot>
 
@@ -29,7 +29,7 @@ export type RuleSource = FileSource<RuleSnapshot>
 export async function openRules(path: string): Promise<RuleSource> {
   const read = await readRuleFiles(path, fileLabel(path))
   const { files, problems } = read
-  const isLarge = files.reduce((length, { text }) => length + text.length, 0) > MAX_PARSED_HERE
+  const isLarge = files.reduce((length, { text }) => length + text.length, 0) > MAXIMUM_PARSED_HERE
   return {
     contentHash: contentHash(files, problems),
     read: async (signal) => (isLarge ? readInChild(read, signal) : snapshotOf(files, problems)),

@@ -3,7 +3,7 @@
 
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { isRuleFileName, MAX_FILES } from './files.ts'
+import { isRuleFileName, MAXIMUM_FILES } from './files.ts'
 
 export interface RuleSurvey {
   /** Rule files of the folder that are links. */
@@ -21,7 +21,7 @@ export async function surveyRules(root: string): Promise<RuleSurvey> {
   if (top === null) return { links: [], folders: [...folders], signature: 'missing' }
   const isFolder = top.isDirectory()
   const entries = isFolder ? await readdir(root, { withFileTypes: true }).catch(() => []) : []
-  const files = entries.filter(({ name }) => isRuleFileName(name)).slice(0, MAX_FILES)
+  const files = entries.filter(({ name }) => isRuleFileName(name)).slice(0, MAXIMUM_FILES)
   const links = files.filter((entry) => entry.isSymbolicLink()).map(({ name }) => join(root, name))
   const paths = isFolder ? files.map(({ name }) => join(root, name)).sort() : [root]
   if (isFolder) folders.add(await realpath(root).catch(() => root))

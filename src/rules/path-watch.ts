@@ -6,10 +6,10 @@ import { readlink } from 'node:fs/promises'
 import { dirname, isAbsolute, join, parse, resolve, sep } from 'node:path'
 
 /** Links that Linux follows in one path (path_resolution(7)). */
-const MAX_LINKS = 40
+const MAXIMUM_LINKS = 40
 
 /** Folders that are watched; with more, `failure` asks for a poll. */
-const MAX_FOLDERS = 256
+const MAXIMUM_FOLDERS = 256
 
 /** Errors of a folder that is gone; its own entry reports that. */
 const GONE: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR'])
@@ -46,8 +46,8 @@ export class PathWatcher {
     await addEntries(entries, this.#path, false)
     for (const link of links) await addEntries(entries, link, true)
     this.close()
-    this.#failure = entries.size > MAX_FOLDERS ? 'too many folders' : null
-    for (const [folder, names] of [...entries].slice(0, MAX_FOLDERS)) this.#watch(folder, names)
+    this.#failure = entries.size > MAXIMUM_FOLDERS ? 'too many folders' : null
+    for (const [folder, names] of [...entries].slice(0, MAXIMUM_FOLDERS)) this.#watch(folder, names)
   }
 
   close(): void {
@@ -101,7 +101,7 @@ async function addEntries(
       folder = join(folder, name)
       continue
     }
-    if (++links > MAX_LINKS) break
+    if (++links > MAXIMUM_LINKS) break
     if (isAbsolute(target)) folder = parse(target).root
     rest.unshift(...target.split(sep))
   }

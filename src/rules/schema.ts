@@ -3,23 +3,23 @@
 // policy/parse-rule.
 
 import { TERM_SCHEMAS } from '../core/key-terms.ts'
-import { MAX_GLOB_CHARACTERS } from '../policy/glob.ts'
+import { MAXIMUM_GLOB_CHARACTERS } from '../policy/glob.ts'
 import { RULE_ACTIONS, RULE_TYPES } from '../policy/rule.ts'
 
 /** Maximum rules in one file. */
-const MAX_RULES_A_FILE = 10_000
-const MAX_NAME_CHARACTERS = 128
-const MAX_DESCRIPTION_CHARACTERS = 2000
+const MAXIMUM_RULES_A_FILE = 10_000
+const MAXIMUM_NAME_CHARACTERS = 128
+const MAXIMUM_DESCRIPTION_CHARACTERS = 2000
 /** Code points; keyword/pattern-index bounds UTF-16 units by the same number. */
-const MAX_PATTERN_CHARACTERS = 65_536
-const MAX_GLOBS = 100
+const MAXIMUM_PATTERN_CHARACTERS = 65_536
+const MAXIMUM_GLOBS = 100
 
 const globs = (description: string) => ({
   description: `${description} \`*\` matches any characters, \`?\` matches one. One matching glob is enough.`,
   type: 'array',
   minItems: 1,
-  maxItems: MAX_GLOBS,
-  items: { description: 'A glob.', type: 'string', minLength: 1, maxLength: MAX_GLOB_CHARACTERS },
+  maxItems: MAXIMUM_GLOBS,
+  items: { description: 'A glob.', type: 'string', minLength: 1, maxLength: MAXIMUM_GLOB_CHARACTERS },
 })
 
 /** One rule, as files and the API write it. */
@@ -34,7 +34,7 @@ export const RULE_SCHEMA = {
         'Unique across all files, ignoring case and Unicode form; shown to clients and in the usage log. Printable characters, without white space at the ends.',
       type: 'string',
       minLength: 1,
-      maxLength: MAX_NAME_CHARACTERS,
+      maxLength: MAXIMUM_NAME_CHARACTERS,
       pattern: '^[^\\p{C}\\s]([^\\p{C}\\p{Zl}\\p{Zp}]*[^\\p{C}\\s])?$',
     },
     type: {
@@ -46,9 +46,9 @@ export const RULE_SCHEMA = {
       description:
         'keyword_block: alternatives separated by `|`, each a regular expression in RE2 syntax, found anywhere, ignoring case; write it in single quotes. pii: kinds separated by `|`, or `*`. prompt_injection: empty, or a threshold such as `score>=0.70`. rate_limit: `60000 tokens/1m` (`60000/1m` for short), `100 requests/1mo` or `5 parallel`; windows s, m, h, d and 1mo, the calendar month in UTC. model_access: a list of globs of allowed models, and after `!` of refused ones; case counts. capture: `full` or `metadata`, which stores no text.',
       type: ['string', 'array'],
-      maxLength: MAX_PATTERN_CHARACTERS,
-      maxItems: MAX_GLOBS,
-      items: { description: 'A glob.', type: 'string', minLength: 1, maxLength: MAX_GLOB_CHARACTERS },
+      maxLength: MAXIMUM_PATTERN_CHARACTERS,
+      maxItems: MAXIMUM_GLOBS,
+      items: { description: 'A glob.', type: 'string', minLength: 1, maxLength: MAXIMUM_GLOB_CHARACTERS },
       default: '',
     },
     per: {
@@ -66,7 +66,7 @@ export const RULE_SCHEMA = {
     description: {
       description: 'For readers: the purpose of the rule and its owner.',
       type: 'string',
-      maxLength: MAX_DESCRIPTION_CHARACTERS,
+      maxLength: MAXIMUM_DESCRIPTION_CHARACTERS,
     },
     match: {
       description: 'Limits the rule to some calls; without it the rule applies to every call.',
@@ -101,7 +101,7 @@ export const RULES_SCHEMA = {
     rules: {
       description: 'The rules, in the order in which they are listed and reported.',
       type: 'array',
-      maxItems: MAX_RULES_A_FILE,
+      maxItems: MAXIMUM_RULES_A_FILE,
       items: RULE_SCHEMA,
     },
   },

@@ -15,7 +15,7 @@ import { PathWatcher } from './path-watch.ts'
 const QUIET_MS: Milliseconds = 100
 
 /** Longest delay of a reading while a burst lasts. */
-const MAX_DELAY_MS: Milliseconds = 1000
+const MAXIMUM_DELAY_MS: Milliseconds = 1000
 
 /** Period of readings without a hint: network mounts give no events. */
 const POLL_MS: Milliseconds = 30_000
@@ -132,7 +132,7 @@ export class FileWatcher<Snapshot extends FileSnapshot> {
     if (this.#closed) return
     this.#timers.clear(this.#quiet)
     this.#quiet = this.#timers.set(() => this.#settled(), QUIET_MS)
-    this.#deadline ??= this.#timers.set(() => this.#settled(), MAX_DELAY_MS)
+    this.#deadline ??= this.#timers.set(() => this.#settled(), MAXIMUM_DELAY_MS)
   }
 
   /** Reads now and reports the snapshot even if nothing changed, as on SIGHUP. */

@@ -29,7 +29,7 @@ const SERVER_OPTIONS = {
   requireHostHeader: false,
 } as const
 
-const MAX_HEADERS = 100
+const MAXIMUM_HEADERS = 100
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -97,7 +97,7 @@ function open(address: Address, handler: Handler): Promise<Listener> {
     inviteBody(request, response, () => server.listening)
     take(request, response)
   })
-  server.maxHeadersCount = MAX_HEADERS
+  server.maxHeadersCount = MAXIMUM_HEADERS
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (isAfterClose(error)) closeInStages(socket)
     // An earlier request is complete and its answer pending, as above.

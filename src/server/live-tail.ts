@@ -8,11 +8,11 @@ import { drainingError } from '../pipeline/admission.ts'
 import type { CallTail } from '../store/log/call-tail.ts'
 
 /** Maximum readers at a time. */
-export const MAX_LIVE_READERS = 16
+export const MAXIMUM_LIVE_READERS = 16
 /** Maximum calls that a reader may lag; the oldest of more are left out. */
-export const MAX_LAG_CALLS = 256
+export const MAXIMUM_LAG_CALLS = 256
 /** Maximum missed calls that a reader gets when it resumes. */
-export const MAX_RESUMED_CALLS = 1000
+export const MAXIMUM_RESUMED_CALLS = 1000
 /** Maximum calls in one chunk. */
 const CALLS_OF_CHUNK = 32
 /** Calls sealed within this time reach the readers together. */
@@ -41,7 +41,7 @@ interface LiveTailParts {
 export class LiveTail {
   readonly #parts: LiveTailParts
   readonly #readers = new Set<LiveReader>()
-  /** Events of the newest calls, which several readers send; at most MAX_LAG_CALLS. */
+  /** Events of the newest calls, which several readers send; at most MAXIMUM_LAG_CALLS. */
   readonly #events = new Map<number, string>()
   #gathering: unknown = null
   #isClosed = false
@@ -63,14 +63,14 @@ export class LiveTail {
 
   /**
    * Begins a stream of events. Its `return` must be called when nobody reads it any more.
-   * @throws GatewayError `overloaded` with MAX_LIVE_READERS readers, `draining` after `close`
+   * @throws GatewayError `overloaded` with MAXIMUM_LIVE_READERS readers, `draining` after `close`
    */
   read(options: LiveReaderOptions): AsyncIterable<string> {
     if (this.#isClosed) throw drainingError()
-    if (this.#readers.size >= MAX_LIVE_READERS)
+    if (this.#readers.size >= MAXIMUM_LIVE_READERS)
       throw new GatewayError(
         'overloaded',
-        `${MAX_LIVE_READERS} readers follow the usage log already; close one of them and try again.`,
+        `${MAXIMUM_LIVE_READERS} readers follow the usage log already; close one of them and try again.`,
         { headers: { 'retry-after': '10' } },
       )
     const reader = new LiveReader(this.#parts, {
@@ -98,7 +98,7 @@ export class LiveTail {
     if (known !== undefined) return known
     const call = this.#parts.calls.call(position)
     const text = call === null ? '' : `id: ${call.seq}\nevent: entry\ndata: ${JSON.stringify(call)}\n\n`
-    if (this.#events.size < MAX_LAG_CALLS) this.#events.set(position, text)
+    if (this.#events.size < MAXIMUM_LAG_CALLS) this.#events.set(position, text)
     return text
   }
 }
@@ -138,7 +138,7 @@ class LiveReader implements AsyncIterator<string, undefined> {
     const { afterSeq } = parts
     this.#liveFrom = end
     this.#next = afterSeq === null ? end : calls.positionAfter(afterSeq)
-    this.#skipTo(end - MAX_RESUMED_CALLS)
+    this.#skipTo(end - MAXIMUM_RESUMED_CALLS)
     // A browser that loses the connection before the first entry resumes here.
     this.#greeting = `: live\nid: ${afterSeq ?? headSeq}\n\n`
   }
@@ -178,7 +178,7 @@ class LiveReader implements AsyncIterator<string, undefined> {
   #chunk(): string {
     const { first, end } = this.#calls.stored()
     this.#skipTo(first)
-    if (this.#next >= this.#liveFrom) this.#skipTo(end - MAX_LAG_CALLS)
+    if (this.#next >= this.#liveFrom) this.#skipTo(end - MAXIMUM_LAG_CALLS)
     const pageEnd = this.#next < this.#liveFrom ? this.#liveFrom : end
     const last = Math.min(pageEnd, this.#next + CALLS_OF_CHUNK)
     let chunk = this.#greeting

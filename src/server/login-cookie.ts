@@ -16,7 +16,7 @@ import { formatCookie, readCookie, readCookies } from './cookies.ts'
 const NAME = 'sidegate_oidc_'
 const STATE_CHARACTERS = 12
 /** Maximum sign-ins under way in one browser; requests have at most 16 KiB of headers. */
-const MAX_PENDING = 8
+const MAXIMUM_PENDING = 8
 /** Start of the sign-in; its callback is below. */
 export const LOGIN_PATH = '/api/v1/session/oidc'
 
@@ -27,7 +27,7 @@ const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 /** Browsers keep cookies of up to 4096 bytes. */
-const MAX_CHARACTERS = 4096
+const MAXIMUM_CHARACTERS = 4096
 
 /** What the answer of the provider must fit, as random values. */
 export interface LoginChecks {
@@ -95,12 +95,12 @@ export class LoginCookie {
       .filter(({ name }) => name.startsWith(NAME))
       .map(({ name, value }) => ({ state: name.slice(NAME.length), endMs: this.#unseal(value)?.endMs ?? 0 }))
       .sort((a, b) => b.endMs - a.endMs)
-      .filter(({ endMs }, index) => endMs <= nowMs || index >= MAX_PENDING - 1)
+      .filter(({ endMs }, index) => endMs <= nowMs || index >= MAXIMUM_PENDING - 1)
       .map(({ state }) => this.clear(state, secure))
   }
 
   #unseal(value: string): SealedLogin | null {
-    if (value.length > MAX_CHARACTERS) return null
+    if (value.length > MAXIMUM_CHARACTERS) return null
     const text = this.#decrypt(Buffer.from(value, 'base64url'))
     return text === null ? null : (JSON.parse(text) as SealedLogin)
   }

@@ -19,8 +19,8 @@ import type { SignInFailure, SignInJournal } from './sign-in-journal.ts'
 import { signInPage } from './sign-in-page.ts'
 
 /** Groups that a page names, and characters of each. */
-const MAX_SHOWN_GROUPS = 20
-const MAX_SHOWN_CHARACTERS = 100
+const MAXIMUM_SHOWN_GROUPS = 20
+const MAXIMUM_SHOWN_CHARACTERS = 100
 
 const AGAIN = { path: LOGIN_PATH, label: 'Sign in again' }
 
@@ -110,7 +110,9 @@ export class SingleSignOn {
     const held = new Set(groups.map((group) => roles.get(group)))
     const role = ADMIN_ROLES.findLast((one) => held.has(one))
     if (role === undefined) {
-      const shown = groups.slice(0, MAX_SHOWN_GROUPS).map((group) => group.slice(0, MAX_SHOWN_CHARACTERS))
+      const shown = groups
+        .slice(0, MAXIMUM_SHOWN_GROUPS)
+        .map((group) => group.slice(0, MAXIMUM_SHOWN_CHARACTERS))
       return this.#fail(address, 403, 'no_role', [
         'None of your groups gives you a role here. Ask an administrator of this gateway to map one of your groups to a role in admin.oidc.roles, or an administrator of the identity provider to add you to a mapped group.',
         groups.length === 0 && isLeftOut(claims, groupsClaim)

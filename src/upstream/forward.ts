@@ -36,7 +36,7 @@ export interface Cancellation {
 /**
  * Models that are remembered for refusing the first request of a permit; all go when it is full.
  */
-const MAX_REFUSING_MODELS = 256
+const MAXIMUM_REFUSING_MODELS = 256
 
 /** The call that is forwarded, as far as forwarding knows it. */
 export interface ForwardedCall {
@@ -108,7 +108,7 @@ export class Upstream {
   }
 
   #remember(model: string): void {
-    if (this.#refusingModels.size >= MAX_REFUSING_MODELS) this.#refusingModels.clear()
+    if (this.#refusingModels.size >= MAXIMUM_REFUSING_MODELS) this.#refusingModels.clear()
     this.#refusingModels.add(model)
   }
 

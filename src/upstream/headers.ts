@@ -102,7 +102,7 @@ const PROVIDER_LIMIT = /^x-ratelimit-(?:limit|remaining|reset)(?:-[a-z]{1,20}){0
 /** A count or a duration, `17`, `1s`, `6m0s`, `350ms`: too short for a number of a person. */
 const LIMIT_VALUE = /^\d{1,8}(?:\.\d{1,3})?(?:(?:ms|[hms])(?:\d{1,3}(?:\.\d{1,3})?(?:ms|[ms])){0,2})?$/
 /** Maximum such headers that are returned. */
-const MAX_LIMITS = 12
+const MAXIMUM_LIMITS = 12
 
 /** The provider's rate limits as the client receives them: `x-upstream-ratelimit-…`. */
 function providerLimits(upstream: IncomingHttpHeaders): Record<string, string> {
@@ -111,7 +111,7 @@ function providerLimits(upstream: IncomingHttpHeaders): Record<string, string> {
   for (const name in upstream) {
     const value = upstream[name]
     if (!PROVIDER_LIMIT.test(name) || typeof value !== 'string' || !LIMIT_VALUE.test(value)) continue
-    if (count++ === MAX_LIMITS) break
+    if (count++ === MAXIMUM_LIMITS) break
     limits[name.replace('x-', 'x-upstream-')] = value
   }
   return limits

@@ -25,7 +25,7 @@ const KEEP_ALIVE_MS: Readonly<Record<string, Milliseconds>> = { 'https:': 30_000
  * Age at which connections get no further call. Those that are opened then resolve the name of the
  * upstream again, so that steady traffic follows a name that moves. Calls under way finish.
  */
-export const MAX_AGE_MS: Milliseconds = 20_000
+export const MAXIMUM_AGE_MS: Milliseconds = 20_000
 
 /** For tests; the defaults are those of a gateway. */
 export interface ConnectionOptions {
@@ -49,7 +49,7 @@ export class Connections {
    */
   constructor(upstream: UpstreamConfig, connections: number, options: ConnectionOptions = {}) {
     this.#open = () => openConnections(upstream, connections, options)
-    this.#maxAgeMs = options.maxAgeMs ?? MAX_AGE_MS
+    this.#maxAgeMs = options.maxAgeMs ?? MAXIMUM_AGE_MS
     this.#current = this.#open()
   }
 

@@ -26,11 +26,11 @@ const RESET_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 const FIRST_DELAY_MS: Milliseconds = 100
 
 /** Longer delays are left to the client, which gets `retry-after`. */
-const MAX_DELAY_MS: Milliseconds = 2000
+const MAXIMUM_DELAY_MS: Milliseconds = 2000
 
 /** Retries that each call adds to the budget. */
 const EARNED_PER_CALL = 0.2
-const MAX_SAVED_RETRIES = 10
+const MAXIMUM_SAVED_RETRIES = 10
 
 /** Reports whether the response is worth a retry. `x-should-retry: false` forbids it. */
 export const isRetried = (status: number, headers: IncomingHttpHeaders): boolean =>
@@ -47,10 +47,10 @@ export const isDeadConnection = ({ code, isUnanswered }: AttemptError): boolean 
 
 /** Retry budget of one upstream, shared by all calls. */
 export class RetryBudget {
-  #saved = MAX_SAVED_RETRIES
+  #saved = MAXIMUM_SAVED_RETRIES
 
   earn(): void {
-    this.#saved = Math.min(MAX_SAVED_RETRIES, this.#saved + EARNED_PER_CALL)
+    this.#saved = Math.min(MAXIMUM_SAVED_RETRIES, this.#saved + EARNED_PER_CALL)
   }
 
   /** Takes one retry if there is one. @returns whether it was taken */
@@ -73,10 +73,10 @@ export function retryDelayMs(
   headers: IncomingHttpHeaders,
   jitter: number,
 ): Milliseconds | null {
-  const backoffMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (0.5 + jitter / 2)
+  const backoffMs = Math.min(MAXIMUM_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (0.5 + jitter / 2)
   const requestedMs = requestedDelayMs(headers)
   if (requestedMs === null) return backoffMs
-  if (!(requestedMs <= MAX_DELAY_MS)) return null
+  if (!(requestedMs <= MAXIMUM_DELAY_MS)) return null
   return Math.max(backoffMs, requestedMs)
 }
 

@@ -6,7 +6,7 @@ import t from 'tap'
 import { genesis, type Head, type Sealed, seal } from '../../src/audit/chain.ts'
 import { commit, hashContent } from '../../src/audit/content.ts'
 import type { EntryDraft } from '../../src/audit/entry.ts'
-import { ChainVerifier, MAX_ENTRY_BYTES, type StoredRecord, verifyChain } from '../../src/audit/verify.ts'
+import { ChainVerifier, MAXIMUM_ENTRY_BYTES, type StoredRecord, verifyChain } from '../../src/audit/verify.ts'
 import { anyRequestDraft, requestDraft } from './drafts.ts'
 
 const LOG = '01980000-0000-7000-8000-0000000000ff'
@@ -220,7 +220,7 @@ t.test('a verdict names the fault', async (t) => {
     ['the entry is not canonical JSON', raw('{')],
     ['the entry is not canonical JSON', raw('{"a":1.5}')],
     ['the entry is not canonical JSON', raw('['.repeat(100_000))],
-    ['the entry is too long', raw(Buffer.alloc(MAX_ENTRY_BYTES + 1, 0x20))],
+    ['the entry is too long', raw(Buffer.alloc(MAXIMUM_ENTRY_BYTES + 1, 0x20))],
   ]
   for (const [reason, log] of cases) {
     const verdict = verifyChain(log)

@@ -11,7 +11,7 @@ import {
   type DumpedExchange,
   entryLine,
   exchangeLine,
-  MAX_LINE_BYTES,
+  MAXIMUM_LINE_BYTES,
   maxLineBytes,
   readLine,
 } from '../../src/audit/dump.ts'
@@ -78,10 +78,10 @@ t.test('a line has exactly one valid form', async (t) => {
 })
 
 t.test('only the line of an exchange may exceed the short limit', async (t) => {
-  const long = lineWith(1, 'x'.repeat(MAX_LINE_BYTES)).trimEnd()
+  const long = lineWith(1, 'x'.repeat(MAXIMUM_LINE_BYTES)).trimEnd()
   t.type(readLine(Buffer.from(long)), 'object')
   t.equal(readLine(Buffer.from(long.replace('exchange', 'exchangf'))), 'the line is too long')
-  t.equal(maxLineBytes(Buffer.from('{"exchange":{"log":')), MAX_LINE_BYTES)
+  t.equal(maxLineBytes(Buffer.from('{"exchange":{"log":')), MAXIMUM_LINE_BYTES)
   // The largest body and the largest answer that the gateway accepts, 256 and 64 MiB, form one
   // exchange.
   t.ok(maxLineBytes(Buffer.from(long.slice(0, 32))) > 320 * 1024 ** 2)

@@ -9,7 +9,7 @@ import {
   checkpointLine,
   type DumpedEntry,
   entryLine,
-  MAX_LINE_BYTES,
+  MAXIMUM_LINE_BYTES,
   readLine,
 } from '../../src/audit/dump.ts'
 import { type LogVerdict, LogVerifier } from '../../src/audit/log-verify.ts'
@@ -329,7 +329,7 @@ t.test('a line has exactly one valid form', async (t) => {
     empty: '\n',
     'a huge number': line.replace('"seq":1', `"seq":1${'0'.repeat(400)}`),
     deep: `${'['.repeat(100_000)}\n`,
-    long: `${' '.repeat(MAX_LINE_BYTES + 1)}\n`,
+    long: `${' '.repeat(MAXIMUM_LINE_BYTES + 1)}\n`,
     'a malformed checkpoint': '{"checkpoint":5}\n',
   })) {
     t.equal(verifyDump(genesisLine + bad).ok, false, name)

@@ -11,7 +11,7 @@ import {
   readCheckpoint,
   signCheckpoint,
 } from '../../src/audit/checkpoint.ts'
-import { MAX_NOTE_BYTES, openNote, readSigner, readVerifier, signNote } from '../../src/audit/note.ts'
+import { MAXIMUM_NOTE_BYTES, openNote, readSigner, readVerifier, signNote } from '../../src/audit/note.ts'
 
 const LOG = '01980000-0000-7000-8000-0000000000ff'
 const pemOf = (key: KeyObject, type: 'pkcs8' | 'spki') =>
@@ -103,7 +103,7 @@ t.test('malformed notes are refused', async (t) => {
   const cases: [string, string | Uint8Array][] = [
     ['the note has no signatures', 'text\n'],
     ['the note has no signatures', note.trimEnd()],
-    ['the note is too long', 'a'.repeat(MAX_NOTE_BYTES + 1)],
+    ['the note is too long', 'a'.repeat(MAXIMUM_NOTE_BYTES + 1)],
     ['the note is not UTF-8', Buffer.from([0xff])],
     ['the text of the note is malformed', `te\u0000xt\n\n${note.split('\n\n')[1]}`],
     ['a signature line is malformed', `${note}junk\n`],

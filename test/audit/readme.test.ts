@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { ENTRY_VERSION, genesis, seal } from '../../src/audit/chain.ts'
-import { MAX_ENTRY_BYTES } from '../../src/audit/verify.ts'
+import { MAXIMUM_ENTRY_BYTES } from '../../src/audit/verify.ts'
 import { requestDraft } from './drafts.ts'
 
 const README = readFileSync(new URL('../../src/audit/README.md', import.meta.url), 'utf8')
@@ -29,7 +29,7 @@ t.test('the README names every entry type and every member', async (t) => {
 })
 
 t.test("the README's numbers equal the code's", async (t) => {
-  t.ok(README.includes(MAX_ENTRY_BYTES.toLocaleString('en')))
+  t.ok(README.includes(MAXIMUM_ENTRY_BYTES.toLocaleString('en')))
   t.ok(README.includes(`| \`v\` | \`${ENTRY_VERSION}\`;`))
   const { entry } = genesis(
     'log',

@@ -8,7 +8,7 @@ import { openCheckpoint } from '../../src/audit/checkpoint.ts'
 import { leafHash } from '../../src/audit/merkle.ts'
 import { inclusionProof, joinHalves, type Subtree, treeRoot } from '../../src/audit/proof.ts'
 import { receiptObject } from '../../src/audit/receipt.ts'
-import { MAX_RECEIPT_BYTES } from '../../src/audit/receipt-fields.ts'
+import { MAXIMUM_RECEIPT_BYTES } from '../../src/audit/receipt-fields.ts'
 import { verifyReceipt } from '../../src/audit/receipt-verify.ts'
 import { anyRequestDraft } from './drafts.ts'
 import { newSigner, TestLog } from './logs.ts'
@@ -123,7 +123,12 @@ t.test('each kind of tampering fails at its step', async (t) => {
   const cases: [string, unknown, string, RegExp][] = [
     ['no JSON', 'x', 'form', /not JSON/],
     ['a list', [receipt], 'form', /not a JSON object/],
-    ['too long', `${JSON.stringify(receipt)}${' '.repeat(MAX_RECEIPT_BYTES)}`, 'form', /longer than 1048576/],
+    [
+      'too long',
+      `${JSON.stringify(receipt)}${' '.repeat(MAXIMUM_RECEIPT_BYTES)}`,
+      'form',
+      /longer than 1048576/,
+    ],
     ['a missing member', { ...receipt, hash: undefined }, 'form', /hash is missing/],
     [
       'a missing inner member',

@@ -30,7 +30,7 @@ const PIECES: readonly string[] = [
 ] // biome-ignore format: a list of fragments
 
 const CHARACTERS = [...'0123456789aAfFxXzZ .:-/@+()_,#日\n']
-const MAX_UNIT = 200
+const MAXIMUM_UNIT = 200
 const MEASURED_CHARACTERS = 16_384
 const ROUNDS = 3
 const POOL = 32
@@ -101,7 +101,7 @@ export function findSlow(
     const parent = pick(pool)
     // Measure again: other load on the machine may have caused the time.
     parent.timeMs = Math.min(parent.timeMs, measure(parent.unit))
-    enter((Math.random() < 0.1 ? madeOfPieces() : changed(parent.unit, pool)).slice(0, MAX_UNIT))
+    enter((Math.random() < 0.1 ? madeOfPieces() : changed(parent.unit, pool)).slice(0, MAXIMUM_UNIT))
     if (pool.length < POOL + NEWCOMERS) continue
     pool.sort((a, b) => b.timeMs - a.timeMs)
     pool.length = POOL

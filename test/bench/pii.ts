@@ -215,7 +215,7 @@ function reportCorpus(file: string): void {
 }
 
 const CLEAN_FILES = /\.(?:md|txt|[cm]?[jt]s)$|^[^.]+$/
-const MAX_CLEAN_FILES = 5000
+const MAXIMUM_CLEAN_FILES = 5000
 
 /**
  * Lists every finding, so that a reader can separate the addresses of authors from false alarms.
@@ -226,7 +226,7 @@ function reportClean(folder: string): void {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
     (entry) => entry.isFile() && CLEAN_FILES.test(entry.name),
   )
-  for (const entry of files.slice(0, MAX_CLEAN_FILES)) {
+  for (const entry of files.slice(0, MAXIMUM_CLEAN_FILES)) {
     const text = readFileSync(join(entry.parentPath, entry.name), 'utf8')
     characters += text.length
     for (const { kind, start, end } of detect(text)) {

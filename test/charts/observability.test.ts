@@ -31,7 +31,7 @@ const CANDIDATE = RULES.replace(
 
 /** Covers two scrapes at 1 s on a busy machine, and is short enough to show one round of load. */
 const RANGE = '10s'
-const MAX_ROUNDS = 40
+const MAXIMUM_ROUNDS = 40
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -144,7 +144,7 @@ t.test(
       ...rules.flatMap(({ record, expr }) => [...(record === undefined ? [] : [record]), ...selectors(expr)]),
     ])
     const total = waiting.size
-    for (let round = 0; round < MAX_ROUNDS && waiting.size > 0; round++) {
+    for (let round = 0; round < MAXIMUM_ROUNDS && waiting.size > 0; round++) {
       await load(gateway, upstream, keys)
       const pause = new Promise((resolve) => setTimeout(resolve, 1000)) // One scrape interval.
       for (const query of waiting) if (await prometheus.answers(query)) waiting.delete(query)
@@ -156,7 +156,7 @@ t.test(
     writeFileSync(join(gateway.folder, 'rules/rules.yaml'), 'rules: [{ name: words, type: keyword_bloc }]')
     const raised = () =>
       prometheus.answers('ALERTS{alertname="SidegateRulesReloadFailed",alertstate="firing"}')
-    for (let round = 0; round < MAX_ROUNDS && !(await raised()); round++) {
+    for (let round = 0; round < MAXIMUM_ROUNDS && !(await raised()); round++) {
       await new Promise((resolve) => setTimeout(resolve, 500)) // Half an evaluation interval.
     }
     t.equal(await raised(), true, 'rule files with an error raise an alert')

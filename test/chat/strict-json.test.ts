@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { hasDuplicateKeys, MAX_DEPTH, parseJson, parseReceived } from '../../src/chat/strict-json.ts'
+import { hasDuplicateKeys, MAXIMUM_DEPTH, parseJson, parseReceived } from '../../src/chat/strict-json.ts'
 
 const parse = (text: string) => parseJson(Buffer.from(text))
 
@@ -43,7 +43,7 @@ t.test('refuses JSON that parsers could read differently', async (t) => {
     ['the same key twice', '{"a":1,"a":2}', /same key twice/],
     ['the same key, escaped', '{"a":1,"\\u0061":2}', /same key twice/],
     ['the same key twice, deep', '[{"b":{"a":1,"c":":","a":2}}]', /same key twice/],
-    ['too deep', nested(MAX_DEPTH + 1), /64 levels/],
+    ['too deep', nested(MAXIMUM_DEPTH + 1), /64 levels/],
     ['far too deep', nested(1_000_000), /64 levels/],
     ['millions of empty lists', `[${'[],'.repeat(3_000_000)}[]]`, /more than 200000 lists and objects/],
     ['a million keys', `{${'"a":1,'.repeat(1_000_000)}"b":1}`, /more than 500000 keys/],
@@ -60,7 +60,7 @@ t.test('refuses JSON that parsers could read differently', async (t) => {
   for (const [name, text, expected] of cases)
     t.throws(() => parse(text), { code: 'invalid_body', message: expected }, name)
   t.throws(() => parseJson(Buffer.from([0x22, 0xff, 0x22])), { message: /UTF-8/ })
-  t.doesNotThrow(() => parse(nested(MAX_DEPTH)))
+  t.doesNotThrow(() => parse(nested(MAXIMUM_DEPTH)))
   t.doesNotThrow(
     () => parse('{"a:b":"c:{[\\"\\\\","d":9007199254740991}'),
     'brackets and colons in strings count for nothing',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { divide, formatUsd, MAX_NANO_USD, readUsd, toUsd, usdOf } from '../../src/core/money.ts'
+import { divide, formatUsd, MAXIMUM_NANO_USD, readUsd, toUsd, usdOf } from '../../src/core/money.ts'
 
 const AMOUNT = fc.maxSafeNat()
 /** Amounts below 2²³ USD are further apart than the numbers of JSON. */
@@ -21,7 +21,7 @@ t.test('a decimal number is read exactly, and the tenth digit rounds', async (t)
     ['1e-300', 0],
     ['1.5e+2', 150_000_000_000],
     ['007', 7_000_000_000],
-    ['9007199.254740991', MAX_NANO_USD],
+    ['9007199.254740991', MAXIMUM_NANO_USD],
     ['9007199.254740992', null],
     ['1e+21', null],
     ['1e+999', null],
@@ -67,7 +67,7 @@ t.test('an amount as text has two to nine digits after the point', async (t) => 
     [1_230_000_000, '1.23'],
     [1_234_000_000, '1.234'],
     [100_000_000_000, '100.00'],
-    [MAX_NANO_USD, '9007199.254740991'],
+    [MAXIMUM_NANO_USD, '9007199.254740991'],
   ]
   for (const [amount, text] of cases) t.equal(formatUsd(amount), text)
   fc.assert(fc.property(AMOUNT, (amount) => /^\d+\.\d{2,9}$/.test(formatUsd(amount))))

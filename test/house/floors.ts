@@ -88,7 +88,7 @@ const PERMIT_ASKERS = new Set(['src/pipeline/prompt/decide-prompt.ts', 'src/pipe
 const PERMIT_REQUEST = /^import\s*\{[^}]*\bdecide\b[^}]*\}/m
 
 const FORBIDDEN_NAMES = /(?:^|\/)(?:utils?|helpers?|common|services?|managers?)(?:\/|\.ts$)/
-const MAX_LINES = 450
+const MAXIMUM_LINES = 450
 /** Above it a file is named, which is not a breach. */
 const WARNED_LINES = 300
 /** Files without a limit besides data tables: the description of the API is as long as the API. */
@@ -122,8 +122,8 @@ export function findFileBreaches(file: SourceFile): Breach[] {
     )
   if (FORBIDDEN_NAMES.test(path)) add('file name', 1, 'has a name that fits any content; name what it owns')
   const lines = limitedLines(file)
-  if (lines > MAX_LINES)
-    add('file length', 1, `has ${lines} lines; split it, at most ${MAX_LINES} are allowed`)
+  if (lines > MAXIMUM_LINES)
+    add('file length', 1, `has ${lines} lines; split it, at most ${MAXIMUM_LINES} are allowed`)
   if (!HEAD.test(text)) add('file head', 1, 'has no head; say in a first comment what the file owns')
   for (const one of file.imports) {
     const [rule, message] = judgeImport(path, one) ?? []
@@ -215,7 +215,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const breaches = findAllBreaches(sources)
   for (const file of sources) {
     const lines = limitedLines(file)
-    if (lines > WARNED_LINES && lines <= MAX_LINES)
+    if (lines > WARNED_LINES && lines <= MAXIMUM_LINES)
       console.error(`warning: ${file.path} has ${lines} lines; consider splitting it above ${WARNED_LINES}`)
   }
   for (const breach of breaches) console.error(formatBreach(breach))

@@ -5,7 +5,7 @@ import { PHRASES } from './phrases.ts'
 import type { Prose } from './source-text.ts'
 import { type Breach, lineCounter, type SourceFile } from './sources.ts'
 
-const MAX_COLUMNS = 100
+const MAXIMUM_COLUMNS = 100
 /** A line with a single word, such as an address, cannot be split. */
 const SPLITTABLE = /\S\s+\S/
 /** Instructions to tools, which end with their line. */
@@ -37,9 +37,9 @@ function findLongLines({ path, text, commentLines }: SourceFile): Breach[] {
   return commentLines.flatMap((line) => {
     const content = lines[line - 1]!
     const columns = [...content.trimEnd()].length
-    if (columns <= MAX_COLUMNS || INSTRUCTION.test(content)) return []
+    if (columns <= MAXIMUM_COLUMNS || INSTRUCTION.test(content)) return []
     if (!SPLITTABLE.test(content.replace(MARKER, ''))) return []
-    const message = `has a comment line of ${columns} columns; end it at column ${MAX_COLUMNS}`
+    const message = `has a comment line of ${columns} columns; end it at column ${MAXIMUM_COLUMNS}`
     return [{ rule: 'comment columns', path, line, message }]
   })
 }

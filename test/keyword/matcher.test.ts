@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { keywordMatcher } from '../../src/keyword/matcher.ts'
 import { KeywordIndex } from '../../src/keyword/pattern-index.ts'
-import { MAX_HOLD_BACK } from '../../src/keyword/stream-search.ts'
+import { MAXIMUM_HOLD_BACK } from '../../src/keyword/stream-search.ts'
 import { matcher, parsed, show } from './fixture.ts'
 
 const cases: [what: string, patterns: string[], text: string, hits: string[]][] = [
@@ -210,7 +210,7 @@ t.test('a stream holds text only while it can become a match', async (t) => {
   t.same(safeAfter(['project aurora'], ['see the pro'], [false]), [11], 'a pattern that does not hold')
 })
 
-t.test('a match that is never decided holds back at most MAX_HOLD_BACK', async (t) => {
+t.test('a match that is never decided holds back at most MAXIMUM_HOLD_BACK', async (t) => {
   const filler = 'y'.repeat(400)
   const stream = matcher(['(?s)begin.*end']).stream()
   stream.push('xx begin')
@@ -219,10 +219,10 @@ t.test('a match that is never decided holds back at most MAX_HOLD_BACK', async (
   t.equal(stream.safe, 3)
   stream.push(filler)
   stream.push(filler)
-  t.equal(stream.safe, 1208 - MAX_HOLD_BACK)
+  t.equal(stream.safe, 1208 - MAXIMUM_HOLD_BACK)
   t.same(
     show(stream.push('the end.')),
-    [`0@${1215 - MAX_HOLD_BACK}-1215`],
+    [`0@${1215 - MAXIMUM_HOLD_BACK}-1215`],
     'found, from the first character still held',
   )
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Budget } from '../../src/core/budget.ts'
-import { AdmissionControl, MAX_REFUSED } from '../../src/pipeline/admission.ts'
+import { AdmissionControl, MAXIMUM_REFUSED } from '../../src/pipeline/admission.ts'
 import type { Client } from '../../src/pipeline/client.ts'
 
 const UNBOUNDED = new Budget(Number.POSITIVE_INFINITY)
@@ -51,7 +51,7 @@ t.test('a place is released when the client has taken the answer, not when the c
 t.test('a bounded number of refused calls waits for its answer', async (t) => {
   const admission = new AdmissionControl(1, UNBOUNDED, () => null)
   admission.enter(caller().client)
-  const seats = Array.from({ length: MAX_REFUSED }, () => admission.enter(caller().client))
+  const seats = Array.from({ length: MAXIMUM_REFUSED }, () => admission.enter(caller().client))
   t.throws(() => admission.enter(caller().client), like({ code: 'overloaded', ...retry }))
   for (const seat of seats.slice(0, 1)) admission.leave(seat)
   t.match(admission.enter(caller().client).refusal, { code: 'overloaded' })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { MAX_NANO_USD } from '../../src/core/money.ts'
+import { MAXIMUM_NANO_USD } from '../../src/core/money.ts'
 import { compileGlob } from '../../src/policy/glob.ts'
 import {
   costOf,
@@ -63,9 +63,9 @@ t.test('the parts of a cost are rounded together, halves up', async (t) => {
 })
 
 t.test('a cost is at most the largest amount', async (t) => {
-  const price: Price = { ...FREE, input: MAX_NANO_USD, image: MAX_NANO_USD, request: 1 }
-  t.equal(costOf(price, { ...NO_USAGE, promptTokens: 1e6 }), MAX_NANO_USD)
-  t.equal(costOf(price, { ...NO_USAGE, images: 2 }), MAX_NANO_USD)
+  const price: Price = { ...FREE, input: MAXIMUM_NANO_USD, image: MAXIMUM_NANO_USD, request: 1 }
+  t.equal(costOf(price, { ...NO_USAGE, promptTokens: 1e6 }), MAXIMUM_NANO_USD)
+  t.equal(costOf(price, { ...NO_USAGE, images: 2 }), MAXIMUM_NANO_USD)
 })
 
 t.test('a long prompt and a service tier have prices of their own', async (t) => {
@@ -151,7 +151,7 @@ t.test('any cost equals the exact one, rounded, and no token has two prices', as
         }
       }
       const rounded = exact / 1_000_000n + (exact % 1_000_000n >= 500_000n ? 1n : 0n)
-      const most = BigInt(MAX_NANO_USD)
+      const most = BigInt(MAXIMUM_NANO_USD)
       return costOf(price, { ...usage, tier: null }) === Number(rounded > most ? most : rounded)
     }),
   )

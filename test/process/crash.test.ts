@@ -16,7 +16,7 @@ t.setTimeout(300_000)
 const KILLS = 5
 const CALLERS = 6
 /** Every second kill follows at most this many further acknowledged calls, at once. */
-const MOST_CALLS = 30
+const MAXIMUM_CALLS = 30
 /**
  * The other kills follow at most this long after the load begins, milliseconds: anywhere in a call.
  */
@@ -71,7 +71,7 @@ t.test(`after each of ${KILLS} kills every acknowledged call is in the log`, asy
   for (let kill = 0; kill < KILLS; kill++) {
     const { child } = gateway
     const killAtCount =
-      kill % 2 === 0 ? acknowledged.length + 1 + Math.floor(Math.random() * MOST_CALLS) : Infinity
+      kill % 2 === 0 ? acknowledged.length + 1 + Math.floor(Math.random() * MAXIMUM_CALLS) : Infinity
     const report = (call: Acknowledged) => {
       acknowledged.push(call)
       if (acknowledged.length === killAtCount) child.kill('SIGKILL')

@@ -27,7 +27,7 @@ const PEOPLE = {
   'cli:root': { groups: ['writers'] },
 }
 /** Waits of a throttled sign-in. */
-const MAX_WAITS = 30
+const MAXIMUM_WAITS = 30
 const ROLES = { readers: 'viewer', writers: 'editor' }
 
 const oidcOf = (issuer: string, more: object = {}) => ({
@@ -57,7 +57,7 @@ const { url } = gateway
 /** Does what may be throttled; waits as long as the answer says, and does it again. */
 async function throttled<T extends { readonly page: Page }>(attempt: () => Promise<T>): Promise<T> {
   let result = await attempt()
-  for (let count = 0; result.page.status === 429 && count < MAX_WAITS; count++) {
+  for (let count = 0; result.page.status === 429 && count < MAXIMUM_WAITS; count++) {
     await delay(Number(result.page.headers.get('retry-after')) * 1000)
     result = await attempt()
   }

@@ -116,7 +116,7 @@ export interface Page {
   readonly text: string
 }
 
-const MAX_REDIRECTS = 10
+const MAXIMUM_REDIRECTS = 10
 
 /** Keeps cookies by name and path, and sends them to every host: all are this machine. */
 export class Browser {
@@ -136,7 +136,7 @@ export class Browser {
   /** Opens a URL and follows redirects until a page or until a URL that `isEnd`. */
   async open(first: string, isEnd: (url: string) => boolean = () => false): Promise<Page> {
     let page = await this.get(first)
-    for (let count = 0; count < MAX_REDIRECTS; count++) {
+    for (let count = 0; count < MAXIMUM_REDIRECTS; count++) {
       const location = page.headers.get('location')
       if (location === null) return page
       const next = new URL(location, page.url).href

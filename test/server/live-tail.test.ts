@@ -6,9 +6,9 @@ import type { UsageView } from '../../src/audit/usage-view.ts'
 import {
   type LiveReaderOptions,
   LiveTail,
-  MAX_LAG_CALLS,
-  MAX_LIVE_READERS,
-  MAX_RESUMED_CALLS,
+  MAXIMUM_LAG_CALLS,
+  MAXIMUM_LIVE_READERS,
+  MAXIMUM_RESUMED_CALLS,
 } from '../../src/server/live-tail.ts'
 import { ManualTimers } from '../rules/fixture.ts'
 
@@ -95,13 +95,13 @@ t.test('a reader that resumes gets what it missed, the newest thousand at most',
   seal(40)
   t.strictSame(await take(iterate(tail, { afterSeq: 21 }), 30), [': live\nid: 21', ...seqs(11, 40)])
   t.strictSame(await take(iterate(tail, { afterSeq: 1000 }), 1), [': live\nid: 1000'], 'of another log')
-  seal(MAX_RESUMED_CALLS)
+  seal(MAXIMUM_RESUMED_CALLS)
   const reader = iterate(tail, { afterSeq: 1 })
   seal(5)
-  t.strictSame(await take(reader, 2 + MAX_RESUMED_CALLS + 5), [
+  t.strictSame(await take(reader, 2 + MAXIMUM_RESUMED_CALLS + 5), [
     ': live\nid: 1',
     { missed: 39 },
-    ...seqs(40, 40 + MAX_RESUMED_CALLS + 5),
+    ...seqs(40, 40 + MAXIMUM_RESUMED_CALLS + 5),
   ])
 })
 
@@ -109,13 +109,19 @@ t.test('a slow reader loses the oldest calls, and a gap event says how many', as
   const { tail, seal, prune } = openTail()
   const reader = iterate(tail)
   await reader.next()
-  seal(MAX_LAG_CALLS)
+  seal(MAXIMUM_LAG_CALLS)
   t.strictSame(await take(reader, 32), seqs(0, 32))
   seal(50)
-  t.strictSame(await take(reader, 1 + MAX_LAG_CALLS), [{ missed: 18 }, ...seqs(50, MAX_LAG_CALLS + 50)])
+  t.strictSame(await take(reader, 1 + MAXIMUM_LAG_CALLS), [
+    { missed: 18 },
+    ...seqs(50, MAXIMUM_LAG_CALLS + 50),
+  ])
   seal(20)
-  prune(MAX_LAG_CALLS + 60)
-  t.strictSame(await take(reader, 11), [{ missed: 10 }, ...seqs(MAX_LAG_CALLS + 60, MAX_LAG_CALLS + 70)])
+  prune(MAXIMUM_LAG_CALLS + 60)
+  t.strictSame(await take(reader, 11), [
+    { missed: 10 },
+    ...seqs(MAXIMUM_LAG_CALLS + 60, MAXIMUM_LAG_CALLS + 70),
+  ])
 })
 
 t.test('every call is sent once or counted as missed, at any speed', async (t) => {
@@ -162,7 +168,7 @@ t.test('every call is sent once or counted as missed, at any speed', async (t) =
 
 t.test('readers are limited, and one that leaves makes room at once', async (t) => {
   const { tail } = openTail()
-  const readers = Array.from({ length: MAX_LIVE_READERS }, () => iterate(tail))
+  const readers = Array.from({ length: MAXIMUM_LIVE_READERS }, () => iterate(tail))
   t.throws(() => iterate(tail), { code: 'overloaded', status: 503, message: /16 readers/ })
   const [one] = readers
   await one?.next()
@@ -186,7 +192,7 @@ t.test('a stream ends with its session, before the next call is sent', async (t)
   const busy = iterate(tail, { isAllowed: () => allowed })
   seal(1)
   t.match(await busy.next(), { done: true })
-  for (let reader = 0; reader < MAX_LIVE_READERS; reader++) iterate(tail)
+  for (let reader = 0; reader < MAXIMUM_LIVE_READERS; reader++) iterate(tail)
 })
 
 t.test('an idle stream has a heartbeat every 15 seconds', async (t) => {

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { MAX_NANO_USD } from '../../src/core/money.ts'
+import { MAXIMUM_NANO_USD } from '../../src/core/money.ts'
 import { hashUser } from '../../src/store/log/user-rows.ts'
 import type { GroupField } from '../../src/store/rollup/report-query.ts'
 import { requestDraft } from '../audit/drafts.ts'
@@ -179,7 +179,7 @@ const anyCall: fc.Arbitrary<Call> = fc.record({
   clear: fc.boolean(),
   blocked: fc.boolean(),
   tokens: fc.oneof(fc.nat(100), fc.maxSafeNat()),
-  cost: fc.option(fc.oneof(fc.nat(1000), fc.constant(MAX_NANO_USD))),
+  cost: fc.option(fc.oneof(fc.nat(1000), fc.constant(MAXIMUM_NANO_USD))),
 })
 
 const anyStep = fc.oneof(
@@ -277,7 +277,7 @@ t.test('rows are most expensive first, then in the order of the fields; total ha
 t.test('sums beyond the safe integers stay exact', async (t) => {
   const test = openTestStore(t)
   for (let n = 0; n < 5; n++)
-    await seal(test, { ...call, tokens: Number.MAX_SAFE_INTEGER, cost: MAX_NANO_USD })
+    await seal(test, { ...call, tokens: Number.MAX_SAFE_INTEGER, cost: MAXIMUM_NANO_USD })
   const { total } = await test.store.rollups.report({
     groupBy: ['key'],
     sinceMs: START_MS,

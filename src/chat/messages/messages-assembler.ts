@@ -7,7 +7,7 @@ import { isReplacedString } from '../delta-fields.ts'
 import { setMember } from '../text.ts'
 
 /** Maximum content blocks of one message. */
-const MAX_BLOCKS = 4096
+const MAXIMUM_BLOCKS = 4096
 
 export class MessagesAssembler implements StreamAssembler {
   #message: JsonObject | null = null
@@ -61,7 +61,7 @@ export class MessagesAssembler implements StreamAssembler {
   #block(index: number): JsonObject {
     let block = this.#blocks.get(index)
     if (block === undefined) {
-      if (this.#blocks.size === MAX_BLOCKS) throw tooLong(`${MAX_BLOCKS} content blocks`)
+      if (this.#blocks.size === MAXIMUM_BLOCKS) throw tooLong(`${MAXIMUM_BLOCKS} content blocks`)
       block = {}
       this.#blocks.set(index, block)
     }

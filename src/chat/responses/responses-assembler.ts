@@ -6,7 +6,7 @@ import type { StreamAssembler } from '../api-format.ts'
 import { setMember } from '../text.ts'
 
 /** Maximum items of one response. */
-const MAX_ITEMS = 4096
+const MAXIMUM_ITEMS = 4096
 
 /** An item, and the texts that its events have added to it so far. */
 interface Item {
@@ -37,7 +37,7 @@ export class ResponsesAssembler implements StreamAssembler {
   #addToItem(index: number, event: JsonObject, item: JsonObject | null): void {
     let known = this.#items.get(index)
     if (known === undefined) {
-      if (this.#items.size === MAX_ITEMS) throw tooLong(`${MAX_ITEMS} items`)
+      if (this.#items.size === MAXIMUM_ITEMS) throw tooLong(`${MAXIMUM_ITEMS} items`)
       known = { whole: {}, texts: {} }
       this.#items.set(index, known)
     }

@@ -37,14 +37,14 @@ function isPieceMember(name: string, value: JsonValue | undefined): boolean {
   if (name === CHANNEL || name === 'type') return true
   if (name === 'item_id' || name === 'obfuscation') return typeof value === 'string' && isLabel(value)
   if (name === 'logprobs') return Array.isArray(value) && value.length === 0
-  return typeof value === 'number' && Math.abs(value) < MAX_PLACE
+  return typeof value === 'number' && Math.abs(value) < MAXIMUM_PLACE
 }
 
 /** The number of an event, and random characters that hide the length of its piece. */
 const VARYING = ['sequence_number', 'obfuscation'] as const
 
 /** Larger than any index or number of an event. */
-const MAX_PLACE = 10 ** 6
+const MAXIMUM_PLACE = 10 ** 6
 
 /** Texts that are JSON: arguments of functions and tools. */
 const JSON_PIECE = /arguments$/

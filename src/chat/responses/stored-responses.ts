@@ -13,7 +13,7 @@ import {
 } from '../stored-format.ts'
 
 /** Items of a response that later calls can name. A response has fewer. */
-const MAX_ITEMS = 256
+const MAXIMUM_ITEMS = 256
 
 /** As OpenAI words it; clients compare the status, and people read the message. */
 const notFound = (what: string, shown: string | null, param?: string): GatewayError =>
@@ -73,7 +73,7 @@ const isEmpty = (value: JsonValue): boolean =>
 
 function idsOf({ id, store, output }: JsonObject): ReturnType<StoredFormat['idsOf']> {
   if (typeof id !== 'string' || !isStoredId(id) || store === false) return null
-  const items = Array.isArray(output) ? output.slice(0, MAX_ITEMS) : []
+  const items = Array.isArray(output) ? output.slice(0, MAXIMUM_ITEMS) : []
   return {
     id,
     items: items.flatMap((one) => {

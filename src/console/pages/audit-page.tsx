@@ -15,7 +15,7 @@ import { ReceiptCheck } from './receipt-check.tsx'
 /** Interval at which a running check is followed, milliseconds. */
 const FOLLOW_MS = 500
 const IDLE_MS = 15_000
-const MAX_CHANGES = 100
+const MAXIMUM_CHANGES = 100
 
 export function AuditPage() {
   const mayVerify = useMay('auditor')
@@ -138,7 +138,7 @@ function VerificationCard({ mayVerify }: { readonly mayVerify: boolean }) {
 const OWN_COLUMNS = new Set(['seq', 'type', 'created_at', 'actor', 'hash'])
 
 function Changes() {
-  const changes = useResource<ChangeList>(`/audit/changes?limit=${MAX_CHANGES}`)
+  const changes = useResource<ChangeList>(`/audit/changes?limit=${MAXIMUM_CHANGES}`)
   return (
     <section aria-labelledby="changes-title">
       <h2 id="changes-title">Who changed what</h2>

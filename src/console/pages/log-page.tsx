@@ -11,7 +11,7 @@ import { LogFilters } from './log-filters.tsx'
 import { useLogRows } from './log-rows.ts'
 
 /** Entries that the live view holds. */
-const MAX_LIVE = 500
+const MAXIMUM_LIVE = 500
 
 const LOG_COLUMNS: readonly GridColumn<UsageEntry>[] = [
   { name: 'time', title: 'Time', cell: ({ created_at }) => <Time at={created_at} /> },
@@ -114,7 +114,7 @@ function LiveRows({ onOpen }: Pick<FilteredRowsProps, 'onOpen'>) {
     source.addEventListener('error', () => setState('The connection was lost; trying again.'))
     source.addEventListener('entry', ({ data }) => {
       const entry = JSON.parse(data) as UsageEntry
-      setEntries((held) => [entry, ...held].slice(0, MAX_LIVE))
+      setEntries((held) => [entry, ...held].slice(0, MAXIMUM_LIVE))
     })
     source.addEventListener('gap', ({ data }) => {
       const { missed } = JSON.parse(data) as { missed: number }

@@ -7,7 +7,7 @@ import type { UsageEntry } from '../usage-entry.ts'
 
 const PAGE_ROWS = 100
 /** Pages held; the least recently used goes first. */
-const MAX_PAGES = 30
+const MAXIMUM_PAGES = 30
 /** Time without scrolling before rows are loaded, milliseconds. */
 const SETTLE_MS = 60
 
@@ -38,7 +38,7 @@ export function useLogRows(query: string): LogRows {
         const answer = await callApi<LogPageAnswer>(`${path}&${query}`, { signal })
         pages.set(page, answer.logs)
         for (const oldest of pages.keys()) {
-          if (pages.size <= MAX_PAGES) break
+          if (pages.size <= MAXIMUM_PAGES) break
           pages.delete(oldest)
         }
         setTotal(answer.total)

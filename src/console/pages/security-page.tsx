@@ -13,7 +13,7 @@ import { logHref, periodFilter } from '../usage-entry.ts'
 
 const PERIODS = ['7', '30', '90', '365'].map((value) => ({ value, title: `Last ${value} days` }))
 /** Newest events from which the top lists are counted: the most that one answer can hold. */
-const MAX_EVENTS = 1000
+const MAXIMUM_EVENTS = 1000
 const SHOWN_EVENTS = 100
 const TOP = 8
 const DAY_SECONDS = 86_400
@@ -43,7 +43,7 @@ interface SecurityReport {
 export function SecurityPage() {
   const place = usePlace()
   const days = chosenOf(PERIODS, place.searchParams.get('days'))
-  const report = useResource<SecurityReport>(`/usage/security?days=${days}&limit=${MAX_EVENTS}`)
+  const report = useResource<SecurityReport>(`/usage/security?days=${days}&limit=${MAXIMUM_EVENTS}`)
   return (
     <>
       <header class="page-head">

@@ -8,7 +8,7 @@ import { showTime } from '../display.ts'
 const HEIGHT = 150
 /** Width of a bar: the share of its step, and the most, pixels. */
 const BAR_SHARE = 0.85
-const MAX_BAR_PX = 40
+const MAXIMUM_BAR_PX = 40
 const DAY_SECONDS = 86_400
 interface ChartProps {
   readonly title: string
@@ -149,7 +149,7 @@ function optionsOf(
       {
         stroke: colour('--accent'),
         fill: colour('--accent'),
-        paths: uPlot.paths.bars!({ size: [BAR_SHARE, MAX_BAR_PX] }),
+        paths: uPlot.paths.bars!({ size: [BAR_SHARE, MAXIMUM_BAR_PX] }),
         points: { show: false },
       },
     ],

@@ -7,7 +7,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 /** As in the style sheet, pixels. */
 const ROW_PX = 34
 /** Browsers limit the height of an element; more rows share its pixels. */
-const MAX_BODY_PX = 8_000_000
+const MAXIMUM_BODY_PX = 8_000_000
 /** Rows in view before the first measurement. */
 const FIRST_ROWS = 30
 
@@ -46,7 +46,7 @@ export function VirtualGrid<Row>({ label, columns, total, rowAt, onView, onOpen 
     sized.observe(grid.current!)
     return () => sized.disconnect()
   }, [])
-  const bodyPx = Math.min(Math.max(total, rows) * ROW_PX, MAX_BODY_PX)
+  const bodyPx = Math.min(Math.max(total, rows) * ROW_PX, MAXIMUM_BODY_PX)
   const scrollPx = Math.max(1, bodyPx - rows * ROW_PX)
   const scrollRows = Math.max(0, total - rows)
   /** The row at the top edge, with the hidden part of it as fraction. */

@@ -4,7 +4,7 @@
 import { ASCII_END, CASE_BIT, isAsciiUpper, LOWER_A, SPACE } from '../../core/ascii.ts'
 
 /** Longest fold in UTF-16 code units. The rest of rare ligatures (U+FDFA has 18) is dropped. */
-export const MAX_FOLD_UNITS = 4
+export const MAXIMUM_FOLD_UNITS = 4
 
 /** Unicode tag characters repeat ASCII invisibly (U+E0020..U+E007E). */
 const TAG_BASE = 0xe0000
@@ -109,7 +109,7 @@ function computeFold(codePoint: number): string {
   let folded = character.normalize('NFKC').toLowerCase()
   if (ACCENTED.test(folded)) folded = folded.normalize('NFD').replace(MARKS, '')
   if (folded.charCodeAt(0) >= 0xd800 && folded.charCodeAt(0) < 0xe000) return ' '
-  return folded.slice(0, MAX_FOLD_UNITS)
+  return folded.slice(0, MAXIMUM_FOLD_UNITS)
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   foldCodePoint,
   foldToUnit,
   isTag,
-  MAX_FOLD_UNITS,
+  MAXIMUM_FOLD_UNITS,
 } from './character-folding.ts'
 import { CodeUnits } from './code-units.ts'
 
@@ -36,7 +36,7 @@ export interface FoldedText {
 
 export function createFoldedText(): FoldedText {
   // Each source unit may add one space, where visible text meets tag characters.
-  const capacity = PIECE_UNITS * (MAX_FOLD_UNITS + 1) + 2
+  const capacity = PIECE_UNITS * (MAXIMUM_FOLD_UNITS + 1) + 2
   return {
     units: new Uint16Array(capacity),
     origins: new Int32Array(capacity),

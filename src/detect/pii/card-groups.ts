@@ -6,7 +6,7 @@ import { isIssued } from './card.ts'
 import { codeAt, codesOf, isLetter, isUnspaced } from './code-unit-classes.ts'
 
 /** Maximum characters between two groups: `", "`, a full stop and a line end. */
-const MAX_SEPARATOR = 4
+const MAXIMUM_SEPARATOR = 4
 /** Digits of the first group of a card. */
 const GROUP = 4
 /** Digits of the middle group in `4-6-5` and `4-6-4`. */
@@ -63,7 +63,7 @@ const groupsOf = (groups: string, at: number, needsWord: boolean): CardGroups =>
 /** Reports whether a separator and a digit follow. */
 function isGroupAfter(text: string, end: number): boolean {
   let next = end
-  while (next - end < MAX_SEPARATOR && isSeparator(codeAt(text, next))) next++
+  while (next - end < MAXIMUM_SEPARATOR && isSeparator(codeAt(text, next))) next++
   return next > end && isDigit(codeAt(text, next))
 }
 
@@ -115,7 +115,7 @@ export function openCardBefore(text: string, at: number): number {
 
 function startOfSeparator(text: string, end: number): number {
   let start = end
-  while (end - start < MAX_SEPARATOR && isSeparator(codeAt(text, start - 1))) start--
+  while (end - start < MAXIMUM_SEPARATOR && isSeparator(codeAt(text, start - 1))) start--
   return start
 }
 

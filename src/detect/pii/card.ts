@@ -103,7 +103,7 @@ const STEP = GROUP + 1
 /** One more group may be a date or a code: `4111 1111 1111 1111 1227`. */
 const ROW_GROUPS = 2
 /** More numbers after it make a row: `4111 1111 1111 1111 12 27 123`. */
-const MAX_AFTER = 3
+const MAXIMUM_AFTER = 3
 
 /**
  * Reports whether numbers of the same form precede or follow: `7365 8447 7654 4039 8145 2729 …`.
@@ -118,7 +118,7 @@ export function isInRow(text: string, run: DigitRun, from: number): boolean {
   if (isInRowOfGroups(text, run, from, isAnother)) return true
   const { before, after } = neighboursInRow(text, start, isAnother ? 2 * end + 1 - start : end, from)
   if (!COMMON_GROUPINGS.has(run.shape)) return before + after > 0
-  return after > MAX_AFTER || (before > 0 && before + after > 1)
+  return after > MAXIMUM_AFTER || (before > 0 && before + after > 1)
 }
 
 /** Reports whether another number of the same length follows that may be a card number. */

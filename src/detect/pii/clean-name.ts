@@ -19,17 +19,17 @@ const RESOURCE_NUMBERS = [
 ]
 
 /** Maximum names in `cleanNames`, which is cleared when full. */
-const MAX_CLEAN_NAMES = 256
+const MAXIMUM_CLEAN_NAMES = 256
 /** Names without a finding: calls repeat a few names. */
 const cleanNames = new Set<string>()
 
 /** Maximum times that a name is decoded: gateways in a row may each have encoded it. */
-const MAX_DECODED = 3
+const MAXIMUM_DECODED = 3
 
 /** Decodes `%40` and the like in ASCII, also where it was encoded again (`%2540`). */
 function decodePercent(name: string): string {
   let text = name
-  for (let times = 0; times < MAX_DECODED && text.includes('%'); times++)
+  for (let times = 0; times < MAXIMUM_DECODED && text.includes('%'); times++)
     text = text.replace(/%([2-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
   return text
 }
@@ -51,7 +51,7 @@ export function kindInName(name: string): PiiKind | null {
   const plain = decodePercent(searched.normalize('NFKC'))
   const first = detect(plain, ALL_KINDS)[0] ?? detect(separated(plain), ALL_KINDS)[0]
   if (first !== undefined) return first.kind
-  if (cleanNames.size >= MAX_CLEAN_NAMES) cleanNames.clear()
+  if (cleanNames.size >= MAXIMUM_CLEAN_NAMES) cleanNames.clear()
   cleanNames.add(name)
   return null
 }

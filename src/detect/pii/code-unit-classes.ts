@@ -20,7 +20,7 @@ export const codesOf = (characters: string): ReadonlySet<number> =>
   new Set(Array.from(characters, (character) => character.charCodeAt(0)))
 
 /** `Name: ____415-555-2671____` */
-const MAX_EMPHASIS = 32
+const MAXIMUM_EMPHASIS = 32
 
 /**
  * Reports whether a word continues across the left side of `at`. Underscores alone are emphasis, as
@@ -30,7 +30,7 @@ export function isWordBefore(text: string, at: number): boolean {
   const code = codeAt(text, at - 1)
   if (code !== UNDERSCORE) return isAlphanumeric(code)
   let i = at - 2
-  while (at - i <= MAX_EMPHASIS && codeAt(text, i) === UNDERSCORE) i--
+  while (at - i <= MAXIMUM_EMPHASIS && codeAt(text, i) === UNDERSCORE) i--
   return isWordCharacter(codeAt(text, i))
 }
 
@@ -39,7 +39,7 @@ export function isWordAfter(text: string, at: number): boolean {
   const code = codeAt(text, at)
   if (code !== UNDERSCORE) return isAlphanumeric(code)
   let i = at + 1
-  while (i - at < MAX_EMPHASIS && codeAt(text, i) === UNDERSCORE) i++
+  while (i - at < MAXIMUM_EMPHASIS && codeAt(text, i) === UNDERSCORE) i++
   return isWordCharacter(codeAt(text, i))
 }
 
@@ -104,14 +104,14 @@ export function endOfDigits(text: string, at: number): number {
   return end
 }
 
-const MAX_PUNCTUATION = 10
+const MAXIMUM_PUNCTUATION = 10
 
 /**
  * Reports whether a letter precedes, apart from white space and punctuation: a number there may
  * have a label.
  */
 export function isLetterBefore(text: string, at: number): boolean {
-  for (let i = at - 1; i >= 0 && at - i <= MAX_PUNCTUATION; i--) {
+  for (let i = at - 1; i >= 0 && at - i <= MAXIMUM_PUNCTUATION; i--) {
     const code = text.charCodeAt(i)
     if (isDigit(code)) return false
     if (isLetter(code) || isUnspaced(code)) return true

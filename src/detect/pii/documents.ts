@@ -52,13 +52,13 @@ const NUMBER = /[A-Za-z0-9]{1,16}(?:[ -](?=[A-Z0-9]*\d)[A-Z0-9]{1,12}){0,4}(?![A
 const SLASHED = /\d{5}\/\d{2}\/\d{4}(?![\d/])/y
 const PLAIN_NUMBER = /[A-Za-z0-9]{1,16}(?![A-Za-z0-9_])/y
 /** Maximum characters of a group after the first, see NUMBER. */
-const MAX_GROUP = 12
+const MAXIMUM_GROUP = 12
 /** Longest match of NUMBER: the first group, and four with a separator each. */
-const MAX_LOOK_AHEAD = 16 + 4 * (1 + MAX_GROUP)
+const MAXIMUM_LOOK_AHEAD = 16 + 4 * (1 + MAXIMUM_GROUP)
 const MIN_CHARACTERS = 6
-const MAX_PASSPORT = 12
-const MAX_IDENTITY_CARD = 12
-const MAX_LICENCE = 20
+const MAXIMUM_PASSPORT = 12
+const MAXIMUM_IDENTITY_CARD = 12
+const MAXIMUM_LICENCE = 20
 const MIN_DIGITS = 3
 /** Germany: capitals without vowels and a digit. France: capitals and two digits. */
 const FEW_DIGITS = /^(?:[CFGHJ-NPRTV-Z][CFGHJ-NPRTV-Z\d]{8}\d?|(?=.*\d.*\d)[A-Z\d]{9})$/
@@ -89,14 +89,16 @@ export function scanDocument(segment: Segment, word: number): number {
   if (!segment.isAfterLetter(word) || !mayBeDocumentNumber(segment.text, word)) return 0
   if (!segment.mentions(ANY_WORD, word)) return 0
   const window = labelBefore(segment.text, word, WINDOW_CHARACTERS)
-  if (PASSPORT.test(window)) return addDocument(segment, word, 'passport', MAX_PASSPORT, PASSPORT)
-  if (LICENCE.test(window)) return addDocument(segment, word, 'driver_license', MAX_LICENCE, LICENCE)
+  if (PASSPORT.test(window)) return addDocument(segment, word, 'passport', MAXIMUM_PASSPORT, PASSPORT)
+  if (LICENCE.test(window)) return addDocument(segment, word, 'driver_license', MAXIMUM_LICENCE, LICENCE)
   if (IDENTITY_CARD.test(window))
-    return addDocument(segment, word, 'national_id', MAX_IDENTITY_CARD, IDENTITY_CARD)
+    return addDocument(segment, word, 'national_id', MAXIMUM_IDENTITY_CARD, IDENTITY_CARD)
   if (!ANY_LICENCE.test(window)) return 0
   NUMBER.lastIndex = word
   const form = NUMBER.exec(segment.text)?.[0] ?? ''
-  return LICENCE_FORM.test(form) ? addDocument(segment, word, 'driver_license', MAX_LICENCE, ANY_LICENCE) : 0
+  return LICENCE_FORM.test(form)
+    ? addDocument(segment, word, 'driver_license', MAXIMUM_LICENCE, ANY_LICENCE)
+    : 0
 }
 
 /** Prefilter: reports whether enough letters and digits follow before the number must end. */
@@ -104,7 +106,7 @@ export function mayBeDocumentNumber(text: string, word: number): boolean {
   if (codeAt(text, word - 1) === PLUS) return false
   let characters = 0
   let digits = 0
-  for (let at = word; at - word < MAX_LOOK_AHEAD; at++) {
+  for (let at = word; at - word < MAXIMUM_LOOK_AHEAD; at++) {
     const code = codeAt(text, at)
     if (isAlphanumeric(code)) {
       characters++
@@ -119,7 +121,7 @@ export function mayBeDocumentNumber(text: string, word: number): boolean {
 
 /** Reports whether a group of capitals and digits starts there that contains a digit. */
 export function isDocumentGroup(text: string, start: number): boolean {
-  for (let at = start; at - start < MAX_GROUP; at++) {
+  for (let at = start; at - start < MAXIMUM_GROUP; at++) {
     const code = codeAt(text, at)
     if (isDigit(code)) return true
     if (!isAsciiUpper(code)) return false
@@ -133,12 +135,12 @@ export function isDocumentGroup(text: string, start: number): boolean {
  */
 const SERIES = /(?<![\p{L}\p{N}])(?:(?!(?:NO|NR|ID|DL|US|UK|EU) )[A-Z]{1,3} |(?!(?:NO|NR|ID)-)[A-Z]{1,3}-)$/u
 /** Longest series, and one character before it. */
-const MAX_SERIES = 5
+const MAXIMUM_SERIES = 5
 
 /** Length of the series between label and digits; 0 if there is none. */
 function seriesBefore(segment: Segment, word: number, label: RegExp): number {
   if (!isDigit(codeAt(segment.text, word))) return 0
-  const before = segment.text.slice(Math.max(segment.end, word - MAX_SERIES), word)
+  const before = segment.text.slice(Math.max(segment.end, word - MAXIMUM_SERIES), word)
   const { length } = SERIES.exec(before)?.[0] ?? ''
   // `CNH 12345678900`
   return length > 0 && label.test(labelBefore(segment.text, word - length, WINDOW_CHARACTERS)) ? length : 0

@@ -22,10 +22,10 @@ import { scanUserInfo } from './secrets.ts'
 import { isTopLevelDomain } from './top-level-domains.ts'
 
 /** RFC 5321 §4.5.3.1. */
-const MAX_LOCAL = 64
-const MAX_DOMAIN = 255
-const MAX_LABEL = 63
-const MAX_TOP_LEVEL = 24
+const MAXIMUM_LOCAL = 64
+const MAXIMUM_DOMAIN = 255
+const MAXIMUM_LABEL = 63
+const MAXIMUM_TOP_LEVEL = 24
 
 const LOCAL_PUNCTUATION = "._%+-'&~=#!"
 /**
@@ -46,7 +46,7 @@ const NOT_TOP_LEVEL = new Set(
 const FILE_ENDING = /^(?:pdf|txt|csv|jpe?g|png|zip|json|html?|xml|md)$/i
 /** Users of version control over SSH. */
 const NOT_LOCAL = /^(?:git|svn|hg)$/i
-const MAX_VERSION_CONTROL_USER = 3
+const MAXIMUM_VERSION_CONTROL_USER = 3
 /** A repository, of which the rest is a branch or tag: `lib.git@release.dev`. */
 const REPOSITORY = '.git'
 /** A version with a label: `10.0.0-next.dev`. */
@@ -122,7 +122,7 @@ function scanAround(segment: Segment, localStart: number, at: number, domain: nu
   if (before === AT_SIGN) return domain
   if (
     (before === SLASH || before === COLON) &&
-    USER_INFO.test(text.slice(Math.max(0, start - MAX_LOCAL), start))
+    USER_INFO.test(text.slice(Math.max(0, start - MAXIMUM_LOCAL), start))
   )
     return domain
   return segment.add('email', start, end) ? end : domain
@@ -133,12 +133,13 @@ function isPackage(text: string, start: number, at: number, domain: number): boo
   VERSION.lastIndex = domain
   if (VERSION.test(text) || text.startsWith(REPOSITORY, at - REPOSITORY.length)) return true
   return (
-    codeAt(text, start - 1) === SLASH && PACKAGE_SCOPE.test(text.slice(Math.max(0, start - MAX_LOCAL), start))
+    codeAt(text, start - 1) === SLASH &&
+    PACKAGE_SCOPE.test(text.slice(Math.max(0, start - MAXIMUM_LOCAL), start))
   )
 }
 
 /** Characters of a command that are read before a user at a host. */
-const MAX_COMMAND = 64
+const MAXIMUM_COMMAND = 64
 /** A program that connects to a host as a user, and its first arguments if they are words. */
 const COMMAND =
   /(?<![\w.@-])(?:ssh|scp|sftp|rsync|mosh|autossh|sshfs|sshpass|slogin|rlogin|ssh-copy-id|ssh-keyscan|lftp|psql|mysql|mysqldump|mariadb|pg_dump|pg_restore|git\s+(?:clone|fetch|pull|push|archive|ls-remote|submodule\s+add|remote\s+(?:add|set-url)\s+\w+))(?:\s+|$)/
@@ -149,7 +150,7 @@ const OPENING = /^(?:["'`]?(?:ssh:\/\/)?)$/
 
 /** Reports whether it names a user at a host, after a command: `ssh -p 22 `, `rsync -a x/ `. */
 function isLogin(text: string, start: number): boolean {
-  const before = text.slice(Math.max(0, start - MAX_COMMAND), start)
+  const before = text.slice(Math.max(0, start - MAXIMUM_COMMAND), start)
   const command = COMMAND.exec(before)
   if (command === null) return false
   const args = before.slice(command.index + command[0].length).split(/\s+/)
@@ -167,12 +168,12 @@ function isLogin(text: string, start: number): boolean {
 function isMatrixProduct(text: string, end: number): boolean {
   const after = codeAt(text, end)
   if (after !== OPEN_PAREN && after !== OPEN_BRACKET) return false
-  return !COUNTRY_OR_COMMON.test(text.slice(Math.max(0, end - MAX_TOP_LEVEL), end))
+  return !COUNTRY_OR_COMMON.test(text.slice(Math.max(0, end - MAXIMUM_TOP_LEVEL), end))
 }
 
 /** Where the characters that may belong to the local part start. */
 function startOfLocalCharacters({ text, end: limit }: Segment, at: number): number {
-  const least = Math.max(limit, at - MAX_LOCAL)
+  const least = Math.max(limit, at - MAXIMUM_LOCAL)
   let start = at
   while (start > least && isLocal(text.charCodeAt(start - 1))) start--
   return start
@@ -189,11 +190,11 @@ function trimLocalStart(text: string, localStart: number, at: number, end: numbe
 }
 
 const isVersionControlUser = (text: string, start: number, at: number): boolean =>
-  at - start <= MAX_VERSION_CONTROL_USER && NOT_LOCAL.test(text.slice(start, at))
+  at - start <= MAXIMUM_VERSION_CONTROL_USER && NOT_LOCAL.test(text.slice(start, at))
 
 /** End of the longest domain name with a top-level domain; 0 if there is none. */
 function domainEnd(text: string, start: number): number {
-  const limit = Math.min(text.length, start + MAX_DOMAIN)
+  const limit = Math.min(text.length, start + MAXIMUM_DOMAIN)
   let end = 0
   let label = start
   let isAlphabetic = true
@@ -207,7 +208,7 @@ function domainEnd(text: string, start: number): number {
     const hyphen = label > start ? hyphenAfterTopLevel(text, label, at) : 0
     if (hyphen > 0) return hyphen
     const length = at - label
-    if (length === 0 || length > MAX_LABEL || text.charCodeAt(at - 1) === HYPHEN) break
+    if (length === 0 || length > MAXIMUM_LABEL || text.charCodeAt(at - 1) === HYPHEN) break
     if (label > start && isTopLevel(text.slice(label, at), isAlphabetic)) end = at
     if (code !== DOT) {
       // Neither a file ending nor a name that continues differently is a domain.
@@ -238,7 +239,7 @@ const isFileNamed = (text: string, end: number, label: number, labelEnd: number)
  */
 function hyphenAfterTopLevel(text: string, label: number, end: number): number {
   const hyphen = text.indexOf('-', label)
-  if (hyphen <= label || hyphen >= end || end - label > MAX_LABEL) return 0
+  if (hyphen <= label || hyphen >= end || end - label > MAXIMUM_LABEL) return 0
   for (let at = label; at < hyphen; at++) if (!isLetter(text.charCodeAt(at))) return 0
   const name = text.slice(label, hyphen)
   const isLast = hyphen === end - 1 && codeAt(text, end) !== DOT
@@ -246,6 +247,6 @@ function hyphenAfterTopLevel(text: string, label: number, end: number): number {
 }
 
 const isTopLevel = (label: string, isAlphabetic: boolean): boolean =>
-  (!isAlphabetic || (label.length > 1 && label.length <= MAX_TOP_LEVEL)) &&
+  (!isAlphabetic || (label.length > 1 && label.length <= MAXIMUM_TOP_LEVEL)) &&
   isTopLevelDomain(label) &&
   !NOT_TOP_LEVEL.has(label.toLowerCase())

@@ -12,7 +12,7 @@ export const KEY_END = '-----END '
 
 /** A line of a key, including characters added by quoting, indentation and diffs. */
 const KEY_LINE = /^[A-Za-z0-9+/=:,.\s>|"'\\#*()@-]*$/
-const MAX_KEY_LINE = 4096
+const MAXIMUM_KEY_LINE = 4096
 const KEY_HEADER = /-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----/g
 const KEY_FOOTER = /-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----/
 const KEY_BODY = /[A-Za-z0-9+/=:,.\s>|"'\\#*()@-]*/y
@@ -27,7 +27,7 @@ const MIN_BODY = 40
 export function isInsideKey(text: string, start: number, end: number): boolean {
   // Search the segment only: searching the whole text for every line would take quadratic time.
   const line = start + text.slice(start, end).lastIndexOf('\n') + 1
-  const last = text.slice(line, Math.min(end, line + MAX_KEY_LINE))
+  const last = text.slice(line, Math.min(end, line + MAXIMUM_KEY_LINE))
   const begin = last.lastIndexOf(KEY_BEGIN)
   if (begin >= 0) return !last.includes(KEY_END, begin)
   return line > start && !last.includes(KEY_END) && KEY_LINE.test(last)

@@ -44,11 +44,11 @@ function endOfDottedRun(text: string, at: number): number {
   return end
 }
 
-const MAX_IPV6 = 45
+const MAXIMUM_IPV6 = 45
 const ZONE_AND_PREFIX = /(?:%[A-Za-z0-9_.-]{1,15})?(?:\/(?:12[0-8]|1[01]\d|[1-9]?\d)(?![\w./]))?/y
 const MAC = /[0-9A-Fa-f]{2}([:-])[0-9A-Fa-f]{2}(?:\1[0-9A-Fa-f]{2}){4}(?![0-9A-Za-z_]|[:-][0-9A-Fa-f])/y
 const DOTTED_MAC = /[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Za-z_]|\.\w)/y
-const MAX_MAC = 17
+const MAXIMUM_MAC = 17
 /** More dotted groups, as in collation tables. */
 const DOTTED_BEFORE = codesOf('.*')
 /** Broadcast and null addresses. */
@@ -80,7 +80,7 @@ export function isPartOfMac(text: string, word: number, end: number): boolean {
 export function scanMac(segment: Segment, inside: number): number {
   const { text } = segment
   let at = inside
-  while (at > segment.end && inside - at < MAX_MAC && isMacCharacter(text.charCodeAt(at - 1))) at--
+  while (at > segment.end && inside - at < MAXIMUM_MAC && isMacCharacter(text.charCodeAt(at - 1))) at--
   return isWordBefore(text, at) ? 0 : macAt(segment, at)
 }
 
@@ -113,7 +113,7 @@ export function scanColons(segment: Segment, at: number): number {
   const { text } = segment
   if (at < segment.colonsEnd) return 0
   let start = at
-  while (start > segment.end && at - start < MAX_IPV6 && isAddressCharacter(text.charCodeAt(start - 1)))
+  while (start > segment.end && at - start < MAXIMUM_IPV6 && isAddressCharacter(text.charCodeAt(start - 1)))
     start--
   // A label may end with a colon directly before the address: `mac:00:1a:…`, `ip:2001:db8::1`.
   if (isWordBefore(text, start)) {
@@ -135,7 +135,7 @@ function scanIpv6(segment: Segment, start: number, runEnd: number): number {
   if (!hasColons(text, start, runEnd)) return 0
   let end = runEnd
   while (end > start && (text[end - 1] === '.' || (text[end - 1] === ':' && text[end - 2] !== ':'))) end--
-  if (end - start > MAX_IPV6 || isNotIpv6(text, start, end) || !isIpv6(text.slice(start, end))) return 0
+  if (end - start > MAXIMUM_IPV6 || isNotIpv6(text, start, end) || !isIpv6(text.slice(start, end))) return 0
   ZONE_AND_PREFIX.lastIndex = end
   const whole = end + (ZONE_AND_PREFIX.exec(text)?.[0].length ?? 0)
   return segment.add('ip_address', start, whole) ? whole : 0
@@ -180,7 +180,7 @@ const MIN_OWN_GROUPS = 4
 
 /** May replace the last two groups of an address. */
 const MAPPED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/y
-const MAX_GROUP = 4
+const MAXIMUM_GROUP = 4
 const GROUPS = 8
 /** Loopback and unspecified addresses. */
 const LOOPBACK_OR_UNSPECIFIED = /^[0:]*1?$/
@@ -202,7 +202,7 @@ function isIpv6(text: string): boolean {
       break
     }
     const length = at - start
-    if (length === 0 || length > MAX_GROUP || groups === GROUPS) return false
+    if (length === 0 || length > MAXIMUM_GROUP || groups === GROUPS) return false
     groups++
     if (at === text.length) break
     if (codeAt(text, at) !== COLON || ++at === text.length) return false

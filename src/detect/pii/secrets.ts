@@ -24,7 +24,7 @@ import { mayBeginToken, TOKEN } from './tokenforms.ts'
 
 /** Length of the shortest secret, and of the part that must look random. */
 export const MIN_TOKEN = 15
-const MAX_DOTTED = 64
+const MAXIMUM_DOTTED = 64
 
 /**
  * Labels of secret keys without a prefix: those of AWS and Azure are 40 or 86 characters of base64.
@@ -33,7 +33,7 @@ const NAMED_KEY =
   /(?:aws_?secret_?access_?key|secret_?access_?key|account_?key)["']?\s{0,3}[:=]{1,2}>?\s{0,3}["']?$/
 /** Length of an AWS key. Azure's are the longest. */
 const KEY_CHARACTERS = 40
-const MAX_KEY = 88
+const MAXIMUM_KEY = 88
 /** Host and path of a Slack webhook; the path permits posting. */
 const WEBHOOK_HOST = 'hooks.slack.'
 const WEBHOOK = /com\/services\/(?<path>T[A-Z0-9]{8,12}\/B[A-Z0-9]{8,12}\/[A-Za-z0-9]{24})(?![A-Za-z0-9/+])/y
@@ -78,7 +78,7 @@ function dottedStart(text: string, start: number, from: number): number {
   let dotted = start
   while (
     dotted > from &&
-    start - dotted < MAX_DOTTED &&
+    start - dotted < MAXIMUM_DOTTED &&
     (isTokenCharacter(codeAt(text, dotted - 1)) || text[dotted - 1] === '.')
   )
     dotted--
@@ -103,9 +103,9 @@ export function scanNamedKey(segment: Segment, at: number): number {
   const { text } = segment
   if (at < segment.keyEnd) return 0
   let start = at
-  while (start > segment.end && at - start < MAX_KEY && isBase64(codeAt(text, start - 1))) start--
+  while (start > segment.end && at - start < MAXIMUM_KEY && isBase64(codeAt(text, start - 1))) start--
   let end = at
-  while (end - at < MAX_KEY && isBase64(codeAt(text, end))) end++
+  while (end - at < MAXIMUM_KEY && isBase64(codeAt(text, end))) end++
   segment.keyEnd = end
   const first = isAfterScheme(text, start) ? start : dottedStart(text, at, segment.end)
   if (isAfterScheme(text, first)) return scanCredentials(segment, first)
@@ -130,7 +130,7 @@ function scanWebhook(segment: Segment, start: number): number {
  * The password between a user name and the host: `https://name:password@host` (RFC 3986 §3.2.1).
  */
 const USER_INFO = /\/\/[^\s/@:"'<>]{0,64}:(?<password>[^\s/@:"'<>{}$*]{4,128})$/
-const MAX_USER_INFO = 200
+const MAXIMUM_USER_INFO = 200
 /** Not allowed there in a URL: `//x:link[@href]` (RFC 3986 §3.2.1). */
 const BRACKET = /[[\]]/
 
@@ -143,7 +143,8 @@ const BRACKET = /[[\]]/
 export function scanUserInfo(segment: Segment, at: number, from: number): boolean {
   const { text } = segment
   let start = from
-  while (start > segment.end && at - start < MAX_USER_INFO && isUserInfo(text.charCodeAt(start - 1))) start--
+  while (start > segment.end && at - start < MAXIMUM_USER_INFO && isUserInfo(text.charCodeAt(start - 1)))
+    start--
   if (codeAt(text, start - 1) !== SLASH || codeAt(text, start - 2) !== SLASH) return false
   const password = USER_INFO.exec(text.slice(start - 2, at))?.groups?.['password']
   if (password === undefined || BRACKET.test(password) || NO_PASSWORD.test(password)) return false
@@ -172,7 +173,7 @@ export function tokenEnd(text: string, at: number): number {
 }
 
 /** Maximum characters that are read on either side. */
-const MAX_READ = 64
+const MAXIMUM_READ = 64
 
 /**
  * Prefilter: reports whether no secret starts in the word of letters, digits, `_` and `-` around
@@ -180,9 +181,9 @@ const MAX_READ = 64
  */
 export function holdsNoSecret(text: string, from: number, to: number): boolean {
   let start = from
-  while (isTokenCharacter(codeAt(text, start - 1))) if (from - --start > MAX_READ) return false
+  while (isTokenCharacter(codeAt(text, start - 1))) if (from - --start > MAXIMUM_READ) return false
   let end = to
-  for (; end - to <= MAX_READ; end++) {
+  for (; end - to <= MAXIMUM_READ; end++) {
     const code = codeAt(text, end)
     if (!isTokenCharacter(code) && (code !== DOT || !isTokenCharacter(codeAt(text, end + 1)))) break
   }
@@ -190,7 +191,7 @@ export function holdsNoSecret(text: string, from: number, to: number): boolean {
   const after = codeAt(text, end)
   if (end - start < MIN_TOKEN)
     return startOfBotId(text, end) < 0 && !(isPartOfBase64(text, start, end) && isFirstWordOfKey(text, start))
-  if (end - to > MAX_READ || before === DOT || after === COLON) return false
+  if (end - to > MAXIMUM_READ || before === DOT || after === COLON) return false
   if (isAfterScheme(text, start)) return false
   // Paths consist of base64 characters, too.
   if (end - start >= KEY_CHARACTERS || isBase64(before) || isBase64(after)) {
@@ -226,7 +227,7 @@ export const isPartOfBase64 = (text: string, start: number, end: number): boolea
  */
 function isFirstWordOfKey(text: string, word: number): boolean {
   let start = word
-  for (; word - start < MAX_KEY; start--) {
+  for (; word - start < MAXIMUM_KEY; start--) {
     const before = codeAt(text, start - 1)
     if (isDigit(before)) return false
     if (!isBase64(before)) break

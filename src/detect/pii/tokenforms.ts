@@ -70,13 +70,13 @@ export const TOKEN_FORMS: readonly string[] = [
 export const TOKEN = new RegExp(TOKEN_FORMS.join('|'), 'y')
 
 /** Longer tokens are longer than any other value without white space, with their prefix. */
-const MAX_SHORT_TOKEN = 90
+const MAXIMUM_SHORT_TOKEN = 90
 const PARTS = /\[[^\]]*\]\{(?:\d+,)?(?<most>\d+)\}/g
 
 function isLong(form: string): boolean {
   let most = 0
   for (const part of form.matchAll(PARTS)) most += Number(part.groups!['most'])
-  return most > MAX_SHORT_TOKEN
+  return most > MAXIMUM_SHORT_TOKEN
 }
 
 /** The start of a token that may be long: its prefix. */

@@ -19,7 +19,7 @@ const COORDINATES_BEFORE = /[\w.-]:[a-z][\w.-]*:$/i
 const AT_NAME_BEFORE = /\w@$/
 const REMOTE_SHELL = /\b(?:ssh|scp|sftp|rsync|ftp|mosh|telnet)\b/
 /** Characters that the patterns above read. */
-const MAX_SIGNS = 6
+const MAXIMUM_SIGNS = 6
 /** Text allowed between a word for a version and the version; it may contain other versions. */
 const AFTER_VERSION_WORD =
   /^[\s:="'`(#v>]*(?:(?:number|no\.?|path|到|至|is|from|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|->|→|through|oder|et|ou|y|und)\s*))*v?$/
@@ -27,7 +27,7 @@ const AFTER_VERSION_WORD =
 const VERSION_DISTANCE = 24
 /** A capitalised word directly before, perhaps with a digit; MACHINES are excluded. */
 const PRODUCT_BEFORE = /(?<![\w.-])([A-Z][A-Za-z]{2,23}|[A-Z][A-Za-z]{0,9}\d) $/
-const MAX_PRODUCT = 26
+const MAXIMUM_PRODUCT = 26
 const MACHINES =
   /^(?:ip|ipv4|hosts?|servers?|addr|address|adresse|indirizzo|gateway|router|dns|from|to|via|at|on|clients?|peer|nodes?|source|destination|remote|local|proxy|ping|connect|subnet|network|interface|resolver|upstream|block|ban|allow|deny|login|user|von|an|de|da|use|set|the|machine|vm|pod|cluster|database|firewall|endpoint|master|worker|replica|primary|secondary|camera|printer|nas|switch)$/i
 const SMALL_OCTET = 20
@@ -87,7 +87,7 @@ const ENTRY_AFTER = /(?:\]|\*\*)?(?: ?[-–—(/]{1,2} ?(?:19|20)\d\d-\d\d-\d\d|
 /** An enzyme by its name, with the class of its reaction: `the kinase 2.7.11.130`. */
 const ENZYME_NAME =
   /(?:kin|lip|phosphat|dehydrogen|reduct|transfer|hydrol|prote|peptid|oxid|synth|lig|isomer|amyl|nucle|polymer|ester|carboxyl|cycl|catal|hydrat|amin|oxygen|elast|glucosid|galactosid|trypsin)(?:ases?)?\b[^\d\n]{0,24}$/
-const MAX_ENZYME_CLASS = 7
+const MAXIMUM_ENZYME_CLASS = 7
 /**
  * What follows a version and no address: `1.10.79.216 or newer`, `+`, `release`. A cut lies after
  * the first word, except `or`, `and` and `is`.
@@ -118,7 +118,7 @@ const ADDRESS_BEFORE = /(?<![\d.])(?:\d{1,3}\.){0,3}[12]\d\d(?:\.\d{1,3}){0,3}(?
  */
 export function isVersion(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
   const { text } = segment
-  const before = text.slice(Math.max(0, at - MAX_SIGNS), at)
+  const before = text.slice(Math.max(0, at - MAXIMUM_SIGNS), at)
   // Directly after an address it is the other end of a range.
   if (at - 1 !== segment.end && NAMED_BEFORE.test(before)) return true
   if (COMPARED_BEFORE.test(before)) return true
@@ -152,9 +152,9 @@ const areSmall = (octets: readonly string[], limit: number): boolean =>
  */
 function isProductVersion(segment: Segment, at: number, octets: readonly string[]): boolean {
   if (!areSmall(octets, LARGE_OCTET)) return false
-  const name = PRODUCT_BEFORE.exec(segment.text.slice(Math.max(0, at - MAX_PRODUCT), at))?.[1]
+  const name = PRODUCT_BEFORE.exec(segment.text.slice(Math.max(0, at - MAXIMUM_PRODUCT), at))?.[1]
   if (name === undefined) return false
-  return !MACHINES.test(name) || SERVER_PRODUCT.test(segment.windowBefore(at, MAX_PRODUCT))
+  return !MACHINES.test(name) || SERVER_PRODUCT.test(segment.windowBefore(at, MAXIMUM_PRODUCT))
 }
 
 /**
@@ -203,7 +203,7 @@ function isVersionByContext(text: string, line: string, end: number, [first]: re
     PROGRAM_WORD.test(line) ||
     VERSION_TOPIC.test(line) ||
     COORDINATES_BEFORE.test(line) ||
-    (Number(first) <= MAX_ENZYME_CLASS && ENZYME_NAME.test(line))
+    (Number(first) <= MAXIMUM_ENZYME_CLASS && ENZYME_NAME.test(line))
   )
 }
 

@@ -6,7 +6,7 @@ import type { Segment } from './engine/segment.ts'
 
 /** Bounds of the length of an address. */
 export const MIN_WALLET = 26
-const MAX_WALLET = 110
+const MAXIMUM_WALLET = 110
 
 const ETHEREUM = /^0x[0-9a-f]{40}$/i
 /** Addresses with fewer distinct digits are in use by no one: `0x0000…`, `0x…dEaD`. */
@@ -30,7 +30,7 @@ const GENERATOR = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3]
  * @returns `end` if it is an address, otherwise 0
  */
 export function scanWallet(segment: Segment, word: number, end: number): number {
-  if (end - word > MAX_WALLET) return 0
+  if (end - word > MAXIMUM_WALLET) return 0
   const text = segment.text.slice(word, end)
   if (!isEthereum(text) && !isBech32(text) && !isBase58Check(text)) return 0
   return segment.add('crypto_wallet', word, end) ? end : 0

@@ -7,13 +7,13 @@ import { Normaliser } from '../normalise.ts'
 import type { ClassOf, Symbols } from './symbols.ts'
 
 /** Furthest that a window extends to either side, UTF-16 units. */
-const MAX_REACH = 64
+const MAXIMUM_REACH = 64
 /**
  * Windows that are cached, and their greatest length: a longer slice of a text would keep V8 from
  * freeing the text.
  */
-const MAX_CACHED = 1024
-const MAX_CACHED_UNITS = 12
+const MAXIMUM_CACHED = 1024
+const MAXIMUM_CACHED_UNITS = 12
 
 const UNITS = 0x10000
 const NOT_COMPUTED = 0
@@ -42,7 +42,7 @@ export class ContextWindows {
   start(text: string, index: number, from: number): number {
     for (let at = index - 1; at >= from; at--) {
       if (this.#isAnchor(text.charCodeAt(at))) return at
-      if (index - at > MAX_REACH) return OUT_OF_REACH
+      if (index - at > MAXIMUM_REACH) return OUT_OF_REACH
     }
     return from
   }
@@ -57,7 +57,7 @@ export class ContextWindows {
       const unit = text.charCodeAt(at)
       const isAnchor = this.#isAnchor(unit)
       if (isAnchor && (followsAnchor || !isAsciiLetter(unit))) return at
-      if (at - index > MAX_REACH) return OUT_OF_REACH
+      if (at - index > MAXIMUM_REACH) return OUT_OF_REACH
       followsAnchor = isAnchor
     }
     return text.length
@@ -71,8 +71,8 @@ export class ContextWindows {
     const normaliser = new Normaliser({ take: (plain, folded) => classes.push(this.#classOf(plain, folded)) })
     normaliser.push(window)
     normaliser.finish()
-    if (window.length <= MAX_CACHED_UNITS) {
-      if (this.#cached.size >= MAX_CACHED) this.#cached.clear()
+    if (window.length <= MAXIMUM_CACHED_UNITS) {
+      if (this.#cached.size >= MAXIMUM_CACHED) this.#cached.clear()
       this.#cached.set(window, classes)
     }
     return classes

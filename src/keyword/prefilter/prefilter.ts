@@ -7,7 +7,7 @@ import { LITERAL_ENDS, type LiteralAutomaton } from '../literals.ts'
 import type { ExpressionAutomaton } from '../regexp/automaton.ts'
 import { ContextWindows, OUT_OF_REACH } from './context-windows.ts'
 import { IN_CONTEXT, LEFT_OUT, Symbols } from './symbols.ts'
-import { MAX_CLASSES, ROWS_END, TransitionTable, UNKNOWN } from './transition-table.ts'
+import { MAXIMUM_CLASSES, ROWS_END, TransitionTable, UNKNOWN } from './transition-table.ts'
 
 /** Takes the place of a state: there is a match, or only a full search can tell. */
 export const MAY_MATCH = -1
@@ -16,7 +16,7 @@ export const MAY_MATCH = -1
  * Transitions of the expression automaton that may be computed for one text before it is left to a
  * full search.
  */
-const MAX_COMPUTED = 500
+const MAXIMUM_COMPUTED = 500
 /** Takes the place of an offset: the text is left to a full search. */
 const STOPPED = -1
 
@@ -38,13 +38,13 @@ export class Prefilter {
   readonly #literals: Int32Array | null
   readonly #transitions: TransitionTable | null
   readonly #constantGeneration: object = {}
-  #computationsLeft = MAX_COMPUTED
+  #computationsLeft = MAXIMUM_COMPUTED
   /** The state that `#follow` has reached. */
   #state = 0
 
   constructor(literals: LiteralAutomaton | null, expressions: ExpressionAutomaton | null) {
     const alphabet = expressions?.alphabet
-    const fits = alphabet === undefined || alphabet.size <= MAX_CLASSES
+    const fits = alphabet === undefined || alphabet.size <= MAXIMUM_CLASSES
     this.#literals = !fits ? null : literals === null ? EMPTY_TABLE : literals.rows
     this.#transitions = expressions === null || !fits ? null : new TransitionTable(expressions)
     // A literal automaton with rows has far fewer classes than fit into the upper bits.
@@ -73,7 +73,7 @@ export class Prefilter {
 
   /** Returns the state at the beginning of a text. */
   begin(): number {
-    this.#computationsLeft = MAX_COMPUTED
+    this.#computationsLeft = MAXIMUM_COMPUTED
     return this.#transitions?.begin() ?? 0
   }
 

@@ -21,7 +21,7 @@ const UNKNOWN = -3
 
 const BMP = 0x10000
 /** Characters of two units that are cached: more than there are emoji. */
-const MAX_PAIRS = 8192
+const MAXIMUM_PAIRS = 8192
 
 const isSurrogate = (codePoint: number): boolean => codePoint >= 0xd800 && codePoint <= 0xdfff
 
@@ -68,7 +68,7 @@ export class Symbols {
   #ofPair(codePoint: number): number {
     const cached = this.#pairs.get(codePoint)
     if (cached !== undefined) return cached
-    if (this.#pairs.size >= MAX_PAIRS) this.#pairs.clear()
+    if (this.#pairs.size >= MAXIMUM_PAIRS) this.#pairs.clear()
     const found = this.#compute(codePoint)
     this.#pairs.set(codePoint, found)
     return found

@@ -7,15 +7,15 @@ import type { ExpressionAutomaton, ThreadSet, Transition } from '../regexp/autom
  * Cells of the table, 4 bytes each. When they are used up, the table starts over. It has at least
  * FIRST_ROWS rows, however wide.
  */
-const MAX_CELLS = 1 << 16
+const MAXIMUM_CELLS = 1 << 16
 const FIRST_ROWS = 16
 /** Threads of the sets that have rows, 4 bytes each. With more, the table starts over, too. */
-const MAX_THREADS = 500_000
+const MAXIMUM_THREADS = 500_000
 
 /** Maximum character classes of a table. */
-export const MAX_CLASSES = 2 ** 16 - 1
+export const MAXIMUM_CLASSES = 2 ** 16 - 1
 /** Every row begins before this cell. */
-export const ROWS_END = FIRST_ROWS * (MAX_CLASSES + 1)
+export const ROWS_END = FIRST_ROWS * (MAXIMUM_CLASSES + 1)
 
 /** Take the place of a row: an expression matches here; the transition is not computed yet. */
 const FOUND = -1
@@ -39,12 +39,12 @@ export class TransitionTable {
   #threads = 0
   #generation: object = {}
 
-  /** @param automaton with at most MAX_CLASSES character classes */
+  /** @param automaton with at most MAXIMUM_CLASSES character classes */
   constructor(automaton: ExpressionAutomaton) {
     this.#automaton = automaton
     this.#first = automaton.begin()
     this.#width = automaton.alphabet.size + 1
-    this.#maxRows = Math.max(FIRST_ROWS, Math.floor(MAX_CELLS / this.#width))
+    this.#maxRows = Math.max(FIRST_ROWS, Math.floor(MAXIMUM_CELLS / this.#width))
     this.#cells = new Int32Array(FIRST_ROWS * this.#width).fill(UNKNOWN)
   }
 
@@ -98,7 +98,7 @@ export class TransitionTable {
   #rowOf(set: ThreadSet): number {
     const cached = this.#rows.get(set)
     if (cached !== undefined) return cached
-    if (this.#sets.length === this.#maxRows || this.#threads > MAX_THREADS) {
+    if (this.#sets.length === this.#maxRows || this.#threads > MAXIMUM_THREADS) {
       this.#sets = []
       this.#rows = new Map()
       this.#threads = 0

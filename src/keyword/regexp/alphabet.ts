@@ -6,10 +6,10 @@ import { lookalikePairs } from '../characters.ts'
 import { NO_WORD, WORD_KINDS, wordKindOf } from '../word-kind.ts'
 import { type CharacterSet, setHas } from './instructions.ts'
 
-const MAX_CODE_POINT = 0x10ffff
+const MAXIMUM_CODE_POINT = 0x10ffff
 
 /** In longer intervals every word kind may occur; shorter ones are read character by character. */
-const MAX_LISTED_CHARACTERS = 64
+const MAXIMUM_LISTED_CHARACTERS = 64
 
 const NO_SETS = new Uint8Array(0)
 
@@ -20,7 +20,7 @@ export interface ClassTraits {
 }
 
 /** Combines a plain and a folded code point into one number. */
-const pairKey = (plain: number, folded: number): number => plain * (MAX_CODE_POINT + 1) + folded
+const pairKey = (plain: number, folded: number): number => plain * (MAXIMUM_CODE_POINT + 1) + folded
 
 export class Alphabet {
   readonly traits: ClassTraits[] = []
@@ -54,7 +54,7 @@ export class Alphabet {
     this.#begins = intervals(sets)
     this.#begins.forEach((begin, index) => {
       const classes: number[] = []
-      for (const kind of this.#kindsIn(begin, this.#begins[index + 1] ?? MAX_CODE_POINT + 1)) {
+      for (const kind of this.#kindsIn(begin, this.#begins[index + 1] ?? MAXIMUM_CODE_POINT + 1)) {
         classes[kind] = classOf(begin, begin, kind)
       }
       this.#byKind.push(classes)
@@ -96,7 +96,7 @@ export class Alphabet {
   /** The word kinds of the characters from `begin` up to `end`, exclusive. */
   #kindsIn(begin: number, end: number): Iterable<number> {
     if (this.#kindOf !== wordKindOf) return [NO_WORD]
-    if (end - begin > MAX_LISTED_CHARACTERS) return WORD_KINDS
+    if (end - begin > MAXIMUM_LISTED_CHARACTERS) return WORD_KINDS
     return new Set(Array.from({ length: end - begin }, (_, index) => wordKindOf(begin + index)))
   }
 }
@@ -112,5 +112,7 @@ function intervals(sets: readonly CharacterSet[]): number[] {
       begins.add(set[at + 1]! + 1)
     }
   }
-  return [...begins].filter((begin) => begin >= ASCII_END && begin <= MAX_CODE_POINT).sort((a, b) => a - b)
+  return [...begins]
+    .filter((begin) => begin >= ASCII_END && begin <= MAXIMUM_CODE_POINT)
+    .sort((a, b) => a - b)
 }

@@ -16,10 +16,10 @@ import {
 } from './instructions.ts'
 
 /** Maximum thread sets in the cache. With more, the cache starts over. */
-const MAX_CACHED_SETS = 2000
+const MAXIMUM_CACHED_SETS = 2000
 
 /** Maximum threads in all cached sets, 12 bytes each with their sources. */
-const MAX_CACHED_THREADS = 500_000
+const MAXIMUM_CACHED_THREADS = 500_000
 
 /** The kind of character before the threads, which assertions look back at. */
 const AFTER_NOTHING = 0
@@ -28,7 +28,7 @@ const AFTER_LINE_FEED = 1
 const AFTER_CHARACTER = 1
 
 /** Marks are 32-bit integers. */
-const MAX_MARK = 2 ** 31 - 1
+const MAXIMUM_MARK = 2 ** 31 - 1
 
 /** Source of a thread that begins at this character. */
 export const NEW = -1
@@ -191,7 +191,7 @@ export class ExpressionAutomaton {
   }
 
   #nextMark(): void {
-    if (this.#mark === MAX_MARK) {
+    if (this.#mark === MAXIMUM_MARK) {
       this.#seenBefore.fill(0)
       this.#seenAfter.fill(0)
       this.#mark = 0
@@ -249,7 +249,7 @@ export class ExpressionAutomaton {
     const key = `${after}:${threads.join()}`
     const cached = this.#sets.get(key)
     if (cached !== undefined) return cached
-    if (this.#sets.size >= MAX_CACHED_SETS || this.#cachedThreads > MAX_CACHED_THREADS) {
+    if (this.#sets.size >= MAXIMUM_CACHED_SETS || this.#cachedThreads > MAXIMUM_CACHED_THREADS) {
       for (const { transitions } of this.#sets.values()) transitions.fill(undefined)
       this.#sets = new Map()
       this.#generation = {}

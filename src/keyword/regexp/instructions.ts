@@ -7,10 +7,10 @@ import { asciiBase, EXTENDS, foldCharacter, IGNORED, latinLookalike, roleOf } fr
 import { narrowWhiteSpace, widenWhiteSpace } from './white-space.ts'
 
 /** Longest source. Together with re2js's bound on repetition (1,000) it keeps compiling fast. */
-const MAX_SOURCE_CHARACTERS = 2048
+const MAXIMUM_SOURCE_CHARACTERS = 2048
 
 /** Maximum instructions of a program, which bound the cost of a character. */
-const MAX_PROGRAM_SIZE = 1000
+const MAXIMUM_PROGRAM_SIZE = 1000
 
 /** Sorted, disjoint ranges of code points: first, last, first, last, … */
 export type CharacterSet = readonly number[]
@@ -63,9 +63,9 @@ interface CompiledInstruction {
  * that says why there is none.
  */
 export function compileExpression(source: string): Program | { readonly message: string } {
-  if (source.length > MAX_SOURCE_CHARACTERS) {
+  if (source.length > MAXIMUM_SOURCE_CHARACTERS) {
     return {
-      message: `is longer than ${MAX_SOURCE_CHARACTERS} characters; split it into several alternatives`,
+      message: `is longer than ${MAXIMUM_SOURCE_CHARACTERS} characters; split it into several alternatives`,
     }
   }
   let compiled: { readonly inst: readonly CompiledInstruction[]; readonly start: number }
@@ -75,9 +75,9 @@ export function compileExpression(source: string): Program | { readonly message:
     const reason = (error as Error).message.replace('error parsing regexp: ', '').replace('(?i)', '')
     return { message: `is not a valid RE2 expression: ${narrowWhiteSpace(reason)}` }
   }
-  if (compiled.inst.length > MAX_PROGRAM_SIZE) {
+  if (compiled.inst.length > MAXIMUM_PROGRAM_SIZE) {
     return {
-      message: `is too large: ${compiled.inst.length} steps of at most ${MAX_PROGRAM_SIZE}; use fewer or smaller repetitions`,
+      message: `is too large: ${compiled.inst.length} steps of at most ${MAXIMUM_PROGRAM_SIZE}; use fewer or smaller repetitions`,
     }
   }
   const program = { instructions: compiled.inst.map(convert), start: compiled.start }
@@ -185,7 +185,7 @@ function canMatch({ instructions, start }: Program): boolean {
 /** Whether no normalised text has a character of the set. Large sets are taken to have one. */
 function isIgnored(set: CharacterSet): boolean {
   for (let at = 0; at < set.length; at += 2) {
-    if (set[at + 1]! - set[at]! >= MAX_LISTED_CHARACTERS) return false
+    if (set[at + 1]! - set[at]! >= MAXIMUM_LISTED_CHARACTERS) return false
     for (let codePoint = set[at]!; codePoint <= set[at + 1]!; codePoint++)
       if (roleOf(codePoint) !== IGNORED) return false
   }
@@ -193,7 +193,7 @@ function isIgnored(set: CharacterSet): boolean {
 }
 
 /** A longer range outside ASCII counts as containing letters composed from every ASCII one. */
-const MAX_LISTED_CHARACTERS = 64
+const MAXIMUM_LISTED_CHARACTERS = 64
 
 /**
  * Returns the ASCII characters that a match can begin with, also as the base of an accented letter,
@@ -210,7 +210,7 @@ export function firstAscii(program: Program): Uint8Array {
       for (let codePoint = set[at]!; codePoint <= Math.min(last, ASCII_END - 1); codePoint++)
         markBase(first, codePoint)
       const from = Math.max(set[at]!, ASCII_END)
-      if (last - from >= MAX_LISTED_CHARACTERS) first.fill(1)
+      if (last - from >= MAXIMUM_LISTED_CHARACTERS) first.fill(1)
       else for (let codePoint = from; codePoint <= last; codePoint++) markBase(first, codePoint)
     }
   })

@@ -6,7 +6,7 @@ import type { UpstreamResponse } from '../../upstream/response.ts'
 export type AnswerForm = 'stream' | 'whole' | 'empty' | 'unknown'
 
 /** Longest start without a first character, bytes. Servers send blank lines while they work. */
-const MAX_BLANK_BYTES = 4096
+const MAXIMUM_BLANK_BYTES = 4096
 
 /** A UTF-8 byte order mark, one character a byte. */
 const MARK = '\u00ef\u00bb\u00bf'
@@ -31,9 +31,9 @@ export async function readForm(response: UpstreamResponse): Promise<FormedAnswer
   for (;;) {
     const piece = await response.read()
     if (piece !== null) start = start.length === 0 ? piece : Buffer.concat([start, piece])
-    const head = start.toString('latin1', 0, MAX_BLANK_BYTES)
+    const head = start.toString('latin1', 0, MAXIMUM_BLANK_BYTES)
     const blank = BLANK.exec(head)![0].length
-    const isLast = piece === null || start.length >= MAX_BLANK_BYTES
+    const isLast = piece === null || start.length >= MAXIMUM_BLANK_BYTES
     const form = formOf(head.slice(blank), isLast)
     if (form !== null) return { form, response: resumed(response, [start.subarray(blank)]) }
   }

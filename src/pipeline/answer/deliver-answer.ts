@@ -15,7 +15,7 @@ import {
   deliverReportedError,
   deliverUnreadableAnswer,
   isFailed,
-  MAX_REASON_BYTES,
+  MAXIMUM_REASON_BYTES,
 } from './failed-answer.ts'
 import { parseAnswer } from './received-body.ts'
 import { deliverStreamedAnswer } from './streamed-answer.ts'
@@ -50,7 +50,7 @@ export async function deliverAnswer(answer: Answer, { stream, includeUsage }: As
 async function deliverWhole(answer: Answer): Promise<Delivered> {
   const received = await readWhole(answer)
   // Most answers do not have the word, so few are parsed for it.
-  const mayBeError = received.length <= MAX_REASON_BYTES && received.includes('"error"')
+  const mayBeError = received.length <= MAXIMUM_REASON_BYTES && received.includes('"error"')
   const body = mayBeError ? parseShallow(received) : null
   return body !== null && isErrorBody(body) && !answer.call.api.answer.isAnswer(body)
     ? deliverReportedError(answer, body)

@@ -12,7 +12,7 @@ import type { JsonObject, JsonValue } from '../../core/json.ts'
 /** Characters that JSON strings hold unescaped (RFC 8259 §7). */
 const PLAIN = /^[^"\\\u0000-\u001f]+$/
 /** Longest text in UTF-16 units. An event with a longer one is parsed, which checks its size. */
-const MAX_TEXT_UNITS = 64 * 1024
+const MAXIMUM_TEXT_UNITS = 64 * 1024
 /** Numbers that count events. */
 const COUNT = /(?:0|[1-9]\d{0,5})(?!\d)/y
 /**
@@ -169,7 +169,7 @@ function readHole(kind: Hole['kind'], data: string, at: number): string | null {
     return COUNT.exec(data)?.[0] ?? null
   }
   const end = data.indexOf('"', at)
-  if (end <= at || end - at > MAX_TEXT_UNITS) return null
+  if (end <= at || end - at > MAXIMUM_TEXT_UNITS) return null
   const value = data.slice(at, end)
   return (kind === 'text' ? PLAIN.test(value) : isLabel(value)) ? value : null
 }

@@ -14,7 +14,7 @@ import { parseAnswer, reasonIn } from './received-body.ts'
 import { type Answer, deliverBytes, readAll, respondWhole } from './whole-answer.ts'
 
 /** Longest failure that is read. The status has to do for a longer one. */
-export const MAX_REASON_BYTES = 64 * 1024
+export const MAXIMUM_REASON_BYTES = 64 * 1024
 /** Time that the body of a failure has to arrive. */
 const REASON_MS = 5000
 
@@ -129,7 +129,7 @@ export async function readFailure(
 ): Promise<Buffer> {
   const timer = setTimeout(() => response.abort(), REASON_MS)
   try {
-    if (!isEncoded(response.headers)) return await readAll(response, keep, MAX_REASON_BYTES)
+    if (!isEncoded(response.headers)) return await readAll(response, keep, MAXIMUM_REASON_BYTES)
   } catch (error) {
     const isIncomplete = error instanceof GatewayError && error.type === 'upstream_error'
     if (!isIncomplete) throw error

@@ -8,7 +8,7 @@ import { type ScanResult, TextScanner } from '../scan/text-scanner.ts'
 import type { Answer } from './whole-answer.ts'
 
 /** Maximum growing texts of one answer, counted over all choices and channels. */
-const MAX_TEXTS = 4096
+const MAXIMUM_TEXTS = 4096
 
 export class GrowingTexts {
   readonly #answer: Answer
@@ -33,7 +33,7 @@ export class GrowingTexts {
 
   /**
    * Returns the scanner of a text; a new one for a new text.
-   * @throws GatewayError `upstream_unavailable` for more than MAX_TEXTS texts
+   * @throws GatewayError `upstream_unavailable` for more than MAXIMUM_TEXTS texts
    */
   scannerOf({ choice, channel, encoding }: Pick<Delta, 'choice' | 'channel' | 'encoding'>): TextScanner {
     let texts = this.#choices.get(choice)
@@ -43,10 +43,10 @@ export class GrowingTexts {
     }
     let scanner = texts.get(channel)
     if (scanner === undefined) {
-      if (this.#count++ >= MAX_TEXTS)
+      if (this.#count++ >= MAXIMUM_TEXTS)
         throw new GatewayError(
           'upstream_unavailable',
-          `The upstream's answer has more than ${MAX_TEXTS} growing texts.`,
+          `The upstream's answer has more than ${MAXIMUM_TEXTS} growing texts.`,
         )
       scanner = new TextScanner(this.#answer.scan, this.#answer.placeholders.fork(), encoding)
       texts.set(channel, scanner)

@@ -6,7 +6,7 @@ import { foldText } from '../../keyword/normalise.ts'
 const NAME = 'sidegateaudit'
 
 /** Longest line that may pass. Longer ones are not read; no client needs them. */
-const MAX_LINE_UNITS = 16_384
+const MAXIMUM_LINE_UNITS = 16_384
 
 /** Drops the lines that a reader could take for a receipt, in any spelling. */
 export function withoutReceipts(lines: string): string {
@@ -18,7 +18,7 @@ export function withoutReceipts(lines: string): string {
 }
 
 const mayBeReceipt = (line: string): boolean =>
-  line.length >= NAME.length && (line.length > MAX_LINE_UNITS || lettersOf(line).includes(NAME))
+  line.length >= NAME.length && (line.length > MAXIMUM_LINE_UNITS || lettersOf(line).includes(NAME))
 
 const ASCII = /^[\0-\x7f]*$/
 

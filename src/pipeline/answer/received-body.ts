@@ -22,7 +22,7 @@ export function parseAnswer(received: Buffer): {
 }
 
 /** Longest reason. A longer body is usually a page of a proxy; its status says enough. */
-const MAX_REASON_CHARACTERS = 4096
+const MAXIMUM_REASON_CHARACTERS = 4096
 const PAGE = /^</
 
 /**
@@ -31,7 +31,7 @@ const PAGE = /^</
  */
 export function reasonIn(received: Buffer): string {
   const text = isUtf8(received) ? received.toString('utf8').trim() : ''
-  if (text.length > MAX_REASON_CHARACTERS || PAGE.test(text)) return ''
+  if (text.length > MAXIMUM_REASON_CHARACTERS || PAGE.test(text)) return ''
   try {
     const value = parseReceived(text)
     // Serialise it again: escapes would hide findings.

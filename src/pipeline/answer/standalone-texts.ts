@@ -13,7 +13,7 @@ import { withoutReceipts } from './receipt-lines.ts'
 import { type Answer, isClean } from './whole-answer.ts'
 
 /** Maximum characters in the texts of one event. Larger events hold images, which are not texts. */
-const MAX_TEXT_CHARACTERS = 4 * 1024 * 1024
+const MAXIMUM_TEXT_CHARACTERS = 4 * 1024 * 1024
 
 const SO_FAR = /^choices\[\d+\]\.message\./
 
@@ -60,17 +60,17 @@ export class StandaloneTexts {
   }
 
   /**
-   * @throws GatewayError `upstream_unavailable` for more than MAX_TEXT_CHARACTERS characters in one
-   *   event
+   * @throws GatewayError `upstream_unavailable` for more than MAXIMUM_TEXT_CHARACTERS characters in
+   * one event
    */
   *scanChunk(chunk: StreamChunk): Steps<ScanOutput[]> {
     let characters = 0
     for (const { text } of chunk.others) characters += text.length
     for (const { text } of chunk.deltas) characters += text.length
-    if (characters > MAX_TEXT_CHARACTERS)
+    if (characters > MAXIMUM_TEXT_CHARACTERS)
       throw new GatewayError(
         'upstream_unavailable',
-        `The upstream sent an event with more than ${MAX_TEXT_CHARACTERS} characters of text.`,
+        `The upstream sent an event with more than ${MAXIMUM_TEXT_CHARACTERS} characters of text.`,
       )
     // Placeholders in errors are not restored.
     const rules = chunk.error ? { ...this.#answer.scan, restoration: null } : this.#answer.scan

@@ -5,7 +5,7 @@ import type { StreamAssembler, StreamReader } from '../../chat/api-format.ts'
 import { stripUsage } from '../../chat/chunk-forms.ts'
 import { isBare, isEventName, isPing } from '../../chat/event-names.ts'
 import { isHeartbeat } from '../../chat/heartbeat.ts'
-import { DONE, encodeEvent, MAX_EVENT_BYTES, type SseEvent, SseParser } from '../../chat/sse.ts'
+import { DONE, encodeEvent, MAXIMUM_EVENT_BYTES, type SseEvent, SseParser } from '../../chat/sse.ts'
 import {
   type Delta,
   incompleteAnswer,
@@ -55,7 +55,7 @@ export class StreamEvents {
   readonly #answer: Answer
   readonly #includeUsage: boolean
   readonly #credential: string | null
-  readonly #parser = new SseParser(MAX_EVENT_BYTES)
+  readonly #parser = new SseParser(MAXIMUM_EVENT_BYTES)
   readonly #texts: GrowingTexts
   readonly #templates: EventTemplateMatcher
   readonly #pace = new Pace()

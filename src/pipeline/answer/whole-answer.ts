@@ -36,7 +36,7 @@ import type { ThoughtMemory } from '../thought-memory.ts'
 import { parseAnswer, reasonIn } from './received-body.ts'
 
 /** Largest answer that is read into memory. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+const MAXIMUM_ANSWER_BYTES = 64 * 1024 * 1024
 
 /** What delivering an answer needs, whole or streamed. */
 export interface Answer {
@@ -122,7 +122,7 @@ async function scanLong<T>(answer: Answer, received: Buffer, steps: Steps<T>): P
 export async function readAll(
   response: UpstreamResponse,
   keep: (bytes: number) => void = () => {},
-  maxBytes = MAX_ANSWER_BYTES,
+  maxBytes = MAXIMUM_ANSWER_BYTES,
 ): Promise<Buffer> {
   const pieces = new Pieces()
   let bytes = 0

@@ -24,7 +24,7 @@ import { CachedScan } from './scan-cache.ts'
 /**
  * Maximum findings in one body. Each takes about 400 bytes; no model reads a prompt with that many.
  */
-export const MAX_FINDINGS = 200_000
+export const MAXIMUM_FINDINGS = 200_000
 
 /** A finding with its text. The offsets count in the string as received, JSON escapes included. */
 export interface LocatedFinding extends Finding {
@@ -57,7 +57,7 @@ export interface InspectOptions {
   readonly continued?: Readonly<Record<string, number>> | undefined
   /** Whether to score the prompt for injection. Default: when a rule reads the score. */
   readonly scored?: boolean
-  /** Maximum findings that the process has memory for. Default: MAX_FINDINGS. */
+  /** Maximum findings that the process has memory for. Default: MAXIMUM_FINDINGS. */
   readonly maxFindings?: number
 }
 
@@ -82,11 +82,11 @@ interface Replacement {
 
 /**
  * Redacts the texts of a request in its body, in steps. Time is linear in the size of the body.
- * @throws GatewayError `invalid_body` for more than MAX_FINDINGS findings, `body_too_large` for
+ * @throws GatewayError `invalid_body` for more than MAXIMUM_FINDINGS findings, `body_too_large` for
  *   more than a lower `maxFindings`
  */
 export function* inspect(walk: Texts, selection: Selection, options: InspectOptions): Steps<Inspection> {
-  const { kinds, injection, scanOf: cachedScan = newScan, maxFindings = MAX_FINDINGS } = options
+  const { kinds, injection, scanOf: cachedScan = newScan, maxFindings = MAXIMUM_FINDINGS } = options
   const { scored = selection.injection.length > 0 } = options
   const placeholders = new Placeholders(null, options.continued)
   const answered = walk.texts.findIndex(({ role }) => role === 'assistant')
@@ -103,7 +103,7 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
     found += item.replacements.length
     if (found > maxFindings)
       throw new GatewayError(
-        maxFindings < MAX_FINDINGS ? 'body_too_large' : 'invalid_body',
+        maxFindings < MAXIMUM_FINDINGS ? 'body_too_large' : 'invalid_body',
         `The body has more than ${maxFindings} values of personal data; send it in several requests.`,
       )
     items.push(item)

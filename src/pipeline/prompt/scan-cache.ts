@@ -10,11 +10,11 @@ import { PrefilterState } from '../../keyword/prefilter/prefilter.ts'
  * Entries in the younger half of the cache. When it is full, the older half is dropped; both take
  * about 7 MiB.
  */
-const MAX_TEXTS = 8192
+const MAXIMUM_TEXTS = 8192
 /** Shorter texts, in UTF-16 units, are scanned as fast as they are hashed. */
 const MIN_CHARACTERS = 128
 /** Maximum findings cached for one text. A text with more is scanned again. */
-const MAX_FINDINGS = 32
+const MAXIMUM_FINDINGS = 32
 
 /** Texts outside messages are scored in a way of their own. */
 type ScoredAs = InjectionMode | 'definition'
@@ -33,7 +33,7 @@ export class CachedScan {
 
   /** Caches the findings and returns them. */
   keepFindings(findings: readonly Finding[]): readonly Finding[] {
-    if (findings.length <= MAX_FINDINGS) this.#findings = findings
+    if (findings.length <= MAXIMUM_FINDINGS) this.#findings = findings
     return findings
   }
 
@@ -63,7 +63,7 @@ export class ScanCache {
     const recent = this.#recent.get(name)
     if (recent !== undefined) return recent
     const cached = this.#older.get(name) ?? new CachedScan()
-    if (this.#recent.size >= MAX_TEXTS) {
+    if (this.#recent.size >= MAXIMUM_TEXTS) {
       this.#older = this.#recent
       this.#recent = new Map()
     }

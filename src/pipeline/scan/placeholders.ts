@@ -20,7 +20,7 @@ function identity(kind: PiiKind, value: string): string {
  * Numbers above this one are not continued: a text may hold any number, and placeholders have nine
  * digits.
  */
-const MAX_CONTINUED_NUMBER = 100_000_000
+const MAXIMUM_CONTINUED_NUMBER = 100_000_000
 
 /** Placeholders of one call. */
 export class Placeholders {
@@ -89,7 +89,7 @@ export class Placeholders {
   }
 
   #raise(label: string, number: number): void {
-    if (number > (this.#highest.get(label) ?? 0) && number <= MAX_CONTINUED_NUMBER)
+    if (number > (this.#highest.get(label) ?? 0) && number <= MAXIMUM_CONTINUED_NUMBER)
       this.#highest.set(label, number)
   }
 

@@ -20,7 +20,7 @@ import { loggedOf, plainSpan, rawOf, type TextSpan, TextSpanQueue, viewOf } from
  * Maximum characters restored in one answer. A placeholder of ten characters may restore a key of
  * sixteen thousand, so a short answer could exhaust memory.
  */
-const MAX_RESTORED_CHARACTERS = 16 * 1024 * 1024
+const MAXIMUM_RESTORED_CHARACTERS = 16 * 1024 * 1024
 
 /**
  * Placeholders of one call with the values to restore. Only the exact form counts, as written or
@@ -31,7 +31,7 @@ export class Restoration {
   readonly #values: ReadonlyMap<string, string>
   /** Sorted by code units, for the search by prefix. */
   readonly #forms: readonly string[]
-  #left = MAX_RESTORED_CHARACTERS
+  #left = MAXIMUM_RESTORED_CHARACTERS
 
   /** @param values by placeholder, in the first spelling of each */
   constructor(values: ReadonlyMap<string, string>) {
@@ -46,7 +46,7 @@ export class Restoration {
 
   /**
    * Returns the value of a placeholder, which must be one to restore.
-   * @throws GatewayError `upstream_unavailable` beyond MAX_RESTORED_CHARACTERS
+   * @throws GatewayError `upstream_unavailable` beyond MAXIMUM_RESTORED_CHARACTERS
    */
   take(form: string): string {
     const value = this.#values.get(form)!
@@ -54,7 +54,7 @@ export class Restoration {
     if (this.#left < 0) {
       throw new GatewayError(
         'upstream_unavailable',
-        `The values restored in the upstream's answer have more than ${MAX_RESTORED_CHARACTERS} characters.`,
+        `The values restored in the upstream's answer have more than ${MAXIMUM_RESTORED_CHARACTERS} characters.`,
       )
     }
     return value

@@ -20,10 +20,10 @@ import { type ApiAnswer, type ApiRoute, ok } from '../api.ts'
 import { QueryString } from '../query-string.ts'
 
 /** Time an answer waits for the end of a check; that of a short log ends within it. */
-const MAX_WAIT_MS: Milliseconds = 5000
+const MAXIMUM_WAIT_MS: Milliseconds = 5000
 /** Entries on a page of changes. */
 const DEFAULT_CHANGES = 50
-const MAX_CHANGES = 1000
+const MAXIMUM_CHANGES = 1000
 
 /** The part of the checkpoints that the routes read. */
 interface Signatures {
@@ -94,7 +94,7 @@ export function auditRoutes({ log, signatures, checkpoints, receipts, check }: A
         const before = query.integer('before', -1, 0, Number.MAX_SAFE_INTEGER)
         return ok(
           await log.listChanges({
-            limit: query.integer('limit', DEFAULT_CHANGES, 1, MAX_CHANGES),
+            limit: query.integer('limit', DEFAULT_CHANGES, 1, MAXIMUM_CHANGES),
             beforeSeq: before < 0 ? null : before,
             actor: query.text('actor'),
             type: query.text('type'),
@@ -113,7 +113,7 @@ export function auditRoutes({ log, signatures, checkpoints, receipts, check }: A
       path: '/api/v1/audit/verify',
       access: 'auditor',
       async answer() {
-        await within(check.cancel(), MAX_WAIT_MS)
+        await within(check.cancel(), MAXIMUM_WAIT_MS)
         return ok(describeCheck(check.status))
       },
     },
@@ -144,7 +144,7 @@ const pruned = (): GatewayError =>
 
 /** Starts or joins a check. Answers 200 with the verdict, or 202 when the check takes longer. */
 async function verify(check: BackgroundVerification): Promise<ApiAnswer> {
-  await within(check.start(), MAX_WAIT_MS)
+  await within(check.start(), MAXIMUM_WAIT_MS)
   const { status } = check
   return { status: status.running ? 202 : 200, body: describeCheck(status) }
 }

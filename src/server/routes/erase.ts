@@ -9,8 +9,8 @@ import type { UsageLog } from '../../store/log/log.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
 
 const SELECTIONS = ['request_id', 'key_id', 'user', 'before']
-const MAX_TEXT = 128
-const MAX_USER_CHARACTERS = 65_536
+const MAXIMUM_TEXT = 128
+const MAXIMUM_USER_CHARACTERS = 65_536
 
 export function eraseRoute(log: UsageLog): ApiRoute {
   return {
@@ -37,8 +37,8 @@ function readSelection(fields: JsonObject): EraseSelection {
       param: more ?? 'request_id',
     })
   }
-  if (name === 'user') return { user: requireText(fields, name, MAX_USER_CHARACTERS) }
-  const text = requireText(fields, name, MAX_TEXT)
+  if (name === 'user') return { user: requireText(fields, name, MAXIMUM_USER_CHARACTERS) }
+  const text = requireText(fields, name, MAXIMUM_TEXT)
   if (name === 'request_id') return { requestId: text }
   if (name === 'key_id') return { keyId: text }
   const beforeMs = parseTime(text)

@@ -6,7 +6,7 @@ import type { ApiRoute } from '../api.ts'
 import { QueryString } from '../query-string.ts'
 
 /** Exports at a time. Each reads the whole log and holds up to 16 MiB. */
-const MAX_EXPORTS = 4
+const MAXIMUM_EXPORTS = 4
 const RETRY_AFTER_SECONDS = '10'
 const TYPE = 'application/x-ndjson'
 
@@ -24,8 +24,8 @@ export function exportRoute(sealed: Pick<SealedLog, 'export'>): ApiRoute {
     async answer({ search }) {
       const query = new QueryString(search, ['since', 'until'])
       const options = { sinceMs: query.time('since'), untilMs: query.endTime('until'), exchanges: false }
-      if (running.count >= MAX_EXPORTS)
-        throw new GatewayError('overloaded', `${MAX_EXPORTS} exports are running; ask again later.`, {
+      if (running.count >= MAXIMUM_EXPORTS)
+        throw new GatewayError('overloaded', `${MAXIMUM_EXPORTS} exports are running; ask again later.`, {
           headers: { 'retry-after': RETRY_AFTER_SECONDS },
         })
       const chunks = linesOf(sealed.export(options), running)

@@ -11,9 +11,9 @@ import { keyFields, TERM_FIELDS, termFields } from '../../store/keys/key-terms-f
 import { type ApiAnswer, type ApiRoute, ok, readFields, requireText } from '../api.ts'
 import { QueryString } from '../query-string.ts'
 
-const MAX_NAME_CHARACTERS = 128
+const MAXIMUM_NAME_CHARACTERS = 128
 /** Longest time for which a rotated key still works: thirty days. */
-const MAX_GRACE_SECONDS = 30 * 86_400
+const MAXIMUM_GRACE_SECONDS = 30 * 86_400
 
 /** @param clock says which keys have expired */
 export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[] {
@@ -26,7 +26,7 @@ export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[]
       async answer(request) {
         const fields = await readFields(request, ['name', ...TERM_FIELDS])
         const { name: _name, ...terms } = fields
-        const name = requireText(fields, 'name', MAX_NAME_CHARACTERS)
+        const name = requireText(fields, 'name', MAXIMUM_NAME_CHARACTERS)
         return created(await keys.create(name, request.session.name, terms))
       },
     },
@@ -87,10 +87,10 @@ function readGrace(value: JsonValue | undefined): number {
       param: 'grace_seconds',
     })
   const isSeconds = typeof value === 'number' && Number.isInteger(value) && value >= 0
-  if (isSeconds && value <= MAX_GRACE_SECONDS) return value
+  if (isSeconds && value <= MAXIMUM_GRACE_SECONDS) return value
   throw new GatewayError(
     'invalid_body',
-    `grace_seconds must be a whole number from 0 to ${MAX_GRACE_SECONDS}.`,
+    `grace_seconds must be a whole number from 0 to ${MAXIMUM_GRACE_SECONDS}.`,
     { param: 'grace_seconds' },
   )
 }

@@ -106,9 +106,9 @@ export function ruleRoutes(
   ]
 }
 
-const MAX_REASON_CHARACTERS = 500
+const MAXIMUM_REASON_CHARACTERS = 500
 /** One year. A longer override belongs in the rule file. */
-const MAX_TTL_SECONDS = 365 * 86_400
+const MAXIMUM_TTL_SECONDS = 365 * 86_400
 
 function readChange(fields: JsonObject): { enabled: boolean; reason: string; ttlSeconds: number | null } {
   const { enabled, reason = '', ttl_seconds: ttl = null } = fields
@@ -117,11 +117,11 @@ function readChange(fields: JsonObject): { enabled: boolean; reason: string; ttl
     throw new GatewayError('missing_required_parameter', 'enabled is required.', { param: 'enabled' })
   }
   if (typeof enabled !== 'boolean') throw invalid('enabled', 'enabled must be true or false.')
-  if (typeof reason !== 'string' || reason.length > MAX_REASON_CHARACTERS) {
-    throw invalid('reason', `reason must be a string of at most ${MAX_REASON_CHARACTERS} characters.`)
+  if (typeof reason !== 'string' || reason.length > MAXIMUM_REASON_CHARACTERS) {
+    throw invalid('reason', `reason must be a string of at most ${MAXIMUM_REASON_CHARACTERS} characters.`)
   }
-  if (ttl !== null && !(Number.isInteger(ttl) && Number(ttl) >= 1 && Number(ttl) <= MAX_TTL_SECONDS)) {
-    throw invalid('ttl_seconds', `ttl_seconds must be a whole number from 1 to ${MAX_TTL_SECONDS}.`)
+  if (ttl !== null && !(Number.isInteger(ttl) && Number(ttl) >= 1 && Number(ttl) <= MAXIMUM_TTL_SECONDS)) {
+    throw invalid('ttl_seconds', `ttl_seconds must be a whole number from 1 to ${MAXIMUM_TTL_SECONDS}.`)
   }
   return { enabled, reason, ttlSeconds: ttl === null ? null : Number(ttl) }
 }

@@ -7,7 +7,7 @@ import type { Session, Sessions } from '../../store/sessions/sessions.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
 import type { Gatekeeper } from '../session.ts'
 
-const MAX_TOKEN_CHARACTERS = 4096
+const MAXIMUM_TOKEN_CHARACTERS = 4096
 
 export function sessionRoutes(gatekeeper: Gatekeeper, sessions: Pick<Sessions, 'list' | 'end'>): ApiRoute[] {
   return [
@@ -17,7 +17,7 @@ export function sessionRoutes(gatekeeper: Gatekeeper, sessions: Pick<Sessions, '
       access: 'open',
       async answer(request) {
         const fields = await readFields(request, ['token'])
-        const token = requireText(fields, 'token', MAX_TOKEN_CHARACTERS)
+        const token = requireText(fields, 'token', MAXIMUM_TOKEN_CHARACTERS)
         const { session, cookie } = await gatekeeper.signIn(token, request)
         return { status: 201, body: describe(session), headers: { 'set-cookie': cookie } }
       },

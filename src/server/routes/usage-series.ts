@@ -7,9 +7,9 @@ import type { Rollups } from '../../store/rollup/rollups.ts'
 import { type ApiRoute, ok } from '../api.ts'
 import { QueryString } from '../query-string.ts'
 
-const MAX_HOURS = 24
+const MAXIMUM_HOURS = 24
 const MINUTES_OF_HOUR = 60
-const MAX_DAYS = 365
+const MAXIMUM_DAYS = 365
 
 export const usageSeriesRoute = (
   minutes: Pick<UsageMinutes, 'read'>,
@@ -21,8 +21,8 @@ export const usageSeriesRoute = (
   access: 'viewer',
   async answer({ search }) {
     const query = new QueryString(search, ['hours', 'days'])
-    const hours = query.integer('hours', 1, 1, MAX_HOURS)
-    const days = query.integer('days', 1, 1, MAX_DAYS)
+    const hours = query.integer('hours', 1, 1, MAXIMUM_HOURS)
+    const days = query.integer('days', 1, 1, MAXIMUM_DAYS)
     if (query.text('days') === null) return ok(minutes.read(clock.now(), hours * MINUTES_OF_HOUR))
     if (query.text('hours') === null) return ok(await rollups.series(days))
     throw new GatewayError('invalid_parameter', 'Give either hours or days, not both.', { param: 'days' })

@@ -13,12 +13,12 @@ import { eraseRoute } from './erase.ts'
 const PAGE = ['limit', 'offset']
 const FILTERS = ['key_id', 'user', 'model', 'outcome', 'blocked', 'pii_detected', 'since', 'until']
 const DEFAULT_LIMIT = 50
-const MAX_LIMIT = 1000
+const MAXIMUM_LIMIT = 1000
 const DEFAULT_DAYS = 7
-const MAX_DAYS = 365
+const MAXIMUM_DAYS = 365
 
 const page = (query: QueryString) => ({
-  limit: query.integer('limit', DEFAULT_LIMIT, 1, MAX_LIMIT),
+  limit: query.integer('limit', DEFAULT_LIMIT, 1, MAXIMUM_LIMIT),
   offset: query.integer('offset', 0, 0, Number.MAX_SAFE_INTEGER),
 })
 
@@ -83,7 +83,7 @@ export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
       access: 'viewer',
       async answer(request) {
         const query = new QueryString(request.search, ['days', ...PAGE])
-        const days = query.integer('days', DEFAULT_DAYS, 1, MAX_DAYS)
+        const days = query.integer('days', DEFAULT_DAYS, 1, MAXIMUM_DAYS)
         return ok(await log.security({ days, ...page(query), nowMs: clock.now() }))
       },
     },

@@ -13,7 +13,7 @@ import type {
 } from '../../audit/entry.ts'
 import { Frontier, leafHash } from '../../audit/merkle.ts'
 import { type SecurityEventType, securityEvents } from '../../audit/security.ts'
-import { MAX_ENTRY_BYTES } from '../../audit/verify.ts'
+import { MAXIMUM_ENTRY_BYTES } from '../../audit/verify.ts'
 import { type Actor, GATEWAY_ACTOR } from '../../core/actor.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import type { Environment } from '../environment/journaled.ts'
@@ -121,8 +121,8 @@ export class Batch implements Transaction {
   add({ draft, captured, counters, stored = [], user = null, write }: Addition): SealedEntry {
     const request = draft.type === 'request' ? this.#readRequest(draft) : null
     const { entry, bytes, hash } = seal(this.#state, draft, this.#nowMs, captured?.hash ?? null)
-    if (bytes.length > MAX_ENTRY_BYTES)
-      throw new RangeError(`an entry is limited to ${MAX_ENTRY_BYTES} bytes`)
+    if (bytes.length > MAXIMUM_ENTRY_BYTES)
+      throw new RangeError(`an entry is limited to ${MAXIMUM_ENTRY_BYTES} bytes`)
     // From here on only the database can fail, and then the whole transaction with it.
     this.#torn = true
     const key = u64(entry.seq)

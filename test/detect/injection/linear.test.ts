@@ -3,7 +3,7 @@
 
 import t from 'tap'
 import { atOnce } from '../../../src/core/steps.ts'
-import { MAX_FOLD_UNITS } from '../../../src/detect/injection/character-folding.ts'
+import { MAXIMUM_FOLD_UNITS } from '../../../src/detect/injection/character-folding.ts'
 import { Decoder } from '../../../src/detect/injection/encodings.ts'
 import { createFoldedText, foldPiece, pieceEnd } from '../../../src/detect/injection/folded-text.ts'
 import { decodeModel } from '../../../src/detect/injection/model.ts'
@@ -69,7 +69,7 @@ for (const [name, make] of GROWING) {
     const small = make(400)
     const large = make(6400)
     const each = foldedUnits(small) / small.length
-    t.ok(each <= MAX_FOLD_UNITS + 1, `${each.toFixed(2)} folded units a unit`)
+    t.ok(each <= MAXIMUM_FOLD_UNITS + 1, `${each.toFixed(2)} folded units a unit`)
     t.ok(foldedUnits(large) / large.length < each * 1.1 + 0.1)
   })
 }

@@ -15,11 +15,14 @@ import {
 } from '../../../src/store/journal/frame.ts'
 
 const ROW_HEADER_BYTES = 7
-const MAX_KEY_BYTES = 1978
+const MAXIMUM_KEY_BYTES = 1978
 
 const anyBytes = (minLength: number, maxLength: number): fc.Arbitrary<Buffer> =>
   fc.uint8Array({ minLength, maxLength }).map((bytes) => Buffer.from(bytes))
-const anyKey = fc.oneof({ weight: 9, arbitrary: anyBytes(1, 40) }, anyBytes(MAX_KEY_BYTES, MAX_KEY_BYTES))
+const anyKey = fc.oneof(
+  { weight: 9, arbitrary: anyBytes(1, 40) },
+  anyBytes(MAXIMUM_KEY_BYTES, MAXIMUM_KEY_BYTES),
+)
 const anyRow: fc.Arbitrary<RowChange> = fc.record({
   table: fc.nat(255),
   key: anyKey,
@@ -128,7 +131,7 @@ t.test('a body that is not a list of rows is an error, and no row reaches outsid
 })
 
 t.test('a key that the database cannot store is refused', async (t) => {
-  for (const length of [1, MAX_KEY_BYTES]) t.doesNotThrow(() => requireKey(Buffer.alloc(length)))
-  for (const length of [0, MAX_KEY_BYTES + 1])
+  for (const length of [1, MAXIMUM_KEY_BYTES]) t.doesNotThrow(() => requireKey(Buffer.alloc(length)))
+  for (const length of [0, MAXIMUM_KEY_BYTES + 1])
     t.throws(() => requireKey(Buffer.alloc(length)), { name: 'RangeError' }, `${length} bytes`)
 })

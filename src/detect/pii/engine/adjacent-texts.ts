@@ -17,7 +17,7 @@ import { nextCandidate, nextTrigger } from './trigger.ts'
  * Longest value that contains white space or punctuation. Longer ones, such as tokens, have
  * neither.
  */
-const MAX_SPACED_VALUE = 128
+const MAXIMUM_SPACED_VALUE = 128
 /** Characters that occur in no value. Scanning may start or stop at any of them. */
 const DELIMITERS = codesOf(`"'<>{}|\\;`)
 
@@ -59,8 +59,8 @@ export function* detectInAdjacentTexts(
       while (boundaries[index + 1] !== undefined && boundaries[index + 1]! < end) index++
       // A cut between values depends on the values before it, so all of the segment is scanned.
       const isWhole = end < seen || start > first
-      const from = isWhole ? start : delimiterBefore(text, boundary - MAX_SPACED_VALUE, start)
-      const until = isWhole ? seen : delimiterAfter(text, boundaries[index]! + MAX_SPACED_VALUE, seen)
+      const from = isWhole ? start : delimiterBefore(text, boundary - MAXIMUM_SPACED_VALUE, start)
+      const until = isWhole ? seen : delimiterAfter(text, boundaries[index]! + MAXIMUM_SPACED_VALUE, seen)
       if (trigger < from) trigger = nextTrigger(text, from, kinds, search.words, until)
       let last = segmenter.rowStart(start)
       if (trigger >= 0 && trigger < until) {

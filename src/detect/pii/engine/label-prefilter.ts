@@ -11,7 +11,7 @@ import { CuePrefilter } from '../words/cue-prefilter.ts'
 /** How far before a number its label may start. No digit lies between. */
 const WINDOW_CHARACTERS = 60
 /** Digits of a stated length, as in `CPF (11 digits)`. */
-const MAX_LENGTH_DIGITS = 2
+const MAXIMUM_LENGTH_DIGITS = 2
 
 /** Built on first use. */
 let cuePrefilter: CuePrefilter | null = null
@@ -35,7 +35,7 @@ function wordsBefore(text: string, at: number): string {
  */
 function bracketBefore(text: string, end: number): number {
   let at = end - 1
-  while (end - at < MAX_LENGTH_DIGITS && isDigit(codeAt(text, at - 1))) at--
+  while (end - at < MAXIMUM_LENGTH_DIGITS && isDigit(codeAt(text, at - 1))) at--
   const before = codeAt(text, at - 1)
   return before === OPEN_PAREN || before === OPEN_BRACKET ? at - 1 : -1
 }

@@ -5,17 +5,17 @@ import { codeAt } from '../code-unit-classes.ts'
 import { ADDRESS, type KindSet, PERSON } from '../kinds.ts'
 
 /** Longest text that is tested for a row of numbers. */
-const MAX_ROW = 64
+const MAXIMUM_ROW = 64
 
 /** Reports whether a character may be in a row of numbers: a digit, a space, or one of `,-./:`. */
 const isInRowOfNumbers = (code: number): boolean => code === SPACE || (code >= COMMA && code <= COLON)
 
 /**
- * Reports whether a text of at most MAX_ROW characters consists of digits, spaces and `,-.:`, so
- * that no value other than a number is in it.
+ * Reports whether a text of at most MAXIMUM_ROW characters consists of digits, spaces and `,-.:`,
+ * so that no value other than a number is in it.
  */
 export function isRowOfNumbers(text: string, start: number, end: number): boolean {
-  if (end - start > MAX_ROW) return false
+  if (end - start > MAXIMUM_ROW) return false
   for (let at = end; at > start; at--) {
     const code = text.charCodeAt(at - 1)
     if (!isInRowOfNumbers(code) || code === SLASH) return false

@@ -15,29 +15,29 @@ import {
 } from '../../../core/ascii.ts'
 import { isAfterScheme } from '../authorization-scheme.ts'
 import { codeAt, codesOf, isLetter, isSpace } from '../code-unit-classes.ts'
-import { MAX_DIGITS, MAX_GROUPS } from '../number/shape.ts'
+import { MAXIMUM_DIGITS, MAXIMUM_GROUPS } from '../number/shape.ts'
 import { LONG_TOKEN_START } from '../tokenforms.ts'
 
 /** Longest value with white space in it: an IBAN, a phone number with an extension. */
-const MAX_SPACED = 48
+const MAXIMUM_SPACED = 48
 /** The same when names and postal addresses are enabled. */
-const MAX_WORDS = 128
+const MAXIMUM_WORDS = 128
 /** Longest number in groups, and how much text decides whether a number is one of a row. */
-const MAX_NUMBER = 36
+const MAXIMUM_NUMBER = 36
 /**
  * Longest value without white space, apart from those below: a wallet address. In text without a
  * boundary, `openValue` lies at most so far before the end.
  */
-export const MAX_UNSPACED = 104
+export const MAXIMUM_UNSPACED = 104
 /** RFC 5321 §4.5.3.1. */
-const MAX_LOCAL = 64
-const MAX_DOMAIN = 255
+const MAXIMUM_LOCAL = 64
+const MAXIMUM_DOMAIN = 255
 /** `//name:password` before the host of a URL. */
-const MAX_USER_INFO = 200
+const MAXIMUM_USER_INFO = 200
 /** Credentials after `Basic` or `Bearer`. */
-const MAX_CREDENTIALS = 404
+const MAXIMUM_CREDENTIALS = 404
 /** Longest token, apart from WEB_TOKEN. */
-const MAX_TOKEN = 512
+const MAXIMUM_TOKEN = 512
 
 /** No value continues across one of these, apart from passwords in URLs and lines of keys. */
 const DELIMITERS = codesOf(',;"<>{}|\\')
@@ -51,7 +51,7 @@ const isDomain = (code: number): boolean => isLetter(code) || isDigit(code) || c
 const TOKEN_SIGNS = codesOf('-.+/=~')
 const isToken = (code: number): boolean => isWordCharacter(code) || TOKEN_SIGNS.has(code)
 
-/** A JSON web token, or another token of more than MAX_TOKEN characters. */
+/** A JSON web token, or another token of more than MAXIMUM_TOKEN characters. */
 const WEB_TOKEN = /(?<![A-Za-z0-9])(?:eyJ|fm[12]r?_)/
 
 /**
@@ -62,10 +62,10 @@ const WEB_TOKEN = /(?<![A-Za-z0-9])(?:eyJ|fm[12]r?_)/
 export function openValue(text: string, start: number, end: number, hasWords: boolean): number {
   const sign = signBefore(text, start, end)
   let open = Math.min(
-    hasWords ? openSpaced(text, start, end, MAX_WORDS) : openNumber(text, start, end),
+    hasWords ? openSpaced(text, start, end, MAXIMUM_WORDS) : openNumber(text, start, end),
     openUserInfo(text, start, end),
   )
-  if (sign >= 0) open = Math.min(open, Math.max(start, sign - MAX_LOCAL), openUserInfo(text, start, sign))
+  if (sign >= 0) open = Math.min(open, Math.max(start, sign - MAXIMUM_LOCAL), openUserInfo(text, start, sign))
   // Do not split a surrogate pair.
   return open > start && (codeAt(text, open - 1) & 0xfc00) === 0xd800 ? open - 1 : open
 }
@@ -90,9 +90,12 @@ export function nextBoundary(text: string, from: number, to: number): number {
   return at
 }
 
-/** Between numbers, only the last groups count: a number has MAX_GROUPS and MAX_DIGITS at most. */
+/**
+ * Between numbers, only the last groups count: a number has MAXIMUM_GROUPS and MAXIMUM_DIGITS at
+ * most.
+ */
 export function openNumber(text: string, start: number, end: number): number {
-  const first = Math.max(start, end - MAX_SPACED)
+  const first = Math.max(start, end - MAXIMUM_SPACED)
   let open = first
   let word = -1
   let digits = 0
@@ -105,17 +108,17 @@ export function openNumber(text: string, start: number, end: number): number {
         groupEnd = at
         groups++
       }
-      if (groupEnd - at >= MAX_DIGITS) return openSpaced(text, start, end, MAX_SPACED)
+      if (groupEnd - at >= MAXIMUM_DIGITS) return openSpaced(text, start, end, MAXIMUM_SPACED)
       digits++
-      if (open === first && (groups > MAX_GROUPS || digits > MAX_DIGITS)) open = groupEnd
+      if (open === first && (groups > MAXIMUM_GROUPS || digits > MAXIMUM_DIGITS)) open = groupEnd
     } else if (code === SPACE) {
       if (word < 0) word = at
     } else if (code >= ASCII_END || code < SPACE || code === AT_SIGN || isAlphanumeric(code)) {
-      return openSpaced(text, start, end, MAX_SPACED)
+      return openSpaced(text, start, end, MAXIMUM_SPACED)
     }
   }
-  if (word < 0) return first === start ? start : openSpaced(text, start, end, MAX_SPACED)
-  let number = Math.max(start, end - MAX_NUMBER)
+  if (word < 0) return first === start ? start : openSpaced(text, start, end, MAXIMUM_SPACED)
+  let number = Math.max(start, end - MAXIMUM_NUMBER)
   while (number > start && isDigit(text.charCodeAt(number - 1))) number--
   return Math.min(open, word, number)
 }
@@ -130,11 +133,11 @@ function openSpaced(text: string, start: number, end: number, reach: number): nu
 
 /** Where a value without white space may start in the word that ends at `end`. */
 function openUnspaced(text: string, start: number, end: number): number {
-  const least = Math.max(start, end - MAX_TOKEN)
+  const least = Math.max(start, end - MAXIMUM_TOKEN)
   let word = end
   while (word > least && !isBoundary(text.charCodeAt(word - 1))) word--
-  const open = Math.max(word, end - MAX_UNSPACED)
-  if (open === word || (end - word <= MAX_CREDENTIALS && isAfterScheme(text, word))) return word
+  const open = Math.max(word, end - MAXIMUM_UNSPACED)
+  if (open === word || (end - word <= MAXIMUM_CREDENTIALS && isAfterScheme(text, word))) return word
   const from = Math.max(0, startOfToken(text, word, end) - 1)
   const token = LONG_TOKEN_START.exec(text.slice(from, open + 1))
   return token === null ? open : Math.min(open, Math.max(start, from + token.index))
@@ -142,7 +145,7 @@ function openUnspaced(text: string, start: number, end: number): number {
 
 /** The last `@` or `%40`, if only characters of a domain follow it; -1 otherwise. */
 function signBefore(text: string, start: number, end: number): number {
-  const first = Math.max(start, end - MAX_DOMAIN)
+  const first = Math.max(start, end - MAXIMUM_DOMAIN)
   let at = end
   while (at > first && isDomain(text.charCodeAt(at - 1))) at--
   const sign = at - 1
@@ -153,7 +156,7 @@ function signBefore(text: string, start: number, end: number): number {
 
 /** The `//` before the name and password that end at `end`; `end` if there is none. */
 function openUserInfo(text: string, start: number, end: number): number {
-  const first = Math.max(start, end - MAX_USER_INFO)
+  const first = Math.max(start, end - MAXIMUM_USER_INFO)
   for (let at = end; at > first; at--) {
     const code = text.charCodeAt(at - 1)
     if (code === SLASH) return text.charCodeAt(at - 2) === SLASH && at - 2 >= start ? at - 2 : end

@@ -19,15 +19,15 @@ import { codeAt, isSpace, isUnspaced } from '../code-unit-classes.ts'
 import { isInsideKey, KEY_BEGIN, KEY_END } from '../keyblock.ts'
 import type { KindSet } from '../kinds.ts'
 import { isRowOfNumbers } from './number-rows.ts'
-import { MAX_UNSPACED, nextBoundary, openNumber, openToken, openValue } from './open-value.ts'
+import { MAXIMUM_UNSPACED, nextBoundary, openNumber, openToken, openValue } from './open-value.ts'
 import { isAfterWord, mayContainWords } from './word-boundaries.ts'
 
 /** Characters before a segment that a detector, or the test for a cut, may read. */
 export const CONTEXT_CHARACTERS = 64
 /** Longest segment without a private key or long token. */
-const MAX_SEGMENT = 1024
+const MAXIMUM_SEGMENT = 1024
 /** Longest segment that holds one private key or token. PKCS#8 of RSA-16384 takes 12.6 KB. */
-const MAX_LONG_VALUE = 16_384
+const MAXIMUM_LONG_VALUE = 16_384
 /** Length of a segment at which a cut is first sought between values. */
 export const FIRST_ATTEMPT = 48
 /** After a failed attempt the segment must grow by so much, or by a fraction of its length. */
@@ -40,11 +40,11 @@ const GROWTH = 1 / 4
  */
 function nextAttempt(length: number): number {
   const next = length + Math.max(MIN_GROWTH, Math.ceil(length * GROWTH))
-  return length < MAX_SEGMENT ? Math.min(next, MAX_SEGMENT) : Math.min(next, MAX_LONG_VALUE)
+  return length < MAXIMUM_SEGMENT ? Math.min(next, MAXIMUM_SEGMENT) : Math.min(next, MAXIMUM_LONG_VALUE)
 }
 
 /** `-----END ` and the rest of that line. */
-const MAX_KEY_END = 64
+const MAXIMUM_KEY_END = 64
 
 /** Characters next to which a text without spaces may be cut: after them, or before them. */
 const CUT_AFTER = 1
@@ -56,12 +56,12 @@ for (const mark of '"[{-0123456789') CUT_SIDES[mark.charCodeAt(0)] = CUT_BEFORE
  * Maximum characters of a number in a list, with a decimal point and without. Longer ones may be
  * phone numbers, which a word after them can label.
  */
-const MAX_LISTED = { fraction: 20, whole: 6 }
+const MAXIMUM_LISTED = { fraction: 20, whole: 6 }
 
 /**
  * Reports whether a cut may follow the mark at `at`: no value continues after a tag, a JSON string
  * or name, or a number in a list. Without these cuts, a stream of text without spaces would be
- * released in lumps of MAX_SEGMENT.
+ * released in lumps of MAXIMUM_SEGMENT.
  * @param at of a character with CUT_AFTER
  */
 function isAfterMark(text: string, at: number): boolean {
@@ -78,12 +78,13 @@ const isAfterJsonName = (text: string, at: number): boolean =>
 function isAfterListItem(text: string, end: number): boolean {
   let start = end
   let points = 0
-  for (; end - start <= MAX_LISTED.fraction; start--) {
+  for (; end - start <= MAXIMUM_LISTED.fraction; start--) {
     const code = codeAt(text, start - 1)
     if (code === DOT) points++
     else if (!isDigit(code)) break
   }
-  if (points > 1 || end - start > (points === 1 ? MAX_LISTED.fraction : MAX_LISTED.whole)) return false
+  if (points > 1 || end - start > (points === 1 ? MAXIMUM_LISTED.fraction : MAXIMUM_LISTED.whole))
+    return false
   if (codeAt(text, start - 1) === SPACE) start--
   const before = codeAt(text, start - 1)
   return start < end && (before === COMMA || before === OPEN_BRACKET)
@@ -173,7 +174,7 @@ export class Segmenter {
   nextCut(text: string, start: number, searched: number): number {
     let at = Math.max(start, searched)
     let length = FIRST_ATTEMPT
-    /** Without a boundary up to here, no attempt before MAX_UNSPACED succeeds. */
+    /** Without a boundary up to here, no attempt before MAXIMUM_UNSPACED succeeds. */
     let unbroken = start
     while (start + length < searched) length = nextAttempt(length)
     const key = this.#strict ? 0 : this.#nextKey(text, start)
@@ -190,7 +191,7 @@ export class Segmenter {
       // The character after the cut counts, too.
       if (limit >= text.length) return -1
       unbroken = nextBoundary(text, unbroken, limit)
-      const isHopeless = unbroken === limit && length - MAX_UNSPACED < length * GROWTH
+      const isHopeless = unbroken === limit && length - MAXIMUM_UNSPACED < length * GROWTH
       const end = isHopeless ? start : this.#closedBefore(text, start, limit)
       if (end - start >= length * GROWTH) {
         this.#seen = limit
@@ -231,7 +232,7 @@ export class Segmenter {
   /** Where the first value may start that is unfinished at `end`. */
   #closedBefore(text: string, start: number, end: number): number {
     if (!this.#strict && isRowOfNumbers(text, start, end)) return openNumber(text, start, end)
-    if (end - start < MAX_LONG_VALUE) {
+    if (end - start < MAXIMUM_LONG_VALUE) {
       if (this.#isInsideKey(text, start, end) || this.#isInKeyEnd(text, start, end)) return start
       const token = openToken(text, start, end)
       if (token < end) return Math.min(token, openValue(text, start, end, this.#strict))
@@ -242,7 +243,7 @@ export class Segmenter {
   /** Reports whether the last line of a private key may be unfinished. */
   #isInKeyEnd(text: string, start: number, end: number): boolean {
     const key = this.#nextKey(text, start)
-    return key >= 0 && key < end && text.slice(Math.max(start, end - MAX_KEY_END), end).includes(KEY_END)
+    return key >= 0 && key < end && text.slice(Math.max(start, end - MAXIMUM_KEY_END), end).includes(KEY_END)
   }
 
   /** Where the first private key at or after `start` begins; -1 if there is none so far. */

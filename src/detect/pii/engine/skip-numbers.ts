@@ -36,7 +36,7 @@ import { mayBeMonth } from '../words/months.ts'
 import { mayHaveBirthLabel, mayHaveDocumentLabel, mayHaveLabel } from './label-prefilter.ts'
 import { CONTEXT_CHARACTERS } from './segmenter.ts'
 import { skipDate, skipTime } from './skip-times.ts'
-import { MAX_SHORT_DIGITS, MAX_SKIPPED_WORD, skipWord } from './skip-words.ts'
+import { MAXIMUM_SHORT_DIGITS, MAXIMUM_SKIPPED_WORD, skipWord } from './skip-words.ts'
 
 /** Digits of the first group of a card. */
 const CARD_GROUP = 4
@@ -45,9 +45,9 @@ const MIN_DIGITS = 7
 /** Fewest digits of a decimal that cannot be a phone number. */
 const MIN_LONG_DECIMAL = 16
 /** A longer number may be a card number without a label. */
-const MAX_UNLABELLED_DIGITS = 13
+const MAXIMUM_UNLABELLED_DIGITS = 13
 /** More decimals than programs print. */
-const MAX_DECIMALS = 20
+const MAXIMUM_DECIMALS = 20
 
 /**
  * Where to continue after a digit; `at` if a value may start there. No value starts at a skipped
@@ -60,13 +60,13 @@ export function skipNumber(text: string, at: number, words: ContextWords | null)
 
 function skipDigits(text: string, at: number, words: ContextWords | null): number {
   let end = at + 1
-  while (isDigit(codeAt(text, end))) if (++end - at > MAX_SKIPPED_WORD) return at
+  while (isDigit(codeAt(text, end))) if (++end - at > MAXIMUM_SKIPPED_WORD) return at
   const after = codeAt(text, end)
   if (after >= ASCII_END) return at
   if (isAlphanumeric(after)) return skipWord(text, at)
   if (end - at === CARD_GROUP && cardGroups(text, at) !== null) return at
   if (end - at >= MIN_DIGITS) return words !== null && hasNoCue(text, at, end, words) ? end : at
-  if (end - at > MAX_SHORT_DIGITS)
+  if (end - at > MAXIMUM_SHORT_DIGITS)
     return isNoDocumentNumber(text, at, end, after) && isLoneShortNumber(text, at, end, after) ? end : at
   if (isDigit(codeAt(text, end + 1))) {
     if (after === DOT) return skipDecimal(text, at, end)
@@ -78,7 +78,7 @@ function skipDigits(text: string, at: number, words: ContextWords | null): numbe
 
 /** Reports whether a number of at most six digits has no label of a document. */
 function isNoDocumentNumber(text: string, at: number, end: number, after: number): boolean {
-  if (end - at > MAX_SHORT_DIGITS + 1 || after === HYPHEN || after === PLUS) return false
+  if (end - at > MAXIMUM_SHORT_DIGITS + 1 || after === HYPHEN || after === PLUS) return false
   // `AB 123456 C`
   if (after === SPACE && codeAt(text, at - 1) === SPACE && isLetterBefore(text, at)) return false
   return !mayHaveDocumentLabel(text, at)
@@ -91,7 +91,7 @@ function isNoDocumentNumber(text: string, at: number, end: number, after: number
 function hasNoCue(text: string, at: number, end: number, words: ContextWords): boolean {
   const before = codeAt(text, at - 1)
   if (
-    end - at > MAX_UNLABELLED_DIGITS ||
+    end - at > MAXIMUM_UNLABELLED_DIGITS ||
     codeAt(text, at) === DIGIT_0 ||
     before >= ASCII_END ||
     JOINING_BEFORE.has(before)
@@ -144,7 +144,7 @@ function mayBeMonthOrGroup(text: string, at: number, digits: number): boolean {
 function skipDecimal(text: string, at: number, point: number): number {
   if (!startsAtBoundary(text, at, point)) return at
   let end = point + 1
-  while (isDigit(codeAt(text, end))) if (++end - point > MAX_DECIMALS) return at
+  while (isDigit(codeAt(text, end))) if (++end - point > MAXIMUM_DECIMALS) return at
   const after = codeAt(text, end)
   if (after === COLON || after >= ASCII_END) return at
   if (after === DOT && isDigit(codeAt(text, end + 1))) return skipVersion(text, at, point, end)
@@ -161,7 +161,8 @@ function skipUnit(text: string, at: number, point: number, from: number): number
   // The `x` of an extension.
   if ((codeAt(text, from) | CASE_BIT) === LOWER_X && isDigit(codeAt(text, from + 1))) return at
   let end = from
-  while (isAlphanumeric(codeAt(text, end))) if (++end - from > MAX_SKIPPED_WORD - MAX_DECIMALS) return at
+  while (isAlphanumeric(codeAt(text, end)))
+    if (++end - from > MAXIMUM_SKIPPED_WORD - MAXIMUM_DECIMALS) return at
   const after = codeAt(text, end)
   if (after === COLON || (after === DOT && point - at === 4)) return at
   return holdsNoSecret(text, at, end) ? end : at

@@ -21,7 +21,7 @@ import { holdsNoSecret } from '../secrets.ts'
 import { mayHaveLabel } from './label-prefilter.ts'
 
 /** Longest run of characters that is read. */
-const MAX_RUN = 24
+const MAXIMUM_RUN = 24
 
 /** Skips `2026-11-10`, and `2026-11-10T` before a time. */
 export function skipDate(text: string, at: number, end: number): number {
@@ -53,7 +53,7 @@ export function skipTime(text: string, at: number, colon: number, start = at): n
   let colons = 1
   for (let end = colon + 1; ; end++) {
     const code = codeAt(text, end)
-    if (end - colon > MAX_RUN || code >= ASCII_END) return start
+    if (end - colon > MAXIMUM_RUN || code >= ASCII_END) return start
     if (code === COLON) {
       if (end - last !== 3 || ++colons > 2) return start
       last = end
@@ -70,19 +70,20 @@ export function skipTime(text: string, at: number, colon: number, start = at): n
  */
 function isColonAfterRun(text: string, dot: number): boolean {
   let end = dot
-  while (codeAt(text, end) === DOT || isHexDigit(codeAt(text, end))) if (++end - dot > MAX_RUN) return true
+  while (codeAt(text, end) === DOT || isHexDigit(codeAt(text, end)))
+    if (++end - dot > MAXIMUM_RUN) return true
   return codeAt(text, end) === COLON
 }
 
 /** Reports whether a colon only separates a name from a value: no other colon near, no address. */
 export function isLoneColon(text: string, at: number): boolean {
   let end = at + 1
-  while (isHexDigit(codeAt(text, end))) if (++end - at > MAX_RUN) return false
+  while (isHexDigit(codeAt(text, end))) if (++end - at > MAXIMUM_RUN) return false
   const after = codeAt(text, end)
   const length = end - at - 1
   if (after === COLON || (after === HYPHEN && length === 2)) return false
   if (after === DOT && (length === 4 || isColonAfterRun(text, end))) return false
   let start = at
-  while (isHexDigit(codeAt(text, start - 1))) if (at - --start > MAX_RUN) return false
+  while (isHexDigit(codeAt(text, start - 1))) if (at - --start > MAXIMUM_RUN) return false
   return codeAt(text, start - 1) !== COLON
 }

@@ -25,9 +25,9 @@ import { mayHaveDocumentLabel } from './label-prefilter.ts'
  * Maximum digits that form no value before a word. Document numbers have six characters; no other
  * number has so few digits.
  */
-export const MAX_SHORT_DIGITS = 5
+export const MAXIMUM_SHORT_DIGITS = 5
 /** Longest word that is skipped. Wallet addresses and encoded text are longer. */
-export const MAX_SKIPPED_WORD = 25
+export const MAXIMUM_SKIPPED_WORD = 25
 /** Length of the shortest IBAN, Norway's. */
 const MIN_IBAN = 15
 /** Letters of an ordinal suffix. */
@@ -47,11 +47,11 @@ const IDENTIFIER_LENGTHS: Readonly<Record<number, readonly number[]>> = {
  */
 export function skipWord(text: string, at: number): number {
   let word = at
-  while (isAlphanumeric(codeAt(text, word - 1))) if (at - --word > MAX_SKIPPED_WORD) return at
+  while (isAlphanumeric(codeAt(text, word - 1))) if (at - --word > MAXIMUM_SKIPPED_WORD) return at
   let digitsEnd = at
-  while (isDigit(codeAt(text, digitsEnd))) if (++digitsEnd - at > MAX_SKIPPED_WORD) return at
+  while (isDigit(codeAt(text, digitsEnd))) if (++digitsEnd - at > MAXIMUM_SKIPPED_WORD) return at
   let end = digitsEnd
-  while (isAlphanumeric(codeAt(text, end))) if (++end - word > MAX_SKIPPED_WORD) return at
+  while (isAlphanumeric(codeAt(text, end))) if (++end - word > MAXIMUM_SKIPPED_WORD) return at
   const length = end - word
   const after = codeAt(text, end)
   if (after >= ASCII_END) return at
@@ -83,7 +83,7 @@ function startsNoValue(text: string, at: number, end: number, wordEnd: number): 
   if ((digits > 2 || wordEnd - end === SUFFIX) && mayBeDate(text, at, end) && isLetterBefore(text, at))
     return false
   if (digits <= 2 && isDateInOneWord(text, end, wordEnd) && isLetterBefore(text, at)) return false
-  if (digits <= MAX_SHORT_DIGITS) return !isItalianDateGroup(text, at) && !isAfterCountryCode(text, at)
+  if (digits <= MAXIMUM_SHORT_DIGITS) return !isItalianDateGroup(text, at) && !isAfterCountryCode(text, at)
   if ((codeAt(text, end) | CASE_BIT) === LOWER_X) return false
   return IDENTIFIER_LENGTHS[digits]?.includes(wordEnd - at) !== true
 }

@@ -108,9 +108,9 @@ function nextTriggerCharacter(text: string, from: number, near: number): number 
 }
 
 /** Document numbers have six characters; no other number before a word has so few digits. */
-const MAX_QUANTITY_DIGITS = 5
+const MAXIMUM_QUANTITY_DIGITS = 5
 /** Digits of a day of the month. */
-const MAX_DAY_DIGITS = 2
+const MAXIMUM_DAY_DIGITS = 2
 /** `1973.` */
 const YEAR_CHARACTERS = 5
 
@@ -122,8 +122,8 @@ const YEAR_CHARACTERS = 5
 function isFollowedByWord(text: string, at: number): boolean {
   if (codeAt(text, at - 1) !== SPACE) return false
   let end = at
-  while (isDigit(codeAt(text, end))) if (++end - at > MAX_QUANTITY_DIGITS) return false
-  const isDay = end - at <= MAX_DAY_DIGITS
+  while (isDigit(codeAt(text, end))) if (++end - at > MAXIMUM_QUANTITY_DIGITS) return false
+  const isDay = end - at <= MAXIMUM_DAY_DIGITS
   const mark = codeAt(text, end)
   const isEnded = mark === DOT || mark === COMMA
   if (isEnded) end++

@@ -8,14 +8,14 @@ import { ADDRESS, type KindSet, PERSON } from '../kinds.ts'
 import { isMonth } from '../words/months.ts'
 
 /** A longer word is not treated as one. */
-const MAX_WORD = 32
+const MAXIMUM_WORD = 32
 /** Maximum white space between the parts of one value. */
-const MAX_GAP = 4
+const MAXIMUM_GAP = 4
 /**
- * Characters of the word before that are read. MAX_WORD, two gaps and this together stay below
+ * Characters of the word before that are read. MAXIMUM_WORD, two gaps and this together stay below
  * CONTEXT_CHARACTERS.
  */
-const MAX_LOOK_BACK = 24
+const MAXIMUM_LOOK_BACK = 24
 
 /** The header of a private key up to its first space. */
 const HEADER = KEY_BEGIN.trimEnd()
@@ -55,7 +55,7 @@ function isAfterPlainWord(text: string, end: number, strict: boolean): boolean {
       if (isAsciiLower(code) || isLetter(code)) first = code
       else if (first !== 0 && isNamingSign(code)) named = start
     }
-    if (end - start >= MAX_WORD) return false
+    if (end - start >= MAXIMUM_WORD) return false
   }
   // The first character decides for the whole: `Mitchell's`, `KEY=value`.
   if (isAsciiUpper(text.charCodeAt(start))) return false
@@ -89,7 +89,7 @@ const ITALIAN_LETTERS = 6
  * month: `Hallo!`, `**Deutsche`, `SELECT`.
  */
 function isAfterCapitalised(text: string, end: number): boolean {
-  const first = Math.max(0, end - MAX_WORD)
+  const first = Math.max(0, end - MAXIMUM_WORD)
   const last = startOfMarks(text, end, first)
   let start = last
   while (start > first && isLetter(text.charCodeAt(start - 1))) start--
@@ -127,28 +127,28 @@ const JOINING_WORDS = new Set('of de di del x ext extn extension poste int'.spli
 /** Words after a version that another word completes: `1.10.79.216 or newer`. */
 const VERSION_LINKS = new Set('or and is oder und ou et o y e of en eller'.split(' '))
 /** Digits of a part of a version. */
-const MAX_PART = 3
+const MAXIMUM_PART = 3
 
 /** Reports whether a group of digits after a dot ends at `end`, perhaps before punctuation. */
 function isAfterPart(text: string, end: number): boolean {
   let at = end
   while (end - at < 2 && !isDigit(codeAt(text, at - 1))) at--
   const last = at
-  while (last - at <= MAX_PART && isDigit(codeAt(text, at - 1))) at--
+  while (last - at <= MAXIMUM_PART && isDigit(codeAt(text, at - 1))) at--
   return at < last && codeAt(text, at - 1) === DOT && isDigit(codeAt(text, at - 2))
 }
 
 /** Reports whether the word may be inside a value, judged by what precedes it. */
 function mayBeInsideValue(text: string, start: number, end: number, strict: boolean): boolean {
   let at = start
-  while (at > 0 && start - at < MAX_GAP) {
+  while (at > 0 && start - at < MAXIMUM_GAP) {
     const code = text.charCodeAt(at - 1)
     if (code === LINE_FEED) return false
     if (!isSpace(code)) break
     at--
   }
   const wordEnd = at
-  for (; at > 0 && wordEnd - at < MAX_LOOK_BACK; at--) {
+  for (; at > 0 && wordEnd - at < MAXIMUM_LOOK_BACK; at--) {
     const code = text.charCodeAt(at - 1)
     if (isAsciiLower(code)) continue
     if (isDigit(code))

@@ -20,7 +20,7 @@ import { LETTER_IDENTIFIERS } from './letters.ts'
 import { IDENTIFIERS, identifiersOf } from './shapes.ts'
 
 /** Maximum characters between a label and its number, and how far back a label is sought. */
-const MAX_BETWEEN = 32
+const MAXIMUM_BETWEEN = 32
 const WINDOW_CHARACTERS = 60
 /** General labels for the number of a person. */
 const GENERAL_WORDS =
@@ -59,7 +59,7 @@ class NumberLabel {
     if (!this.#segment.isAfterLetter(this.#at)) return false
     let pattern = compiled.get(words)
     if (pattern === undefined) {
-      pattern = new RegExp(`(?:${words})[^\\d]{0,${MAX_BETWEEN}}$`)
+      pattern = new RegExp(`(?:${words})[^\\d]{0,${MAXIMUM_BETWEEN}}$`)
       compiled.set(words, pattern)
     }
     this.#words ??= labelBefore(this.#segment.text, this.#at, WINDOW_CHARACTERS)
@@ -148,13 +148,13 @@ export function scanLetterIdentifier(segment: Segment, word: number, at: number,
 const DIGITS_AFTER_LETTERS = [[6, 7, 8, 9, 17], [6, 7, 8, 9], [2, 4, 6], [7], [6, 7, 8, 9], [4], [2, 8]].map(
   (counts) => counts.reduce((mask, count) => mask | (1 << count), 0),
 )
-const MAX_DIGITS_AFTER_LETTERS = 17
+const MAXIMUM_DIGITS_AFTER_LETTERS = 17
 
 /** Prefilter: reports whether any number with so many letters continues like this. */
 function mayBeIdentifier(text: string, letters: number, at: number, end: number): boolean {
   const digits = end - at
   if (letters <= 1 && digits <= 2) return isInThousands(text, end) || isBeforeCorsica(text, end)
-  if (digits > MAX_DIGITS_AFTER_LETTERS || letters >= DIGITS_AFTER_LETTERS.length) return false
+  if (digits > MAXIMUM_DIGITS_AFTER_LETTERS || letters >= DIGITS_AFTER_LETTERS.length) return false
   return (((DIGITS_AFTER_LETTERS[letters] ?? 0) >> digits) & 1) === 1
 }
 

@@ -5,13 +5,13 @@ import { DIGIT_0, DOT, HYPHEN, isDigit, isWordCharacter, SPACE, TAB } from '../.
 import { codeAt, codesOf, endOfDigits, isLetter } from '../code-unit-classes.ts'
 
 /** Widest gap between neighbours; a wider one separates columns. */
-const MAX_GAP = 8
+const MAXIMUM_GAP = 8
 /** Longest number that counts as a neighbour. */
-const MAX_NUMBER = 16
+const MAXIMUM_NUMBER = 16
 /** Maximum neighbours counted on one side. */
-const MAX_NEIGHBOURS = 4
+const MAXIMUM_NEIGHBOURS = 4
 /** So many numbers of the same form are a list of such numbers, not a row of others. */
-const MAX_REPEATS = 4
+const MAXIMUM_REPEATS = 4
 
 /** Signs of a time, a date or an extension; such a number is no neighbour. */
 const CONTINUING = codesOf(':/(-')
@@ -29,13 +29,13 @@ export interface Neighbours {
 export function neighboursInRow(text: string, start: number, end: number, from: number): Neighbours {
   let first = start
   let before = 0
-  for (let at = start; before < MAX_NEIGHBOURS; before++) {
+  for (let at = start; before < MAXIMUM_NEIGHBOURS; before++) {
     at = startOfNumber(text, startOfGap(text, at), from)
     if (at < 0) break
     first = at
   }
   let after = 0
-  for (let at = end; after < MAX_NEIGHBOURS; after++) {
+  for (let at = end; after < MAXIMUM_NEIGHBOURS; after++) {
     at = endOfNumber(text, endOfGap(text, at))
     if (at < 0) break
   }
@@ -49,7 +49,7 @@ export function neighboursInRow(text: string, start: number, end: number, from: 
  */
 export function endOfRepeats(text: string, start: number, end: number, continues: boolean): number {
   let last = end
-  for (let repeats = 0; repeats < MAX_REPEATS && codeAt(text, last) === SPACE; repeats++) {
+  for (let repeats = 0; repeats < MAXIMUM_REPEATS && codeAt(text, last) === SPACE; repeats++) {
     const shift = last + 1 - start
     if ((codeAt(text, start) === DIGIT_0) !== (codeAt(text, start + shift) === DIGIT_0)) return last
     for (let at = start; at < end; at++) {
@@ -59,7 +59,7 @@ export function endOfRepeats(text: string, start: number, end: number, continues
     if (isWordCharacter(codeAt(text, end + shift))) return last
     last = end + shift
   }
-  return (last - end) / (end - start + 1) === MAX_REPEATS ? -1 : last
+  return (last - end) / (end - start + 1) === MAXIMUM_REPEATS ? -1 : last
 }
 
 const shapeOfCharacter = (text: string, at: number): number =>
@@ -70,13 +70,13 @@ const isGap = (code: number): boolean => code === SPACE || code === TAB
 /** Where the gap that ends at `end` starts; -1 if there is none. */
 function startOfGap(text: string, end: number): number {
   let at = end
-  while (end - at <= MAX_GAP && isGap(codeAt(text, at - 1))) at--
+  while (end - at <= MAXIMUM_GAP && isGap(codeAt(text, at - 1))) at--
   return at === end ? -1 : at
 }
 
 function endOfGap(text: string, start: number): number {
   let at = start
-  while (at - start <= MAX_GAP && isGap(codeAt(text, at))) at++
+  while (at - start <= MAXIMUM_GAP && isGap(codeAt(text, at))) at++
   return at === start ? -1 : at
 }
 
@@ -87,7 +87,7 @@ function startOfNumber(text: string, end: number, from: number): number {
   let at = end
   while (
     at > from &&
-    end - at < MAX_NUMBER &&
+    end - at < MAXIMUM_NUMBER &&
     (isDigit(codeAt(text, at - 1)) || codeAt(text, at - 1) === DOT)
   )
     at--
@@ -100,7 +100,7 @@ function endOfNumber(text: string, start: number): number {
   if (start < 0) return -1
   const digits = codeAt(text, start) === HYPHEN ? start + 1 : start
   let end = endOfDigits(text, digits)
-  if (end === digits || end - digits > MAX_NUMBER) return -1
+  if (end === digits || end - digits > MAXIMUM_NUMBER) return -1
   if (codeAt(text, end) === DOT && isDigit(codeAt(text, end + 1))) end = endOfDigits(text, end + 1)
   return continuesToken(codeAt(text, end)) ? -1 : end
 }
@@ -109,7 +109,7 @@ const continuesToken = (code: number): boolean => isWordCharacter(code) || CONTI
 
 function isNamed(text: string, start: number): boolean {
   let at = start
-  while (start - at < MAX_GAP && NAMING.has(codeAt(text, at - 1))) at--
+  while (start - at < MAXIMUM_GAP && NAMING.has(codeAt(text, at - 1))) at--
   // In tables, a single letter is a name of a column.
   return isLetter(codeAt(text, at - 1)) && isLetter(codeAt(text, at - 2))
 }

@@ -4,7 +4,7 @@
 import { CASE_BIT, DIGIT_0, isDigit, LOWER_X } from '../../../core/ascii.ts'
 import { codeAt, endOfDigits, isWordAfter } from '../code-unit-classes.ts'
 import { endOfSeparator, hasSpace, separatorClass } from './separators.ts'
-import { isPlainShape, lengthsOf, MAX_DIGITS, MAX_GROUPS, withGroup } from './shape.ts'
+import { isPlainShape, lengthsOf, MAXIMUM_DIGITS, MAXIMUM_GROUPS, withGroup } from './shape.ts'
 
 /** Fewer digits are not examined. */
 const MIN_DIGITS = 7
@@ -68,7 +68,7 @@ export class DigitRun {
   }
 }
 
-/** Size of the ring: a power of two, at least MAX_GROUPS. */
+/** Size of the ring: a power of two, at least MAXIMUM_GROUPS. */
 const SLOTS = 8
 const SLOT_MASK = SLOTS - 1
 const NORTH_AMERICAN_EXIT = '011'
@@ -127,14 +127,14 @@ export class NumberRuns {
     let digits = 0
     let shape = 0
     let next = at
-    for (let group = 0; group < MAX_GROUPS; group++) {
+    for (let group = 0; group < MAXIMUM_GROUPS; group++) {
       const slot = (head + group) & SLOT_MASK
       if (group >= this.#groupCount) this.#readGroup(slot, next)
       const length = this.#lengths[slot] ?? 0
       next = this.#nexts[slot] ?? 0
       if (next === BROKEN) return
       digits += length
-      if (digits > MAX_DIGITS) return
+      if (digits > MAXIMUM_DIGITS) return
       shape = withGroup(shape, length)
       // Three groups of one digit are counting.
       if (group === 2 && digits === 3) return
@@ -256,7 +256,7 @@ export class NumberRuns {
       const slot = (this.#head + group) & SLOT_MASK
       const start = this.#starts[slot] ?? 0
       const length = (this.#ends[slot] ?? 0) - start
-      if (left < length || group === MAX_GROUPS) return codeAt(this.#text, start + left)
+      if (left < length || group === MAXIMUM_GROUPS) return codeAt(this.#text, start + left)
       left -= length
     }
   }

@@ -4,7 +4,7 @@ import { CLOSE_PAREN, HYPHEN, isDigit, OPEN_PAREN, SLASH, SPACE } from '../../..
 import { codeAt } from '../code-unit-classes.ts'
 
 /** Longest separator: `) (` or ` - `. */
-const MAX_SEPARATOR = 3
+const MAXIMUM_SEPARATOR = 3
 
 /** Reports whether [start, end) contains a space. */
 export function hasSpace(text: string, start: number, end: number): boolean {
@@ -16,7 +16,7 @@ export function hasSpace(text: string, start: number, end: number): boolean {
 export function endOfSeparator(text: string, start: number): number {
   let spaces = 0
   let marks = 0
-  for (let end = start; end <= start + MAX_SEPARATOR; end++) {
+  for (let end = start; end <= start + MAXIMUM_SEPARATOR; end++) {
     const code = codeAt(text, end)
     if (isDigit(code)) return end > start && spaces <= 1 + marks && marks <= 2 ? end : 0
     if (code === SPACE) spaces++

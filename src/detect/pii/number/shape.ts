@@ -2,12 +2,12 @@
 // building strings.
 
 /** More groups and digits than any detected number has. */
-export const MAX_GROUPS = 7
-export const MAX_DIGITS = 19
+export const MAXIMUM_GROUPS = 7
+export const MAXIMUM_DIGITS = 19
 
 /** Radix of a shape: each group length is one digit. */
-const SHAPE_BASE = MAX_DIGITS + 1
-const POWERS = Array.from({ length: MAX_GROUPS + 1 }, (_, exponent) => SHAPE_BASE ** exponent)
+const SHAPE_BASE = MAXIMUM_DIGITS + 1
+const POWERS = Array.from({ length: MAXIMUM_GROUPS + 1 }, (_, exponent) => SHAPE_BASE ** exponent)
 
 /** Parses a shape from its notation: `3-3-4`. */
 export function shapeOf(groups: string): number {

@@ -41,7 +41,7 @@ for (const [lengths, codes] of Object.entries(PLANS)) {
   for (const code of codes.split(' ')) NATIONAL_DIGITS.set(Number(code), [least, most])
 }
 
-const MAX_CODE = 3
+const MAXIMUM_CODE = 3
 
 /** Access to single digits, since the first few decide about most numbers. */
 interface Digits {
@@ -54,7 +54,7 @@ interface Digits {
  */
 export function isInternational(digits: Digits, from: number, to: number): boolean {
   let code = 0
-  for (let end = from + 1; end <= from + MAX_CODE; end++) {
+  for (let end = from + 1; end <= from + MAXIMUM_CODE; end++) {
     code = code * 10 + digits.codeOfDigit(end - 1) - DIGIT_0
     // No code starts with 0.
     if (code === 0) return false

@@ -102,7 +102,7 @@ export const isInIdentifier = (window: string): boolean => IN_IDENTIFIER.test(wi
 /** Words for a phone that also have other meanings, in tables, programs and invoices. */
 const WEAK_WORD =
   /(?:cells?|call(?:s|ed|ing)?|contacts?|direct|home|mobile|office|reach(?:ed|es)?|ring|signal|text)$/iu
-const MAX_WEAK_WORD = 8
+const MAXIMUM_WEAK_WORD = 8
 /** `mobileNumber`, but not `cellSize` */
 const NUMBER_GLUED = /^n(?:umbers?|o|r|um)(?![a-z])/i
 /** `mobile2: …`, `home_1` */
@@ -110,9 +110,9 @@ const ORDINAL = /^_?\d(?!\w)/
 /** Two groups, the last of four digits. */
 const FEW_DIGITS = new Set(['4-4', '3-4'].map(shapeOf))
 /** Longest distance from a word for a phone to a number that may be a decimal. */
-const MAX_DECIMAL_DISTANCE = 12
+const MAXIMUM_DECIMAL_DISTANCE = 12
 /** A local number without its area code. */
-const MAX_LOCAL_DIGITS = 8
+const MAXIMUM_LOCAL_DIGITS = 8
 /**
  * Words about whom to call, when and how. Only they and link words may come between such a word and
  * a number.
@@ -131,12 +131,12 @@ export function isUnrelatedToWord(text: string, start: number, run: DigitRun, di
   const wordEnd = start - distance
   if (!run.isPlain && !FEW_DIGITS.has(run.shape)) return false
   // `555.1234` is a decimal unless the word is near.
-  if (run.gaps > 0 && run.separator(0) === '.' && distance > MAX_DECIMAL_DISTANCE) return true
-  if (!WEAK_WORD.test(text.slice(Math.max(0, wordEnd - MAX_WEAK_WORD), wordEnd))) return false
+  if (run.gaps > 0 && run.separator(0) === '.' && distance > MAXIMUM_DECIMAL_DISTANCE) return true
+  if (!WEAK_WORD.test(text.slice(Math.max(0, wordEnd - MAXIMUM_WEAK_WORD), wordEnd))) return false
   const between = text.slice(wordEnd, start).replace(ORDINAL, '')
   if (isLetter(codeAt(between, 0))) return !NUMBER_GLUED.test(between)
   return (
-    run.digitCount <= MAX_LOCAL_DIGITS &&
+    run.digitCount <= MAXIMUM_LOCAL_DIGITS &&
     !CALLED_AT.test(between) &&
     !between.split(/[^\p{L}\p{M}\p{N}]+/u).every((word) => BETWEEN_WORD.test(word) || areLinkWords(word))
   )
@@ -153,7 +153,7 @@ export function isTail(text: string, start: number): boolean {
 }
 
 /** Longest group of a code that is read. */
-const MAX_CODE = 12
+const MAXIMUM_CODE = 12
 const CONTAINER = /[A-Z]{3}[JUZ]$/
 const CONTAINER_LETTERS = 4
 
@@ -165,7 +165,7 @@ function isCode(text: string, end: number): boolean {
   let at = end
   let changes = -1
   let wasDigit: boolean | null = null
-  for (; end - at < MAX_CODE; at--) {
+  for (; end - at < MAXIMUM_CODE; at--) {
     const code = codeAt(text, at - 1)
     const digit = isDigit(code)
     if (!digit && !isAsciiUpper(code)) break

@@ -92,7 +92,7 @@ export const isCodePoints = (text: string, run: DigitRun): boolean =>
 /** Degrees, minutes and perhaps seconds of latitude and longitude. */
 const COORDINATES = new Set(['4-5', '6-7'].map(shapeOf))
 /** Maximum digits of a calling code and an area code in one group. */
-const MAX_AREA = 5
+const MAXIMUM_AREA = 5
 const MIN_DOTTED_DIGITS = 7
 
 /**
@@ -109,7 +109,7 @@ export const isSigned = (runs: NumberRuns, index: number): boolean =>
  * `+49.30123456`).
  */
 const isCallingCodeBeforeDot = (runs: NumberRuns, index: number): boolean =>
-  runs.groupLength(0) <= MAX_AREA &&
+  runs.groupLength(0) <= MAXIMUM_AREA &&
   runs.digitCount(index) - runs.groupLength(0) >= MIN_DOTTED_DIGITS &&
   (runs.groupLength(0) > 1 || runs.codeOfDigit(0) === DIGIT_1 || runs.codeOfDigit(0) === DIGIT_7)
 

@@ -48,10 +48,10 @@ const NUMBER_DISTANCE = 3
 const NUMBERED_DISTANCE = 12
 const NUMBER_WORD_DISTANCE = 16
 
-const MAX_DIGITS = 13
-const MAX_INTERNATIONAL_DIGITS = 16
+const MAXIMUM_DIGITS = 13
+const MAXIMUM_INTERNATIONAL_DIGITS = 16
 /** Limit of ITU-T E.164. */
-const MAX_PLANNED_DIGITS = 15
+const MAXIMUM_PLANNED_DIGITS = 15
 
 const EIGHT_DIGITS = new Set(['8', '4-4'].map(shapeOf))
 /** Shapes of local numbers after a slash in Poland and North America. */
@@ -61,7 +61,7 @@ const DOUBLE_ZERO = 2
 /** Fewest digits of a whole number that a slash separates from an alternative. */
 const MIN_ALTERNATIVE_DIGITS = 9
 /** A labelled number may have opening hours after it, which are two numbers. */
-const MAX_NAMED_NEIGHBOURS = 2
+const MAXIMUM_NAMED_NEIGHBOURS = 2
 /** Shorter numbers after "my number is" are those of tickets. */
 const MIN_OWN_DIGITS = 8
 
@@ -90,7 +90,7 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
    */
   let timed = 0
   for (let i = runs.count - 1; i >= 0; i--) {
-    if (runs.digitCount(i) > MAX_DIGITS + 2 || (bracket && runs.isPlain(i))) continue
+    if (runs.digitCount(i) > MAXIMUM_DIGITS + 2 || (bracket && runs.isPlain(i))) continue
     const mayBePhone = !unlabelled || hasExitCode(runs, i, exitDigits) || mayHaveForm(runs.flagsAt(i), zeros)
     if (!mayBePhone && !(runs.isWhole(i) && isLabelAfter(text, runs.end(i)))) continue
     if ((runs.isOpen(i) && !isAlternative(runs, i)) || isByteDump(text, start, runs.shape(i), runs.end(i)))
@@ -181,7 +181,7 @@ function isInRow(segment: Segment, start: number, run: DigitRun): boolean {
   const row = neighboursInRow(text, start, end, segment.rowStart)
   const count = row.before + row.after
   const isNamed = segment.before(start).phone <= PHONE_WORD_DISTANCE
-  return count > (isNamed ? MAX_NAMED_NEIGHBOURS : row.areNamed ? 1 : 0)
+  return count > (isNamed ? MAXIMUM_NAMED_NEIGHBOURS : row.areNamed ? 1 : 0)
 }
 
 /** Reports whether a bracket closes after the first group, as in `(555) 123-4567`. */
@@ -206,7 +206,7 @@ function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus:
   let timed = 0
   for (let i = runs.count - 1; i >= 0; i--) {
     const digits = runs.digitCount(i)
-    if (digits > MAX_INTERNATIONAL_DIGITS || (i < runs.count - 1 && runs.isOpen(i))) continue
+    if (digits > MAXIMUM_INTERNATIONAL_DIGITS || (i < runs.count - 1 && runs.isOpen(i))) continue
     if (!isInternational(runs, 0, digits) || runs.slashes(i) > 1 || isSigned(runs, i)) continue
     if (isFarDate(text, at, runs.end(i))) continue
     if (!endsInTime(text, at, runs.end(i))) return addPhone(segment, start, runs.end(i))
@@ -221,7 +221,7 @@ function scanNamedInternational(segment: Segment, start: number, runs: NumberRun
   if (words.phone > PHONE_WORD_DISTANCE || relationToOther(segment, start, words) !== 'none') return 0
   for (let i = runs.count - 1; i >= 0; i--) {
     const digits = runs.digitCount(i)
-    if (digits < MIN_OWN_DIGITS || digits > MAX_PLANNED_DIGITS || runs.isOpen(i) || isSigned(runs, i))
+    if (digits < MIN_OWN_DIGITS || digits > MAXIMUM_PLANNED_DIGITS || runs.isOpen(i) || isSigned(runs, i))
       continue
     const run = runs.run(i)
     if (isQuantity(segment.text, run.end) || isFarDate(segment.text, run.start, run.end)) continue
@@ -270,7 +270,7 @@ function isLabelled(segment: Segment, start: number, run: DigitRun): boolean {
   // True of most runs in tables.
   if (phone > PHONE_WORD_DISTANCE && !weak && !after) return false
   const { separators } = run
-  if (run.digitCount > MAX_DIGITS || hasDateForm(run) || separators.includes('/')) {
+  if (run.digitCount > MAXIMUM_DIGITS || hasDateForm(run) || separators.includes('/')) {
     if (!isSlashedArea(run, separators) && !EIGHT_DIGITS.has(run.shape)) return false
   }
   if (endsInDate(text, start, run.end)) return false

@@ -85,7 +85,7 @@ const BEYOND_LATIN = 0x370
 
 const STEM_LETTERS = 5
 /** A longer word belongs to a class only by its stem. */
-const MAX_KNOWN_WORD = 16
+const MAXIMUM_KNOWN_WORD = 16
 
 /**
  * Words by class for signs and scripts without spaces, in which words have no visible boundaries.
@@ -280,7 +280,7 @@ export const areLinkWords = (between: string): boolean =>
 function classesOf(text: string, start: number, end: number): number {
   const length = end - start
   if (!mayBeKnown(text, start, length)) return 0
-  if (length <= MAX_KNOWN_WORD) {
+  if (length <= MAXIMUM_KNOWN_WORD) {
     const found = BY_WORD.get(text.slice(start, end).toLowerCase())
     if (found !== undefined) return found
   }

@@ -34,7 +34,7 @@ const MONTHS = new Set(
   ).split(' '),
 )
 
-const MAX_MONTH = 12
+const MAXIMUM_MONTH = 12
 
 /** Set of first two letters, hashed: rules out most words, and lets a few others pass. */
 const BEGINNINGS = new Uint8Array(1024)
@@ -53,7 +53,7 @@ export const mayBeMonth = (text: string, at: number): boolean =>
 
 /** Reports whether a word is the name of a month. A final `.` or `,` is ignored. */
 export function isMonth(text: string, start: number, end: number): boolean {
-  if (end - start < 3 || end - start > MAX_MONTH || !mayBeMonth(text, start)) return false
+  if (end - start < 3 || end - start > MAXIMUM_MONTH || !mayBeMonth(text, start)) return false
   const word = text.slice(start, end).toLowerCase()
   return MONTHS.has(word.endsWith('.') || word.endsWith(',') ? word.slice(0, -1) : word)
 }

@@ -3,7 +3,7 @@
 import { labelBefore } from './label.ts'
 
 /** Maximum characters of such a label that are read. */
-const MAX_LABEL = 40
+const MAXIMUM_LABEL = 40
 /** Things with numbers, in lower case. */
 const THINGS =
   'tickets?|orders?|p\\.?o\\.?|purchase order|invoices?|case|parts?|serial|s\\/n|tracking|sku|models?|products?|items?|batch|lot|' +
@@ -20,4 +20,4 @@ const OTHER_NUMBER = new RegExp(`(?<![\\p{L}\\p{N}])(?:${THINGS})(?:s?nummer|s?n
 
 /** Reports whether the label directly before an offset names a thing: `ticket `, `PO no. `. */
 export const isNumberOfThing = (text: string, at: number): boolean =>
-  OTHER_NUMBER.test(labelBefore(text, at, MAX_LABEL))
+  OTHER_NUMBER.test(labelBefore(text, at, MAXIMUM_LABEL))
