@@ -1,8 +1,11 @@
 // Writes CSV (RFC 4180) that a spreadsheet opens without running anything in it.
 
 const QUOTED = /[",\r\n]/
-/** First characters of a cell that spreadsheets take for a formula. */
-const FORMULA = /^[=+\-@\t\r]/
+/**
+ * Beginnings of a cell that spreadsheets take for a formula: a sign, also full-width, after blanks
+ * and characters that nobody sees.
+ */
+const FORMULA = /^(?:[\t\r]|[\s\p{C}]*[=+\-@＝＋－＠﹦﹢﹣﹫])/u
 
 export type CsvCell = string | number | null
 

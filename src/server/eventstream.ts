@@ -1,12 +1,14 @@
 // Writes an answer of Server-Sent Events to its socket.
 
 import type { ServerResponse } from 'node:http'
+import { NO_SNIFF } from './respond.ts'
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   // A cache would replay the stream; a buffering proxy would delay it.
   'cache-control': 'no-cache',
   'x-accel-buffering': 'no',
+  ...NO_SNIFF,
 }
 
 export class EventStream {

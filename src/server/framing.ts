@@ -84,7 +84,7 @@ export function refuseSocket(socket: Socket, fault: GatewayError): void {
   const body = errorBody(fault)
   socket.end(
     `HTTP/1.1 ${fault.status} ${fault.status === 408 ? 'Request Timeout' : 'Bad Request'}\r\n` +
-      `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+      `content-type: application/json\r\nx-content-type-options: nosniff\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
   // Further data from the client is not read.
   socket.destroySoon()

@@ -110,6 +110,11 @@ export function gatewayHandler(parts: HandlerParts): Handler {
     try {
       const method = request.method ?? 'GET'
       const search = mark < 0 ? '' : url.slice(mark + 1)
+      if (WEBSOCKET.test(request.headers.upgrade ?? ''))
+        throw new GatewayError(
+          'upgrade_unsupported',
+          'The gateway does not carry WebSockets, whose messages it could not scan; use the HTTP API, with streams of events.',
+        )
       const passed = path.startsWith('/v1/') ? findUnserved(router, findPassed, method, path, search) : null
       if (passed !== null) {
         void passThrough(pipeline, new SocketClient(request, response, arrivedMs), passed)
@@ -136,6 +141,8 @@ export function gatewayHandler(parts: HandlerParts): Handler {
     }
   }
 }
+
+const WEBSOCKET = /\bwebsocket\b/i
 
 /** Endpoints that are scanned, in any method. */
 const ENDPOINTS: ReadonlySet<string> = new Set(APIS.map(({ target }) => `/v1${target}`))

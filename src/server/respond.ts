@@ -9,8 +9,11 @@ import type { Milliseconds } from '../core/clock.ts'
 import { ERRORS, type GatewayError } from '../core/errors.ts'
 import type { JsonValue } from '../core/json.ts'
 
-/** Headers of the gateway's own answers, which must not be cached or sniffed. */
-export const OWN_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+/** On every answer: a browser takes it for nothing but its content type. */
+export const NO_SNIFF = { 'x-content-type-options': 'nosniff' }
+
+/** Headers of the gateway's own answers, which must not be cached. */
+export const OWN_HEADERS = { 'cache-control': 'no-store', ...NO_SNIFF }
 
 /** Bodies up to this size leave in one write with their head, which Node does only for strings. */
 const JOINED_BYTES = 16 * 1024
@@ -30,7 +33,7 @@ export function respond(
   stallMs = STALL_MS,
 ): void {
   if (response.headersSent || response.destroyed) return
-  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
+  response.writeHead(status, { ...NO_SNIFF, ...headers, 'content-length': Buffer.byteLength(body) })
   if (typeof body !== 'string' && body.length <= JOINED_BYTES && isAscii(body)) {
     response.end(body.toString('latin1'), 'latin1')
   } else response.end(body)

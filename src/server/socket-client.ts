@@ -8,7 +8,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { RawClient } from '../pipeline/client.ts'
 import { BODY_LIMIT, readBytes, readJsonBody } from './body.ts'
 import { EventStream } from './eventstream.ts'
-import { errorEvent, respond, respondError, STALL_MS, watchDelivery } from './respond.ts'
+import { errorEvent, NO_SNIFF, respond, respondError, STALL_MS, watchDelivery } from './respond.ts'
 
 export class SocketClient implements RawClient {
   readonly headers: IncomingHttpHeaders
@@ -96,7 +96,8 @@ export class SocketClient implements RawClient {
 
   startBytes(status: number, headers: Readonly<Record<string, string>>): void {
     this.#isRaw = true
-    this.#response.writeHead(status, headers)
+    // An upstream may send any page, which must not run with the console's origin.
+    this.#response.writeHead(status, { ...NO_SNIFF, 'content-security-policy': 'sandbox', ...headers })
     this.#response.flushHeaders()
   }
 

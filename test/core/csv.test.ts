@@ -10,6 +10,8 @@ t.test('cells are quoted where they must be', async (t) => {
     [['a,b', 'say "hi"', 'two\nlines'], '"a,b","say ""hi""","two\nlines"'],
     [['=1+1', '+1', '-1', '@a', '\ta'], "'=1+1,'+1,'-1,'@a,'\ta"],
     [['\ra', '=a,b'], `"'\ra","'=a,b"`],
+    [[' =1', '\u00a0+1', '\u200b@a', '＝1', ' －1', '﹢1'], "' =1,'\u00a0+1,'\u200b@a,'＝1,' －1,'﹢1"],
+    [[' a=1', '= '], " a=1,'= "],
     [[-1, 1e-9], '-1,1e-9'],
     [['', 'a=b'], ',a=b'],
   ] as const)
@@ -36,8 +38,8 @@ t.test('any text is read back, and no cell begins like a formula', async () => {
       const [read, ...rest] = readLines(csvLine(cells))
       if (rest.length > 0 || read?.length !== cells.length) return false
       return read.every((cell, index) => {
-        const guarded = /^[=+\-@\t\r]/.test(cells[index]!) ? `'${cells[index]}` : cells[index]
-        return cell === guarded && !/^[=+\-@\t\r]/.test(cell)
+        const isGuarded = cell === `'${cells[index]}`
+        return isGuarded || (cell === cells[index] && !/^[\t\r]|^\s*[=+\-@＝＋－＠]/.test(cell))
       })
     }),
   )

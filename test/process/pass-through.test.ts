@@ -4,7 +4,7 @@ import t from 'tap'
 import { openAi, rawRequest } from './client.ts'
 import { openGateway, prompt, type TestGateway, UPSTREAM_KEY } from './gateway.ts'
 import { fetchInTime } from './until.ts'
-import { completion, json, startUpstream } from './upstream.ts'
+import { completion, json, startUpstream, stream } from './upstream.ts'
 
 const INJECTION_RULE = `
 rules:
@@ -241,4 +241,40 @@ t.test('no spelling of a path reaches an endpoint that is scanned, or leaves the
 
 t.test('one star is one segment', async (t) => {
   t.equal((await send('POST', '/v1/images/a/b')).status, 404)
+})
+
+t.test('an answer that passes runs nothing in a browser, and every answer names its type', async (t) => {
+  upstream.answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/html' })
+    response.end('<script>alert(1)</script>')
+  }
+  const page = await send('GET', '/v1/files')
+  t.equal(page.headers.get('content-security-policy'), 'sandbox')
+  upstream.answer = json(completion('ok'))
+  const body = JSON.stringify(prompt('hi'))
+  const chat = await send('POST', '/v1/chat/completions', {
+    body,
+    headers: { 'content-type': 'application/json' },
+  })
+  upstream.answer = stream(['hi'])
+  const events = await send('POST', '/v1/chat/completions', {
+    body: JSON.stringify(prompt('hi', { stream: true })),
+    headers: { 'content-type': 'application/json' },
+  })
+  const metrics = await fetchInTime(`${gateway.opsUrl}/metrics`)
+  for (const answer of [page, chat, events, metrics, await send('GET', '/nothing')]) {
+    t.equal(answer.headers.get('x-content-type-options'), 'nosniff', answer.url)
+    await answer.text()
+  }
+})
+
+t.test('a WebSocket is refused with a sentence', async (t) => {
+  const count = upstream.received.length
+  for (const path of ['/v1/files', '/v1/realtime', '/v1/chat/completions']) {
+    const headers = { upgrade: 'websocket', connection: 'Upgrade', authorization: `Bearer ${key}` }
+    const { status, body } = await rawRequest('GET', `${gateway.url}${path}`, headers)
+    t.equal(status, 501, path)
+    t.match(JSON.parse(body), { error: { code: 'upgrade_unsupported', message: /WebSocket/ } })
+  }
+  t.equal(upstream.received.length, count)
 })
