@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { APIS } from '../chat/apis.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, isAmong, readConfig } from '../core/config.ts'
+import { isAbsentSecret } from '../core/config-values.ts'
 import { formatProblem, type Problem } from '../core/problem.ts'
 import { compilePathGlob } from '../policy/glob.ts'
 import { parsePrices } from '../prices/price-file.ts'
@@ -191,13 +192,6 @@ async function testFileProblems(paths: readonly string[], checked: Set<string>):
   for (const { file } of files) checked.add(file)
   return problems
 }
-
-const SECRETS =
-  /^(?:upstream\.apiKey|upstream\.proxy|audit\.signingKey|admin\.token|admin\.tokens\[\d+\]\.token)$/
-
-/** Whether a secret is missing, which a pull request does not have and the gateway will. */
-const isAbsentSecret = ({ path, message }: Problem): boolean =>
-  SECRETS.test(path) && /^(?:environment variable|file) /.test(message)
 
 function lint(
   files: Parameters<typeof lintRules>[0],

@@ -4,6 +4,7 @@ import { isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
 import type { Clock } from './clock.ts'
 import type { Path } from './document.ts'
+import type { Problem } from './problem.ts'
 import { fileSecret, fixedSecret, reasonOf, type Secret } from './secret.ts'
 
 export interface Address {
@@ -122,6 +123,13 @@ const whyNotInHeader = (value: string): string | null =>
   HEADER_SAFE.test(value)
     ? null
     : 'contains a space, a line break or another character that a header cannot carry'
+
+/**
+ * Reports whether a problem is a secret without a value, as `readSecret` words it: a pull request has
+ * none, and the gateway will.
+ */
+export const isAbsentSecret = ({ message }: Pick<Problem, 'message'>): boolean =>
+  /^(?:environment variable \S+ is not set|file .+ cannot be used \()/.test(message)
 
 /**
  * Opens a referenced secret. Returns null without a reference, and for an unusable one, which it

@@ -231,6 +231,27 @@ t.test('check accepts the shipped configuration without credentials and refuses 
   t.notMatch(wrong.stdout, secret)
 })
 
+t.test('check warns of each secret without a value, wherever one may be', async (t) => {
+  const dir = t.testdir({
+    'sidegate.yaml': `upstreams:
+  - name: a
+    baseUrl: http://h/v1
+    apiKey: { env: A_KEY }
+    headers: { x-b: { file: /nowhere/b } }
+admin:
+  tokens: [{ name: vera, role: admin, token: { env: VERA } }]
+  oidc: { issuer: https://h, clientId: c, clientSecret: { env: OIDC }, roles: { a: admin } }
+audit: { signingKey: { env: SIGNING } }
+rules: { path: r.yaml }
+`,
+    'r.yaml': 'rules: []\n',
+  })
+  const { status, stdout } = await sidegate(['check', '--config', join(dir, 'sidegate.yaml')])
+  t.match(stdout, '0 errors, 5 warnings')
+  t.match(stdout, /warning: .*upstreams\[0\]\.apiKey: environment variable A_KEY is not set/)
+  t.equal(status, 0)
+})
+
 t.test('check reports errors in prices in each format', async (t) => {
   const bad = 'prices:\n  gpt: { input: 1 USD, output: 1, inputs: 2 }\n'
   const config = 'upstream: { baseUrl: http://h }\nrules: { path: r.yaml }\nprices: { path: p.yaml }\n'
