@@ -11,8 +11,10 @@ export interface StoredUse {
   readonly isBackground: boolean
   /** The answer that it continues; null for a new conversation. */
   readonly continued: StoredReference | null
-  /** Parts of answers in its prompt, by their ids. */
+  /** Parts of answers in its prompt, by their ids alone. */
   readonly items: readonly StoredReference[]
+  /** Parts that its prompt repeats and that have ids; the provider may read the one it keeps. */
+  readonly repeated: readonly StoredReference[]
 }
 
 export interface StoredReference {

@@ -30,6 +30,11 @@ export function ownedAnswer(
   return answer?.keyId === key.line ? answer : null
 }
 
+const isOfAnotherKey = ({ stored }: Pick<Pipeline, 'stored'>, { key }: Call, id: string): boolean => {
+  const answer = isStoredId(id) ? stored.find(id) : null
+  return answer !== null && answer.keyId !== key.line
+}
+
 /**
  * Checks the stored answers that a request names, and notes whether its own answer is kept.
  * @returns null for a request that names none
@@ -43,13 +48,16 @@ export function continueAnswers(
 ): Continuation | null {
   const { stored: format } = call.api
   if (format === undefined) return null
-  const { isKept, isBackground, continued, items } = format.readRequest(body)
+  const { isKept, isBackground, continued, items, repeated } = format.readRequest(body)
   if (isKept) call.record.stored = { type: 'makes', isBackground }
   const find = (reference: StoredReference): StoredAnswer => {
     const answer = ownedAnswer(pipeline, call, reference.id)
     if (answer !== null && answer.isItem === (reference !== continued)) return answer
     throw reference.notFound(shownId(reference.id))
   }
+  // One that no call of the gateway made may be of a provider that keeps nothing.
+  const foreign = repeated.find(({ id }) => isOfAnotherKey(pipeline, call, id))
+  if (foreign !== undefined) throw foreign.notFound(shownId(foreign.id))
   const [first, ...others] = continued === null ? items : [continued, ...items]
   if (first === undefined) return null
   const answer = find(first)

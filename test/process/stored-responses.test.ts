@@ -412,6 +412,32 @@ rules:
   await limited.responses.delete(id)
 })
 
+t.test('an item of another key is refused also with content, and one of nobody passes', async (t) => {
+  const made = await create({}, {}, client, [outputText('mine')])
+  const itemId = (made as any).output[0].id
+  const { key: strangerKey } = await gateway.createKey('stranger')
+  const stranger = openAi(gateway, strangerKey)
+  const repeated = (id: string) => ({
+    input: [
+      {
+        type: 'message',
+        id,
+        role: 'assistant',
+        status: 'completed',
+        content: [{ type: 'output_text', text: 'x' }],
+      },
+      { role: 'user', content: 'go' },
+    ],
+  })
+  const count = upstream.received.length
+  await t.rejects(create(repeated(itemId), {}, stranger), { status: 404, message: /not found/ })
+  t.equal(upstream.received.length, count)
+  await t.resolves(create(repeated(itemId)), 'its own key')
+  await t.resolves(create(repeated('msg_of_nobody'), {}, stranger), 'as agents repeat what is not kept')
+  const many = { input: Array.from({ length: 5001 }, (_, n) => ({ ...repeated(`msg_${n}`).input[0] })) }
+  await t.rejects(create(many), { status: 400, message: /at most 5000 items with an id/ })
+})
+
 t.test('models, requests and terms of a key decide on a stored answer', async (t) => {
   const rules = `
 rules:

@@ -12,6 +12,8 @@ import {
   type StoredUse,
 } from '../stored-format.ts'
 
+/** Items of one input with an id: each is looked up, in a few microseconds. */
+const MAXIMUM_NAMED_ITEMS = 5000
 /** Items of a response that later calls can name. A response has fewer. */
 const MAXIMUM_ITEMS = 256
 
@@ -48,25 +50,30 @@ function readRequest({
   if (conversation !== null) throw notFound('Conversation', null, 'conversation')
   if (continued !== null && typeof continued !== 'string')
     throw invalid('previous_response_id', 'must be the id of a response.')
+  const named = Array.isArray(input) ? input.filter(hasId) : []
+  if (named.length > MAXIMUM_NAMED_ITEMS)
+    throw invalid('input', `must have at most ${MAXIMUM_NAMED_ITEMS} items with an id.`)
+  const [items, repeated] = [named.filter(isReference), named.filter((one) => !isReference(one))]
   return {
     isKept: store !== false,
     isBackground: background === true,
     continued: continued === null ? null : previous(continued),
-    items: Array.isArray(input) ? input.flatMap(referenceOf) : [],
+    items: items.map(({ id }) => item(id)),
+    repeated: repeated.map(({ id }) => item(id)),
   }
 }
+
+type NamedItem = JsonObject & { readonly id: string }
+
+const hasId = (value: JsonValue): value is NamedItem => isObject(value) && typeof value['id'] === 'string'
 
 /** Members of an item that say nothing of its own. */
 const EMPTY_MEMBERS: ReadonlySet<string> = new Set(['id', 'type', 'status'])
 
-/** The item that an item of the input names: a reference, or one that has an id and no content. */
-function referenceOf(value: JsonValue): readonly StoredReference[] {
-  if (!isObject(value) || typeof value['id'] !== 'string') return []
-  const isReference =
-    value['type'] === 'item_reference' ||
-    Object.entries(value).every(([key, member]) => EMPTY_MEMBERS.has(key) || isEmpty(member))
-  return isReference ? [item(value['id'])] : []
-}
+/** Whether an item of the input only names one: a reference, or one with an id and no content. */
+const isReference = (value: NamedItem): boolean =>
+  value['type'] === 'item_reference' ||
+  Object.entries(value).every(([key, member]) => EMPTY_MEMBERS.has(key) || isEmpty(member))
 
 const isEmpty = (value: JsonValue): boolean =>
   value === null || value === '' || (Array.isArray(value) && value.length === 0)
