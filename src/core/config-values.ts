@@ -125,8 +125,8 @@ const whyNotInHeader = (value: string): string | null =>
     : 'contains a space, a line break or another character that a header cannot carry'
 
 /**
- * Reports whether a problem is a secret without a value, as `readSecret` words it: a pull request has
- * none, and the gateway will.
+ * Reports whether a problem is a secret without a value, as `readSecret` words it: a pull request
+ * has none, and the gateway will.
  */
 export const isAbsentSecret = ({ message }: Pick<Problem, 'message'>): boolean =>
   /^(?:environment variable \S+ is not set|file .+ cannot be used \()/.test(message)

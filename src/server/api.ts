@@ -6,6 +6,7 @@ import type { AdminRole } from '../core/admin-role.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { Session } from '../store/sessions/sessions.ts'
+import type { RouteOperation } from './openapi/operation-builders.ts'
 
 export interface ApiRequest {
   readonly headers: IncomingHttpHeaders
@@ -41,6 +42,8 @@ export interface ApiAnswer {
 interface RouteTarget {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
+  /** Describes the route in `/openapi.json`. */
+  readonly operation: RouteOperation
   /** The body is a prompt, limited by limits.bodyBytes. */
   readonly takesPrompt?: true
 }

@@ -2,7 +2,6 @@
 // its files, all others to the management API with its origin check, session and strict JSON.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Api, ErrorShape } from '../chat/api-format.ts'
 import { APIS } from '../chat/apis.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import type { Clock } from '../core/clock.ts'
@@ -10,17 +9,14 @@ import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { JsonValue } from '../core/json.ts'
 import { looseForm, normalisePath } from '../core/request-path.ts'
 import type { PassThroughRule } from '../core/unscanned-paths.ts'
-import { handle } from '../pipeline/handle.ts'
 import { waitToScan } from '../pipeline/memory-turn.ts'
-import { listModels, retrieveModel } from '../pipeline/models.ts'
 import { type PassedRequest, passThrough, passThroughFor } from '../pipeline/pass-through.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
-import { answerReceipt } from '../pipeline/receipt-request.ts'
-import { handleStored } from '../pipeline/stored-call.ts'
 import type { ApiAnswer, ApiRoute } from './api.ts'
 import { BODY_LIMIT, readJsonBody } from './body.ts'
 import { respondChunks } from './chunked-answer.ts'
 import type { ConsoleFiles } from './console-files.ts'
+import { DATA_ROUTES, type DataRoute } from './data-routes.ts'
 import type { Handler } from './listener.ts'
 import { respond, respondError, respondJson } from './respond.ts'
 import { Router } from './router.ts'
@@ -41,60 +37,6 @@ export interface HandlerParts {
   /** Paths that are forwarded without a scan. */
   readonly passThrough: readonly PassThroughRule[]
   readonly clock: Clock
-}
-
-type DataPlane = (
-  pipeline: Pipeline,
-  client: SocketClient,
-  params: Readonly<Record<string, string>>,
-  search: string,
-) => Promise<void>
-
-interface DataRoute {
-  /** OpenAI's shape by default. */
-  readonly errors?: ErrorShape
-  readonly method: string
-  readonly path: string
-  readonly data: DataPlane
-}
-
-const DATA_ROUTES: readonly DataRoute[] = [
-  ...APIS.flatMap(routesOf),
-  { method: 'GET', path: '/v1/models', data: listModels },
-  // Model names contain slashes, which some clients do not encode.
-  {
-    method: 'GET',
-    path: '/v1/models/*model',
-    data: (pipeline, client, { model = '' }) => retrieveModel(pipeline, client, model),
-  },
-  {
-    method: 'GET',
-    path: '/v1/audit/receipts/:id',
-    data: (pipeline, client, { id = '' }) => answerReceipt(pipeline, client, id),
-  },
-]
-
-/** The route of an API, and those of the answers to it that are kept. */
-function routesOf(api: Api): DataRoute[] {
-  const { target, errors, stored } = api
-  const call: DataRoute = {
-    method: 'POST',
-    path: `/v1${target}`,
-    errors,
-    data: (pipeline, client) => handle(pipeline, client, api),
-  }
-  if (stored === undefined) return [call]
-  const storing = { ...api, stored }
-  const asked = stored.operations.map(
-    (operation): DataRoute => ({
-      method: operation.method,
-      path: `/v1${target}/:id${operation.path}`,
-      errors,
-      data: (pipeline, client, { id = '' }, search) =>
-        handleStored(pipeline, client, storing, { operation, id, search }),
-    }),
-  )
-  return [call, ...asked]
 }
 
 /** Returns the handler of the gateway listener. It answers every request exactly once. */

@@ -1,32 +1,36 @@
-// The description of everything on the gateway listener, OpenAPI 3.1. A test compares it with the
-// running gateway: every route is here, and every answer matches its schema. Roles come from the
-// routes.
+// The description of everything on the gateway listener, OpenAPI 3.1, made of the routes. A test
+// compares every answer of the running gateway with its schema.
 
 import { ADMIN_ROLES } from '../core/admin-role.ts'
 import type { JsonObject } from '../core/json.ts'
 import { VERSION } from '../core/version.ts'
 import type { ApiRoute } from './api.ts'
+import { DATA_ROUTES, type DataRoute } from './data-routes.ts'
 import { AUDIT_SCHEMAS } from './openapi/audit-schemas.ts'
 import { LIMIT_SCHEMAS } from './openapi/limit-schemas.ts'
 import { BODY_SCHEMAS, MANAGEMENT_SCHEMAS } from './openapi/management-schemas.ts'
-import { OPERATIONS } from './openapi/operations.ts'
+import { describeOperation, type Security } from './openapi/operation-builders.ts'
 import { OVERVIEW_SCHEMAS } from './openapi/overview-schemas.ts'
 import { USAGE_SCHEMAS } from './openapi/usage-schemas.ts'
 
-/** @param routes of the management API, which say what role an operation needs */
-export function openApiDocument(routes: readonly Pick<ApiRoute, 'method' | 'path' | 'access'>[]): JsonObject {
-  const paths: Record<string, JsonObject> = {}
-  for (const { path, method, description } of OPERATIONS) {
-    const route = routes.find((one) => templateOf(one.path) === path && one.method.toLowerCase() === method)
-    const access = route?.access ?? 'open'
-    const needs =
-      access === 'open'
-        ? {}
-        : {
-            description: `Needs the role ${access}; each role includes those before it: ${ADMIN_ROLES.join(', ')}.`,
-            'x-sidegate-role': access,
-          }
-    paths[path] = { ...paths[path], [method]: { ...description, ...needs } }
+/** @param routes of the management API */
+export function openApiDocument(routes: readonly ApiRoute[]): JsonObject {
+  const paths: Record<string, Record<string, JsonObject>> = {}
+  const add = (route: DataRoute | ApiRoute, security: Security, more: JsonObject = {}): void => {
+    const path = templateOf(route.path)
+    const method = route.method.toLowerCase()
+    paths[path] ??= {}
+    paths[path][method] = { ...describeOperation(route.method, path, security, route.operation), ...more }
+  }
+  for (const route of DATA_ROUTES) add(route, 'key')
+  for (const route of routes) {
+    const { access } = route
+    if (access === 'open') add(route, 'none')
+    else
+      add(route, 'session', {
+        description: `Needs the role ${access}; each role includes those before it: ${ADMIN_ROLES.join(', ')}.`,
+        'x-sidegate-role': access,
+      })
   }
   return {
     openapi: '3.1.0',
@@ -50,4 +54,4 @@ export function openApiDocument(routes: readonly Pick<ApiRoute, 'method' | 'path
 }
 
 /** The path of a route as a template of OpenAPI. */
-const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
+const templateOf = (path: string): string => path.replace(/[:*](\w+)/g, '{$1}')

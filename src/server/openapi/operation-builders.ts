@@ -1,10 +1,10 @@
-// Builders of operations for the description of the API: parameters, bodies, answers and errors.
+// Describes the operation of a route in OpenAPI: parameters, bodies, answers and errors.
 
 import type { JsonObject } from '../../core/json.ts'
 import { ref } from './schema-builders.ts'
 
 /** What a caller needs: an API key, a session, or nothing. */
-type Security = 'key' | 'session' | 'none'
+export type Security = 'key' | 'session' | 'none'
 
 /** Errors of every operation, by what it needs. */
 const COMMON_ERRORS: Readonly<Record<Security, readonly number[]>> = {
@@ -18,8 +18,6 @@ const CROSS_SITE = 403
 const BODY_ERRORS = [400, 413, 415]
 
 interface Details {
-  /** `session` unless given. */
-  readonly security?: Security
   /** Name of the request body's schema. */
   readonly body?: string
   /** Schemas of the query parameters, by name. */
@@ -38,20 +36,30 @@ interface Details {
   readonly errors?: readonly number[]
 }
 
-export interface DescribedOperation {
-  readonly path: string
-  readonly method: string
-  readonly description: JsonObject
+/** What a route says of itself in the description of the API. */
+export interface RouteOperation {
+  /** A sentence. */
+  readonly summary: string
+  readonly details: Details
 }
 
-/** @param name method and path, such as `GET /v1/models/{model}` */
-export function operation(name: string, summary: string, details: Details): DescribedOperation {
-  const { security = 'session', body, query = {}, pages = [], statuses = [200], answer, textType } = details
-  const [method = '', path = ''] = name.split(' ')
+export const operation = (summary: string, details: Details = {}): RouteOperation => ({ summary, details })
+
+/**
+ * Describes the operation of a route.
+ * @param path a template of OpenAPI, such as `/v1/models/{model}`
+ */
+export function describeOperation(
+  method: string,
+  path: string,
+  security: Security,
+  { summary, details }: RouteOperation,
+): JsonObject {
+  const { body, query = {}, pages = [], statuses = [200], answer, textType } = details
   const schema = answer === undefined ? undefined : ref(answer)
   const hasContent = schema !== undefined || textType !== undefined
   const success = response(summary, hasContent ? contents(schema, textType) : null)
-  const description = {
+  return {
     summary,
     parameters: [
       ...[...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => pathParameter(parameter)),
@@ -65,7 +73,6 @@ export function operation(name: string, summary: string, details: Details): Desc
       ...Object.fromEntries(pages.map((status) => [status, response('A page for people.', HTML)])),
     },
   }
-  return { path, method: method.toLowerCase(), description }
 }
 
 const pathParameter = (name: string): JsonObject => ({

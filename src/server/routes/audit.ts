@@ -17,6 +17,8 @@ import type { Checkpoints } from '../../store/log/checkpoints.ts'
 import type { UsageLog } from '../../store/log/log.ts'
 import type { BackgroundVerification, VerificationStatus } from '../../store/verification/background.ts'
 import { type ApiAnswer, type ApiRoute, ok } from '../api.ts'
+import { operation } from '../openapi/operation-builders.ts'
+import { bounded, text, whole } from '../openapi/schema-builders.ts'
 import { QueryString } from '../query-string.ts'
 
 /** Time an answer waits for the end of a check; that of a short log ends within it. */
@@ -45,12 +47,28 @@ export function auditRoutes({ log, signatures, checkpoints, receipts, check }: A
       method: 'GET',
       path: '/api/v1/audit/checkpoint',
       access: 'viewer',
+      operation: operation('Returns the newest signed checkpoint of the usage log.', {
+        answer: 'Checkpoint',
+        errors: [503],
+      }),
       answer: async () => ok(checkpointObject(newestOf(signatures), signatures.publicKey)),
     },
     {
       method: 'GET',
       path: '/api/v1/audit/proof',
       access: 'viewer',
+      operation: operation(
+        'Proves that an entry is in the log (`seq`), or that the log extends an older one (`from`), by RFC 6962.',
+        {
+          answer: 'Proof',
+          query: {
+            seq: bounded(0),
+            from: bounded(1),
+            size: whole("Number of entries in the log; the newest checkpoint's when left out.", 1),
+          },
+          errors: [400, 404, 503],
+        },
+      ),
       answer: async ({ search }) => {
         const query = new QueryString(search, ['seq', 'from', 'size'])
         const isInclusion = query.text('seq') !== null
@@ -69,6 +87,10 @@ export function auditRoutes({ log, signatures, checkpoints, receipts, check }: A
       method: 'GET',
       path: '/api/v1/audit/receipts/:id',
       access: 'viewer',
+      operation: operation(
+        'Proves that a call is in the usage log. Answers 503 when no checkpoint covers its entry yet.',
+        { answer: 'SignedReceipt', errors: [404, 503] },
+      ),
       async answer({ params }) {
         const call = receipts.find(params['id'] ?? '')
         const receipt = call === null ? null : await receipts.prove(call.record)
@@ -83,12 +105,28 @@ export function auditRoutes({ log, signatures, checkpoints, receipts, check }: A
       method: 'GET',
       path: '/api/v1/audit/verify',
       access: 'viewer',
+      operation: operation('Reports the running full check of the log, or the result of the last one.', {
+        answer: 'LogCheck',
+      }),
       answer: async () => ok(describeCheck(check.status)),
     },
     {
       method: 'GET',
       path: '/api/v1/audit/changes',
       access: 'viewer',
+      operation: operation(
+        'Lists the sealed entries that are not calls, newest first, with the actor of each.',
+        {
+          answer: 'Changes',
+          query: {
+            limit: bounded(1, 1000, 50),
+            before: whole('`next_before` of an answer: lists entries with a lower sequence number.'),
+            actor: text('Entries of one actor.'),
+            type: text('Entries of one type.'),
+          },
+          errors: [400],
+        },
+      ),
       async answer({ search }) {
         const query = new QueryString(search, ['limit', 'before', 'actor', 'type'])
         const before = query.integer('before', -1, 0, Number.MAX_SAFE_INTEGER)
@@ -106,12 +144,20 @@ export function auditRoutes({ log, signatures, checkpoints, receipts, check }: A
       method: 'POST',
       path: '/api/v1/audit/verify',
       access: 'auditor',
+      operation: operation(
+        'Checks the whole log, or joins the running check. Answers 202 when that takes longer than five seconds.',
+        { answer: 'LogCheck', statuses: [200, 202] },
+      ),
       answer: () => verify(check),
     },
     {
       method: 'DELETE',
       path: '/api/v1/audit/verify',
       access: 'auditor',
+      operation: operation(
+        'Cancels the running full check, which then has no verdict. Without one it changes nothing.',
+        { answer: 'LogCheck' },
+      ),
       async answer() {
         await within(check.cancel(), MAXIMUM_WAIT_MS)
         return ok(describeCheck(check.status))

@@ -5,6 +5,7 @@ import { formatProblem, type Problem } from '../../core/problem.ts'
 import { isoTime } from '../../core/time.ts'
 import type { ShadowReport } from '../../pipeline/shadow.ts'
 import { type ApiRoute, ok } from '../api.ts'
+import { operation } from '../openapi/operation-builders.ts'
 
 /** The part of the candidate rules that the route reads. */
 export interface ShadowView {
@@ -23,6 +24,10 @@ export function candidateRoutes(view: ShadowView | null): ApiRoute[] {
       method: 'GET',
       path: '/api/v1/rules/candidate',
       access: 'viewer',
+      operation: operation(
+        'Reports how the candidate rules (rules.candidatePath) differ from the rules in force on recent calls.',
+        { answer: 'Trial', errors: [404] },
+      ),
       async answer() {
         if (view === null) {
           throw new GatewayError('not_found', 'There are no candidate rules; set rules.candidatePath.')

@@ -7,6 +7,7 @@ import { parseTime } from '../../core/time.ts'
 import type { EraseSelection } from '../../store/log/erase.ts'
 import type { UsageLog } from '../../store/log/log.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
+import { operation } from '../openapi/operation-builders.ts'
 
 const SELECTIONS = ['request_id', 'key_id', 'user', 'before']
 const MAXIMUM_TEXT = 128
@@ -17,6 +18,11 @@ export function eraseRoute(log: UsageLog): ApiRoute {
     method: 'POST',
     path: '/api/v1/audit/erase',
     access: 'admin',
+    operation: operation('Erases captured exchanges. Their entries stay, and the erasure is sealed.', {
+      answer: 'Erasure',
+      body: 'EraseSelection',
+      errors: [404, 503],
+    }),
     async answer(request) {
       const selection = readSelection(await readFields(request, SELECTIONS))
       const erasure = await log.erase(selection, request.session.name)

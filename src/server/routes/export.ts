@@ -3,6 +3,8 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { SealedLog } from '../../store/verification/sealed-log.ts'
 import type { ApiRoute } from '../api.ts'
+import { operation } from '../openapi/operation-builders.ts'
+import { time } from '../openapi/schema-builders.ts'
 import { QueryString } from '../query-string.ts'
 
 /** Exports at a time. Each reads the whole log and holds up to 16 MiB. */
@@ -21,6 +23,17 @@ export function exportRoute(sealed: Pick<SealedLog, 'export'>): ApiRoute {
     method: 'GET',
     path: '/api/v1/audit/export',
     access: 'auditor',
+    operation: operation(
+      'Exports the usage log as JSON Lines: entries, then checkpoints, as `sidegate audit export` does. An answer that breaks off is not complete.',
+      {
+        textType: 'application/x-ndjson',
+        query: {
+          since: time('Begins with the first entry sealed at this time or later.'),
+          until: time('Ends before the first entry sealed later. A date includes its whole day, in UTC.'),
+        },
+        errors: [400, 503],
+      },
+    ),
     async answer({ search }) {
       const query = new QueryString(search, ['since', 'until'])
       const options = { sinceMs: query.time('since'), untilMs: query.endTime('until'), exchanges: false }

@@ -9,6 +9,7 @@ import type { KeyStore } from '../../store/keys/api-keys.ts'
 import type { KeyRecord, NewKey } from '../../store/keys/key-record.ts'
 import { keyFields, TERM_FIELDS, termFields } from '../../store/keys/key-terms-fields.ts'
 import { type ApiAnswer, type ApiRoute, ok, readFields, requireText } from '../api.ts'
+import { operation } from '../openapi/operation-builders.ts'
 import { QueryString } from '../query-string.ts'
 
 const MAXIMUM_NAME_CHARACTERS = 128
@@ -23,6 +24,12 @@ export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[]
       method: 'POST',
       path: '/api/v1/keys',
       access: 'editor',
+      operation: operation('Creates an API key.', {
+        statuses: [201],
+        answer: 'NewKey',
+        body: 'KeyFields',
+        errors: [409, 503],
+      }),
       async answer(request) {
         const fields = await readFields(request, ['name', ...TERM_FIELDS])
         const { name: _name, ...terms } = fields
@@ -34,6 +41,11 @@ export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[]
       method: 'PATCH',
       path: '/api/v1/keys/:id',
       access: 'editor',
+      operation: operation('Changes terms of a key at once. Keys of the configuration are changed there.', {
+        answer: 'Key',
+        body: 'KeyTerms',
+        errors: [404, 409, 503],
+      }),
       async answer(request) {
         const fields = await readFields(request, TERM_FIELDS)
         return ok(describe(await keys.change(request.params['id'] ?? '', fields, request.session.name)))
@@ -43,6 +55,10 @@ export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[]
       method: 'POST',
       path: '/api/v1/keys/:id/rotate',
       access: 'editor',
+      operation: operation(
+        'Makes a successor with the same name and terms. The key itself works until the grace ends; both share limits and stored responses.',
+        { statuses: [201], answer: 'NewKey', body: 'KeyRotation', errors: [404, 409, 503] },
+      ),
       async answer(request) {
         const { grace_seconds: grace } = await readFields(request, ['grace_seconds'])
         return created(await keys.rotate(request.params['id'] ?? '', readGrace(grace), request.session.name))
@@ -52,6 +68,7 @@ export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[]
       method: 'GET',
       path: '/api/v1/keys',
       access: 'viewer',
+      operation: operation('Lists all keys.', { answer: 'Keys', errors: [400] }),
       async answer(request) {
         new QueryString(request.search, [])
         const list = keys.list().map(describe)
@@ -62,6 +79,10 @@ export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[]
       method: 'DELETE',
       path: '/api/v1/keys/:id',
       access: 'editor',
+      operation: operation(
+        'Revokes a key at once and permanently, also one that the configuration declares.',
+        { answer: 'Key', errors: [404, 503] },
+      ),
       async answer(request) {
         return ok(describe(await keys.revoke(request.params['id'] ?? '', request.session.name)))
       },

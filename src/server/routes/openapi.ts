@@ -2,10 +2,18 @@
 // sign-in.
 
 import { type ApiRoute, ok } from '../api.ts'
+import { operation } from '../openapi/operation-builders.ts'
 import { openApiDocument } from '../openapi.ts'
 
 /** @param routes of the management API */
 export function openApiRoutes(routes: readonly ApiRoute[]): ApiRoute[] {
-  const document = openApiDocument(routes)
-  return [{ method: 'GET', path: '/openapi.json', access: 'open', answer: async () => ok(document) }]
+  const own: ApiRoute = {
+    method: 'GET',
+    path: '/openapi.json',
+    access: 'open',
+    operation: operation('Returns this description.'),
+    answer: async () => ok(document),
+  }
+  const document = openApiDocument([own, ...routes])
+  return [own]
 }

@@ -5,6 +5,7 @@ import { toUsd } from '../../core/money.ts'
 import { formatProblem, type Problem } from '../../core/problem.ts'
 import type { PriceBook, PriceLine, TierPrices, TokenPrices } from '../../prices/price-book.ts'
 import { type ApiRoute, ok } from '../api.ts'
+import { operation } from '../openapi/operation-builders.ts'
 
 /** The part of the live prices that the route reads. */
 export interface PricesView {
@@ -19,6 +20,9 @@ export function priceRoutes(view: PricesView | null): ApiRoute[] {
       method: 'GET',
       path: '/api/v1/prices',
       access: 'viewer',
+      operation: operation('Lists the prices of models in force, in the order of the price file.', {
+        answer: 'Prices',
+      }),
       async answer() {
         const book = view?.current()
         return ok({

@@ -9,6 +9,7 @@ import type { RuleEditor } from '../../rules/editor.ts'
 import type { EffectiveRule, EffectiveRules } from '../../rules/effective.ts'
 import type { PolicyStore } from '../../store/rules/policies.ts'
 import { type ApiRoute, ok, readFields } from '../api.ts'
+import { operation } from '../openapi/operation-builders.ts'
 import { QueryString } from '../query-string.ts'
 
 const FIELDS = ['name', 'type', 'pattern', 'action', 'enabled', 'description', 'match']
@@ -27,6 +28,10 @@ export function ruleRoutes(
       method: 'GET',
       path: '/api/v1/rules/revisions/:revision',
       access: 'viewer',
+      operation: operation('Returns the rules of a revision that is or was in force, as declared.', {
+        answer: 'RuleRevision',
+        errors: [404],
+      }),
       async answer(request) {
         const found = policies.find(request.params['revision'] ?? '')
         if (found === null)
@@ -45,6 +50,20 @@ export function ruleRoutes(
       method: 'GET',
       path: '/api/v1/rules',
       access: 'viewer',
+      operation: operation('Lists the rules. With format=yaml, returns a rule file ready to commit.', {
+        answer: 'Rules',
+        textType: 'application/yaml',
+        query: {
+          format: { type: 'string', enum: ['json', 'yaml'], default: 'json' },
+          drift: {
+            type: 'boolean',
+            default: false,
+            description:
+              'Only rules that differ from the files: overridden ones and those made through the API.',
+          },
+        },
+        errors: [400],
+      }),
       async answer(request) {
         const query = new QueryString(request.search, ['format', 'drift'])
         const format = query.text('format')
@@ -69,6 +88,12 @@ export function ruleRoutes(
       method: 'POST',
       path: '/api/v1/rules',
       access: 'editor',
+      operation: operation('Creates a rule owned by the API.', {
+        statuses: [201],
+        answer: 'Rule',
+        body: 'RuleDeclaration',
+        errors: [409, 503],
+      }),
       async answer(request) {
         const fields = await readFields(request, FIELDS)
         return { status: 201, body: describe(await editor.create(fields, request.session.name)) }
@@ -78,6 +103,10 @@ export function ruleRoutes(
       method: 'POST',
       path: '/api/v1/rules/evaluate',
       access: 'viewer',
+      operation: operation(
+        'Evaluates a request without forwarding it. `api` (chat by default) and `key_name` may be given with its fields.',
+        { answer: 'Evaluation', body: 'EvaluatedRequest', errors: [503] },
+      ),
       takesPrompt: true,
       async answer(request) {
         return ok(await evaluate(await request.body()))
@@ -87,6 +116,11 @@ export function ruleRoutes(
       method: 'PATCH',
       path: '/api/v1/rules/:id',
       access: 'editor',
+      operation: operation('Switches a rule on or off. A file rule gets an override.', {
+        answer: 'Rule',
+        body: 'RuleChange',
+        errors: [404, 409, 503],
+      }),
       async answer(request) {
         const fields = await readFields(request, ['enabled', 'reason', 'ttl_seconds'])
         const change = readChange(fields)
@@ -99,6 +133,10 @@ export function ruleRoutes(
       method: 'DELETE',
       path: '/api/v1/rules/:id',
       access: 'editor',
+      operation: operation('Deletes a rule owned by the API.', {
+        answer: 'Rule',
+        errors: [404, 409, 503],
+      }),
       async answer(request) {
         return ok(describe(await editor.delete(request.params['id'] ?? '', request.session.name)))
       },

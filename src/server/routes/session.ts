@@ -5,6 +5,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Session, Sessions } from '../../store/sessions/sessions.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
+import { operation } from '../openapi/operation-builders.ts'
 import type { Gatekeeper } from '../session.ts'
 
 const MAXIMUM_TOKEN_CHARACTERS = 4096
@@ -15,6 +16,12 @@ export function sessionRoutes(gatekeeper: Gatekeeper, sessions: Pick<Sessions, '
       method: 'POST',
       path: '/api/v1/session',
       access: 'open',
+      operation: operation('Signs in.', {
+        statuses: [201],
+        answer: 'Session',
+        body: 'SignIn',
+        errors: [401, 429, 503],
+      }),
       async answer(request) {
         const fields = await readFields(request, ['token'])
         const token = requireText(fields, 'token', MAXIMUM_TOKEN_CHARACTERS)
@@ -26,12 +33,14 @@ export function sessionRoutes(gatekeeper: Gatekeeper, sessions: Pick<Sessions, '
       method: 'GET',
       path: '/api/v1/session',
       access: 'viewer',
+      operation: operation('Reports who is signed in.', { answer: 'Session' }),
       answer: async ({ session }) => ok(describe(session)),
     },
     {
       method: 'DELETE',
       path: '/api/v1/session',
       access: 'viewer',
+      operation: operation('Signs out.', { answer: 'SignedOut' }),
       async answer(request) {
         const cookie = await gatekeeper.signOut(request.headers)
         return { status: 200, body: { signed_out: true }, headers: { 'set-cookie': cookie } }
@@ -41,6 +50,9 @@ export function sessionRoutes(gatekeeper: Gatekeeper, sessions: Pick<Sessions, '
       method: 'GET',
       path: '/api/v1/sessions',
       access: 'admin',
+      operation: operation('Lists the sessions of all administrators, newest first.', {
+        answer: 'Sessions',
+      }),
       async answer(request) {
         const list = sessions.list().map((session) => ({
           id: session.id,
@@ -55,6 +67,10 @@ export function sessionRoutes(gatekeeper: Gatekeeper, sessions: Pick<Sessions, '
       method: 'DELETE',
       path: '/api/v1/sessions/:id',
       access: 'admin',
+      operation: operation('Ends a session.', {
+        answer: 'EndedSession',
+        errors: [404, 503],
+      }),
       async answer(request) {
         const session = await sessions.end(request.params['id'] ?? '', request.session.name)
         return ok({ id: session.id, created_at: isoTime(session.createdAtMs), ...describe(session) })

@@ -3,6 +3,8 @@
 
 import { type ApiRoute, ok } from '../api.ts'
 import { LOGIN_PATH } from '../login-cookie.ts'
+import { operation } from '../openapi/operation-builders.ts'
+import { text } from '../openapi/schema-builders.ts'
 import type { Gatekeeper } from '../session.ts'
 import { type SingleSignOn, signOnIsOff } from '../single-sign-on.ts'
 
@@ -16,18 +18,40 @@ export function singleSignOnRoutes(
       method: 'GET',
       path: '/api/v1/session/methods',
       access: 'open',
+      operation: operation('Reports how administrators can sign in.', {
+        answer: 'SignInMethods',
+      }),
       answer: async () => ok(gatekeeper.methods()),
     },
     {
       method: 'GET',
       path: LOGIN_PATH,
       access: 'open',
+      operation: operation(
+        'Begins single sign-on: leads a browser to the identity provider, and from there to the callback.',
+        {
+          query: { return: text('Path of the page of the console to open at the end, below /console/.') },
+          statuses: [302],
+          pages: [404, 502],
+        },
+      ),
       answer: async (request) => signOn?.start(request) ?? signOnIsOff(),
     },
     {
       method: 'GET',
       path: `${LOGIN_PATH}/callback`,
       access: 'open',
+      operation: operation(
+        'Ends single sign-on: redeems the code of the identity provider, opens a session and shows a page that leads to the console.',
+        {
+          query: {
+            code: text('Code of the identity provider.'),
+            state: text('State of the sign-in that was begun.'),
+            error: text('Why the identity provider signs nobody in.'),
+          },
+          pages: [200, 400, 403, 404, 429, 502, 503],
+        },
+      ),
       answer: async (request) => signOn?.finish(request) ?? signOnIsOff(),
     },
   ]

@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../../core/json.ts'
 import { type ApiRoute, ok } from '../api.ts'
+import { operation } from '../openapi/operation-builders.ts'
 import { QueryString } from '../query-string.ts'
 
 /** @param read returns the state now */
@@ -9,6 +10,7 @@ export const statusRoute = (read: () => JsonObject): ApiRoute => ({
   method: 'GET',
   path: '/api/v1/status',
   access: 'viewer',
+  operation: operation('Reports the state of the gateway.', { answer: 'Status', errors: [400] }),
   async answer({ search }) {
     new QueryString(search, [])
     return ok(read())

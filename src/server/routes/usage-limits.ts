@@ -9,6 +9,8 @@ import { windowLength } from '../../policy/limit.ts'
 import type { EffectiveRules } from '../../rules/effective.ts'
 import type { Store } from '../../store/store.ts'
 import { type ApiRoute, ok } from '../api.ts'
+import { operation } from '../openapi/operation-builders.ts'
+import { text } from '../openapi/schema-builders.ts'
 import { QueryString } from '../query-string.ts'
 
 const SECOND_MS: Milliseconds = 1000
@@ -24,6 +26,16 @@ export const usageLimitsRoute = (
   method: 'GET',
   path: '/api/v1/usage/limits',
   access: 'viewer',
+  operation: operation(
+    'Lists how much of each limit of tokens, requests or money is used now, highest share first. A limit that nothing counts against is left out.',
+    {
+      answer: 'UsageLimits',
+      query: {
+        key_id: text('Id of a key: lists every limit that counts its calls, also those not used yet.'),
+      },
+      errors: [400],
+    },
+  ),
   async answer({ search }) {
     const keyId = new QueryString(search, ['key_id']).text('key_id')
     const keys = keyStore.list()

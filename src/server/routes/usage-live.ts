@@ -4,6 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError } from '../../core/errors.ts'
 import type { ApiRoute } from '../api.ts'
 import type { LiveTail } from '../live-tail.ts'
+import { operation } from '../openapi/operation-builders.ts'
+import { whole } from '../openapi/schema-builders.ts'
 import { QueryString } from '../query-string.ts'
 import type { Gatekeeper } from '../session.ts'
 
@@ -14,6 +16,14 @@ export const usageLiveRoute = (tail: LiveTail, gatekeeper: Pick<Gatekeeper, 'req
   method: 'GET',
   path: '/api/v1/usage/logs/live',
   access: 'viewer',
+  operation: operation(
+    'Streams the calls sealed from now on as server-sent events: `entry` with the entry as in the list and its `seq` as id, and `gap` with `{"missed": n}` where calls were left out. A reader that sends `Last-Event-ID` gets up to 1,000 missed calls first. The stream ends with the session.',
+    {
+      textType: 'text/event-stream',
+      query: { after: whole('Works like the header `Last-Event-ID`, which has precedence.') },
+      errors: [400, 503],
+    },
+  ),
   async answer({ headers, search, disconnect }) {
     const query = new QueryString(search, ['after'])
     const after = query.integer('after', -1, 0, Number.MAX_SAFE_INTEGER)

@@ -6,6 +6,8 @@ import { GROUP_FIELDS_ALLOWED, readGroupFields, startOfMonth } from '../../store
 import { reportCsv } from '../../store/rollup/report-table.ts'
 import type { Rollups } from '../../store/rollup/rollups.ts'
 import { type ApiRoute, ok } from '../api.ts'
+import { operation } from '../openapi/operation-builders.ts'
+import { time } from '../openapi/schema-builders.ts'
 import { QueryString } from '../query-string.ts'
 
 const PARAMETERS = ['group_by', 'since', 'until', 'format']
@@ -15,6 +17,25 @@ export const usageReportRoute = (rollups: Rollups, clock: Clock): ApiRoute => ({
   method: 'GET',
   path: '/api/v1/usage/report',
   access: 'viewer',
+  operation: operation(
+    'Sums the usage of a period by fields. With format=csv, returns a table for spreadsheets.',
+    {
+      answer: 'UsageReport',
+      textType: 'text/csv',
+      query: {
+        group_by: {
+          type: 'string',
+          default: 'key',
+          description:
+            'Fields separated by commas: key, model, api, upstream, day, month, user, and label:NAME for a label of the key.',
+        },
+        since: time('Start, rounded down to the hour. By default that of the month, in UTC.'),
+        until: time('End, rounded up to the hour; now by default. A date includes its whole day, in UTC.'),
+        format: { type: 'string', enum: ['json', 'csv'], default: 'json' },
+      },
+      errors: [400],
+    },
+  ),
   async answer(request) {
     const query = new QueryString(request.search, PARAMETERS)
     const groupBy = readGroupFields(query.text('group_by') ?? 'key')

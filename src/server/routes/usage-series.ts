@@ -5,6 +5,8 @@ import { GatewayError } from '../../core/errors.ts'
 import type { UsageMinutes } from '../../metrics/usage-minutes.ts'
 import type { Rollups } from '../../store/rollup/rollups.ts'
 import { type ApiRoute, ok } from '../api.ts'
+import { operation } from '../openapi/operation-builders.ts'
+import { bounded } from '../openapi/schema-builders.ts'
 import { QueryString } from '../query-string.ts'
 
 const MAXIMUM_HOURS = 24
@@ -19,6 +21,14 @@ export const usageSeriesRoute = (
   method: 'GET',
   path: '/api/v1/usage/series',
   access: 'viewer',
+  operation: operation(
+    'Returns usage over time: the last hours minute by minute, as this process saw them, or the last days hour by hour (up to 7) or day by day.',
+    {
+      answer: 'UsageSeries',
+      query: { hours: bounded(1, 24, 1), days: bounded(1, 365) },
+      errors: [400],
+    },
+  ),
   async answer({ search }) {
     const query = new QueryString(search, ['hours', 'days'])
     const hours = query.integer('hours', 1, 1, MAXIMUM_HOURS)

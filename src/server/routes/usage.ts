@@ -7,15 +7,22 @@ import { GatewayError } from '../../core/errors.ts'
 import { readCursor, type UsageCursor } from '../../store/log/list.ts'
 import type { UsageLog } from '../../store/log/log.ts'
 import { type ApiRoute, ok } from '../api.ts'
+import { operation } from '../openapi/operation-builders.ts'
+import { bounded, choice, text, time } from '../openapi/schema-builders.ts'
 import { QueryString } from '../query-string.ts'
 import { eraseRoute } from './erase.ts'
 
-const PAGE = ['limit', 'offset']
 const FILTERS = ['key_id', 'user', 'model', 'outcome', 'blocked', 'pii_detected', 'since', 'until']
 const DEFAULT_LIMIT = 50
 const MAXIMUM_LIMIT = 1000
 const DEFAULT_DAYS = 7
 const MAXIMUM_DAYS = 365
+
+const PAGE = {
+  limit: bounded(1, MAXIMUM_LIMIT, DEFAULT_LIMIT),
+  offset: { ...bounded(0), default: 0 },
+}
+const PAGE_NAMES = Object.keys(PAGE)
 
 const page = (query: QueryString) => ({
   limit: query.integer('limit', DEFAULT_LIMIT, 1, MAXIMUM_LIMIT),
@@ -42,8 +49,26 @@ export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
       method: 'GET',
       path: '/api/v1/usage/logs',
       access: 'viewer',
+      operation: operation('Lists the usage log, newest first.', {
+        answer: 'UsageLogs',
+        query: {
+          ...PAGE,
+          key_id: { type: 'string' },
+          user: text('End user, as the client names the user, or the hash in `user` of an entry.'),
+          model: { type: 'string' },
+          outcome: choice('How a call ended.', ...OUTCOMES),
+          blocked: { type: 'boolean' },
+          pii_detected: { type: 'boolean' },
+          since: { type: 'string', format: 'date-time' },
+          until: time('Latest arrival of a call. A date includes its whole day, in UTC.'),
+          cursor: text(
+            '`next_cursor` of an answer with the same filters, instead of `offset`. Pages do not overlap, even while calls that arrived before `until` end.',
+          ),
+        },
+        errors: [400],
+      }),
       async answer(request) {
-        const query = new QueryString(request.search, [...PAGE, ...FILTERS, 'cursor'])
+        const query = new QueryString(request.search, [...PAGE_NAMES, ...FILTERS, 'cursor'])
         return ok(
           await log.list({
             ...page(query),
@@ -66,6 +91,13 @@ export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
       method: 'GET',
       path: '/api/v1/usage/logs/:id',
       access: 'viewer',
+      operation: operation(
+        'Returns one entry with the captured exchange, whose texts are null for a viewer.',
+        {
+          answer: 'UsageEntryDetail',
+          errors: [404],
+        },
+      ),
       async answer(request) {
         const entry = log.get(request.params['id'] ?? '')
         if (entry === null)
@@ -81,8 +113,13 @@ export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
       method: 'GET',
       path: '/api/v1/usage/security',
       access: 'viewer',
+      operation: operation('Reports the security events of the last days.', {
+        answer: 'SecurityReport',
+        query: { ...PAGE, days: bounded(1, 365, 7) },
+        errors: [400],
+      }),
       async answer(request) {
-        const query = new QueryString(request.search, ['days', ...PAGE])
+        const query = new QueryString(request.search, ['days', ...PAGE_NAMES])
         const days = query.integer('days', DEFAULT_DAYS, 1, MAXIMUM_DAYS)
         return ok(await log.security({ days, ...page(query), nowMs: clock.now() }))
       },

@@ -1,0 +1,131 @@
+// The routes of the data plane: the APIs that apps call, the answers to them that are kept, the
+// models, and the receipts of calls.
+
+import type { Api, ApiName, ErrorShape } from '../chat/api-format.ts'
+import { APIS } from '../chat/apis.ts'
+import { handle } from '../pipeline/handle.ts'
+import { listModels, retrieveModel } from '../pipeline/models.ts'
+import type { Pipeline } from '../pipeline/pipeline.ts'
+import { answerReceipt } from '../pipeline/receipt-request.ts'
+import { handleStored } from '../pipeline/stored-call.ts'
+import { operation, type RouteOperation } from './openapi/operation-builders.ts'
+import { bounded } from './openapi/schema-builders.ts'
+import type { SocketClient } from './socket-client.ts'
+
+/** An endpoint that is governed as every other: key, personal data, rules, limits, entry. */
+const governed = (summary: string, body: string): RouteOperation =>
+  operation(summary, { body, passesOn: true, errors: [403, 404, 429, 500] })
+
+type CalledApi = Exclude<ApiName, 'pass_through'>
+
+const CALLS: Readonly<Record<CalledApi, RouteOperation>> = {
+  chat: governed('Creates a chat completion, whole or streamed, as in the OpenAI API.', 'ChatRequest'),
+  responses: governed('Creates a response, whole or streamed, as in the OpenAI API.', 'ResponsesRequest'),
+  completions: governed(
+    'Creates a completion, whole or streamed, as in the OpenAI API.',
+    'CompletionsRequest',
+  ),
+  embeddings: governed('Creates embeddings, as in the OpenAI API.', 'InputRequest'),
+  moderations: governed('Classifies inputs, as in the OpenAI API.', 'ModerationRequest'),
+  messages: governed(
+    'Creates a message, whole or streamed, as in the Anthropic API. The key may be in `x-api-key`.',
+    'ChatRequest',
+  ),
+  count_tokens: governed('Counts the tokens of a message, as in the Anthropic API.', 'ChatRequest'),
+}
+
+const LIST_OF_TEXTS = { type: 'array', items: { type: 'string' } }
+const ABOUT_STORED = { passesOn: true, errors: [400, 403, 404, 500] } as const
+
+/** By method and path below the answer. */
+const STORED: Readonly<Record<string, RouteOperation>> = {
+  'GET ': operation(
+    'Returns a stored response of the same API key, whole or streamed, for 30 days after its call.',
+    {
+      ...ABOUT_STORED,
+      query: { stream: { type: 'boolean', default: false }, 'include[]': LIST_OF_TEXTS },
+    },
+  ),
+  'DELETE ': operation('Deletes a stored response of the same API key.', ABOUT_STORED),
+  'POST /cancel': operation('Cancels a background response of the same API key.', ABOUT_STORED),
+  'GET /input_items': operation('Lists the input of a stored response of the same API key.', {
+    ...ABOUT_STORED,
+    query: {
+      limit: bounded(1, 100, 20),
+      order: { type: 'string', enum: ['asc', 'desc'], default: 'desc' },
+      after: { type: 'string' },
+      before: { type: 'string' },
+      'include[]': LIST_OF_TEXTS,
+    },
+  }),
+}
+
+type DataPlane = (
+  pipeline: Pipeline,
+  client: SocketClient,
+  params: Readonly<Record<string, string>>,
+  search: string,
+) => Promise<void>
+
+export interface DataRoute {
+  /** OpenAI's shape by default. */
+  readonly errors?: ErrorShape
+  readonly method: string
+  readonly path: string
+  readonly data: DataPlane
+  readonly operation: RouteOperation
+}
+
+export const DATA_ROUTES: readonly DataRoute[] = [
+  ...APIS.flatMap(routesOf),
+  {
+    method: 'GET',
+    path: '/v1/models',
+    data: listModels,
+    operation: operation('Lists the models of the upstreams.', { passesOn: true }),
+  },
+  // Model names contain slashes, which some clients do not encode.
+  {
+    method: 'GET',
+    path: '/v1/models/*model',
+    data: (pipeline, client, { model = '' }) => retrieveModel(pipeline, client, model),
+    operation: operation('Returns one model of the list. Slashes in its name need not be encoded.', {
+      passesOn: true,
+      errors: [404],
+    }),
+  },
+  {
+    method: 'GET',
+    path: '/v1/audit/receipts/:id',
+    data: (pipeline, client, { id = '' }) => answerReceipt(pipeline, client, id),
+    operation: operation(
+      'Proves that a call of the same API key is in the usage log. `id` is the `x-request-id` of its answer.',
+      { answer: 'SignedReceipt', errors: [404] },
+    ),
+  },
+]
+
+/** The route of an API, and those of the answers to it that are kept. */
+function routesOf(api: Api): DataRoute[] {
+  const { target, errors, stored } = api
+  const call: DataRoute = {
+    method: 'POST',
+    path: `/v1${target}`,
+    errors,
+    data: (pipeline, client) => handle(pipeline, client, api),
+    operation: CALLS[api.name as CalledApi],
+  }
+  if (stored === undefined) return [call]
+  const storing = { ...api, stored }
+  const kept = stored.operations.map(
+    (asked): DataRoute => ({
+      method: asked.method,
+      path: `/v1${target}/:id${asked.path}`,
+      errors,
+      data: (pipeline, client, { id = '' }, search) =>
+        handleStored(pipeline, client, storing, { operation: asked, id, search }),
+      operation: STORED[`${asked.method} ${asked.path}`]!,
+    }),
+  )
+  return [call, ...kept]
+}
