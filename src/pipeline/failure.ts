@@ -70,7 +70,7 @@ export function denialError(denial: PromptDenial, quota: Quota | null): GatewayE
 
 /** Names what is allowed, so that the caller can choose. */
 function modelRefused({ rule, model, globs }: ModelDenial): GatewayError {
-  const by = rule === null ? 'this API key' : `the policy rule "${rule.name}"`
+  const by = rule === null ? 'This API key' : `The policy rule "${rule.name}"`
   const allowed = globs.length === 0 ? 'none' : globs.join(', ')
   return new GatewayError(
     'model_not_allowed',

@@ -2,6 +2,7 @@
 // its files, all others to the management API with its origin check, session and strict JSON.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ErrorShape } from '../chat/api-format.ts'
 import { APIS } from '../chat/apis.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import type { Clock } from '../core/clock.ts'
@@ -79,10 +80,14 @@ export function gatewayHandler(parts: HandlerParts): Handler {
       }
       void answer(parts, route, request, response, { params, search })
     } catch (error) {
-      fail(parts, response, error)
+      fail(parts, response, error, shapeAt(path))
     }
   }
 }
+
+/** The form of errors of the API whose endpoints are around a path; OpenAI's elsewhere. */
+const shapeAt = (path: string): ErrorShape | undefined =>
+  APIS.find(({ target }) => path === `/v1${target}` || path.startsWith(`/v1${target}/`))?.errors
 
 const WEBSOCKET = /\bwebsocket\b/i
 
@@ -187,12 +192,12 @@ async function send(
     )
 }
 
-function fail(parts: HandlerParts, response: ServerResponse, error: unknown): void {
+function fail(parts: HandlerParts, response: ServerResponse, error: unknown, shape?: ErrorShape): void {
   const failure = toGatewayError(error)
   const { logger, metrics, newId } = parts.pipeline
   const id = newId()
   metrics.refusals.inc({ code: failure.code })
   if (failure.code === 'internal_error')
     logger.error({ id, err: error }, 'a request failed with an unexpected error')
-  respondError(response, failure, { 'x-request-id': id })
+  respondError(response, failure, { 'x-request-id': id }, shape === undefined ? {} : { shape })
 }

@@ -249,3 +249,15 @@ t.test('a whole answer and a stream replace each other for clients that asked fo
   t.match(whole.content, [textBlock('Write to [EMAIL_1].'), tool])
   t.match(whole, { type: 'message', stop_reason: 'end_turn', usage: MESSAGES_USAGE })
 })
+
+t.test('a path around the endpoint that is not served is an error in the form of the API', async (t) => {
+  for (const path of ['/v1/messages/batches', '/v1/messages/batches/b/results', '/v1/messages/..%2f']) {
+    const answer = await fetchInTime(`${gateway.url}${path}`, {
+      method: 'POST',
+      headers: { 'x-api-key': key },
+    })
+    t.match(await answer.json(), { type: 'error', error: { type: /_error$/, message: /./ } }, path)
+  }
+  const elsewhere = await fetchInTime(`${gateway.url}/v1/batches`, { method: 'POST' })
+  t.match(await elsewhere.json(), { error: { code: 'not_found' } })
+})

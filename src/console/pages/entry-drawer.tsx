@@ -148,12 +148,15 @@ function Exchange({ entry, mayRead }: { readonly entry: WholeEntry; readonly may
   if (entry.erased) return <p class="empty">The texts were erased. The entry and its proof remain.</p>
   if (entry.captured === false) return <p class="empty">The texts of this call were not to be stored.</p>
   const request = print(entry.request)
-  const curl = `curl "$SIDEGATE/v1/${PATHS[entry.api] ?? 'chat/completions'}" -H "authorization: Bearer $SIDEGATE_KEY" -H 'content-type: application/json' -d '${JSON.stringify(entry.request).replaceAll("'", "'\\''")}'`
+  const path = PATHS[entry.api]
+  const curl = `curl "$SIDEGATE/v1/${path}" -H "authorization: Bearer $SIDEGATE_KEY" -H 'content-type: application/json' -d '${JSON.stringify(entry.request).replaceAll("'", "'\\''")}'`
   return (
     <>
       <header class="row">
         <h3>Request</h3>
-        {entry.request === null ? null : <CopyButton label="Copy as curl" text={curl} />}
+        {entry.request === null || path === undefined ? null : (
+          <CopyButton label="Copy as curl" text={curl} />
+        )}
       </header>
       <Captured text={request} />
       <h3>Response</h3>
@@ -166,8 +169,10 @@ function Exchange({ entry, mayRead }: { readonly entry: WholeEntry; readonly may
 const PATHS: Readonly<Record<string, string>> = {
   chat: 'chat/completions',
   completions: 'completions',
+  count_tokens: 'messages/count_tokens',
   embeddings: 'embeddings',
   messages: 'messages',
+  moderations: 'moderations',
   responses: 'responses',
 }
 
