@@ -89,7 +89,7 @@ const REFUSED: [string, string, number[]][] = [
     `${HEAD.replace('POST', 'PUT')}${LENGTH}${CLOSE}\r\n${body}`,
     [405],
   ],
-  ['a path with dots', `${HEAD.replace('/v1/chat', '/v1/../v1/chat')}${LENGTH}${CLOSE}\r\n${body}`, [404]],
+  ['a path with dots', `${HEAD.replace('/v1/chat', '/v1/../v1/chat')}${LENGTH}${CLOSE}\r\n${body}`, [400]],
   ['an encoded path', `${HEAD.replace('/v1/chat', '/v1%2fchat')}${LENGTH}${CLOSE}\r\n${body}`, [404]],
   ['no key', `${HEAD.replace(/authorization.*\r\n/, '')}${LENGTH}${CLOSE}\r\n${body}`, [401]],
   ['a key in another scheme', `${HEAD.replace('Bearer', 'Basic')}${LENGTH}${CLOSE}\r\n${body}`, [401]],

@@ -83,14 +83,15 @@ const describe = ({ fullname, diag }: Result): string =>
 /** Prints results as files end, then what they add up to. */
 export class Report {
   readonly #tap: WriteStream
-  readonly #tier: Tier
+  readonly #hasBudget: boolean
   readonly #startedMs = performance.now()
   readonly #results: FileResult[] = []
   #jobs = 0
 
-  constructor(tap: WriteStream, tier: Tier) {
+  /** @param hasCoverage multiplies the time of a file, so that none is judged by it */
+  constructor(tap: WriteStream, tier: Tier, hasCoverage: boolean) {
     this.#tap = tap
-    this.#tier = tier
+    this.#hasBudget = tier === 'short' && !hasCoverage
     tap.write('TAP version 14\n')
   }
 
@@ -136,7 +137,7 @@ export class Report {
   }
 
   #printBudget(result: FileResult): void {
-    if (this.#tier === 'long' || result.seconds <= MAXIMUM_SHORT_SECONDS) return
+    if (!this.#hasBudget || result.seconds <= MAXIMUM_SHORT_SECONDS) return
     const verdict = this.#isFarTooSlow(result) ? 'FAIL: ' : ''
     console.log(
       `${verdict}${result.file} took ${result.seconds.toFixed(1)} s; a file of the short tier may take ${MAXIMUM_SHORT_SECONDS} s: shorten it, or name it *.long.test.ts`,
@@ -144,6 +145,6 @@ export class Report {
   }
 
   #isFarTooSlow({ seconds }: FileResult): boolean {
-    return this.#tier === 'short' && seconds > BUSY_FACTOR * MAXIMUM_SHORT_SECONDS
+    return this.#hasBudget && seconds > BUSY_FACTOR * MAXIMUM_SHORT_SECONDS
   }
 }

@@ -44,7 +44,7 @@ const files = positionals.length > 0 ? filesAt(positionals) : filesOf(tier)
 const jobs = planJobs(files)
 const results = join(ROOT, '.tap')
 mkdirSync(results, { recursive: true })
-const report = new Report(createWriteStream(join(results, 'report.tap')), tier)
+const report = new Report(createWriteStream(join(results, 'report.tap')), tier, values.coverage)
 const environment = {
   ...process.env,
   TAP_TIMEOUT: String(MAXIMUM_TEST_SECONDS),
