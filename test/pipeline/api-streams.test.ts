@@ -17,6 +17,8 @@ const REDACTED = 'Write to [EMAIL_2] or call [PHONE_1], project harbour, card [C
 
 interface Format {
   readonly api: Api
+  /** The name of the API unless given. */
+  readonly name?: string
   /** The events of an answer whose text has these pieces. */
   readonly events: (pieces: readonly string[]) => readonly string[]
   /** The piece of text in an event; '' without one. */
@@ -48,15 +50,33 @@ const FORMATS: readonly Format[] = [
     events: (pieces) => responseEvents([streamedMessage(...pieces)]),
     textOf: ({ type, delta }) => (type === 'response.output_text.delta' ? delta : ''),
   },
+  {
+    api: RESPONSES,
+    name: 'responses with an item id of its own in each event',
+    events: (pieces) =>
+      responseEvents([streamedMessage(...pieces)]).map((text, index) =>
+        text.replace(/"item_id":"\w+"/, `"item_id":"msg_${index}"`),
+      ),
+    textOf: ({ type, delta }) => (type === 'response.output_text.delta' ? delta : ''),
+  },
+  {
+    api: RESPONSES,
+    name: 'responses with events of an unknown type',
+    events: (pieces) =>
+      responseEvents([streamedMessage(...pieces)]).map((text) =>
+        text.replaceAll('response.output_text.', 'response.novel_text.'),
+      ),
+    textOf: ({ type, delta }) => (type === 'response.novel_text.delta' ? delta : ''),
+  },
 ]
 
 const eventsIn = (stream: string): any[] =>
   [...stream.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!))
 
-for (const { api, events, textOf } of FORMATS) {
+for (const { api, name = api.name, events, textOf } of FORMATS) {
   const readText = (stream: string) => eventsIn(stream).map(textOf).join('')
 
-  t.test(`a text of ${api.name} is redacted however it is divided into events`, async (t) => {
+  t.test(`a text of ${name} is redacted however it is divided into events`, async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(TEXT.length), { maxLength: 12 }), async (cuts) => {
         const { stream, failure, findings } = await relay(events(cutText(TEXT, cuts)), { api })
@@ -69,7 +89,7 @@ for (const { api, events, textOf } of FORMATS) {
     t.pass()
   })
 
-  t.test(`a stream of ${api.name} is the same for every place where its bytes are cut`, async (t) => {
+  t.test(`a stream of ${name} is the same for every place where its bytes are cut`, async (t) => {
     const bytes = events(['Ask bo', 'b@example.org', ' — ü ', 'now']).join('')
     const whole = await relay([bytes], { api })
     t.equal(readText(whole.stream), 'Ask [EMAIL_2] — ü now')
@@ -81,7 +101,7 @@ for (const { api, events, textOf } of FORMATS) {
     }
   })
 
-  t.test(`a stream of ${api.name} that breaks off is never whole`, async (t) => {
+  t.test(`a stream of ${name} that breaks off is never whole`, async (t) => {
     const all = events(['Ask bo', 'b@example.org', ' now'])
     const isOptional = (text: string) => text.includes('[DONE]')
     const needed = all.filter((text) => !isOptional(text)).length
@@ -92,7 +112,7 @@ for (const { api, events, textOf } of FORMATS) {
     t.equal((await relay(all, { api })).failure, '')
   })
 
-  t.test(`a rule that blocks an answer of ${api.name} ends its stream with an error`, async (t) => {
+  t.test(`a rule that blocks an answer of ${name} ends its stream with an error`, async (t) => {
     const { stream, failure } = await relay(events(['about pro', 'ject aur', 'ora now']), { api })
     t.equal(failure, 'response_blocked_by_policy')
     t.equal(readText(stream), 'about ')

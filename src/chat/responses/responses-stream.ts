@@ -51,13 +51,13 @@ const JSON_PIECE = /arguments$/
 /** Pieces of sound and pictures, base64. */
 const PAYLOAD_PIECE = /(?:^|\.)(?:audio|image\w*)$/
 
-/** Members that identify a text. */
-const PLACE = ['item_id', 'output_index', 'content_index', 'summary_index'] as const
+/** Members that identify a text within its item. */
+const PLACE = ['content_index', 'summary_index'] as const
 
 /** A text that grows, with the last event that added to it. */
 interface GrowingPlace {
   readonly choice: number
-  readonly item: string
+  readonly item: string | number
   like: JsonObject
 }
 
@@ -87,13 +87,15 @@ export class ResponsesStream implements StreamReader {
     const { response } = body
     const type = typeof body['type'] === 'string' ? body['type'] : ''
     const kind = PIECE.exec(type)?.[1]
-    const isKnown = kind !== undefined && isWireValue('type', type) && !PAYLOAD_PIECE.test(kind)
-    const grows = isKnown && typeof body[CHANNEL] === 'string'
+    // Also in an event of a type that is not known yet; its type is then a text like any other.
+    const grows = kind !== undefined && typeof body[CHANNEL] === 'string' && !PAYLOAD_PIECE.test(kind)
+    const isKnown = isWireValue('type', type)
     const walk = new BodyWalk('response', this.#asksForJson)
     for (const key of Object.keys(body)) {
       const value = body[key]
       if (key === 'response' && isObject(value)) walk.object(value, null, 1)
-      else if (!grows || !isPieceMember(key, value)) walk.member(body, key, null, 1)
+      else if (!grows || !isPieceMember(key, value) || (key === 'type' && !isKnown))
+        walk.member(body, key, null, 1)
     }
     const isLast = LAST.has(type)
     return {
@@ -199,10 +201,12 @@ export class ResponsesStream implements StreamReader {
   }
 }
 
-const itemOf = ({ item_id: id, item }: JsonObject): string => {
+/** Names the item of an event by its index; by its id without one. Some providers change the id. */
+const itemOf = ({ output_index: index, item_id: id, item }: JsonObject): string | number => {
+  if (typeof index === 'number') return index
   const named = id ?? (isObject(item) ? item['id'] : undefined)
   return typeof named === 'string' ? named : ''
 }
 
 const placeOf = (kind: string, event: JsonObject): string =>
-  JSON.stringify([kind, ...PLACE.map((name) => event[name] ?? null)])
+  JSON.stringify([kind, itemOf(event), ...PLACE.map((name) => event[name] ?? null)])
