@@ -64,6 +64,8 @@ async function startPrometheus(folder: string, gateway: TestGateway) {
   const exited = once(child, 'exit')
   const ask = async (path: string, query: string): Promise<any> => {
     const response = await fetch(`http://127.0.0.1:${port}${path}?${new URLSearchParams({ query })}`)
+    // It listens before it has opened its data.
+    if (response.status === 503) throw new TypeError('Prometheus is not ready')
     return response.json()
   }
   return {
@@ -75,7 +77,7 @@ async function startPrometheus(folder: string, gateway: TestGateway) {
         if (status !== 'success') throw new Error(`${error}: ${query}`)
         return data.result.length > 0
       } catch (error) {
-        if (error instanceof TypeError) return false // Not listening yet.
+        if (error instanceof TypeError) return false // Not ready yet.
         throw error
       }
     },
