@@ -6,7 +6,7 @@
 // a value that they replaced is judged as a finding. Token limits are left out; they would need
 // counters of their own.
 
-import { decodeView } from '../chat/json-text.ts'
+import { decodeView } from '../chat/inner-json/json-text.ts'
 import { parseReceived } from '../chat/strict-json.ts'
 import { Budget } from '../core/budget.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { JsonSpan } from '../../src/chat/json-span.ts'
-import { decodeSteps, decodeView, JsonTextDecoder } from '../../src/chat/json-text.ts'
+import type { JsonSpan } from '../../src/chat/inner-json/json-span.ts'
+import { decodeSteps, decodeView, JsonTextDecoder } from '../../src/chat/inner-json/json-text.ts'
 import { atOnce } from '../../src/core/steps.ts'
 
 const decode = (pieces: readonly string[], encoding: 'plain' | 'json' = 'json'): JsonSpan[] => {

@@ -48,6 +48,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['opening', 'verification'],
     [''],
   ],
+  chat: [['inner-json'], ['messages', 'responses']],
   pipeline: [['scan'], ['prompt'], ['answer']],
 }
 /** Folders that run before dependencies are loaded, and the folders they import. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { JsonTextDecoder } from '../../src/chat/json-text.ts'
+import { JsonTextDecoder } from '../../src/chat/inner-json/json-text.ts'
 import type { Finding } from '../../src/core/finding.ts'
 import {
   plainSpan,

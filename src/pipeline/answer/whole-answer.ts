@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import type { AnswerFormat } from '../../chat/api-format.ts'
-import { decodeView } from '../../chat/json-text.ts'
+import { decodeView } from '../../chat/inner-json/json-text.ts'
 import { type SignedThought, signedThoughts } from '../../chat/signed-thoughts.ts'
 import { isErrorBody } from '../../chat/stream-chunk.ts'
 import { hasDuplicateKeys } from '../../chat/strict-json.ts'

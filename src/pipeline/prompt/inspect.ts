@@ -1,7 +1,7 @@
 // Inspects a prompt: finds and redacts personal data, then matches keywords and scores injection on
 // the redacted texts, because rules judge what would be forwarded.
 
-import { decodeSteps, decodeView } from '../../chat/json-text.ts'
+import { decodeSteps, decodeView } from '../../chat/inner-json/json-text.ts'
 import type { Text, Texts } from '../../chat/texts.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { type Finding, PII_KINDS, type PiiKind } from '../../core/finding.ts'

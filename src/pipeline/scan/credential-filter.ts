@@ -1,7 +1,7 @@
 // Removes the upstream's credential from everything an upstream sends. Some upstreams quote the
 // request in their errors.
 
-import type { JsonSpan } from '../../chat/json-span.ts'
+import type { JsonSpan } from '../../chat/inner-json/json-span.ts'
 import { replaceFindings, TextSpanQueue, viewOf } from './spans.ts'
 
 const MARK = '[UPSTREAM_CREDENTIAL]'

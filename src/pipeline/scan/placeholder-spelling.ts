@@ -1,7 +1,7 @@
 // Reads and writes the escaped spellings of placeholders: Markdown `\[EMAIL\_1\]`, percent-encoding
 // `%5BEMAIL_1%5D` and HTML `&#91;EMAIL_1&#93;`. JSON escapes are decoded before.
 
-import { escapeForJson } from '../../chat/json-span.ts'
+import { escapeForJson } from '../../chat/inner-json/json-span.ts'
 
 /** How a placeholder is escaped. A value in its place is escaped in the same way. */
 export type Escaping = 'markdown' | 'markdown in json' | 'percent' | 'html'

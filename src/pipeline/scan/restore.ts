@@ -1,7 +1,7 @@
 // Restores redacted values in an answer: where it names a placeholder of a `restore` rule, the
 // client gets the value. This is the last step before the client; the log keeps the placeholder.
 
-import { escapeForJson, type JsonSpan } from '../../chat/json-span.ts'
+import { escapeForJson, type JsonSpan } from '../../chat/inner-json/json-span.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { KeywordHit, KeywordStream } from '../../keyword/matcher.ts'
 import type { KeywordRules } from '../../policy/keyword-rules.ts'

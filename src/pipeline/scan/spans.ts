@@ -2,7 +2,7 @@
 // plain text both are equal; JSON in a string has escapes, numbers and punctuation that must stay
 // valid.
 
-import { type JsonSpan, plainSpan, viewOf } from '../../chat/json-span.ts'
+import { type JsonSpan, plainSpan, viewOf } from '../../chat/inner-json/json-span.ts'
 import type { Finding } from '../../core/finding.ts'
 import { atOnce, type Steps } from '../../core/steps.ts'
 
@@ -14,7 +14,7 @@ export interface TextSpan extends JsonSpan {
   readonly released?: true
 }
 
-export { plainSpan, rawOf, viewOf } from '../../chat/json-span.ts'
+export { plainSpan, rawOf, viewOf } from '../../chat/inner-json/json-span.ts'
 
 export const releasedSpan = (text: string): TextSpan => ({ ...plainSpan(text), released: true })
 

@@ -3,8 +3,8 @@
 // where the pieces were cut, because decoder, detector, matcher and restorer are functions of the
 // text alone.
 
-import type { JsonSpan } from '../../chat/json-span.ts'
-import { JsonTextDecoder } from '../../chat/json-text.ts'
+import type { JsonSpan } from '../../chat/inner-json/json-span.ts'
+import { JsonTextDecoder } from '../../chat/inner-json/json-text.ts'
 import type { Finding, PiiKind } from '../../core/finding.ts'
 import { STEP_UNITS, type Steps } from '../../core/steps.ts'
 import { StreamDetector } from '../../detect/pii/detect-stream.ts'

@@ -1,8 +1,8 @@
 // Decodes a text that arrives in pieces into spans: JSON in it, with the JSON in its strings. Text
 // can then be scanned as a reader sees it and replaced while JSON stays valid.
 
-import { GatewayError } from '../core/errors.ts'
-import { STEP_UNITS, type Steps } from '../core/steps.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { STEP_UNITS, type Steps } from '../../core/steps.ts'
 import { readEscape } from './json-escape.ts'
 import { type JsonSpan, plainSpan, viewOf } from './json-span.ts'
 import { MAXIMUM_LEVELS, TextLevel } from './text-level.ts'
