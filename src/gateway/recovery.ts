@@ -2,8 +2,8 @@
 
 import type { RequestDraft } from '../audit/entry.ts'
 import { NO_TERMS } from '../core/key-terms.ts'
+import { spendingOf } from '../pipeline/limits/quota.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
-import { spendingOf } from '../pipeline/prompt/quota.ts'
 import type { RuleSet } from '../policy/compile.ts'
 import type { UsageLimit } from '../policy/rule-pattern.ts'
 import type { Intent, Intents, OpenIntent } from '../store/files/intents.ts'

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../core/clock.ts'
 import { formatProblem } from '../core/problem.ts'
-import { Shadow, type ShadowParts } from '../pipeline/shadow.ts'
+import { Shadow, type ShadowParts } from '../pipeline/record/shadow.ts'
 import { CandidateRules } from '../rules/candidate.ts'
 import { openRules, type RuleSnapshot } from '../rules/load.ts'
 import { FileWatcher } from '../rules/watch.ts'

@@ -3,14 +3,14 @@
 import type { Api } from '../chat/api-format.ts'
 import { toGatewayError } from '../core/errors.ts'
 import { unusableAnswer, wasSent } from '../upstream/response.ts'
-import { drainingError } from './admission.ts'
-import { authenticate } from './authenticate.ts'
-import { Call } from './call.ts'
-import { callHeaders } from './call-headers.ts'
-import type { Client } from './client.ts'
-import { endingOf, refuse, reportUnexpected } from './failure.ts'
+import { drainingError } from './call/admission.ts'
+import { authenticate } from './call/authenticate.ts'
+import { Call } from './call/call.ts'
+import { callHeaders } from './call/call-headers.ts'
+import type { Client } from './call/client.ts'
 import type { Admitted, Pipeline } from './pipeline.ts'
-import { type Delivered, formatReceipt, record } from './record.ts'
+import { endingOf, refuse, reportUnexpected } from './record/failure.ts'
+import { type Delivered, formatReceipt, record } from './record/record.ts'
 
 /**
  * Runs the steps of a call and seals it. Never rejects.

@@ -4,11 +4,11 @@
 
 import type { Selection } from '../policy/compile.ts'
 import { decide, NOTHING_SCANNED, type Permit, type PermittedRequest } from '../policy/decide.ts'
-import type { Call } from './call.ts'
-import { denialError } from './failure.ts'
+import type { Call } from './call/call.ts'
+import { reserveLimits } from './call/reserve-limits.ts'
+import type { Demand } from './limits/quota.ts'
 import type { Pipeline } from './pipeline.ts'
-import type { Demand } from './prompt/quota.ts'
-import { reserveLimits } from './prompt/reserve-limits.ts'
+import { denialError } from './record/failure.ts'
 
 /**
  * Decides on a call and notes the rules that fire.

@@ -6,7 +6,7 @@ import { isStoredId, type StoredReference } from '../chat/stored-format.ts'
 import { kindInName } from '../detect/pii/clean-name.ts'
 import type { HighestNumbers, StoredAnswer } from '../store/log/stored-answers.ts'
 import type { Route } from '../upstream/upstreams.ts'
-import type { Call } from './call.ts'
+import type { Call } from './call/call.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** What a call continues. */

@@ -1,9 +1,9 @@
 // Answers requests for the receipt of a call, after the same key check as a call. Seals nothing.
 
 import { GatewayError, toGatewayError } from '../core/errors.ts'
-import { type Admission, drainingError } from './admission.ts'
-import { authenticate } from './authenticate.ts'
-import type { Client } from './client.ts'
+import { type Admission, drainingError } from './call/admission.ts'
+import { authenticate } from './call/authenticate.ts'
+import type { Client } from './call/client.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /**

@@ -4,12 +4,12 @@
 import type { Api } from '../chat/api-format.ts'
 import type { StoredFormat, StoredOperation } from '../chat/stored-format.ts'
 import { matchedKey, type Selection } from '../policy/compile.ts'
-import type { Client } from './client.ts'
+import type { Client } from './call/client.ts'
 import { decideUnscanned } from './decide-unscanned.ts'
 import { carryOut } from './handle.ts'
+import { NO_DEMAND } from './limits/quota.ts'
 import { ownedAnswer, shownId } from './owned-answers.ts'
 import type { Admitted, Permitted, Pipeline } from './pipeline.ts'
-import { NO_DEMAND } from './prompt/quota.ts'
 import { Placeholders } from './scan/placeholders.ts'
 
 /** An API whose answers are kept. */

@@ -1,7 +1,7 @@
 // A client without a socket that collects what the pipeline sends.
 
 import { GatewayError } from '../core/errors.ts'
-import type { Client } from '../pipeline/client.ts'
+import type { Client } from '../pipeline/call/client.ts'
 
 /** For the second half of a call: it receives an answer and has no request body. */
 export class CollectingClient implements Client {

@@ -4,7 +4,7 @@
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Timers } from '../core/timers.ts'
-import { drainingError } from '../pipeline/admission.ts'
+import { drainingError } from '../pipeline/call/admission.ts'
 import type { CallTail } from '../store/log/call-tail.ts'
 
 /** Maximum readers at a time. */

@@ -55,6 +55,7 @@ const BREACHES: readonly (readonly [string, string, number, RegExp])[] = [
   ['store/keys/a.ts', "import type { X } from '../sessions/b.ts'", 2, /from the same floor/],
   ['store/log/a.ts', "import { x } from '../store.ts'", 2, /from a higher floor/],
   ['pipeline/scan/a.ts', "import { x } from '../prompt/b.ts'", 2, /from a higher floor/],
+  ['pipeline/answer/a.ts', "import { x } from '../pipeline.ts'", 2, /from a higher floor/],
 ]
 
 /** Correct neighbours of the breaches above. */
@@ -63,7 +64,8 @@ const PASSES: readonly (readonly [string, string])[] = [
   ['policy/a.ts', "import { x } from '../keyword/b.ts'\nimport { y } from '../detect/pii/b.ts'"],
   ['store/log/a.ts', "import { x } from '../../policy/b.ts'\nimport { y } from '../tables/table.ts'"],
   ['store/store.ts', "import { x } from './opening/b.ts'"],
-  ['pipeline/scan/a.ts', "import { x } from '../call.ts'"],
+  ['chat/messages/a.ts', "import { x } from '../payload.ts'"],
+  ['pipeline/answer/a.ts', "import { x } from '../record/b.ts'"],
   ['cli/a.ts', "import { x } from '../rulecheck/b.ts'"],
   ['hub/a.ts', "import { x } from '../server/b.ts'"],
   ['main.ts', "import { x } from './boot/b.ts'\nimport { y } from './program.ts'"],

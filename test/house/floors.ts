@@ -49,7 +49,7 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     [''],
   ],
   chat: [['inner-json'], ['messages', 'responses']],
-  pipeline: [['scan'], ['prompt'], ['answer']],
+  pipeline: [['scan', 'limits'], ['call'], ['prompt'], ['record'], ['answer'], ['']],
 }
 /** Folders that run before dependencies are loaded, and the folders they import. */
 const LIMITED: Readonly<Record<string, readonly string[]>> = { boot: ['core'] }

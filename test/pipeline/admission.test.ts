@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Budget } from '../../src/core/budget.ts'
-import { AdmissionControl, MAXIMUM_REFUSED } from '../../src/pipeline/admission.ts'
-import type { Client } from '../../src/pipeline/client.ts'
+import { AdmissionControl, MAXIMUM_REFUSED } from '../../src/pipeline/call/admission.ts'
+import type { Client } from '../../src/pipeline/call/client.ts'
 
 const UNBOUNDED = new Budget(Number.POSITIVE_INFINITY)
 

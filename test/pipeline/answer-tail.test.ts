@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { AnswerTail } from '../../src/pipeline/answer-tail.ts'
+import { AnswerTail } from '../../src/pipeline/answer/answer-tail.ts'
 
 /** @param cut characters of each piece */
 function usageIn(text: string, cut = 7) {

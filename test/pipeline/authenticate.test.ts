@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import t from 'tap'
 import type { CallKey } from '../../src/core/key-terms.ts'
-import { authenticate } from '../../src/pipeline/authenticate.ts'
+import { authenticate } from '../../src/pipeline/call/authenticate.ts'
 import { callKey } from '../policy/keys.ts'
 
 const OWNER = callKey()

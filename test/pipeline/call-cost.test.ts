@@ -1,8 +1,8 @@
 import t from 'tap'
 import { readParts } from '../../src/chat/token-usage.ts'
-import { costOfCall } from '../../src/pipeline/call-cost.ts'
-import { denialError } from '../../src/pipeline/failure.ts'
-import { countImages, moneyDemand, pricedModels } from '../../src/pipeline/prompt/money-demand.ts'
+import { countImages, moneyDemand, pricedModels } from '../../src/pipeline/limits/money-demand.ts'
+import { costOfCall } from '../../src/pipeline/record/call-cost.ts'
+import { denialError } from '../../src/pipeline/record/failure.ts'
 import { type Price, PriceBook } from '../../src/prices/price-book.ts'
 import { FREE } from '../prices/fixture.ts'
 

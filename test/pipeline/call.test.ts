@@ -1,7 +1,7 @@
 import t from 'tap'
 import { CHAT } from '../../src/chat/chat-api.ts'
-import { Call } from '../../src/pipeline/call.ts'
-import { callHeaders, formatDuration } from '../../src/pipeline/call-headers.ts'
+import { Call } from '../../src/pipeline/call/call.ts'
+import { callHeaders, formatDuration } from '../../src/pipeline/call/call-headers.ts'
 import type { RuleHit } from '../../src/policy/rule.ts'
 import { callKey } from '../policy/keys.ts'
 

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import type { JsonObject } from '../../src/core/json.ts'
-import { EndUsers } from '../../src/pipeline/end-users.ts'
+import { EndUsers } from '../../src/pipeline/record/end-users.ts'
 
 const KEY = Buffer.alloc(32, 7)
 const FIELDS = ['user', 'safety_identifier', 'metadata.user_id']

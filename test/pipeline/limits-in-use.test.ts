@@ -2,8 +2,8 @@
 
 import t from 'tap'
 import { NO_TERMS } from '../../src/core/key-terms.ts'
-import { limitsInUse } from '../../src/pipeline/limits-in-use.ts'
-import { spendingOf } from '../../src/pipeline/prompt/quota.ts'
+import { limitsInUse } from '../../src/pipeline/limits/limits-in-use.ts'
+import { spendingOf } from '../../src/pipeline/limits/quota.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import type { KeyRecord } from '../../src/store/keys/key-record.ts'
 import type { CountInUse } from '../../src/store/limits/counters.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { JsonObject } from '../../src/core/json.ts'
-import { ThoughtMemory } from '../../src/pipeline/thought-memory.ts'
+import { ThoughtMemory } from '../../src/pipeline/answer/thought-memory.ts'
 
 const thought = (signature: string, text: string) => ({ signature, text })
 const bodyWith = (...thoughts: readonly (readonly [signature: string, text: string])[]): JsonObject => ({

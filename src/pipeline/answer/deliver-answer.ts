@@ -7,7 +7,7 @@ import { isTooDeep } from '../../chat/strict-json.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { STEP_UNITS } from '../../core/steps.ts'
-import type { Delivered } from '../record.ts'
+import type { Delivered } from '../record/record.ts'
 import { removeFromBytes } from '../scan/credential-filter.ts'
 import { readForm, resumed } from './answer-form.ts'
 import {

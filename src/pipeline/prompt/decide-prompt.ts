@@ -14,8 +14,7 @@ import {
   type PermittedRequests,
   type PolicyEvidence,
 } from '../../policy/decide.ts'
-import type { InjectionJudgement } from '../call-record.ts'
-import type { InjectionEvidence } from './injection-evidence.ts'
+import type { InjectionEvidence, InjectionJudgement } from '../call/call-record.ts'
 import { countKinds, type Inspection } from './inspect.ts'
 
 /** Settings that decide, besides the rules. */

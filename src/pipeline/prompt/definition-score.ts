@@ -5,7 +5,8 @@
 import type { Text } from '../../chat/texts.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
 import type { InjectionModel, InjectionScore } from '../../detect/injection/score.ts'
-import { type InjectionEvidence, scoreNeutral } from './injection-evidence.ts'
+import type { InjectionEvidence } from '../call/call-record.ts'
+import { scoreNeutral } from './neutral-score.ts'
 import type { CachedScan } from './scan-cache.ts'
 
 /** A redacted text outside messages. */

@@ -5,8 +5,9 @@
 import type { Text } from '../../chat/texts.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
 import type { InjectionMode, InjectionModel, InjectionScore } from '../../detect/injection/score.ts'
+import type { InjectionEvidence } from '../call/call-record.ts'
 import { definitionsOf, scoreDefinition } from './definition-score.ts'
-import { type InjectionEvidence, scoreNeutral } from './injection-evidence.ts'
+import { scoreNeutral } from './neutral-score.ts'
 import { joinTexts, type PromptNeighbour } from './prompt-neighbours.ts'
 import type { CachedScan } from './scan-cache.ts'
 

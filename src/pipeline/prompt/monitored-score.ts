@@ -5,10 +5,10 @@ import { atOnce, endOfTurn, type Steps } from '../../core/steps.ts'
 import type { InjectionModel } from '../../detect/injection/score.ts'
 import type { Selection } from '../../policy/compile.ts'
 import { monitoredInjection } from '../../policy/decide.ts'
-import type { Call, DeferredScore } from '../call.ts'
-import type { Client } from '../client.ts'
+import type { Call, DeferredScore } from '../call/call.ts'
+import type { InjectionEvidence } from '../call/call-record.ts'
+import type { Client } from '../call/client.ts'
 import { injectionJudgement } from './decide-prompt.ts'
-import type { InjectionEvidence } from './injection-evidence.ts'
 
 interface ScoreParts {
   readonly call: Call

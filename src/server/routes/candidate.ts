@@ -3,7 +3,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import { formatProblem, type Problem } from '../../core/problem.ts'
 import { isoTime } from '../../core/time.ts'
-import type { ShadowReport } from '../../pipeline/shadow.ts'
+import type { ShadowReport } from '../../pipeline/record/shadow.ts'
 import { type ApiRoute, ok } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
 

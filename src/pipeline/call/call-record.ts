@@ -1,23 +1,32 @@
 // What the steps find out about one call, for its entry, its metrics and its headers.
 // The steps write it; record.ts and the response headers read it; it decides nothing.
 
-import type { StoredOperation } from '../chat/stored-format.ts'
-import { mergeUsage, type Usage, withEstimates } from '../chat/token-usage.ts'
-import type { Direction, PiiKind } from '../core/finding.ts'
-import type { JsonObject } from '../core/json.ts'
-import type { NanoUsd } from '../core/money.ts'
-import type { KindSet } from '../detect/pii/kinds.ts'
-import type { CaptureMode } from '../policy/capture.ts'
-import type { Selection } from '../policy/compile.ts'
-import type { RuleAction, RuleHit } from '../policy/rule.ts'
-import { NO_PRICES } from '../prices/price-book.ts'
-import type { OpenIntent } from '../store/files/intents.ts'
-import type { StoredAnswer } from '../store/log/stored-answers.ts'
-import type { StoredUser } from '../store/log/user-rows.ts'
-import { type UpstreamHead, upstreamRequestId } from '../upstream/response.ts'
-import type { InjectionEvidence } from './prompt/injection-evidence.ts'
-import type { LimitState, Quota } from './prompt/quota.ts'
-import type { Placeholders } from './scan/placeholders.ts'
+import type { StoredOperation } from '../../chat/stored-format.ts'
+import { mergeUsage, type Usage, withEstimates } from '../../chat/token-usage.ts'
+import type { Direction, PiiKind } from '../../core/finding.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { NanoUsd } from '../../core/money.ts'
+import type { KindSet } from '../../detect/pii/kinds.ts'
+import type { CaptureMode } from '../../policy/capture.ts'
+import type { Selection } from '../../policy/compile.ts'
+import type { RuleAction, RuleHit } from '../../policy/rule.ts'
+import { NO_PRICES } from '../../prices/price-book.ts'
+import type { OpenIntent } from '../../store/files/intents.ts'
+import type { StoredAnswer } from '../../store/log/stored-answers.ts'
+import type { StoredUser } from '../../store/log/user-rows.ts'
+import { type UpstreamHead, upstreamRequestId } from '../../upstream/response.ts'
+import type { LimitState, Quota } from '../limits/quota.ts'
+import type { Placeholders } from '../scan/placeholders.ts'
+
+/** An injection score, and where it was reached. Rules read it. */
+export interface InjectionEvidence {
+  readonly score: number
+  /** Path of the text, or of the first text of the group. */
+  readonly path: string
+  /** Null when the evidence is spread over several texts. */
+  readonly span: { readonly start: number; readonly end: number } | null
+  readonly reasons: readonly string[]
+}
 
 /** The injection score of a prompt, with the model and the rules it is compared with. */
 export interface InjectionJudgement extends InjectionEvidence {

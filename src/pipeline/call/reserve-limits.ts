@@ -2,8 +2,8 @@
 
 import type { Clock } from '../../core/clock.ts'
 import type { Selection } from '../../policy/compile.ts'
-import type { Call } from '../call.ts'
-import { type Demand, Quota, type QuotaParts } from './quota.ts'
+import { type Demand, Quota, type QuotaParts } from '../limits/quota.ts'
+import type { Call } from './call.ts'
 
 /** Reserves what a call asks of its limits. Its places among parallel calls end with the call. */
 export function reserveLimits(

@@ -1,8 +1,8 @@
 // What a call cost: as its upstream says, else by the price book.
 
-import type { RequestDraft } from '../audit/entry.ts'
-import { costOf, NO_USAGE, type Price } from '../prices/price-book.ts'
-import type { CallRecord } from './call-record.ts'
+import type { RequestDraft } from '../../audit/entry.ts'
+import { costOf, NO_USAGE, type Price } from '../../prices/price-book.ts'
+import type { CallRecord } from '../call/call-record.ts'
 
 /** The members of an entry that say what its call cost. */
 export type SealedCost = Pick<RequestDraft, 'cost' | 'cost_source' | 'price_revision'>

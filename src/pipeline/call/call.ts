@@ -1,11 +1,11 @@
 // One call: its identity, its timing, its record, and what must be released when it ends.
 
-import type { Api } from '../chat/api-format.ts'
-import type { Clock, Milliseconds } from '../core/clock.ts'
-import type { CallKey } from '../core/key-terms.ts'
-import { inSlices, type Steps } from '../core/steps.ts'
-import { isoTime } from '../core/time.ts'
-import type { Phase } from '../metrics/registry.ts'
+import type { Api } from '../../chat/api-format.ts'
+import type { Clock, Milliseconds } from '../../core/clock.ts'
+import type { CallKey } from '../../core/key-terms.ts'
+import { inSlices, type Steps } from '../../core/steps.ts'
+import { isoTime } from '../../core/time.ts'
+import type { Phase } from '../../metrics/registry.ts'
 import { drainingError } from './admission.ts'
 import { CallRecord } from './call-record.ts'
 import type { Client } from './client.ts'

@@ -1,21 +1,21 @@
 // Settles what a call did to an answer that a provider keeps: whose it is from now on, and which
 // entry has its tokens. The changes belong in the transaction of the call's entry.
 
-import type { Outcome, RequestDraft } from '../audit/entry.ts'
-import type { StoredFormat } from '../chat/stored-format.ts'
-import type { JsonObject } from '../core/json.ts'
-import type { CounterChange } from '../store/limits/counter-changes.ts'
-import type { Counters } from '../store/limits/counters.ts'
+import type { Outcome, RequestDraft } from '../../audit/entry.ts'
+import type { StoredFormat } from '../../chat/stored-format.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { CounterChange } from '../../store/limits/counter-changes.ts'
+import type { Counters } from '../../store/limits/counters.ts'
 import {
   type HighestNumbers,
   higherNumbers,
   type StoredAnswer,
   type StoredAnswers,
   type StoredChange,
-} from '../store/log/stored-answers.ts'
-import type { Call } from './call.ts'
-import { type AskedAnswer, type CallRecord, isAnswered } from './call-record.ts'
-import { spendingOf } from './prompt/quota.ts'
+} from '../../store/log/stored-answers.ts'
+import type { Call } from '../call/call.ts'
+import { type AskedAnswer, type CallRecord, isAnswered } from '../call/call-record.ts'
+import { spendingOf } from '../limits/quota.ts'
 
 /** The parts of the store that settling reads. */
 export interface StoredParts {

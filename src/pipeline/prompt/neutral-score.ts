@@ -1,17 +1,8 @@
-// Scores one text for injection without its placeholders, and defines the evidence that rules read.
+// Scores one text for injection without its placeholders.
 
 import { PII_KINDS } from '../../core/finding.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { InjectionMode, InjectionModel, InjectionScore } from '../../detect/injection/score.ts'
-
-export interface InjectionEvidence {
-  readonly score: number
-  /** Path of the text, or of the first text of the group. */
-  readonly path: string
-  /** Null when the evidence is spread over several texts. */
-  readonly span: { readonly start: number; readonly end: number } | null
-  readonly reasons: readonly string[]
-}
 
 /** Placeholders of personal data, with the space before each. */
 const PLACEHOLDERS = new RegExp(

@@ -2,8 +2,8 @@
 // redacted form back. Only in memory: after a restart such a block is left out.
 
 import { hash } from 'node:crypto'
-import { type SignedThought, signedThoughts } from '../chat/signed-thoughts.ts'
-import type { JsonObject } from '../core/json.ts'
+import { type SignedThought, signedThoughts } from '../../chat/signed-thoughts.ts'
+import type { JsonObject } from '../../core/json.ts'
 
 /** Text remembered for one key, UTF-16 units; the oldest goes first. */
 const MAXIMUM_KEY_UNITS = 512 * 1024

@@ -12,8 +12,8 @@ import { subjectOf } from '../../policy/limit-scope.ts'
 import type { UsageLimit } from '../../policy/rule-pattern.ts'
 import type { CounterChange } from '../../store/limits/counter-changes.ts'
 import type { Counters, Reservation, ReserveRequest, Spending } from '../../store/limits/counters.ts'
-import type { ParallelCalls } from '../parallel-calls.ts'
 import { type MoneyDemand, NO_COST } from './money-demand.ts'
+import type { ParallelCalls } from './parallel-calls.ts'
 
 /** The tightest limit of a call in one unit, as its headers report it. */
 export interface LimitState {

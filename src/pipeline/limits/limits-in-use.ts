@@ -1,13 +1,13 @@
 // How much of each limit is used, and by what: the counts of the store, named by the rules in force
 // and the keys there are.
 
-import type { Milliseconds } from '../core/clock.ts'
-import { type LimitRule, matchedKey, type RuleSet } from '../policy/compile.ts'
-import { ALL_KEYS, type LimitScope, labelSubject, subjectOf } from '../policy/limit-scope.ts'
-import { type KeyRecord, stateOf } from '../store/keys/key-record.ts'
-import { windowName } from '../store/limits/counter-changes.ts'
-import type { CountInUse } from '../store/limits/counters.ts'
-import { countOf } from './prompt/quota.ts'
+import type { Milliseconds } from '../../core/clock.ts'
+import { type LimitRule, matchedKey, type RuleSet } from '../../policy/compile.ts'
+import { ALL_KEYS, type LimitScope, labelSubject, subjectOf } from '../../policy/limit-scope.ts'
+import { type KeyRecord, stateOf } from '../../store/keys/key-record.ts'
+import { windowName } from '../../store/limits/counter-changes.ts'
+import type { CountInUse } from '../../store/limits/counters.ts'
+import { countOf } from './quota.ts'
 
 /** Maximum limits that one answer lists. */
 const MAXIMUM_LISTED_LIMITS = 1000

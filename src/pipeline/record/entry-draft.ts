@@ -1,6 +1,6 @@
 // Makes the entry of a call from its record. Stores nothing.
 
-import type { Content } from '../audit/content.ts'
+import type { Content } from '../../audit/content.ts'
 import {
   MAXIMUM_FINISH_REASON_CHARACTERS,
   MAXIMUM_SEALED_RULES,
@@ -8,14 +8,14 @@ import {
   type RequestDraft,
   type SealedInjection,
   type SealedRule,
-} from '../audit/entry.ts'
-import type { PiiKind } from '../core/finding.ts'
-import type { JsonObject } from '../core/json.ts'
-import type { KeyTerms } from '../core/key-terms.ts'
-import type { RuleHit } from '../policy/rule.ts'
-import type { Call } from './call.ts'
+} from '../../audit/entry.ts'
+import type { PiiKind } from '../../core/finding.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { KeyTerms } from '../../core/key-terms.ts'
+import type { RuleHit } from '../../policy/rule.ts'
+import type { Call } from '../call/call.ts'
+import { type CallRecord, type InjectionJudgement, isAnswered } from '../call/call-record.ts'
 import { costOfCall, UNKNOWN_COST } from './call-cost.ts'
-import { type CallRecord, type InjectionJudgement, isAnswered } from './call-record.ts'
 
 /** How a call ended. */
 export interface Ending {

@@ -2,8 +2,8 @@
 // cannot learn whether a key exists.
 
 import type { IncomingHttpHeaders } from 'node:http'
-import { GatewayError } from '../core/errors.ts'
-import type { CallKey } from '../core/key-terms.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { CallKey } from '../../core/key-terms.ts'
 
 /** The part of the store that authentication reads. */
 export interface KeyRing {

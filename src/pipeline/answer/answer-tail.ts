@@ -1,8 +1,8 @@
 // Keeps the last bytes of an answer that is not scanned, and reads from them what the call used.
 // Knows neither the API nor the type of the answer.
 
-import { readUsage, type Usage } from '../chat/token-usage.ts'
-import { isObject, type JsonValue } from '../core/json.ts'
+import { readUsage, type Usage } from '../../chat/token-usage.ts'
+import { isObject, type JsonValue } from '../../core/json.ts'
 
 /** Maximum bytes kept, up to one more piece. Usage is at the end of an answer, after its data. */
 const MAXIMUM_TAIL_BYTES = 16 * 1024

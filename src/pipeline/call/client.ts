@@ -1,9 +1,9 @@
 // The caller of a request, as the pipeline needs it. The server implements it around a socket.
 
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Milliseconds } from '../core/clock.ts'
-import { GatewayError } from '../core/errors.ts'
-import type { Cancellation } from '../upstream/forward.ts'
+import type { Milliseconds } from '../../core/clock.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Cancellation } from '../../upstream/forward.ts'
 
 export interface Client extends Cancellation {
   readonly headers: IncomingHttpHeaders

@@ -1,10 +1,10 @@
 // Grants memory to the scan of a long body, by its bytes and by its values, before it is parsed.
 
-import { weighValues } from '../chat/json-weight.ts'
-import type { Budget } from '../core/budget.ts'
-import { GatewayError } from '../core/errors.ts'
-import { STEP_UNITS } from '../core/steps.ts'
-import { MAXIMUM_FINDINGS } from './prompt/inspect.ts'
+import { weighValues } from '../../chat/json-weight.ts'
+import type { Budget } from '../../core/budget.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { STEP_UNITS } from '../../core/steps.ts'
+import { MAXIMUM_FINDINGS } from './inspect.ts'
 
 /**
  * Weight of values that every process has memory for: 20,000 messages or 2,000 tools of ordinary

@@ -1,9 +1,9 @@
 // Admits calls: how many run at a time, and how much memory they hold. A call with a valid key that
 // finds no room is refused, and the refusal makes an entry too.
 
-import type { Budget } from '../core/budget.ts'
-import { GatewayError } from '../core/errors.ts'
-import { InFlight, type InFlightSlot } from '../core/inflight.ts'
+import type { Budget } from '../../core/budget.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { InFlight, type InFlightSlot } from '../../core/inflight.ts'
 import type { Client } from './client.ts'
 
 /** `retry-after` of a refused call, seconds. */

@@ -1,7 +1,7 @@
 // The response headers that every answer to a call carries, success or error.
 
-import type { Milliseconds } from '../core/clock.ts'
-import type { Phase } from '../metrics/registry.ts'
+import type { Milliseconds } from '../../core/clock.ts'
+import type { Phase } from '../../metrics/registry.ts'
 import type { Call } from './call.ts'
 import type { CallRecord } from './call-record.ts'
 
