@@ -274,3 +274,40 @@ t.test('an exchange in parts has the same commitment as the whole', async (t) =>
     }),
   )
 })
+
+t.test('the bytes of an entry are those of earlier releases', async (t) => {
+  const head: Head = { log: LOG, seq: 41, hash: `sha256:${'ab'.repeat(32)}` }
+  const every = requestDraft({
+    api: 'chat',
+    attempts: 2,
+    unscanned: true,
+    method: 'POST',
+    path: '/v1/images',
+    request_bytes: 10,
+    response_bytes: 20,
+    upstream: 'default',
+    labels: { team: 'search', app: 'ä' },
+    cost_source: 'book',
+    price_revision: '0a',
+    pii: [{ action: 'redact', count: 2, direction: 'request', kind: 'email' }],
+    rules: [
+      { action: 'block', direction: 'request', id: 'r', name: 'n', threshold: 500, type: 'prompt_injection' },
+    ],
+    rules_omitted: 3,
+    injection: {
+      model: '3',
+      path: 'messages[0].content',
+      reasons: ['ignore'],
+      score: 700,
+      span: { end: 9, start: 1 },
+      threshold: 500,
+    },
+    captured: false,
+    has_user: true,
+    upstream_request_id: 'req_1',
+  })
+  const golden = (draft: EntryDraft, content: string | null) => seal(head, draft, START_MS, content).hash
+  t.equal(golden(requestDraft(), null), 'sha256:23626c1042b9154994679f5bbdd6ddbc99e2a357986e09ea1af71b89fb609596')
+  t.equal(golden(every, 'sha256:11'), 'sha256:d8658ca5742a4c56307dd149db253c1ff4c7c5461186537b33b1c30e9eefe5a6')
+  t.equal(golden({ type: 'stop', version: '1', actor: 'gateway' }, null), 'sha256:0bf82fc4476ec2a8238c754511962d1e2c94f6ecc6222b3312b644824c4d3deb')
+})
