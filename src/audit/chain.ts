@@ -6,6 +6,7 @@ import type { Milliseconds } from '../core/clock.ts'
 import { isoTime } from '../core/time.ts'
 import { canonicalize } from './canonical.ts'
 import type { EntryDraft, Envelope, GenesisDraft, RequestDraft, SealedEntry, SealedRequest } from './entry.ts'
+import { DRAFTED_FIELDS } from './entry-fields.ts'
 
 /** Separates entry hashes from hashes of any other kind. */
 const ENTRY_DOMAIN = 'sidegate-audit/v1/entry\n'
@@ -77,62 +78,32 @@ export function seal(head: Head, draft: EntryDraft, tsMs: Milliseconds, contentH
   )
 }
 
+/** Members of a request's entry that its draft cannot set. */
+const ADDED_MEMBERS = ['content_hash', 'log', 'prev', 'seq', 'ts', 'type', 'v']
+
+/** Members of a request's entry in canonical order. All names are ASCII. */
+const REQUEST_MEMBERS = [
+  ...ADDED_MEMBERS.map((name) => ({ name, isAdded: true, isOptional: false })),
+  ...DRAFTED_FIELDS.map(([name, { isOptional }]) => ({ name, isAdded: false, isOptional })),
+].sort((one, other) => (one.name < other.name ? -1 : 1))
+
 /**
  * Builds a request entry with its members in canonical order, which serializes three times as fast.
  */
-const toRequestEntry = (
+function toRequestEntry(
   draft: RequestDraft,
   envelope: Omit<Envelope, 'hash'>,
   contentHash: string | null,
-): Omit<SealedRequest, 'hash'> => ({
-  ...(draft.api === undefined ? {} : { api: draft.api }),
-  ...(draft.attempts === undefined ? {} : { attempts: draft.attempts }),
-  blocked: draft.blocked,
-  ...(draft.captured === undefined ? {} : { captured: draft.captured }),
-  completion_tokens: draft.completion_tokens,
-  content_hash: contentHash,
-  cost: draft.cost,
-  ...(draft.cost_source === undefined ? {} : { cost_source: draft.cost_source }),
-  created_at: draft.created_at,
-  error_code: draft.error_code,
-  finish_reason: draft.finish_reason,
-  ...(draft.has_user === undefined ? {} : { has_user: draft.has_user }),
-  id: draft.id,
-  injection: draft.injection,
-  key_id: draft.key_id,
-  key_name: draft.key_name,
-  ...(draft.labels === undefined ? {} : { labels: draft.labels }),
-  latency_ms: draft.latency_ms,
-  log: envelope.log,
-  ...(draft.method === undefined ? {} : { method: draft.method }),
-  model: draft.model,
-  outcome: draft.outcome,
-  overhead_ms: draft.overhead_ms,
-  ...(draft.path === undefined ? {} : { path: draft.path }),
-  pii: draft.pii,
-  pii_detected: draft.pii_detected,
-  pii_types: draft.pii_types,
-  policy_revision: draft.policy_revision,
-  prev: envelope.prev,
-  ...(draft.price_revision === undefined ? {} : { price_revision: draft.price_revision }),
-  prompt_tokens: draft.prompt_tokens,
-  ...(draft.request_bytes === undefined ? {} : { request_bytes: draft.request_bytes }),
-  ...(draft.response_bytes === undefined ? {} : { response_bytes: draft.response_bytes }),
-  rules: draft.rules,
-  ...(draft.rules_omitted === undefined ? {} : { rules_omitted: draft.rules_omitted }),
-  seq: envelope.seq,
-  status: draft.status,
-  stream: draft.stream,
-  total_tokens: draft.total_tokens,
-  ts: envelope.ts,
-  ttft_ms: draft.ttft_ms,
-  type: draft.type,
-  ...(draft.unscanned === undefined ? {} : { unscanned: draft.unscanned }),
-  ...(draft.upstream === undefined ? {} : { upstream: draft.upstream }),
-  ...(draft.upstream_request_id === undefined ? {} : { upstream_request_id: draft.upstream_request_id }),
-  usage_source: draft.usage_source,
-  v: envelope.v,
-})
+): object {
+  const added: Record<string, unknown> = { ...envelope, type: draft.type, content_hash: contentHash }
+  const drafted = draft as unknown as Record<string, unknown>
+  const entry: Record<string, unknown> = {}
+  for (const { name, isAdded, isOptional } of REQUEST_MEMBERS) {
+    const value = isAdded ? added[name] : drafted[name]
+    if (value !== undefined || !isOptional) entry[name] = value
+  }
+  return entry
+}
 
 /** @param entry without its hash; receives it */
 function finish(entry: object): Sealed {

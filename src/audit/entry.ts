@@ -3,141 +3,15 @@
 // that cause entries.
 
 import type { Actor } from '../core/actor.ts'
-import type { Direction } from '../core/finding.ts'
 import type { ChangeDraft } from './change-draft.ts'
-
-/** How a call can end. The store keeps positions in this list, so new ones go to its end. */
-export const OUTCOMES = [
-  'ok',
-  'blocked',
-  'rate_limited',
-  'upstream_error',
-  'client_aborted',
-  'interrupted',
-  /** The key was valid, but the body was refused with a 4xx before any rule ran. */
-  'invalid_request',
-  /** Too many calls were running (`limits.concurrentRequests`); only the key was read. */
-  'overloaded',
-] as const
-
-export type Outcome = (typeof OUTCOMES)[number]
-
-/** Limits on rules and on text the upstream chooses, so every call fits into an entry. */
-export const MAXIMUM_SEALED_RULES = 256
-export const MAXIMUM_FINISH_REASON_CHARACTERS = 64
-
-/** A rule that fired, as sealed. */
-export interface SealedRule {
-  readonly id: string
-  readonly name: string
-  readonly type: string
-  readonly action: string
-  readonly direction: Direction
-  /** For a `prompt_injection` rule: the score from which it fires, in thousandths. */
-  readonly threshold?: number
-}
+import type { RequestFields } from './entry-fields.ts'
 
 /**
- * The highest injection score of a prompt and its evidence: integers and fixed words, no prompt
- * text.
+ * One call of an API, before it is sealed: the fields of entry-fields.ts. Nested members are in
+ * canonical order, which seals faster.
  */
-export interface SealedInjection {
-  /** In thousandths. */
-  readonly score: number
-  /** The model's own threshold, in thousandths. */
-  readonly threshold: number
-  /**
-   * Path of the scored text in the captured request, without the client's own words:
-   * `messages[2].content`.
-   */
-  readonly path: string
-  /** UTF-16 offsets in that text, end exclusive; null for a text without words. */
-  readonly span: { readonly start: number; readonly end: number } | null
-  /** Short names of known patterns, from a fixed list. */
-  readonly reasons: readonly string[]
-  /** Version of the model that scored. */
-  readonly model: string
-}
-
-/** Number of findings of one kind in one direction. */
-export interface SealedFindings {
-  readonly kind: string
-  readonly direction: Direction
-  readonly count: number
-  /**
-   * What the policy did with them: block, redact, restore, monitor or allow. Absent means redact.
-   */
-  readonly action?: string
-}
-
-/**
- * One call of an API. Times are whole milliseconds. `cost` is in 10⁻⁹ USD; in entries of version 1
- * in millionths of the upstream's currency unit.
- */
-export interface RequestDraft {
+export interface RequestDraft extends RequestFields {
   readonly type: 'request'
-  /** UUIDv7, also the `x-request-id` of the answer. */
-  readonly id: string
-  /** When the request arrived, RFC 3339 with milliseconds. */
-  readonly created_at: string
-  /** Name of the API; absent in entries of releases that served only `chat`. */
-  readonly api?: string
-  /** Requests sent upstream, retries included; absent when they were not counted. */
-  readonly attempts?: number
-  /** True for a call that was forwarded without a scan; absent for any other. */
-  readonly unscanned?: true
-  /** Method of a call that was forwarded without a scan. */
-  readonly method?: string
-  /** Path of such a call, without its query. */
-  readonly path?: string
-  /** Sizes of the bodies of such a call. */
-  readonly request_bytes?: number
-  readonly response_bytes?: number
-  /** Name of the upstream that answered, or was asked last; absent when none was. */
-  readonly upstream?: string
-  /** As the client requested it; empty when the body was refused. */
-  readonly model: string
-  readonly prompt_tokens: number
-  readonly completion_tokens: number
-  readonly total_tokens: number
-  readonly latency_ms: number
-  readonly ttft_ms: number | null
-  readonly overhead_ms: number
-  readonly blocked: boolean
-  readonly pii_detected: boolean
-  readonly pii_types: readonly string[]
-  readonly pii: readonly SealedFindings[]
-  readonly key_id: string
-  readonly key_name: string
-  /** Labels of the key at the time of the call; absent without any. */
-  readonly labels?: Readonly<Record<string, string>>
-  /** HTTP status sent to the client; 499 when it left before one was sent. */
-  readonly status: number
-  readonly outcome: Outcome
-  readonly error_code: string | null
-  readonly stream: boolean
-  /** At most MAXIMUM_FINISH_REASON_CHARACTERS. */
-  readonly finish_reason: string | null
-  readonly usage_source: 'upstream' | 'estimated'
-  /** Null when it is not known. */
-  readonly cost: number | null
-  /** Who says so; absent when nobody does, and in entries of version 1. */
-  readonly cost_source?: 'upstream' | 'book'
-  /** Revision of the price book; absent unless the cost is from it. */
-  readonly price_revision?: string
-  /** At most MAXIMUM_SEALED_RULES. */
-  readonly rules: readonly SealedRule[]
-  /** Number of further rules that fired; absent when there are none. */
-  readonly rules_omitted?: number
-  /** Null when no injection rule asked for a score. */
-  readonly injection: SealedInjection | null
-  readonly policy_revision: string
-  /** False for a call whose text was not to be stored; absent for any other. */
-  readonly captured?: false
-  /** The call named its end user, who is kept apart from the entry; absent for any other. */
-  readonly has_user?: true
-  /** The upstream's own id of the call; absent when it sent none. */
-  readonly upstream_request_id?: string
 }
 
 /** What a caller can seal. */

@@ -2,7 +2,8 @@
 // Events are not stored, so the event list cannot differ from the chain.
 
 import type { Direction } from '../core/finding.ts'
-import type { SealedFindings, SealedInjection, SealedRequest, SealedRule } from './entry.ts'
+import type { SealedRequest } from './entry.ts'
+import type { SealedFindings, SealedInjection, SealedRule } from './entry-fields.ts'
 
 export const SECURITY_EVENT_TYPES = ['blocked_request', 'pii_detection', 'rule_trigger'] as const
 export type SecurityEventType = (typeof SECURITY_EVENT_TYPES)[number]

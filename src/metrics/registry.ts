@@ -3,7 +3,7 @@
 // fixed lists or from operators.
 
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import { OUTCOMES } from '../audit/entry.ts'
+import { OUTCOMES } from '../audit/entry-fields.ts'
 import { API_NAMES } from '../chat/api-format.ts'
 import { ERRORS } from '../core/errors.ts'
 import { MONITORING_PRECISION, registerEventLoopDelay } from './event-loop.ts'

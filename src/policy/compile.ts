@@ -3,13 +3,14 @@
 
 import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
 import { type CallKey, includesLabels, type KeyLabels } from '../core/key-terms.ts'
+import { RULE_ACTIONS, type RuleAction } from '../core/rule-action.ts'
 import { type AccessTest, compileAccessList } from './access-list.ts'
 import { type CaptureMode, combineCapture } from './capture.ts'
 import { compileGlob } from './glob.ts'
 import { KeywordRuleIndex, type KeywordRules } from './keyword-rules.ts'
 import { type LimitScope, readScope } from './limit-scope.ts'
 import type { ParsedRule } from './parse-rule.ts'
-import { concernsDirection, RULE_ACTIONS, type Rule, type RuleAction, type RuleReference } from './rule.ts'
+import { concernsDirection, type Rule, type RuleReference } from './rule.ts'
 import type { RulePattern, UsageLimit } from './rule-pattern.ts'
 
 /** All rules in force at one moment. Frozen: a request uses the set it started with. */

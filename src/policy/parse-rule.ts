@@ -1,7 +1,8 @@
 // Parses one declared rule: checks what the schema cannot, and keeps the parsed pattern.
 
+import { RULE_ACTIONS } from '../core/rule-action.ts'
 import { MAXIMUM_GLOB_CHARACTERS } from './glob.ts'
-import { ACTIONS_OF, RULE_ACTIONS, type Rule, type RuleDeclaration } from './rule.ts'
+import { ACTIONS_OF, type Rule, type RuleDeclaration } from './rule.ts'
 import { controlCharacterIn, parsePattern, type RulePattern } from './rule-pattern.ts'
 
 /**

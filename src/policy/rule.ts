@@ -3,6 +3,7 @@
 import type { Milliseconds } from '../core/clock.ts'
 import type { Direction } from '../core/finding.ts'
 import type { KeyLabels } from '../core/key-terms.ts'
+import type { RuleAction } from '../core/rule-action.ts'
 
 export const RULE_TYPES = [
   'keyword_block',
@@ -13,13 +14,6 @@ export const RULE_TYPES = [
   'capture',
 ] as const
 export type RuleType = (typeof RULE_TYPES)[number]
-
-/**
- * The actions, strictest first. `restore` is a reversible `redact`: the model sees placeholders,
- * and the client gets the values that it sent back in the answer.
- */
-export const RULE_ACTIONS = ['block', 'redact', 'restore', 'monitor', 'allow'] as const
-export type RuleAction = (typeof RULE_ACTIONS)[number]
 
 /** The actions each type allows; the most common first. A type without any takes no action. */
 export const ACTIONS_OF: Readonly<Record<RuleType, readonly RuleAction[]>> = {

@@ -2,8 +2,9 @@
 // no texts.
 
 import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
+import { RULE_ACTIONS } from '../core/rule-action.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
-import { concernsDirection, RULE_ACTIONS, type Rule } from '../policy/rule.ts'
+import { concernsDirection, type Rule } from '../policy/rule.ts'
 
 const DIRECTIONS: readonly Direction[] = ['request', 'response']
 

@@ -3,8 +3,9 @@
 // policy/parse-rule.
 
 import { TERM_SCHEMAS } from '../core/key-terms.ts'
+import { RULE_ACTIONS } from '../core/rule-action.ts'
 import { MAXIMUM_GLOB_CHARACTERS } from '../policy/glob.ts'
-import { RULE_ACTIONS, RULE_TYPES } from '../policy/rule.ts'
+import { RULE_TYPES } from '../policy/rule.ts'
 
 /** Maximum rules in one file. */
 const MAXIMUM_RULES_A_FILE = 10_000

@@ -3,13 +3,13 @@
 
 import type { Api, ApiName, ErrorShape } from '../chat/api-format.ts'
 import { APIS } from '../chat/apis.ts'
+import { bounded } from '../core/schema-builders.ts'
 import { handle } from '../pipeline/handle.ts'
 import { listModels, retrieveModel } from '../pipeline/models.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { answerReceipt } from '../pipeline/receipt-request.ts'
 import { handleStored } from '../pipeline/stored-call.ts'
 import { operation, type RouteOperation } from './openapi/operation-builders.ts'
-import { bounded } from './openapi/schema-builders.ts'
 import type { SocketClient } from './socket-client.ts'
 
 /** An endpoint that is governed as every other: key, personal data, rules, limits, entry. */

@@ -307,7 +307,16 @@ t.test('the bytes of an entry are those of earlier releases', async (t) => {
     upstream_request_id: 'req_1',
   })
   const golden = (draft: EntryDraft, content: string | null) => seal(head, draft, START_MS, content).hash
-  t.equal(golden(requestDraft(), null), 'sha256:23626c1042b9154994679f5bbdd6ddbc99e2a357986e09ea1af71b89fb609596')
-  t.equal(golden(every, 'sha256:11'), 'sha256:d8658ca5742a4c56307dd149db253c1ff4c7c5461186537b33b1c30e9eefe5a6')
-  t.equal(golden({ type: 'stop', version: '1', actor: 'gateway' }, null), 'sha256:0bf82fc4476ec2a8238c754511962d1e2c94f6ecc6222b3312b644824c4d3deb')
+  t.equal(
+    golden(requestDraft(), null),
+    'sha256:23626c1042b9154994679f5bbdd6ddbc99e2a357986e09ea1af71b89fb609596',
+  )
+  t.equal(
+    golden(every, 'sha256:11'),
+    'sha256:d8658ca5742a4c56307dd149db253c1ff4c7c5461186537b33b1c30e9eefe5a6',
+  )
+  t.equal(
+    golden({ type: 'stop', version: '1', actor: 'gateway' }, null),
+    'sha256:0bf82fc4476ec2a8238c754511962d1e2c94f6ecc6222b3312b644824c4d3deb',
+  )
 })

@@ -2,7 +2,8 @@
 
 import t from 'tap'
 import { seal } from '../../src/audit/chain.ts'
-import type { RequestDraft, SealedFindings, SealedRule } from '../../src/audit/entry.ts'
+import type { RequestDraft } from '../../src/audit/entry.ts'
+import type { SealedFindings, SealedRule } from '../../src/audit/entry-fields.ts'
 import { securityEvents } from '../../src/audit/security.ts'
 import { requestDraft } from './drafts.ts'
 

@@ -13,6 +13,8 @@ export interface Import {
   readonly specifier: string
   /** The imported file relative to ROOT; undefined for packages and modules of Node. */
   readonly target: string | undefined
+  /** An `import type`, of which nothing is left in the program. */
+  readonly isType: boolean
 }
 
 export interface SourceFile extends SourceText {
@@ -61,7 +63,8 @@ export function parseSource(path: string, text: string): SourceFile {
     const end = match.index + match[0].length - 1
     const specifier = text.slice(match.index + match[0].search(/['"]/) + 1, end)
     const target = specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : undefined
-    return { line: importLine(end), specifier, target }
+    const isType = /\bimport\s+type\b[^;'"]*$/.test(code.slice(0, match.index))
+    return { line: importLine(end), specifier, target, isType }
   })
   const typeLine = lineCounter(text)
   const types = [...code.matchAll(TYPE)].map((match) => ({ line: typeLine(match.index), name: match[1]! }))

@@ -3,10 +3,10 @@
 import t from 'tap'
 import { requestTexts } from '../../src/chat/texts.ts'
 import type { JsonObject } from '../../src/core/json.ts'
+import type { RuleAction } from '../../src/core/rule-action.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { inspect } from '../../src/pipeline/prompt/inspect.ts'
-import type { RuleAction } from '../../src/policy/rule.ts'
 import { rule } from '../policy/rules.ts'
 import { ALL_KINDS, chunksOf, END, event, relay, selectRules } from './fixture.ts'
 

@@ -3,10 +3,11 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { PiiKind } from '../../src/core/finding.ts'
+import type { RuleAction } from '../../src/core/rule-action.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
-import type { Rule, RuleAction } from '../../src/policy/rule.ts'
+import type { Rule } from '../../src/policy/rule.ts'
 import { rule } from '../policy/rules.ts'
 import { ALL_KINDS, cutText, scanPieces, selectRules } from './fixture.ts'
 

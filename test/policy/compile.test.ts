@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { RuleAction } from '../../src/policy/rule.ts'
+import type { RuleAction } from '../../src/core/rule-action.ts'
 import { keyOf } from './keys.ts'
 import { compileRules, fired, firedNames, rule, select, withoutAction } from './rules.ts'
 

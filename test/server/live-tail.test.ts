@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import type { UsageView } from '../../src/audit/usage-view.ts'
+import type { UsageView } from '../../src/audit/entry-fields.ts'
 import {
   type LiveReaderOptions,
   LiveTail,

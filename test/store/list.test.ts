@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { OUTCOMES } from '../../src/audit/entry.ts'
+import { OUTCOMES } from '../../src/audit/entry-fields.ts'
 import { openEnvironment } from '../../src/store/environment/journaled.ts'
 import { writeLogState } from '../../src/store/log/batch.ts'
 import {

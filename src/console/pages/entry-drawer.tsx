@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import type { UsageView } from '../../audit/entry-fields.ts'
 import { showCount, showMs, showUsd, visible } from '../display.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -10,7 +11,6 @@ import { Inert, LoadState, Time } from '../parts/text.tsx'
 import type { ReceiptDocument } from '../proof-check.ts'
 import { useResource } from '../resource.ts'
 import { useMay } from '../signed-in.ts'
-import type { UsageEntry } from '../usage-entry.ts'
 
 /** What redaction leaves in place of a value. */
 const PLACEHOLDER = /(\[[A-Z][A-Z_]*_\d+\])/
@@ -18,11 +18,10 @@ const PLACEHOLDER = /(\[[A-Z][A-Z_]*_\d+\])/
 const SHOWN_CHARACTERS = 20_000
 
 /** An answer of `GET /api/v1/usage/logs/{id}`. */
-interface WholeEntry extends UsageEntry {
+interface WholeEntry extends UsageView {
   readonly request: unknown
   readonly response: unknown
   readonly erased: boolean
-  readonly captured?: boolean
 }
 
 interface EntryDrawerProps {

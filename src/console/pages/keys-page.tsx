@@ -4,12 +4,12 @@ import { useState } from 'preact/hooks'
 import type { ApiKey, LimitsInUse, ReportAnswer } from '../api-key.ts'
 import { showCount, showUsd } from '../display.ts'
 import { useActors } from '../last-changes.ts'
+import { logHref } from '../log-address.ts'
 import { LimitBar } from '../parts/limit-bar.tsx'
 import { ScrollArea } from '../parts/scroll-area.tsx'
 import { ChangedBy, Inert, LoadState, Time } from '../parts/text.tsx'
 import { useResource } from '../resource.ts'
 import { useMay } from '../signed-in.ts'
-import { logHref } from '../usage-entry.ts'
 import { CreateKeyDialog, RevokeKeyDialog, RotateKeyDialog } from './key-dialogs.tsx'
 
 const REFRESH_MS = 10_000

@@ -1,9 +1,9 @@
 // The filters of the log. They are in the address of the page, so that a view can be bookmarked.
 
+import { LOG_FILTERS, type LogFilter, logHref } from '../log-address.ts'
 import { Select, type SelectOption } from '../parts/select.tsx'
 import { go } from '../place.ts'
 import { useResource } from '../resource.ts'
-import { LOG_FILTERS, type LogFilter, logHref } from '../usage-entry.ts'
 
 const OUTCOMES = [
   'ok',

@@ -1,11 +1,12 @@
 // The usage log: every call, filtered, with a drawer for one and a live view of the newest.
 
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
+import type { UsageView } from '../../audit/entry-fields.ts'
 import { showCount, showMs, showUsd } from '../display.ts'
+import { LOG_FILTERS, logHref } from '../log-address.ts'
 import { Inert, Time } from '../parts/text.tsx'
 import { type GridColumn, VirtualGrid } from '../parts/virtual-grid.tsx'
 import { go, usePlace } from '../place.ts'
-import { LOG_FILTERS, logHref, type UsageEntry } from '../usage-entry.ts'
 import { EntryDrawer } from './entry-drawer.tsx'
 import { LogFilters } from './log-filters.tsx'
 import { useLogRows } from './log-rows.ts'
@@ -13,7 +14,7 @@ import { useLogRows } from './log-rows.ts'
 /** Entries that the live view holds. */
 const MAXIMUM_LIVE = 500
 
-const LOG_COLUMNS: readonly GridColumn<UsageEntry>[] = [
+const LOG_COLUMNS: readonly GridColumn<UsageView>[] = [
   { name: 'time', title: 'Time', cell: ({ created_at }) => <Time at={created_at} /> },
   { name: 'key', title: 'Key', cell: ({ key_name }) => <Inert text={key_name} /> },
   { name: 'model', title: 'Model', cell: ({ model }) => <Inert text={model} /> },
@@ -47,7 +48,7 @@ export function LogPage() {
     else next.searchParams.set('entry', id)
     go(next.pathname + next.search)
   }, [])
-  const openRow = useCallback(({ id }: UsageEntry) => openEntry(id), [openEntry])
+  const openRow = useCallback(({ id }: UsageView) => openEntry(id), [openEntry])
   return (
     <section class="log-page">
       <header class="page-head">
@@ -71,7 +72,7 @@ export function LogPage() {
 
 interface FilteredRowsProps {
   readonly filters: Readonly<Record<string, string>>
-  readonly onOpen: (entry: UsageEntry) => void
+  readonly onOpen: (entry: UsageView) => void
 }
 
 function FilteredRows({ filters, onOpen }: FilteredRowsProps) {
@@ -106,14 +107,14 @@ function FilteredRows({ filters, onOpen }: FilteredRowsProps) {
 
 /** The newest calls as they are sealed. */
 function LiveRows({ onOpen }: Pick<FilteredRowsProps, 'onOpen'>) {
-  const [entries, setEntries] = useState<readonly UsageEntry[]>([])
+  const [entries, setEntries] = useState<readonly UsageView[]>([])
   const [state, setState] = useState('Connecting…')
   useEffect(() => {
     const source = new EventSource('/api/v1/usage/logs/live')
     source.addEventListener('open', () => setState('Connected. New calls appear at the top.'))
     source.addEventListener('error', () => setState('The connection was lost; trying again.'))
     source.addEventListener('entry', ({ data }) => {
-      const entry = JSON.parse(data) as UsageEntry
+      const entry = JSON.parse(data) as UsageView
       setEntries((held) => [entry, ...held].slice(0, MAXIMUM_LIVE))
     })
     source.addEventListener('gap', ({ data }) => {

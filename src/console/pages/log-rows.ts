@@ -2,8 +2,8 @@
 // at a fixed time, so that new calls do not move its rows.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { UsageView } from '../../audit/entry-fields.ts'
 import { callApi, withQuery } from '../gateway-api.ts'
-import type { UsageEntry } from '../usage-entry.ts'
 
 const PAGE_ROWS = 100
 /** Pages held; the least recently used goes first. */
@@ -12,14 +12,14 @@ const MAXIMUM_PAGES = 30
 const SETTLE_MS = 60
 
 interface LogPageAnswer {
-  readonly logs: readonly UsageEntry[]
+  readonly logs: readonly UsageView[]
   readonly total: number
 }
 
 export interface LogRows {
   readonly total: number | null
   readonly failure: string | null
-  rowAt(index: number): UsageEntry | undefined
+  rowAt(index: number): UsageView | undefined
   /** Loads what is missing of the rows from `first` to `last`, exclusive. */
   view(first: number, last: number): void
 }
@@ -29,7 +29,7 @@ export function useLogRows(query: string): LogRows {
   const [total, setTotal] = useState<number | null>(null)
   const [failure, setFailure] = useState<string | null>(null)
   const [, redraw] = useState(0)
-  const pages = useMemo(() => new Map<number, readonly UsageEntry[]>(), [query])
+  const pages = useMemo(() => new Map<number, readonly UsageView[]>(), [query])
   const state = useRef({ aborted: new AbortController(), timer: 0 })
   const load = useCallback(
     async (page: number, signal: AbortSignal) => {

@@ -2,12 +2,12 @@
 
 import { shorten, showBytes, showCompact, showCount, showMs, showSpan, showUsd } from '../display.ts'
 import { withQuery } from '../gateway-api.ts'
+import { logHref, periodFilter } from '../log-address.ts'
 import { Chart } from '../parts/chart.tsx'
 import { Chooser, chosenOf } from '../parts/select.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
 import { go, usePlace } from '../place.ts'
 import { useResource } from '../resource.ts'
-import { logHref, periodFilter } from '../usage-entry.ts'
 
 const PERIODS = [
   { value: 'hours=1', title: 'Last hour' },

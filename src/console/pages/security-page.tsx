@@ -3,13 +3,13 @@
 import { useMemo } from 'preact/hooks'
 import { showCompact, showCount } from '../display.ts'
 import { withQuery } from '../gateway-api.ts'
+import { logHref, periodFilter } from '../log-address.ts'
 import { Chart } from '../parts/chart.tsx'
 import { ScrollArea } from '../parts/scroll-area.tsx'
 import { Chooser, chosenOf } from '../parts/select.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
 import { go, usePlace } from '../place.ts'
 import { useResource } from '../resource.ts'
-import { logHref, periodFilter } from '../usage-entry.ts'
 
 const PERIODS = ['7', '30', '90', '365'].map((value) => ({ value, title: `Last ${value} days` }))
 /** Newest events from which the top lists are counted: the most that one answer can hold. */

@@ -5,6 +5,7 @@ import { useMemo } from 'preact/hooks'
 import type { LimitsInUse, ReportAnswer, UsageSums } from '../api-key.ts'
 import { showCompact, showCount, showUsd } from '../display.ts'
 import { withQuery } from '../gateway-api.ts'
+import { logHref, periodFilter } from '../log-address.ts'
 import { Chart } from '../parts/chart.tsx'
 import { LimitBar } from '../parts/limit-bar.tsx'
 import { ScrollArea } from '../parts/scroll-area.tsx'
@@ -12,7 +13,6 @@ import { Chooser, chosenOf } from '../parts/select.tsx'
 import { Inert, LoadState } from '../parts/text.tsx'
 import { go, usePlace } from '../place.ts'
 import { useResource } from '../resource.ts'
-import { logHref, periodFilter } from '../usage-entry.ts'
 
 const GROUPS = [
   { value: 'key', title: 'Key' },

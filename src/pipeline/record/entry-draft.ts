@@ -1,14 +1,14 @@
 // Makes the entry of a call from its record. Stores nothing.
 
 import type { Content } from '../../audit/content.ts'
+import type { RequestDraft } from '../../audit/entry.ts'
 import {
   MAXIMUM_FINISH_REASON_CHARACTERS,
   MAXIMUM_SEALED_RULES,
   type Outcome,
-  type RequestDraft,
   type SealedInjection,
   type SealedRule,
-} from '../../audit/entry.ts'
+} from '../../audit/entry-fields.ts'
 import type { PiiKind } from '../../core/finding.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { KeyTerms } from '../../core/key-terms.ts'

@@ -1,7 +1,8 @@
 // Seals a call: its record becomes exactly one entry, its metrics and its log line.
 
 import type { Content } from '../../audit/content.ts'
-import type { Outcome, RequestDraft } from '../../audit/entry.ts'
+import type { RequestDraft } from '../../audit/entry.ts'
+import type { Outcome } from '../../audit/entry-fields.ts'
 import type { Clock } from '../../core/clock.ts'
 import { toUsd } from '../../core/money.ts'
 import type { Metrics, Phase } from '../../metrics/registry.ts'

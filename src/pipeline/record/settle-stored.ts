@@ -1,7 +1,8 @@
 // Settles what a call did to an answer that a provider keeps: whose it is from now on, and which
 // entry has its tokens. The changes belong in the transaction of the call's entry.
 
-import type { Outcome, RequestDraft } from '../../audit/entry.ts'
+import type { RequestDraft } from '../../audit/entry.ts'
+import type { Outcome } from '../../audit/entry-fields.ts'
 import type { StoredFormat } from '../../chat/stored-format.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { CounterChange } from '../../store/limits/counter-changes.ts'

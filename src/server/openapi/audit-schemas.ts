@@ -1,7 +1,7 @@
 // Schemas of the evidence of the usage log, by their names in the description of the API.
 
 import type { JsonObject } from '../../core/json.ts'
-import { flag, list, object, orNull, ref, text, time, whole } from './schema-builders.ts'
+import { flag, list, object, orNull, ref, text, time, whole } from '../../core/schema-builders.ts'
 
 export const AUDIT_SCHEMAS: Record<string, JsonObject> = {
   Changes: object(

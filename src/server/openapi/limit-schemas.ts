@@ -1,7 +1,7 @@
 // Schemas of the limits in use, by their names in the description of the API.
 
 import type { JsonObject } from '../../core/json.ts'
-import { choice, flag, list, object, orNull, ref, text, time, whole } from './schema-builders.ts'
+import { choice, flag, list, object, orNull, ref, text, time, whole } from '../../core/schema-builders.ts'
 
 const amount = (description: string): JsonObject => ({ type: 'number', minimum: 0, description })
 

@@ -6,7 +6,7 @@ import { ADMIN_ROLES, SIGN_IN_METHODS } from '../../core/admin-role.ts'
 import { ERRORS } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { TERM_SCHEMAS } from '../../core/key-terms.ts'
-import { RULE_ACTIONS, RULE_TYPES } from '../../policy/rule.ts'
+import { RULE_ACTIONS } from '../../core/rule-action.ts'
 import {
   bounded,
   choice,
@@ -19,7 +19,8 @@ import {
   text,
   time,
   whole,
-} from './schema-builders.ts'
+} from '../../core/schema-builders.ts'
+import { RULE_TYPES } from '../../policy/rule.ts'
 
 const EFFECTS = ['none', ...RULE_ACTIONS]
 const DIFFERENCE = {

@@ -1,7 +1,7 @@
 // Describes the operation of a route in OpenAPI: parameters, bodies, answers and errors.
 
 import type { JsonObject } from '../../core/json.ts'
-import { ref } from './schema-builders.ts'
+import { ref } from '../../core/schema-builders.ts'
 
 /** What a caller needs: an API key, a session, or nothing. */
 export type Security = 'key' | 'session' | 'none'

@@ -2,7 +2,7 @@
 // API.
 
 import type { JsonObject } from '../../core/json.ts'
-import { flag, list, number, object, orNull, text, time, whole } from './schema-builders.ts'
+import { flag, list, number, object, orNull, text, time, whole } from '../../core/schema-builders.ts'
 
 /** A column of a series. */
 const column = (values: JsonObject): JsonObject => list(orNull(values))

@@ -1,89 +1,31 @@
 // Schemas of the usage log, security events and dry runs, by their names in the description of the
 // API.
 
-import { OUTCOMES } from '../../audit/entry.ts'
+import { SHOWN_FIELDS, SUMMED_FIELDS } from '../../audit/entry-fields.ts'
 import { PII_KINDS } from '../../core/finding.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { RULE_ACTIONS, RULE_TYPES } from '../../policy/rule.ts'
-import { choice, flag, list, number, object, orNull, ref, text, time, whole } from './schema-builders.ts'
+import { RULE_ACTIONS } from '../../core/rule-action.ts'
+import {
+  choice,
+  flag,
+  list,
+  number,
+  object,
+  orNull,
+  ref,
+  text,
+  time,
+  whole,
+} from '../../core/schema-builders.ts'
+import { RULE_TYPES } from '../../policy/rule.ts'
 
-const USAGE_ENTRY = {
-  id: text('UUIDv7; `x-request-id` of the answer.'),
-  created_at: time('When the request arrived.'),
-  model: text('Model that the client named; empty when the body was refused.'),
-  prompt_tokens: whole('Tokens of the prompt.'),
-  completion_tokens: whole('Tokens of the answer.'),
-  total_tokens: whole('Tokens of prompt and answer.'),
-  latency_ms: whole('Milliseconds from the request to the end of its answer.'),
-  blocked: flag('A rule blocked the request or the answer.'),
-  pii_detected: flag('Personal data was found in the request or the answer.'),
-  pii_types: list(choice('Kind of personal data.', ...PII_KINDS)),
-  hash: text('`sha256:` and the hash of the sealed entry.'),
-  seq: whole('Sequence number in the chain.'),
-  prev_hash: orNull(text('Hash of the previous entry; null for the first.')),
-  key_id: text('Id of the API key.'),
-  key_name: text('Name of the API key.'),
-  labels: {
-    type: 'object',
-    additionalProperties: { type: 'string' },
-    description: 'Labels of the key at the time of the call.',
-  },
-  user: orNull(
-    text(
-      'End user that the client named: a keyed hash, or clear text with `audit.user: clear`. Null without one, and once it is erased.',
-    ),
-  ),
-  status: whole('HTTP status of the answer; 499 when the client disconnected first.'),
-  outcome: choice('How the call ended.', ...OUTCOMES),
-  stream: flag('The client asked for a stream.'),
-  finish_reason: orNull(text('`finish_reason` of the first choice.')),
-  usage_source: choice('Who counted the tokens.', 'upstream', 'estimated'),
-  cost: orNull({
-    type: 'number',
-    minimum: 0,
-    description:
-      'Cost in USD, as the upstream or the price book says; null when it is not known. Before entry version 2: as the upstream reported it, in its own currency.',
-  }),
-  cost_source: orNull(choice('Who says what the call cost.', 'upstream', 'book')),
-  ttft_ms: orNull(whole('Milliseconds to the first chunk of a stream.')),
-  overhead_ms: whole('Milliseconds that the gateway itself added.'),
-  rules: list(
-    object({
-      id: text('Id of the rule.'),
-      name: text('Name of the rule.'),
-      action: choice('Action of the rule.', ...RULE_ACTIONS),
-    }),
-  ),
-  policy_revision: text('Revision of the rule set that decided on the call.'),
-  content_hash: orNull(text('Salted commitment to the captured exchange; null when nothing was captured.')),
-  captured: flag(
-    'False for a call whose text was not to be stored (`audit.capture`, a rule or the key); left out for any other.',
-  ),
-  api: text(
-    'Name of the API: chat, responses, completions, embeddings, moderations, messages or count_tokens.',
-  ),
-  attempts: whole('Requests sent upstream, retries included; left out when it was not counted.'),
-  upstream: text('Name of the upstream that answered, or was asked last; left out when none was.'),
-  unscanned: flag('The call was forwarded without a scan (passThrough); left out for any other.'),
-  method: text('Method of a call without a scan.'),
-  path: text('Path of a call without a scan, without its query.'),
-  request_bytes: whole('Size of the body of a call without a scan.'),
-  response_bytes: whole('Size of the answer to a call without a scan.'),
-  upstream_request_id: text('`x-request-id` of the upstream; left out when it sent none.'),
-} satisfies Record<string, JsonObject>
-
+const USAGE_ENTRY: Record<string, JsonObject> = Object.fromEntries(
+  SHOWN_FIELDS.map(([name, { schema }]) => [name, schema]),
+)
 /** Members that only some entries have. */
-const OPTIONAL: readonly string[] = [
-  'captured',
-  'attempts',
-  'upstream',
-  'unscanned',
-  'method',
-  'path',
-  'request_bytes',
-  'response_bytes',
-  'upstream_request_id',
-]
+const OPTIONAL = SHOWN_FIELDS.filter(([, { isOptional, shown }]) => isOptional && shown === 'as sealed').map(
+  ([name]) => name,
+)
 
 /** Evidence of a prompt injection, whether or not a rule fires. */
 const INJECTION = {
@@ -102,14 +44,15 @@ const INJECTION = {
   model: text('Version of the injection model.'),
 } satisfies Record<string, JsonObject>
 
-/** Sums of a usage report. */
+/** Sums of a usage report, in the order of its rows. */
 const USAGE_SUMS = {
   requests: whole('Number of calls.'),
-  blocked: whole('Calls that a rule blocked.'),
-  prompt_tokens: whole('Tokens of the prompts.'),
-  completion_tokens: whole('Tokens of the answers.'),
-  total_tokens: whole('Tokens of prompts and answers.'),
-  cost: orNull(number('Known costs in USD; null when calls used tokens and the cost of no call is known.')),
+  ...Object.fromEntries(
+    SUMMED_FIELDS.map(({ name, description }) => [
+      name,
+      name === 'cost' ? orNull(number(description)) : whole(description),
+    ]),
+  ),
   unpriced_requests: whole('Calls that used tokens and whose cost is not known.'),
 } satisfies Record<string, JsonObject>
 

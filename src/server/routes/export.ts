@@ -1,10 +1,10 @@
 // The export of the usage log over REST, without exchanges.
 
 import { GatewayError } from '../../core/errors.ts'
+import { time } from '../../core/schema-builders.ts'
 import type { SealedLog } from '../../store/verification/sealed-log.ts'
 import type { ApiRoute } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
-import { time } from '../openapi/schema-builders.ts'
 import { QueryString } from '../query-string.ts'
 
 /** Exports at a time. Each reads the whole log and holds up to 16 MiB. */

@@ -1,10 +1,10 @@
 // Single sign-on over HTTP: the ways to sign in, the start of a sign-in and its end. A browser
 // opens the last two.
 
+import { text } from '../../core/schema-builders.ts'
 import { type ApiRoute, ok } from '../api.ts'
 import { LOGIN_PATH } from '../login-cookie.ts'
 import { operation } from '../openapi/operation-builders.ts'
-import { text } from '../openapi/schema-builders.ts'
 import type { Gatekeeper } from '../session.ts'
 import { type SingleSignOn, signOnIsOff } from '../single-sign-on.ts'
 

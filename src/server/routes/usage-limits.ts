@@ -3,6 +3,7 @@
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { toUsd } from '../../core/money.ts'
+import { text } from '../../core/schema-builders.ts'
 import { isoTime } from '../../core/time.ts'
 import { type LimitInUse, limitsInUse } from '../../pipeline/limits/limits-in-use.ts'
 import { windowLength } from '../../policy/limit.ts'
@@ -10,7 +11,6 @@ import type { EffectiveRules } from '../../rules/effective.ts'
 import type { Store } from '../../store/store.ts'
 import { type ApiRoute, ok } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
-import { text } from '../openapi/schema-builders.ts'
 import { QueryString } from '../query-string.ts'
 
 const SECOND_MS: Milliseconds = 1000

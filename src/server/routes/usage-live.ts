@@ -2,10 +2,10 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError } from '../../core/errors.ts'
+import { whole } from '../../core/schema-builders.ts'
 import type { ApiRoute } from '../api.ts'
 import type { LiveTail } from '../live-tail.ts'
 import { operation } from '../openapi/operation-builders.ts'
-import { whole } from '../openapi/schema-builders.ts'
 import { QueryString } from '../query-string.ts'
 import type { Gatekeeper } from '../session.ts'
 

@@ -2,12 +2,12 @@
 
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { time } from '../../core/schema-builders.ts'
 import { GROUP_FIELDS_ALLOWED, readGroupFields, startOfMonth } from '../../store/rollup/report-query.ts'
 import { reportCsv } from '../../store/rollup/report-table.ts'
 import type { Rollups } from '../../store/rollup/rollups.ts'
 import { type ApiRoute, ok } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
-import { time } from '../openapi/schema-builders.ts'
 import { QueryString } from '../query-string.ts'
 
 const PARAMETERS = ['group_by', 'since', 'until', 'format']

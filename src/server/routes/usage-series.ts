@@ -2,11 +2,11 @@
 
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { bounded } from '../../core/schema-builders.ts'
 import type { UsageMinutes } from '../../metrics/usage-minutes.ts'
 import type { Rollups } from '../../store/rollup/rollups.ts'
 import { type ApiRoute, ok } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
-import { bounded } from '../openapi/schema-builders.ts'
 import { QueryString } from '../query-string.ts'
 
 const MAXIMUM_HOURS = 24

@@ -1,14 +1,14 @@
 // The usage log and the security events over REST.
 
-import { OUTCOMES } from '../../audit/entry.ts'
+import { OUTCOMES } from '../../audit/entry-fields.ts'
 import { includesRole } from '../../core/admin-role.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { bounded, choice, text, time } from '../../core/schema-builders.ts'
 import { readCursor, type UsageCursor } from '../../store/log/list.ts'
 import type { UsageLog } from '../../store/log/log.ts'
 import { type ApiRoute, ok } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
-import { bounded, choice, text, time } from '../openapi/schema-builders.ts'
 import { QueryString } from '../query-string.ts'
 import { eraseRoute } from './erase.ts'
 

@@ -1,7 +1,7 @@
 // Reads the newest calls of the log as they are sealed, oldest first. A reader keeps its position,
 // which stays valid while calls are added and pruned.
 
-import type { UsageView } from '../../audit/usage-view.ts'
+import type { UsageView } from '../../audit/entry-fields.ts'
 import type { Environment } from '../environment/journaled.ts'
 import { summarySeq, u64 } from '../tables/layout.ts'
 import { readLogState } from './batch.ts'

@@ -2,8 +2,7 @@
 // filter, a bounded number of summaries is scanned, and a cursor marks where to continue.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Outcome } from '../../audit/entry.ts'
-import type { UsageView } from '../../audit/usage-view.ts'
+import type { Outcome, UsageView } from '../../audit/entry-fields.ts'
 import { readU64, summaryOutcome, summarySeq, summaryTest, type UsageFilter, u64 } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
 import type { Row } from '../tables/table.ts'

@@ -3,8 +3,9 @@
 
 import { SALT_BYTES } from '../../audit/content.ts'
 import type { SealedEntry, SealedRequest } from '../../audit/entry.ts'
+import type { UsageView } from '../../audit/entry-fields.ts'
 import { SECURITY_EVENT_TYPES, type SecurityEvent, securityEvents } from '../../audit/security.ts'
-import { toUsageView, type UsageView } from '../../audit/usage-view.ts'
+import { toUsageView } from '../../audit/usage-view.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import type { JsonValue } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'

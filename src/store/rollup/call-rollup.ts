@@ -2,6 +2,7 @@
 
 import { canonicalize, wellFormed } from '../../audit/canonical.ts'
 import type { SealedRequest } from '../../audit/entry.ts'
+import { SUMMED_FIELDS, type SummedField } from '../../audit/entry-fields.ts'
 import { costOfEntry } from '../../audit/usage-view.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import { readJson, writeJson } from '../tables/layout.ts'
@@ -51,12 +52,11 @@ function combinationOf(entry: SealedRequest, user: CountedUser | null): Combinat
 
 function valuesOf(entry: SealedRequest): CallValues {
   const cost = costOfEntry(entry)
+  const fields = {} as Record<SummedField, number>
+  for (const { name } of SUMMED_FIELDS) fields[name] = Number(entry[name])
   return {
+    ...fields,
     requests: 1,
-    blocked: Number(entry.blocked),
-    prompt_tokens: entry.prompt_tokens,
-    completion_tokens: entry.completion_tokens,
-    total_tokens: entry.total_tokens,
     cost: cost ?? 0,
     priced_requests: Number(cost !== null),
     unpriced_requests: Number(cost === null && entry.total_tokens > 0),

@@ -1,24 +1,25 @@
 // Sums over calls as exact whole numbers of 64 bits, and their packed form. Knows neither keys nor
 // times.
 
-/** The summed fields in the order of the packed form. */
-const SUM_FIELDS = [
-  'requests',
-  'blocked',
-  'prompt_tokens',
-  'completion_tokens',
-  'total_tokens',
-  /** 10⁻⁹ USD. */
-  'cost',
+import { SUMMED_FIELDS, type SummedField } from '../../audit/entry-fields.ts'
+
+/** Counts of calls, by their position in the packed form. */
+const CALL_COUNTS = [
+  { name: 'requests', position: 0 },
   /** Calls whose cost is known. */
-  'priced_requests',
+  { name: 'priced_requests', position: 6 },
   /** Calls that used tokens and whose cost is not known. */
-  'unpriced_requests',
+  { name: 'unpriced_requests', position: 7 },
 ] as const
 
-type SumField = (typeof SUM_FIELDS)[number]
+type SumField = SummedField | (typeof CALL_COUNTS)[number]['name']
 
-/** The fields that reports show, in their order. */
+/** The sums in the order of the packed form. */
+const SUM_FIELDS: readonly SumField[] = [...CALL_COUNTS, ...SUMMED_FIELDS]
+  .sort((one, other) => one.position - other.position)
+  .map(({ name }) => name)
+
+/** The sums that reports show, in their order. */
 export const SHOWN_SUMS = SUM_FIELDS.filter((field) => field !== 'priced_requests')
 
 export type ExactSums = Readonly<Record<SumField, number | bigint>>
@@ -118,16 +119,7 @@ export class CallSums {
       const value = high * U32_VALUES + low
       return value <= Number.MAX_SAFE_INTEGER ? value : BigInt(high) * BigInt(U32_VALUES) + BigInt(low)
     }
-    return {
-      requests: exact(0),
-      blocked: exact(1),
-      prompt_tokens: exact(2),
-      completion_tokens: exact(3),
-      total_tokens: exact(4),
-      cost: exact(5),
-      priced_requests: exact(6),
-      unpriced_requests: exact(7),
-    }
+    return Object.fromEntries(SUM_FIELDS.map((field, index) => [field, exact(index)])) as ExactSums
   }
 
   get isZero(): boolean {

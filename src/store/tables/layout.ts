@@ -2,7 +2,7 @@
 // Values that may gain fields are JSON; values scanned by the thousand are packed.
 
 import type { Head } from '../../audit/chain.ts'
-import { OUTCOMES, type Outcome } from '../../audit/entry.ts'
+import { OUTCOMES, type Outcome } from '../../audit/entry-fields.ts'
 import type { SecurityEventType } from '../../audit/security.ts'
 import type { StoredRecord } from '../../audit/verify.ts'
 import type { Milliseconds } from '../../core/clock.ts'
