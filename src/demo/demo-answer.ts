@@ -1,42 +1,76 @@
-// What the stand-in says, before it is written in the form of an API.
+// What the stand-in reads of a request and what it says, before an API gives it its form.
 
-import { type CalledFunction, chooseCalls, type OfferedTools } from './tool-calls.ts'
+import { type CalledFunction, chooseCalls, type OfferedFunction, type ToolTerms } from './tool-calls.ts'
 
-/** An answer in the form of an API: whole, and as events; none for an API without streams. */
-export interface DemoAnswer {
-  readonly whole: object
-  readonly events: readonly string[]
+/** A message of a conversation, or another item of it. */
+interface Turn {
+  readonly type?: string
+  readonly role?: string
+  readonly content?: unknown
+  readonly output?: unknown
 }
 
-/** What the stand-in reads of a request. */
-export interface DemoPrompt {
-  /** The last text of the user. */
-  readonly text: string
+/** The members of a request that the stand-in reads, in any API. */
+export interface DemoBody extends ToolTerms {
+  readonly model?: string
+  readonly stream?: boolean
+  readonly messages?: readonly Turn[]
+  readonly system?: unknown
+  readonly prompt?: unknown
+  readonly input?: unknown
+  readonly instructions?: string
+  readonly encoding_format?: string
+  readonly tools?: readonly (OfferedFunction & {
+    readonly type?: string
+    readonly function?: OfferedFunction
+  })[]
+}
+
+/** A request in no API's form. */
+interface DemoPrompt {
+  /** What the user said last. */
+  readonly said: unknown
   /** Results of tools, if the request ends in some. */
-  readonly results: readonly string[]
-  readonly tools: OfferedTools
+  readonly results?: readonly unknown[]
+  readonly offered?: readonly OfferedFunction[]
+  /** What counts as tokens. */
+  readonly counted: unknown
 }
 
 /** A text, or calls of tools without one. */
 export interface DemoReply {
   readonly text: string | null
   readonly calls: readonly CalledFunction[]
+  readonly promptTokens: number
+  readonly answerTokens: number
 }
 
 /**
  * Quotes the prompt, which shows what left the gateway, or calls tools. Quotes the results of tools
  * if there are some, so that a client's loop ends.
  */
-export function replyTo({ text, results, tools }: DemoPrompt): DemoReply {
-  if (results.length > 0) {
-    const quoted = results.map((result) => `«${result}»`).join(', ')
-    return { text: `This is what the tools gave me: ${quoted}.`, calls: [] }
-  }
-  const calls = chooseCalls(tools, text)
-  if (calls.length > 0) return { text: null, calls }
-  const said = `This is what reached me: «${text}». If it should go to a person, write to support@example.com.`
-  return { text: said, calls: [] }
+export function replyTo(
+  terms: ToolTerms,
+  { said, results = [], offered = [], counted }: DemoPrompt,
+): DemoReply {
+  const prompt = textOf(said)
+  const calls = results.length > 0 ? [] : chooseCalls(offered, terms, prompt)
+  const quoted = results.map((result) => `«${textOf(result)}»`).join(', ')
+  const told =
+    quoted === ''
+      ? `This is what reached me: «${prompt}». If it should go to a person, write to support@example.com.`
+      : `This is what the tools gave me: ${quoted}.`
+  const text = calls.length > 0 ? null : told
+  return { text, calls, promptTokens: countTokens(counted), answerTokens: countTokens(text ?? calls) }
 }
+
+/** Returns the content of the last message of the user. */
+export const lastSaid = (turns: readonly Turn[]): unknown =>
+  turns.findLast(({ role }) => role === 'user')?.content
+
+/** Returns the turns after the last one that does not pass. */
+export const turnsAtEnd = (turns: readonly Turn[], passes: (turn: Turn) => boolean): readonly Turn[] =>
+  turns.slice(turns.findLastIndex((turn) => !passes(turn)) + 1)
 
 /** Returns the text of a content: a string, or the texts of its parts. */
 export function textOf(content: unknown): string {
@@ -49,27 +83,7 @@ export function textOf(content: unknown): string {
 /** Estimates four characters per token, about what providers count for English. */
 export const countTokens = (value: unknown): number => Math.ceil((JSON.stringify(value) ?? '').length / 4)
 
-/** The usage of an answer, in the form of chat completions. */
-export function usageOf(prompt: unknown, answer: unknown) {
-  const prompt_tokens = countTokens(prompt)
-  const completion_tokens = countTokens(answer)
-  return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens }
-}
-
-const PIECE_CHARACTERS = 5
-
-/** Cuts a text as a stream does. */
-export function* piecesOf(text: string): Generator<string> {
-  for (let at = 0; at < text.length; at += PIECE_CHARACTERS) yield text.slice(at, at + PIECE_CHARACTERS)
-}
-
 /** Returns an id that no other answer has. */
 export const newId = (prefix: string): string => `${prefix}_${process.hrtime.bigint()}`
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1000)
-
-export const dataEvent = (data: object): string => `data: ${JSON.stringify(data)}\n\n`
-
-/** An event named by its type. */
-export const namedEvent = (type: string, members: object): string =>
-  `event: ${type}\n${dataEvent({ type, ...members })}`

@@ -3,15 +3,23 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { answerChat } from './chat-answers.ts'
-import type { DemoAnswer } from './demo-answer.ts'
-import { answerCompletion, answerEmbeddings, answerModeration } from './input-answers.ts'
-import { answerMessages, countMessages } from './message-answers.ts'
-import { answerResponse } from './response-answers.ts'
+import { json } from 'node:stream/consumers'
+import type { ApiName } from '../chat/api-format.ts'
+import { APIS } from '../chat/apis.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { DemoBody } from './demo-answer.ts'
+import { streamEvents } from './demo-stream.ts'
+import { answerEmbeddings, answerModeration } from './input-answers.ts'
+import {
+  answerChat,
+  answerCompletion,
+  answerMessages,
+  answerResponse,
+  countMessages,
+} from './text-answers.ts'
 
 /** Pause between two events of a stream, slow enough to see. */
 const EVENT_PAUSE_MS = 25
-const MAXIMUM_BODY_BYTES = 32 * 1024 * 1024
 
 const MODELS = ['demo/echo', 'demo/echo-mini'].map((id) => ({
   id,
@@ -20,19 +28,20 @@ const MODELS = ['demo/echo', 'demo/echo-mini'].map((id) => ({
   owned_by: 'demo',
 }))
 
-/** The answer of each endpoint. A body that it cannot read ends the connection. */
-const ENDPOINTS: ReadonlyMap<string, (body: object) => DemoAnswer> = new Map<
-  string,
-  (body: object) => DemoAnswer
->([
-  ['/v1/chat/completions', answerChat],
-  ['/v1/completions', answerCompletion],
-  ['/v1/embeddings', answerEmbeddings],
-  ['/v1/messages', answerMessages],
-  ['/v1/messages/count_tokens', countMessages],
-  ['/v1/moderations', answerModeration],
-  ['/v1/responses', answerResponse],
-])
+const NOT_FOUND = {
+  error: { message: 'Not found', type: 'invalid_request_error', param: null, code: null },
+}
+
+/** The whole answer of each API. A body that cannot be read ends the connection. */
+const ANSWERS: Partial<Record<ApiName, (body: DemoBody) => object>> = {
+  chat: answerChat,
+  completions: answerCompletion,
+  embeddings: answerEmbeddings,
+  messages: answerMessages,
+  count_tokens: countMessages,
+  moderations: answerModeration,
+  responses: answerResponse,
+}
 
 export interface StandIn {
   readonly baseUrl: string
@@ -59,33 +68,18 @@ function close(server: Server): Promise<void> {
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { method, url = '' } = request
-  if (method === 'GET' && url === '/v1/models') {
-    sendJson(response, 200, { object: 'list', data: MODELS })
-    return
-  }
-  const endpoint = method === 'POST' ? ENDPOINTS.get(url) : undefined
-  if (endpoint === undefined) {
-    sendJson(response, 404, {
-      error: { message: 'Not found', type: 'invalid_request_error', param: null, code: null },
-    })
-    return
-  }
-  const body = JSON.parse(await readBody(request)) as { readonly stream?: boolean }
-  const { whole, events } = endpoint(body)
-  if (body.stream === true && events.length > 0) await sendEvents(response, events)
-  else sendJson(response, 200, whole)
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > MAXIMUM_BODY_BYTES) throw new Error('body too large')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+  const { method, url } = request
+  const api = APIS.find(({ target }) => url === `/v1${target}`)
+  const write = api === undefined ? undefined : ANSWERS[api.name]
+  if (method === 'GET' && url === '/v1/models') sendJson(response, 200, { object: 'list', data: MODELS })
+  else if (method === 'POST' && api !== undefined && write !== undefined) {
+    // The gateway bounds the body.
+    const body = (await json(request)) as DemoBody
+    const whole = write(body) as JsonObject
+    const events = body.stream === true ? [...streamEvents(api, whole)] : []
+    if (events.length > 0) await sendEvents(response, events)
+    else sendJson(response, 200, whole)
+  } else sendJson(response, 404, NOT_FOUND)
 }
 
 async function sendEvents(response: ServerResponse, events: readonly string[]): Promise<void> {

@@ -1,7 +1,7 @@
 // Decides whether the stand-in calls tools, and makes up arguments that fit their schemas.
 
 /** The part of a JSON Schema that arguments are made from. */
-export interface ArgumentSchema {
+interface ArgumentSchema {
   readonly type?: string | readonly string[]
   readonly const?: unknown
   readonly default?: unknown
@@ -13,18 +13,25 @@ export interface ArgumentSchema {
   readonly oneOf?: readonly ArgumentSchema[]
 }
 
-/** A tool that a request offers. */
-interface OfferedFunction {
+/** A function that a request offers. Anthropic calls its schema `input_schema`. */
+export interface OfferedFunction {
   readonly name: string
-  readonly parameters?: ArgumentSchema | undefined
+  readonly parameters?: ArgumentSchema
+  readonly input_schema?: ArgumentSchema
 }
 
-/** What a request says of tools. */
-export interface OfferedTools {
-  readonly functions: readonly OfferedFunction[]
-  readonly choice: 'none' | 'auto' | 'required' | { readonly name: string }
-  /** Whether one answer may call several. */
-  readonly parallel: boolean
+/** The choice of tools, as OpenAI or Anthropic write it. */
+interface ToolChoice {
+  readonly type?: string
+  readonly name?: string
+  readonly function?: { readonly name?: string }
+  readonly disable_parallel_tool_use?: boolean
+}
+
+/** What a request says about calls. */
+export interface ToolTerms {
+  readonly tool_choice?: string | ToolChoice
+  readonly parallel_tool_calls?: boolean
 }
 
 /** A call before it is written in the form of an API. */
@@ -40,25 +47,44 @@ const MAXIMUM_DEPTH = 8
 /** A prompt that asks for a tool without its name. */
 const ASKS = /\b(?:call|use|invoke|run)\b.{0,40}\b(?:tools?|functions?)\b/is
 
-/**
- * Returns the calls for a prompt; none if the request forbids or does not ask for them. `auto`
- * calls the functions that the prompt names, or the first one if it asks for a tool.
- */
-export function chooseCalls({ functions, choice, parallel }: OfferedTools, prompt: string): CalledFunction[] {
-  const named = functions.filter(({ name }) => mentions(prompt, name))
-  const first = functions.slice(0, 1)
-  let chosen = named.length === 0 && ASKS.test(prompt) ? first : named
-  if (typeof choice !== 'string') chosen = functions.filter(({ name }) => name === choice.name)
-  else if (choice === 'none') chosen = []
-  else if (choice === 'required' && named.length === 0) chosen = first
-  return chosen.slice(0, parallel ? chosen.length : 1).map(({ name, parameters = {} }, index) => ({
-    id: `call_${process.hrtime.bigint()}_${index}`,
-    name,
-    arguments: valueFor({ type: 'object', ...parameters }, prompt, 0) as object,
-  }))
+/** Returns the calls for a prompt; none if the request forbids or does not ask for them. */
+export function chooseCalls(
+  offered: readonly OfferedFunction[],
+  { tool_choice = 'auto', parallel_tool_calls }: ToolTerms,
+  prompt: string,
+): CalledFunction[] {
+  const choice: ToolChoice = typeof tool_choice === 'string' ? { type: tool_choice } : tool_choice
+  const areParallel = parallel_tool_calls !== false && choice.disable_parallel_tool_use !== true
+  const chosen = chooseFunctions(offered, choice, prompt)
+  return chosen.slice(0, areParallel ? chosen.length : 1).map((called, index) => {
+    const schema = { type: 'object', ...(called.parameters ?? called.input_schema) }
+    const id = `call_${process.hrtime.bigint()}_${index}`
+    return { id, name: called.name, arguments: valueFor(schema, prompt, 0) as object }
+  })
 }
 
-/** Whether a prompt names a function, also with spaces for `_` and `-`. */
+/** `auto` chooses the functions that the prompt names, or the first one if it asks for a tool. */
+function chooseFunctions(
+  offered: readonly OfferedFunction[],
+  choice: ToolChoice,
+  prompt: string,
+): readonly OfferedFunction[] {
+  const named = offered.filter(({ name }) => mentions(prompt, name))
+  const first = offered.slice(0, 1)
+  switch (choice.type) {
+    case 'none':
+      return []
+    case 'auto':
+      return named.length === 0 && ASKS.test(prompt) ? first : named
+    case 'required':
+    case 'any':
+      return named.length === 0 ? first : named
+    default:
+      return offered.filter(({ name }) => name === (choice.function?.name ?? choice.name))
+  }
+}
+
+/** Reports whether a prompt names a function, also with spaces for `_` and `-`. */
 function mentions(prompt: string, name: string): boolean {
   const words = (text: string) => ` ${text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ')} `
   return words(prompt).includes(words(name))
