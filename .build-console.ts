@@ -6,10 +6,19 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
+import { APIS } from './src/chat/apis.ts'
+import type { GatewayFacts } from './src/console/gateway-facts.ts'
+import { RULE_TYPES } from './src/policy/rule-types.ts'
 
 const SOURCE = join(import.meta.dirname, 'src/console')
 const CHART_STYLE = join(import.meta.dirname, 'node_modules/uplot/dist/uPlot.min.css')
 const COPIED = ['index.html', 'icon.svg']
+
+/** What the page knows of the gateway, which is code that no browser runs. */
+const FACTS: GatewayFacts = {
+  ruleTypes: RULE_TYPES.map(({ name, actions, form }) => ({ name, actions, form })),
+  apiPaths: Object.fromEntries(APIS.map(({ name, target }) => [name, `/v1${target}`])),
+}
 
 export async function buildConsole(folder: string): Promise<void> {
   const build = await rolldown({
@@ -17,7 +26,11 @@ export async function buildConsole(folder: string): Promise<void> {
     input: join(SOURCE, 'main.tsx'),
     platform: 'browser',
     tsconfig: false,
-    transform: { jsx: { runtime: 'automatic', importSource: 'preact' }, target: 'es2023' },
+    transform: {
+      jsx: { runtime: 'automatic', importSource: 'preact' },
+      target: 'es2023',
+      define: { GATEWAY_FACTS: JSON.stringify(FACTS) },
+    },
   })
   const { output } = await build.generate({ format: 'esm', minify: true, codeSplitting: false })
   await build.close()

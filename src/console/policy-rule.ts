@@ -24,9 +24,3 @@ export interface RuleList {
   readonly declared_revision: string
   readonly errors: readonly { readonly text: string }[]
 }
-
-const asOption = (value: string) => ({ value, title: value.replace('_', ' ') })
-
-/** What a rule made on the page can be. */
-export const RULE_TYPES = ['keyword_block', 'pii', 'prompt_injection', 'rate_limit'].map(asOption)
-export const RULE_ACTIONS = ['block', 'redact', 'monitor'].map(asOption)

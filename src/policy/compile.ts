@@ -5,13 +5,15 @@ import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
 import { type CallKey, includesLabels, type KeyLabels } from '../core/key-terms.ts'
 import { RULE_ACTIONS, type RuleAction } from '../core/rule-action.ts'
 import { type AccessTest, compileAccessList } from './access-list.ts'
-import { type CaptureMode, combineCapture } from './capture.ts'
+import { type CaptureMode, combineCapture } from './capture-mode.ts'
 import { compileGlob } from './glob.ts'
 import { KeywordRuleIndex, type KeywordRules } from './keyword-rules.ts'
 import { type LimitScope, readScope } from './limit-scope.ts'
 import type { ParsedRule } from './parse-rule.ts'
 import { concernsDirection, type Rule, type RuleReference } from './rule.ts'
-import type { RulePattern, UsageLimit } from './rule-pattern.ts'
+import type { PromptFacts } from './rule-type.ts'
+import { type RulePattern, ruleTypeOf } from './rule-types.ts'
+import type { UsageLimit } from './types/rate-limit.ts'
 
 /** All rules in force at one moment. Frozen: a request uses the set it started with. */
 export interface RuleSet {
@@ -45,6 +47,12 @@ interface PiiDecision {
   readonly rule: RuleReference | null
 }
 
+/** A rule that fires on facts of a prompt. */
+export interface PromptCheck {
+  readonly rule: RuleReference
+  fires(facts: PromptFacts): boolean
+}
+
 interface InjectionRule {
   readonly rule: RuleReference
   /** Null means the model's own threshold. */
@@ -76,7 +84,9 @@ export interface Selection {
   pii(kind: PiiKind, direction: Direction): PiiDecision
   /** Null when no keyword rule concerns the direction. */
   keywords(direction: Direction): KeywordRules | null
-  /** Rules that ask for the prompt's injection score. */
+  /** Rules that fire on facts of a prompt, in order. */
+  readonly checks: readonly PromptCheck[]
+  /** Rules that ask for the prompt's injection score; each is one of the checks too. */
   readonly injection: readonly InjectionRule[]
   /** There are injection rules and none blocks, so the score cannot refuse the call. */
   readonly watchesInjection: boolean
@@ -174,6 +184,11 @@ function selectionOf(
     request: keywords.select(chosenRules, 'request'),
     response: keywords.select(chosenRules, 'response'),
   }
+  const checks = chosen.flatMap(({ reference, pattern }) => {
+    const type = ruleTypeOf(pattern.type)
+    if (type.fires === undefined) return []
+    return [Object.freeze({ rule: reference, fires: (facts: PromptFacts) => type.fires!(pattern, facts) })]
+  })
   const injection = chosen.flatMap(({ reference, pattern }) =>
     pattern.type === 'prompt_injection'
       ? [Object.freeze({ rule: reference, threshold: pattern.threshold })]
@@ -191,6 +206,7 @@ function selectionOf(
     revision,
     pii: (kind: PiiKind, direction: Direction) => pii[direction].get(kind) ?? NO_RULE,
     keywords: (direction: Direction) => keywordRules[direction],
+    checks,
     injection,
     watchesInjection: injection.length > 0 && injection.every(({ rule }) => rule.action === 'monitor'),
     limits,

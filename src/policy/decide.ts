@@ -3,21 +3,15 @@
 
 import type { Direction, PiiKind } from '../core/finding.ts'
 import { accessOf, allowsEvery } from './access-list.ts'
-import type { AccessRule, Selection } from './compile.ts'
+import type { AccessRule, PromptCheck, Selection } from './compile.ts'
 import type { RuleHit, RuleReference } from './rule.ts'
+import type { PromptFacts } from './rule-type.ts'
 
 /** What the steps before found out about a request. */
-export interface PolicyEvidence {
+export interface PolicyEvidence extends PromptFacts {
   readonly selection: Selection
   readonly findings: readonly { readonly kind: PiiKind; readonly count: number }[]
   readonly keywordHits: readonly RuleReference[]
-  /**
-   * From 0 to 1. Null when no rule asks for a score, or when every rule that does only monitors
-   * (`Selection.watchesInjection`). `no_prompt` for a call without a prompt.
-   */
-  readonly injectionScore: number | null | 'no_prompt'
-  /** For injection rules without a threshold of their own. */
-  readonly modelThreshold: number
   readonly limits: readonly LimitEvidence[]
   /** Every model that the call may end up at; null when none is known. */
   readonly models: readonly string[] | null
@@ -130,15 +124,18 @@ export function decide(evidence: PolicyEvidence, requests: () => PermittedReques
 /**
  * Judges a request without letting it through, for dry runs, shadow rules and rule tests.
  * The order is models, rules on content, limits: waiting helps against limits only. Among rules on
- * content it is personal data, keywords, injection.
+ * content it is personal data, keywords, facts of the prompt.
  */
 export function judge(evidence: PolicyEvidence): Judgement {
-  const { selection, findings, keywordHits, injectionScore, modelThreshold, limits } = evidence
+  const { selection, findings, keywordHits, injectionScore, limits } = evidence
   const unlisted = selection.access.filter((one) => !allowsAll(one, evidence.models))
-  const content = [...piiRules(selection, findings, 'request'), ...keywordHits]
-  if (typeof injectionScore === 'number')
-    content.push(...injectionRules(selection, injectionScore, modelThreshold))
-  else if (injectionScore === null && selection.injection.some(({ rule }) => isBlocking(rule))) {
+  const content = [
+    ...piiRules(selection, findings, 'request'),
+    ...keywordHits,
+    ...firing(selection.checks, evidence),
+  ]
+  // A score may be missing only where every rule that asks for it monitors.
+  if (injectionScore === null && selection.injection.some(({ rule }) => isBlocking(rule))) {
     throw new Error('A blocking injection rule applies, but the prompt was not scored.')
   }
   const exceeded = limits.flatMap(({ rule, exceeded }) => (exceeded && rule !== null ? [rule] : []))
@@ -183,10 +180,17 @@ const firstRefused = ({ allows }: AccessList, models: PolicyEvidence['models']):
 
 /** The monitoring injection rules that fire at a score which was made after the decision. */
 export const monitoredInjection = (
-  selection: Selection,
+  { checks }: Selection,
   injectionScore: number,
   modelThreshold: number,
-): RuleHit[] => toHits(injectionRules(selection, injectionScore, modelThreshold), 'request')
+): RuleHit[] =>
+  toHits(
+    firing(
+      checks.filter(({ rule }) => rule.type === 'prompt_injection'),
+      { injectionScore, modelThreshold },
+    ),
+    'request',
+  )
 
 /** Decides on an answer. `blocked` is the rule that denies it, null when none does. */
 export function decideResponse(
@@ -209,13 +213,8 @@ function piiRules(
   })
 }
 
-/** Rules whose threshold is reached. */
-const injectionRules = (
-  { injection }: Selection,
-  score: number,
-  modelThreshold: number,
-): readonly RuleReference[] =>
-  injection.filter(({ threshold }) => score >= (threshold ?? modelThreshold)).map(({ rule }) => rule)
+const firing = (checks: readonly PromptCheck[], facts: PromptFacts): RuleReference[] =>
+  checks.filter((check) => check.fires(facts)).map(({ rule }) => rule)
 
 const isBlocking = (rule: RuleReference): boolean => rule.action === 'block'
 

@@ -1,9 +1,10 @@
 // Parses one declared rule: checks what the schema cannot, and keeps the parsed pattern.
 
 import { RULE_ACTIONS } from '../core/rule-action.ts'
+import { controlCharacterIn } from './control-character.ts'
 import { MAXIMUM_GLOB_CHARACTERS } from './glob.ts'
-import { ACTIONS_OF, type Rule, type RuleDeclaration } from './rule.ts'
-import { controlCharacterIn, parsePattern, type RulePattern } from './rule-pattern.ts'
+import type { Rule, RuleDeclaration } from './rule.ts'
+import { parsePattern, RULE_TYPES, type RulePattern, ruleTypeOf } from './rule-types.ts'
 
 /**
  * A valid rule with its pattern parsed. Plain data that survives JSON. Only `parseRule` makes one.
@@ -25,6 +26,11 @@ export interface RuleProblem {
  * little more.
  */
 const MAXIMUM_DECLARATION_BYTES = 245_760
+
+/** Names of the types whose rules count calls. */
+const COUNTED = RULE_TYPES.filter(({ isCounted }) => isCounted)
+  .map(({ name }) => name)
+  .join(' and ')
 
 /** Parses a declaration that fits the schema, or returns every error in it. */
 export function parseRule<Declared extends RuleDeclaration>(
@@ -54,7 +60,8 @@ function parse(
   const { type, action, pattern: source, match } = declaration
   const problems: RuleProblem[] = []
   const add = (path: string, message: string) => problems.push({ path, message })
-  const actions = type === undefined ? RULE_ACTIONS : ACTIONS_OF[type]
+  const value = type === undefined ? null : ruleTypeOf(type)
+  const actions = value?.actions ?? RULE_ACTIONS
   if (actions.length === 0) {
     if (action !== undefined) add('action', `must be removed: ${type} rules have no action`)
   } else if (isActionMissing) add('action', `is required; use ${alternatives(actions)}`)
@@ -65,20 +72,12 @@ function parse(
   if (parsed !== null && 'messages' in parsed) for (const message of parsed.messages) add('pattern', message)
   const tooLong = sizeProblem(declaration)
   if (tooLong !== null) add('pattern', tooLong)
-  if (type === 'prompt_injection' && match?.direction === 'response') {
-    add('match.direction', 'must be `request` or `both`: only prompts are scored for injection')
-  }
-  if (type === 'rate_limit' && match?.direction !== undefined && match.direction !== 'both') {
-    add('match.direction', 'must be `both`: a limit counts the whole call')
-  }
-  if (type === 'model_access' && match?.direction !== undefined && match.direction !== 'both') {
-    add('match.direction', 'must be `both`: a model is allowed or not for the whole call')
-  }
-  if (declaration.per !== undefined && type !== undefined && type !== 'rate_limit')
-    add('per', 'is allowed for rate_limit rules only; remove it')
-  if (type === 'capture' && match?.direction !== undefined && match.direction !== 'both') {
-    add('match.direction', 'must be `both`: capture concerns the whole call')
-  }
+  const direction = match?.direction ?? 'both'
+  const bounds = value?.directions
+  if (bounds !== undefined && direction !== 'both' && !bounds.allowed.includes(direction))
+    add('match.direction', `must be ${alternatives([...bounds.allowed, 'both'])}: ${bounds.because}`)
+  if (declaration.per !== undefined && value !== null && !value.isCounted)
+    add('per', `is allowed for ${COUNTED} rules only; remove it`)
   if (action === 'restore' && match?.direction === 'response') {
     add('match.direction', 'must be `request` or `both`: only values redacted from a prompt can be restored')
   }

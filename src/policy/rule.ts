@@ -4,26 +4,8 @@ import type { Milliseconds } from '../core/clock.ts'
 import type { Direction } from '../core/finding.ts'
 import type { KeyLabels } from '../core/key-terms.ts'
 import type { RuleAction } from '../core/rule-action.ts'
-
-export const RULE_TYPES = [
-  'keyword_block',
-  'pii',
-  'prompt_injection',
-  'rate_limit',
-  'model_access',
-  'capture',
-] as const
-export type RuleType = (typeof RULE_TYPES)[number]
-
-/** The actions each type allows; the most common first. A type without any takes no action. */
-export const ACTIONS_OF: Readonly<Record<RuleType, readonly RuleAction[]>> = {
-  keyword_block: ['block', 'monitor'],
-  pii: ['redact', 'restore', 'block', 'monitor', 'allow'],
-  prompt_injection: ['block', 'monitor'],
-  rate_limit: ['block', 'monitor'],
-  model_access: ['block', 'monitor'],
-  capture: [],
-}
+import type { WrittenPattern } from './rule-type.ts'
+import type { RuleTypeName } from './rule-types.ts'
 
 /** Whether the action replaces personal data by placeholders. */
 export const isReplacing = (action: RuleAction): boolean => action === 'redact' || action === 'restore'
@@ -46,12 +28,11 @@ export const concernsDirection = ({ match }: RuleDeclaration, direction: Directi
 /** A rule without its identity. */
 export interface RuleDeclaration {
   readonly name: string
-  readonly type: RuleType
-  /** A list for `model_access`, a text for every other type. */
-  readonly pattern: string | readonly string[]
-  /** What shares one count, for `rate_limit`: `key` (default), `all` or `label:NAME`. */
+  readonly type: RuleTypeName
+  readonly pattern: WrittenPattern
+  /** What shares one count, for a type that counts: `key` (default), `all` or `label:NAME`. */
   readonly per?: string
-  /** Absent exactly where ACTIONS_OF has none for the type. */
+  /** Absent exactly for a type without actions. */
   readonly action?: RuleAction
   readonly enabled: boolean
   readonly description?: string
@@ -100,7 +81,7 @@ export interface RuleOverride {
 export interface RuleReference {
   readonly id: string
   readonly name: string
-  readonly type: RuleType
+  readonly type: RuleTypeName
   readonly action: RuleAction
 }
 

@@ -8,7 +8,7 @@ import { isObject, type JsonValue } from '../core/json.ts'
 import { type NanoUsd, toUsd, usdOf } from '../core/money.ts'
 import { firstOf, type Problem } from '../core/problem.ts'
 import { fileLabel, readTextFile, reasonOf } from '../core/text-file.ts'
-import { controlCharacterIn } from '../policy/rule-pattern.ts'
+import { controlCharacterIn } from '../policy/control-character.ts'
 import {
   NO_PRICES,
   type Price,

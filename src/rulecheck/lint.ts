@@ -5,18 +5,11 @@
 import { formatPath, type Path, readDocument } from '../core/document.ts'
 import type { PiiKind } from '../core/finding.ts'
 import type { Problem } from '../core/problem.ts'
-import {
-  FIGURES_SCORE,
-  LANGUAGE_FIGURES,
-  type LanguageFigures,
-} from '../detect/injection/language-figures.ts'
-import { keywordMatcher } from '../keyword/matcher.ts'
-import { KeywordIndex, parseKeywords } from '../keyword/pattern-index.ts'
-import { splitAlternatives } from '../keyword/pattern-syntax.ts'
 import { compileGlob } from '../policy/glob.ts'
 import { KeywordUsage } from '../policy/keyword-limits.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
-import type { Rule } from '../policy/rule.ts'
+import { ruleTypeOf } from '../policy/rule-types.ts'
+import { alternativesOf } from '../policy/types/keyword-block.ts'
 import type { RuleFile } from '../rules/files.ts'
 import { RULE_SCHEMA, RULES_SCHEMA } from '../rules/schema.ts'
 import { type FileRule, snapshotOf } from '../rules/snapshot.ts'
@@ -35,15 +28,6 @@ export interface LintContext {
 /** Share of a limit above which the next edit may be refused. */
 const NEAR_LIMIT = 0.9
 
-/** Below this score ordinary instructions to a model count as attacks. */
-const LOW_THRESHOLD = 0.3
-
-/**
- * Texts that hardly any call is without: a pattern that matches one of them matches nearly
- * everything.
- */
-const ORDINARY = ['e', 'a', 't', '1', ' ', '.', ',', 'the', 'and', 'is', 'to', 'hello', 'how are you']
-
 /** Characters that occur in regular expressions and in no model's name. */
 const EXPRESSION_IN_GLOB = /^\s|\s$|[\^$|()\\]|\.\*|\.\+/
 
@@ -60,7 +44,7 @@ export function lintRules(files: readonly RuleFile[], context: LintContext | nul
   const enabled = all.filter(({ parsed }) => parsed.rule.enabled)
   const neighbours = neighboursOf(enabled)
   for (const one of enabled) {
-    warnBroad(one)
+    warnByType(one)
     warnUnreachable(one, enabled, neighbours(one))
     warnMatch(one, context)
     warnLong(one)
@@ -90,72 +74,9 @@ function lintedRules(file: RuleFile, warnings: Problem[]): LintedRule[] {
 
 const named = ({ parsed: { rule } }: LintedRule): string => `\`${rule.name}\` (${rule.path}:${rule.line})`
 
-function warnBroad({ parsed: { rule, pattern }, warn }: LintedRule): void {
-  if (pattern.type === 'keyword_block') {
-    splitAlternatives(String(rule.pattern)).forEach((alternative, index) => {
-      const edges = edgeWarning(alternative)
-      if (edges !== null) warn(['pattern'], `alternative ${index + 1} ${edges}`)
-      const matched = ordinaryMatch(alternative)
-      if (matched === null) return
-      const message = `alternative ${index + 1} occurs in nearly every text (it matches \`${matched}\`); write a longer word, or \`\\b\` around it`
-      warn(['pattern'], message)
-    })
-  }
-  if (
-    pattern.type === 'pii' &&
-    pattern.kinds === '*' &&
-    rule.action === 'allow' &&
-    rule.match === undefined
-  ) {
-    warn(
-      ['action'],
-      'lets every kind of personal data pass in every call; narrow it with match, or name kinds',
-    )
-  }
-  if (pattern.type === 'prompt_injection') {
-    const threshold = pattern.threshold ?? FIGURES_SCORE
-    const unfair = LANGUAGE_FIGURES.filter(({ blockFrom }) => threshold < blockFrom)
-    if (threshold < LOW_THRESHOLD)
-      warn(['pattern'], `fires on ordinary prompts; thresholds below ${LOW_THRESHOLD} are for experiments`)
-    else if (rule.action === 'block' && unfair.length > 0) warn(['pattern'], unfairMessage(unfair))
-  }
-  if (pattern.type === 'capture' && pattern.capture === 'full') {
-    warn(['pattern'], 'changes nothing: text is captured unless something says `metadata`, which wins')
-  }
-}
-
-function unfairMessage(unfair: readonly LanguageFigures[]): string {
-  const names = unfair.map(({ language }) => language).join(', ')
-  const least = Math.max(...unfair.map(({ blockFrom }) => blockFrom))
-  return `blocks more than 1 % of innocent texts in ${names}; use score>=${least} or \`monitor\``
-}
-
-function ordinaryMatch(alternative: string): string | null {
-  const parsed = parseKeywords(alternative)
-  if ('messages' in parsed) return null
-  const matcher = keywordMatcher(new KeywordIndex([parsed]), { active: [true], holding: [false] })
-  return ORDINARY.find((text) => matcher !== null && matcher.match(text).length > 0) ?? null
-}
-
-/** White space at the beginning, after the flags that splitting repeats. */
-const LEADING = /^((?:\(\?[a-zA-Z-]+\))*)\s+/
-/** White space at the end. A backslash before it means that it is intended. */
-const TRAILING = /(?<!\\)\s+$/
-
-/** Warns about white space around an alternative, which every match has to contain. */
-function edgeWarning(alternative: string): string | null {
-  const bare = alternative.replace(LEADING, '$1').replace(TRAILING, '')
-  if (bare === alternative || bare === '') return null
-  const edges = [
-    ...(LEADING.test(alternative) ? ['begins'] : []),
-    ...(TRAILING.test(alternative) ? ['ends'] : []),
-  ].join(' and ')
-  const hasLineEnd = /^\s*\n|\n\s*$/.test(alternative)
-  const what = hasLineEnd ? 'a line end' : 'white space'
-  const cause = hasLineEnd
-    ? '; YAML adds no line end after `>-` and `|-`, nor between quotes on one line'
-    : '; if it is intended, write `\\x20`'
-  return `${edges} with ${what} and matches only texts that contain it: write \`${bare}\`${cause}`
+function warnByType({ parsed, warn }: LintedRule): void {
+  const warnings = ruleTypeOf(parsed.rule.type).lint?.(parsed) ?? []
+  for (const { field, message } of warnings) warn([field], message)
 }
 
 /**
@@ -163,8 +84,10 @@ function edgeWarning(alternative: string): string | null {
  * are compared.
  */
 function neighboursOf(rules: readonly LintedRule[]): (one: LintedRule) => readonly LintedRule[] {
-  const keysOf = ({ rule, pattern: { type } }: ParsedRule): string[] =>
-    type === 'keyword_block' ? alternativesOf(rule).map((text) => `${type} ${text}`) : [type]
+  const keysOf = (parsed: ParsedRule): string[] => {
+    const { type } = parsed.rule
+    return type === 'keyword_block' ? alternativesOf(parsed).map((text) => `${type} ${text}`) : [type]
+  }
   const byKey = new Map<string, LintedRule[]>()
   for (const one of rules) {
     for (const key of new Set(keysOf(one.parsed))) {
@@ -175,9 +98,6 @@ function neighboursOf(rules: readonly LintedRule[]): (one: LintedRule) => readon
   }
   return (one) => byKey.get(keysOf(one.parsed)[0] ?? '') ?? []
 }
-
-const alternativesOf = ({ pattern }: Rule): string[] =>
-  splitAlternatives(String(pattern)).map((text) => text.toLowerCase())
 
 function warnUnreachable(
   one: LintedRule,
@@ -213,23 +133,8 @@ function warnUnreachable(
 /** Whether `outer` fires on every call on which `inner` fires. */
 function includes(outer: ParsedRule, inner: ParsedRule): boolean {
   if (!covers(outer.rule, inner.rule)) return false
-  const [wide, narrow] = [outer.pattern, inner.pattern]
-  if (wide.type === 'keyword_block' && narrow.type === 'keyword_block') {
-    const alternatives = new Set(alternativesOf(outer.rule))
-    return alternativesOf(inner.rule).every((text) => alternatives.has(text))
-  }
-  if (wide.type === 'prompt_injection' && narrow.type === 'prompt_injection') {
-    if (wide.threshold === null || narrow.threshold === null) return wide.threshold === narrow.threshold
-    return wide.threshold <= narrow.threshold
-  }
-  if (wide.type === 'rate_limit' && narrow.type === 'rate_limit') {
-    const isAlike = wide.limit.unit === narrow.limit.unit && outer.rule.per === inner.rule.per
-    return isAlike && wide.limit.amount <= narrow.limit.amount && wide.limit.windowMs >= narrow.limit.windowMs
-  }
-  if (wide.type === 'model_access' && narrow.type === 'model_access')
-    return JSON.stringify(wide.globs) === JSON.stringify(narrow.globs)
-  if (wide.type === 'capture' && narrow.type === 'capture') return wide.capture === narrow.capture
-  return false
+  const { name, includes } = ruleTypeOf(outer.rule.type)
+  return name === inner.rule.type && includes?.(outer, inner) === true
 }
 
 function warnMatch({ parsed, warn }: LintedRule, context: LintContext | null): void {

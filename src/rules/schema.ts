@@ -5,7 +5,8 @@
 import { TERM_SCHEMAS } from '../core/key-terms.ts'
 import { RULE_ACTIONS } from '../core/rule-action.ts'
 import { MAXIMUM_GLOB_CHARACTERS } from '../policy/glob.ts'
-import { RULE_TYPES } from '../policy/rule.ts'
+import type { RuleType } from '../policy/rule-type.ts'
+import { RULE_TYPES } from '../policy/rule-types.ts'
 
 /** Maximum rules in one file. */
 const MAXIMUM_RULES_A_FILE = 10_000
@@ -23,6 +24,15 @@ const globs = (description: string) => ({
   items: { description: 'A glob.', type: 'string', minLength: 1, maxLength: MAXIMUM_GLOB_CHARACTERS },
 })
 
+/** A sentence for each type. */
+const byType = (say: (type: RuleType) => string): string =>
+  RULE_TYPES.map((type) => `${type.name}: ${say(type)}.`).join(' ')
+
+const names = (isMeant: (type: RuleType) => boolean): string =>
+  RULE_TYPES.filter(isMeant)
+    .map(({ name }) => name)
+    .join(' and ')
+
 /** One rule, as files and the API write it. */
 export const RULE_SCHEMA = {
   description: 'One policy rule.',
@@ -39,13 +49,11 @@ export const RULE_SCHEMA = {
       pattern: '^[^\\p{C}\\s]([^\\p{C}\\p{Zl}\\p{Zp}]*[^\\p{C}\\s])?$',
     },
     type: {
-      description:
-        'keyword_block: words and expressions in prompts and answers. pii: personal data in prompts and answers. prompt_injection: attacks in prompts. rate_limit: tokens, requests or calls at a time. model_access: the models that are allowed. capture: whether the texts of a call are stored.',
-      enum: [...RULE_TYPES],
+      description: byType(({ checks }) => checks),
+      enum: RULE_TYPES.map(({ name }) => name),
     },
     pattern: {
-      description:
-        'keyword_block: alternatives separated by `|`, each a regular expression in RE2 syntax, found anywhere, ignoring case; write it in single quotes. pii: kinds separated by `|`, or `*`. prompt_injection: empty, or a threshold such as `score>=0.70`. rate_limit: `60000 tokens/1m` (`60000/1m` for short), `100 requests/1mo` or `5 parallel`; windows s, m, h, d and 1mo, the calendar month in UTC. model_access: a list of globs of allowed models, and after `!` of refused ones; case counts. capture: `full` or `metadata`, which stores no text.',
+      description: byType(({ writing }) => writing),
       type: ['string', 'array'],
       maxLength: MAXIMUM_PATTERN_CHARACTERS,
       maxItems: MAXIMUM_GLOBS,
@@ -53,14 +61,12 @@ export const RULE_SCHEMA = {
       default: '',
     },
     per: {
-      description:
-        'For rate_limit, the calls that share one count: those of one key and its successors (`key`, the default), of all keys (`all`), or of keys with the same value of a label (`label:team`); keys without the label share one.',
+      description: `For ${names(({ isCounted }) => isCounted === true)}, the calls that share one count: those of one key and its successors (\`key\`, the default), of all keys (\`all\`), or of keys with the same value of a label (\`label:team\`); keys without the label share one.`,
       type: 'string',
       pattern: '^(key|all|label:[^\\p{C}]{1,64})$',
     },
     action: {
-      description:
-        'block: refuse the call or its answer. monitor: report what block would refuse, and let it pass. For pii also redact (the default for personal data), restore (redact in the prompt and put the values back in the answer; values new in the answer are redacted) and allow. Required, except for capture, which has none.',
+      description: `block: refuse the call or its answer. monitor: report what block would refuse, and let it pass. For pii also redact (the default for personal data), restore (redact in the prompt and put the values back in the answer; values new in the answer are redacted) and allow. Required, except for ${names(({ actions }) => actions.length === 0)}, which has none.`,
       enum: [...RULE_ACTIONS],
     },
     enabled: { description: 'A disabled rule is listed and has no effect.', type: 'boolean', default: true },

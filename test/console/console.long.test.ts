@@ -178,6 +178,32 @@ t.test('a wrong token and a rule that the API rejects show the reason at the fie
   t.match(await field.getByRole('alert').innerText(), /pattern|expression|paren/i)
 })
 
+t.test('the form of a rule has a list or a text, and an action only where its type has one', async (t) => {
+  const { page } = await openConsole(browser, gateway, '/console/rules')
+  await signIn(page)
+  const create = async (name: string, type: string, pattern: string) => {
+    await page.getByRole('button', { name: 'New rule' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill(name)
+    await dialog.getByLabel('Type').selectOption(type)
+    await dialog.getByLabel('Pattern').fill(pattern)
+    const hasAction = (await dialog.getByLabel('Action').count()) === 1
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('cell', { name, exact: true }).waitFor()
+    return hasAction
+  }
+  t.equal(await create('listed-models', 'model_access', 'gpt-*\n!gpt-secret\n'), true)
+  t.equal(await create('no-texts', 'capture', 'metadata'), false)
+  const { rules } = (await gateway.api('GET', '/rules')).body
+  const declared = new Map(
+    rules.map(({ name, pattern, action }: Record<string, unknown>) => [name, [pattern, action]]),
+  )
+  for (const { id, source } of rules)
+    if (source.kind === 'api') await gateway.api('DELETE', `/rules/${id}`)
+  t.strictSame(declared.get('listed-models'), [['gpt-*', '!gpt-secret'], 'block'])
+  t.strictSame(declared.get('no-texts'), ['metadata', undefined])
+})
+
 t.test('everything works by keyboard, and the focus returns after a drawer', async (t) => {
   const { key } = await gateway.createKey('keyboard')
   for (const model of ['first', 'second']) {

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import { RULE_TYPES } from '../../src/policy/rule-types.ts'
 import { ROOT } from './sources.ts'
 
 const MAXIMUM_README_WORDS = 700
@@ -47,6 +48,15 @@ t.test('every file that a document names exists', async (t) => {
   for (const document of DOCUMENTS) {
     for (const [, path = ''] of read(document).matchAll(NAMED_FILE))
       t.ok(existsSync(join(ROOT, path)), `${document}: ${path}`)
+  }
+})
+
+t.test('the table of rule types in config/README.md has each type with its actions', async (t) => {
+  const rows = [...read('config/README.md').matchAll(/^\| `([a-z_]+)` \|.*\| ([^|]+) \|$/gm)]
+  const actions = new Map(rows.map(([, name, last]) => [name, last]))
+  for (const type of RULE_TYPES) {
+    const listed = type.actions.map((action) => `\`${action}\``).join(' ') || 'none'
+    t.equal(actions.get(type.name), listed, type.name)
   }
 })
 

@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { UsageView } from '../../audit/entry-fields.ts'
 import { showCount, showMs, showUsd, visible } from '../display.ts'
+import { API_PATHS } from '../gateway-facts.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { ProofView } from '../parts/proof-view.tsx'
@@ -147,8 +148,8 @@ function Exchange({ entry, mayRead }: { readonly entry: WholeEntry; readonly may
   if (entry.erased) return <p class="empty">The texts were erased. The entry and its proof remain.</p>
   if (entry.captured === false) return <p class="empty">The texts of this call were not to be stored.</p>
   const request = print(entry.request)
-  const path = PATHS[entry.api]
-  const curl = `curl "$SIDEGATE/v1/${path}" -H "authorization: Bearer $SIDEGATE_KEY" -H 'content-type: application/json' -d '${JSON.stringify(entry.request).replaceAll("'", "'\\''")}'`
+  const path = API_PATHS[entry.api]
+  const curl = `curl "$SIDEGATE${path}" -H "authorization: Bearer $SIDEGATE_KEY" -H 'content-type: application/json' -d '${JSON.stringify(entry.request).replaceAll("'", "'\\''")}'`
   return (
     <>
       <header class="row">
@@ -162,17 +163,6 @@ function Exchange({ entry, mayRead }: { readonly entry: WholeEntry; readonly may
       <Captured text={print(entry.response)} />
     </>
   )
-}
-
-/** Paths of the APIs below /v1. */
-const PATHS: Readonly<Record<string, string>> = {
-  chat: 'chat/completions',
-  completions: 'completions',
-  count_tokens: 'messages/count_tokens',
-  embeddings: 'embeddings',
-  messages: 'messages',
-  moderations: 'moderations',
-  responses: 'responses',
 }
 
 const print = (value: unknown): string =>

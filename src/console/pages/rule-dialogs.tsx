@@ -2,11 +2,12 @@
 
 import { useState } from 'preact/hooks'
 import { callApi } from '../gateway-api.ts'
+import { RULE_TYPES, type RuleTypeFacts } from '../gateway-facts.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { ActionForm, Dialog, Field } from '../parts/dialog.tsx'
 import { Select } from '../parts/select.tsx'
 import { Inert, LoadState } from '../parts/text.tsx'
-import { type PolicyRule, RULE_ACTIONS, RULE_TYPES } from '../policy-rule.ts'
+import type { PolicyRule } from '../policy-rule.ts'
 import { useResource } from '../resource.ts'
 
 const DURATIONS = [
@@ -94,37 +95,52 @@ export function DeleteRuleDialog({ rule, onClose }: RuleDialogProps) {
   )
 }
 
+const asOption = (value: string) => ({ value, title: value.replaceAll('_', ' ') })
+
 export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
-  const [rule, setRule] = useState({ name: '', type: 'keyword_block', pattern: '', action: 'block' })
-  const set = (name: keyof typeof rule) => (value: string) => setRule({ ...rule, [name]: value })
+  const [rule, setRule] = useState({ name: '', pattern: '' })
+  const [type, setType] = useState<RuleTypeFacts>(RULE_TYPES[0]!)
+  const [action, setAction] = useState(type.actions[0])
   const input = (name: keyof typeof rule) => (event: { currentTarget: { value: string } }) =>
-    set(name)(event.currentTarget.value)
+    setRule({ ...rule, [name]: event.currentTarget.value })
+  const selectType = (name: string) => {
+    const selected = RULE_TYPES.find((one) => one.name === name)!
+    setType(selected)
+    setAction(selected.actions[0])
+  }
   const send = async () => {
-    await callApi('/rules', { method: 'POST', body: { ...rule, enabled: true } })
+    const pattern = type.form.isList ? rule.pattern.split('\n').filter((line) => line !== '') : rule.pattern
+    const body = { name: rule.name, type: type.name, pattern, ...(action && { action }), enabled: true }
+    await callApi('/rules', { method: 'POST', body })
     onClose()
   }
   return (
     <Dialog title="New rule" onClose={onClose}>
-      <ActionForm action="Create" fields={Object.keys(rule)} send={send}>
+      <ActionForm action="Create" fields={['name', 'type', 'pattern', 'action']} send={send}>
         {(failure) => (
           <>
             <Field label="Name" name="name" failure={failure}>
               <input required value={rule.name} onInput={input('name')} />
             </Field>
             <Field label="Type" name="type" failure={failure}>
-              <Select options={RULE_TYPES} value={rule.type} onSelect={set('type')} />
+              <Select
+                options={RULE_TYPES.map(({ name }) => asOption(name))}
+                value={type.name}
+                onSelect={selectType}
+              />
             </Field>
-            <Field
-              label="Pattern"
-              name="pattern"
-              failure={failure}
-              hint="Words or an expression; kinds of personal data or *; a threshold; or a limit such as 1M/1d."
-            >
-              <input value={rule.pattern} onInput={input('pattern')} />
+            <Field label="Pattern" name="pattern" failure={failure} hint={type.form.hint}>
+              {type.form.isList ? (
+                <textarea rows={4} value={rule.pattern} onInput={input('pattern')} />
+              ) : (
+                <input value={rule.pattern} onInput={input('pattern')} />
+              )}
             </Field>
-            <Field label="Action" name="action" failure={failure}>
-              <Select options={RULE_ACTIONS} value={rule.action} onSelect={set('action')} />
-            </Field>
+            {action === undefined ? null : (
+              <Field label="Action" name="action" failure={failure}>
+                <Select options={type.actions.map(asOption)} value={action} onSelect={setAction} />
+              </Field>
+            )}
           </>
         )}
       </ActionForm>

@@ -20,7 +20,8 @@ import {
   time,
   whole,
 } from '../../core/schema-builders.ts'
-import { RULE_TYPES } from '../../policy/rule.ts'
+import { RULE_TYPE_NAMES } from '../../policy/rule-types.ts'
+import { RULE_SCHEMA } from '../../rules/schema.ts'
 
 const EFFECTS = ['none', ...RULE_ACTIONS]
 const DIFFERENCE = {
@@ -65,15 +66,12 @@ const LISTED_SESSION = {
 
 const RULE_DECLARATION = {
   name: text('Unique among all rules.'),
-  type: choice('What the rule checks.', ...RULE_TYPES),
+  type: choice(RULE_SCHEMA.properties.type.description, ...RULE_TYPE_NAMES),
   pattern: {
-    anyOf: [
-      text('By type: alternatives, kinds, a threshold, a limit, or `full` or `metadata`.'),
-      list(text('Glob of models that a model_access rule allows, or after `!` refuses.')),
-    ],
+    anyOf: [text(RULE_SCHEMA.properties.pattern.description), list(text('One item of a list.'))],
   },
-  per: text('Calls that share the count of a rate_limit: `key`, `all` or `label:NAME`.'),
-  action: choice('What the rule does when it fires; a capture rule has none.', ...RULE_ACTIONS),
+  per: text(RULE_SCHEMA.properties.per.description),
+  action: choice(RULE_SCHEMA.properties.action.description, ...RULE_ACTIONS),
   enabled: flag('Whether the rule is in force.'),
   description: text('Description for people.'),
   match: {

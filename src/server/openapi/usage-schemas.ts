@@ -17,7 +17,7 @@ import {
   time,
   whole,
 } from '../../core/schema-builders.ts'
-import { RULE_TYPES } from '../../policy/rule.ts'
+import { RULE_TYPE_NAMES } from '../../policy/rule-types.ts'
 
 const USAGE_ENTRY: Record<string, JsonObject> = Object.fromEntries(
   SHOWN_FIELDS.map(([name, { schema }]) => [name, schema]),
@@ -130,7 +130,7 @@ export const USAGE_SCHEMAS: Record<string, JsonObject> = {
       object({
         id: text('Id of the rule.'),
         name: text('Name of the rule.'),
-        type: choice('What the rule checks.', ...RULE_TYPES),
+        type: choice('What the rule checks.', ...RULE_TYPE_NAMES),
         action: choice('What the rule does when it fires.', ...RULE_ACTIONS),
         direction: choice('Prompt or answer.', 'request', 'response'),
       }),

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { CALENDAR_MONTH } from '../../src/policy/limit.ts'
-import { parsePattern } from '../../src/policy/rule-pattern.ts'
+import { parsePattern } from '../../src/policy/rule-types.ts'
 
 const DAY_MS = 86_400_000
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { CAPTURE_MODES, combineCapture } from '../../src/policy/capture.ts'
+import { CAPTURE_MODES, combineCapture } from '../../src/policy/capture-mode.ts'
 
 t.test('metadata wins over full, and without a word text is captured', async (t) => {
   t.equal(combineCapture(), 'full')

@@ -1,0 +1,20 @@
+// What the page knows of the gateway that it was built with. .build-console.ts makes the values.
+
+export interface GatewayFacts {
+  /** What a rule made on the page can be. */
+  readonly ruleTypes: readonly RuleTypeFacts[]
+  /** Paths of the APIs by their names. */
+  readonly apiPaths: Readonly<Record<string, string>>
+}
+
+export interface RuleTypeFacts {
+  readonly name: string
+  /** The most common first; none for a type that takes no action. */
+  readonly actions: readonly string[]
+  /** How its pattern is asked for: as a text or as a list of one item a line. */
+  readonly form: { readonly isList: boolean; readonly hint: string }
+}
+
+declare const GATEWAY_FACTS: GatewayFacts
+
+export const { ruleTypes: RULE_TYPES, apiPaths: API_PATHS } = GATEWAY_FACTS

@@ -1,0 +1,53 @@
+// Rules of type pii: personal data in prompts and answers.
+
+import { PII_KINDS, type PiiKind } from '../../core/finding.ts'
+import { nearest } from '../../core/suggest.ts'
+import { type PatternRefusal, type RuleType, refuse } from '../rule-type.ts'
+
+/** Kinds that a rule names; `*` for all. */
+type KindPattern = '*' | readonly PiiKind[]
+
+interface PiiPattern {
+  readonly type: 'pii'
+  readonly kinds: KindPattern
+}
+
+export const PII: RuleType<PiiPattern> = {
+  name: 'pii',
+  actions: ['redact', 'restore', 'block', 'monitor', 'allow'],
+  checks: 'personal data in prompts and answers',
+  writing: 'kinds separated by `|`, or `*`',
+  form: { isList: false, hint: 'Kinds of personal data separated by |, or * for all.' },
+  parse: (written) => parseKinds(String(written)),
+  lint: ({ rule, pattern }) =>
+    pattern.kinds === '*' && rule.action === 'allow' && rule.match === undefined
+      ? [
+          {
+            field: 'action',
+            message:
+              'lets every kind of personal data pass in every call; narrow it with match, or name kinds',
+          },
+        ]
+      : [],
+}
+
+function parseKinds(pattern: string): PiiPattern | PatternRefusal {
+  const names = pattern.split('|').map((name) => name.trim())
+  if (names.length === 1 && names[0] === '*') return { type: 'pii', kinds: '*' }
+  const unknown = names.find((name) => !isKind(name))
+  if (unknown === undefined) return { type: 'pii', kinds: [...new Set(names)].filter(isKind) }
+  const all = PII_KINDS.join(', ')
+  if (unknown === '*') return refuse('`*` means every kind and cannot be combined with others')
+  if (unknown === '') return refuse(`must name kinds separated by \`|\`, or be \`*\` (kinds: ${all})`)
+  const close = nearest(unknown, PII_KINDS)
+  const hint = close === null ? '' : `; did you mean \`${close}\`?`
+  return refuse(`\`${shorten(unknown)}\` is not a kind of personal data${hint} (kinds: ${all})`)
+}
+
+const isKind = (name: string): name is PiiKind => (PII_KINDS as readonly string[]).includes(name)
+
+/** Longest name that a message repeats, characters. */
+const MAXIMUM_SHOWN_CHARACTERS = 40
+
+const shorten = (text: string): string =>
+  text.length > MAXIMUM_SHOWN_CHARACTERS ? `${text.slice(0, MAXIMUM_SHOWN_CHARACTERS)}…` : text
