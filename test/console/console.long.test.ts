@@ -156,8 +156,10 @@ t.test('an ended session returns to sign-in and then to the same page', async (t
   await signIn(page)
   await page.getByRole('heading', { name: 'Rules' }).waitFor()
   await page.context().clearCookies()
-  await page.getByRole('button', { name: 'Show as YAML' }).click()
-  await page.getByLabel('Admin token').waitFor()
+  // A poll may end the page's session before the click does.
+  const token = page.getByLabel('Admin token')
+  await page.getByRole('button', { name: 'Show as YAML' }).or(token).first().click()
+  await token.waitFor()
   await signIn(page)
   await page.getByRole('heading', { name: 'Rules' }).waitFor()
   t.equal(new URL(page.url()).pathname, '/console/rules')
@@ -198,8 +200,7 @@ t.test('the form of a rule has a list or a text, and an action only where its ty
   const declared = new Map(
     rules.map(({ name, pattern, action }: Record<string, unknown>) => [name, [pattern, action]]),
   )
-  for (const { id, source } of rules)
-    if (source.kind === 'api') await gateway.api('DELETE', `/rules/${id}`)
+  for (const { id, source } of rules) if (source.kind === 'api') await gateway.api('DELETE', `/rules/${id}`)
   t.strictSame(declared.get('listed-models'), [['gpt-*', '!gpt-secret'], 'block'])
   t.strictSame(declared.get('no-texts'), ['metadata', undefined])
 })
