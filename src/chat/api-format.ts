@@ -13,22 +13,18 @@ import type { Text, Texts } from './texts.ts'
 import type { ProgressOf } from './token-probabilities.ts'
 import type { Usage } from './token-usage.ts'
 
-/** Names of the APIs, as entries and metrics have them. */
-export const API_NAMES = [
-  'chat',
-  'responses',
-  'completions',
-  'embeddings',
-  'moderations',
-  'messages',
-  'count_tokens',
-  'pass_through',
-] as const
-
-export type ApiName = (typeof API_NAMES)[number]
+/** What the description of the gateway's API says of an API. */
+export interface ApiDocument {
+  /** A sentence. */
+  readonly summary: string
+  /** Schema of its request bodies, by a name that other APIs may share. */
+  readonly request: { readonly name: string; readonly schema: JsonObject }
+}
 
 export interface Api {
-  readonly name: ApiName
+  /** As entries and metrics have it. */
+  readonly name: string
+  readonly document: ApiDocument
   /** Upstreams that serve it. */
   readonly family: ApiFamily
   /** Path below the upstream's base URL. */

@@ -18,5 +18,11 @@ export const APIS: readonly Api[] = [
   COUNT_TOKENS,
 ]
 
+/** The name of a call that passes through without a scan; it has no endpoint of its own. */
+export const PASS_THROUGH_NAME = 'pass_through'
+
+/** Names of the APIs, as entries and metrics have them. */
+export const API_NAMES: readonly string[] = [...APIS.map(({ name }) => name), PASS_THROUGH_NAME]
+
 /** Finds the API of a name; null without one. */
 export const apiNamed = (name: unknown): Api | null => APIS.find((api) => api.name === name) ?? null

@@ -6,6 +6,7 @@ import type { Api } from './api-format.ts'
 import { ChatStream } from './chat-stream.ts'
 import { openAiErrors } from './error-shapes.ts'
 import { readChatRequest, upstreamBodies } from './request.ts'
+import { CHAT_REQUEST } from './request-schemas.ts'
 import { firstFinishReason } from './stream-chunk.ts'
 import { dropLogprobs, requestTexts, responseTexts } from './texts.ts'
 import { estimatePromptTokens, readUsage } from './token-usage.ts'
@@ -13,6 +14,10 @@ import { estimatePromptTokens, readUsage } from './token-usage.ts'
 /** `POST /v1/chat/completions` (https://platform.openai.com/docs/api-reference/chat). */
 export const CHAT: Api = {
   name: 'chat',
+  document: {
+    summary: 'Creates a chat completion, whole or streamed, as in the OpenAI API.',
+    request: CHAT_REQUEST,
+  },
   target: '/chat/completions',
   usesTokens: true,
   family: 'openai',

@@ -17,17 +17,18 @@ import {
   tokensOfAll,
 } from './model-request.ts'
 import { hasUsageOption, upstreamBodies } from './request.ts'
+import { COMPLETIONS_REQUEST } from './request-schemas.ts'
 import { firstFinishReason } from './stream-chunk.ts'
 import { dropLogprobs, responseTexts } from './texts.ts'
 import { checkInput, estimateInput, inputTexts, isTokenList } from './token-input.ts'
 import { estimateTokens, readUsage } from './token-usage.ts'
-import { COMPLETIONS_FIELDS } from './vocabulary.ts'
+import { REQUEST_FIELDS } from './vocabulary.ts'
 
 /** What a call uses that limits its answer by nothing: the API's own default. */
 const DEFAULT_MAX_TOKENS = 16
 
 function readCompletionsRequest(json: JsonValue): ModelRequest {
-  const body = readBody(json, COMPLETIONS_FIELDS)
+  const body = readBody(json, REQUEST_FIELDS.completions)
   const models = readModels(body)
   checkInput(body, 'prompt')
   const choices = promptsIn(body) * Math.max(readChoices(body), readBestOf(body))
@@ -50,6 +51,10 @@ const promptsIn = ({ prompt }: JsonObject): number =>
 /** `POST /v1/completions` (https://platform.openai.com/docs/api-reference/completions). */
 export const COMPLETIONS: Api = {
   name: 'completions',
+  document: {
+    summary: 'Creates a completion, whole or streamed, as in the OpenAI API.',
+    request: COMPLETIONS_REQUEST,
+  },
   target: '/completions',
   usesTokens: true,
   family: 'openai',

@@ -8,16 +8,17 @@ import { ChatStream } from './chat-stream.ts'
 import { openAiErrors } from './error-shapes.ts'
 import { type ModelRequest, readBody, readModels } from './model-request.ts'
 import { isBase64 } from './payload.ts'
+import { INPUT_REQUEST, MODERATION_REQUEST } from './request-schemas.ts'
 import type { Texts } from './texts.ts'
 import { checkInput, estimateInput, inputTexts } from './token-input.ts'
 import { readUsage } from './token-usage.ts'
-import { INPUT_FIELDS } from './vocabulary.ts'
+import { REQUEST_FIELDS } from './vocabulary.ts'
 
 /** The model that OpenAI uses for a moderation that names none. */
 const DEFAULT_MODERATION_MODEL = 'omni-moderation-latest'
 
 function readInputRequest(json: JsonValue, whenMissing?: string): ModelRequest {
-  const body = readBody(json, INPUT_FIELDS)
+  const body = readBody(json, REQUEST_FIELDS.input)
   const models = readModels(body, whenMissing)
   checkInput(body, 'input')
   return { body, ...models, stream: false, includeUsage: false, asksForJson: false, maxTokens: 0, choices: 0 }
@@ -68,6 +69,10 @@ const INPUT_API = {
 export const EMBEDDINGS: Api = {
   ...INPUT_API,
   name: 'embeddings',
+  document: {
+    summary: 'Creates embeddings, as in the OpenAI API.',
+    request: INPUT_REQUEST,
+  },
   target: '/embeddings',
   usesTokens: true,
   readRequest: (json) => readInputRequest(json),
@@ -77,6 +82,10 @@ export const EMBEDDINGS: Api = {
 export const MODERATIONS: Api = {
   ...INPUT_API,
   name: 'moderations',
+  document: {
+    summary: 'Classifies inputs, as in the OpenAI API.',
+    request: MODERATION_REQUEST,
+  },
   target: '/moderations',
   usesTokens: false,
   readRequest: (json) => readInputRequest(json, DEFAULT_MODERATION_MODEL),

@@ -25,7 +25,7 @@ const PROMPT_FIELDS = ['prompt', 'input', 'suffix', 'prompt_token_ids'] as const
  * @throws GatewayError `missing_required_parameter` or `invalid_body`; `param` names the field
  */
 export function readChatRequest(json: JsonValue): ModelRequest {
-  const body = readBody(json, REQUEST_FIELDS)
+  const body = readBody(json, REQUEST_FIELDS.chat)
   const models = readModels(body)
   readMessages(body)
   const stream = readStream(body)

@@ -1,52 +1,42 @@
 // Lists the words of the wire format. A text is left out of the scan only if it is one of them, or
 // has the form of an id in the place of an id, so nothing else can hide there.
 
-/** Request fields that upstreams know. Another spelling of one is refused. */
-export const REQUEST_FIELDS: ReadonlySet<string> = new Set(
-  `model messages models stream stream_options temperature top_p top_k top_a min_p max_tokens max_completion_tokens n
-  seed stop tools tool_choice parallel_tool_calls functions function_call response_format structured_outputs
-  prediction metadata user logprobs top_logprobs logit_bias presence_penalty frequency_penalty repetition_penalty
-  service_tier store verbosity modalities audio web_search_options safety_identifier prompt_cache_key
-  prompt_cache_retention reasoning reasoning_effort include_reasoning provider plugins transforms route usage prompt
-  input suffix extra_body chat_template chat_template_kwargs guided_json guided_regex guided_choice guided_grammar
-  prompt_token_ids`.split(/\s+/),
-)
+const words = (list: string): ReadonlySet<string> => new Set(list.split(/\s+/))
 
-/** As REQUEST_FIELDS, for the Responses API. */
-export const RESPONSES_FIELDS: ReadonlySet<string> = new Set(
-  `model models input instructions previous_response_id conversation stream stream_options store include background
-  tools tool_choice parallel_tool_calls max_tool_calls max_output_tokens temperature top_p top_logprobs text reasoning
-  metadata user safety_identifier prompt_cache_key prompt_cache_retention service_tier truncation prompt
-  context_management extra_body provider plugins`.split(/\s+/),
-)
-
-/** As REQUEST_FIELDS, for completions. */
-export const COMPLETIONS_FIELDS: ReadonlySet<string> = new Set(
-  `model models prompt suffix stream stream_options n best_of echo logprobs max_tokens temperature top_p top_k min_p
-  stop seed presence_penalty frequency_penalty repetition_penalty logit_bias user extra_body provider`.split(
-    /\s+/,
+/** Fields of each form of request that upstreams know. Another spelling of one is refused. */
+export const REQUEST_FIELDS = {
+  chat: words(
+    `model messages models stream stream_options temperature top_p top_k top_a min_p max_tokens max_completion_tokens n
+    seed stop tools tool_choice parallel_tool_calls functions function_call response_format structured_outputs
+    prediction metadata user logprobs top_logprobs logit_bias presence_penalty frequency_penalty repetition_penalty
+    service_tier store verbosity modalities audio web_search_options safety_identifier prompt_cache_key
+    prompt_cache_retention reasoning reasoning_effort include_reasoning provider plugins transforms route usage prompt
+    input suffix extra_body chat_template chat_template_kwargs guided_json guided_regex guided_choice guided_grammar
+    prompt_token_ids`,
   ),
-)
-
-/** As REQUEST_FIELDS, for embeddings and moderations. */
-export const INPUT_FIELDS: ReadonlySet<string> = new Set(
-  'model models input dimensions encoding_format user input_type truncate extra_body provider'.split(' '),
-)
-
-/** As REQUEST_FIELDS, for Anthropic's messages and their count. */
-export const MESSAGES_FIELDS: ReadonlySet<string> = new Set(
-  `model models messages system max_tokens stream temperature top_p top_k stop_sequences tools tool_choice thinking
-  output_config output_format metadata service_tier container context_management mcp_servers cache_control
-  inference_geo`.split(/\s+/),
-)
+  responses: words(
+    `model models input instructions previous_response_id conversation stream stream_options store include background
+    tools tool_choice parallel_tool_calls max_tool_calls max_output_tokens temperature top_p top_logprobs text reasoning
+    metadata user safety_identifier prompt_cache_key prompt_cache_retention service_tier truncation prompt
+    context_management extra_body provider plugins`,
+  ),
+  completions: words(
+    `model models prompt suffix stream stream_options n best_of echo logprobs max_tokens temperature top_p top_k min_p
+    stop seed presence_penalty frequency_penalty repetition_penalty logit_bias user extra_body provider`,
+  ),
+  /** Embeddings and moderations have these. */
+  input: words('model models input dimensions encoding_format user input_type truncate extra_body provider'),
+  /** Messages of Anthropic and their count have these. */
+  messages: words(
+    `model models messages system max_tokens stream temperature top_p top_k stop_sequences tools tool_choice thinking
+    output_config output_format metadata service_tier container context_management mcp_servers cache_control
+    inference_geo`,
+  ),
+}
 
 /** Member names of the wire format. Names that people choose are scanned. */
 const WIRE_NAMES: ReadonlySet<string> = new Set([
-  ...REQUEST_FIELDS,
-  ...RESPONSES_FIELDS,
-  ...COMPLETIONS_FIELDS,
-  ...INPUT_FIELDS,
-  ...MESSAGES_FIELDS,
+  ...Object.values(REQUEST_FIELDS).flatMap((fields) => [...fields]),
   ...`role content name tool_calls tool_call_id refusal reasoning_content reasoning_details thinking type text
   image_url video_url audio_url input_audio file url detail data format file_data file_id filename cache_control ttl
   function arguments custom id index include_usage
@@ -91,8 +81,6 @@ const NAMED_BY_PEOPLE: ReadonlySet<string | number> = new Set([
  */
 export const isWireName = (name: string, container: string | number | null): boolean =>
   WIRE_NAMES.has(name) && (container === null || !NAMED_BY_PEOPLE.has(container))
-
-const words = (list: string): ReadonlySet<string> => new Set(list.split(' '))
 
 const FINISH_REASONS = words(
   'stop length tool_calls content_filter function_call error STOP MAX_TOKENS end_turn stop_sequence max_tokens tool_use completed eos',

@@ -4,7 +4,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-import type { ApiName } from '../chat/api-format.ts'
 import { APIS } from '../chat/apis.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { DemoBody } from './demo-answer.ts'
@@ -33,7 +32,7 @@ const NOT_FOUND = {
 }
 
 /** The whole answer of each API. A body that cannot be read ends the connection. */
-const ANSWERS: Partial<Record<ApiName, (body: DemoBody) => object>> = {
+const ANSWERS: Readonly<Record<string, (body: DemoBody) => object>> = {
   chat: answerChat,
   completions: answerCompletion,
   embeddings: answerEmbeddings,

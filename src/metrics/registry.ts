@@ -4,7 +4,7 @@
 
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { OUTCOMES } from '../audit/entry-fields.ts'
-import { API_NAMES } from '../chat/api-format.ts'
+import { API_NAMES } from '../chat/apis.ts'
 import { ERRORS } from '../core/errors.ts'
 import { MONITORING_PRECISION, registerEventLoopDelay } from './event-loop.ts'
 import { BUDGET_GAUGES, COUNTERS, GAUGES, type GatewayState, HISTOGRAMS } from './metric-table.ts'

@@ -2,6 +2,7 @@
 // bounded, sealed and counted as any other.
 
 import type { Api } from '../chat/api-format.ts'
+import { PASS_THROUGH_NAME } from '../chat/apis.ts'
 import { MODERATIONS } from '../chat/embeddings-api.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { PassMethod, PassThroughRule } from '../core/unscanned-paths.ts'
@@ -23,7 +24,7 @@ import type { Admitted, Permitted, Pipeline } from './pipeline.ts'
 import type { Delivered } from './record/record.ts'
 
 /** Only its name and its errors matter: nothing of it is read but what its answer says was used. */
-const PASS_THROUGH: Api = { ...MODERATIONS, name: 'pass_through', target: '', usesTokens: true }
+const PASS_THROUGH: Api = { ...MODERATIONS, name: PASS_THROUGH_NAME, target: '', usesTokens: true }
 
 /** What a call may use is not known; it passes a limit that has anything left. */
 const UNKNOWN_DEMAND: Demand = {

@@ -3,7 +3,6 @@
 
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import type { ApiName } from '../chat/api-format.ts'
 import { formatPath, type Path, readDocument } from '../core/document.ts'
 import type { PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -32,7 +31,7 @@ interface WrittenCase {
   readonly name: string
   readonly text?: string
   readonly request?: JsonObject
-  readonly api?: ApiName
+  readonly api?: string
   readonly key?: string
   readonly labels?: KeyLabels
   readonly model?: string
@@ -45,7 +44,7 @@ export interface RuleCase {
   readonly file: string
   /** 1-based. */
   readonly line: number
-  readonly api: ApiName
+  readonly api: string
   readonly request: JsonObject
   readonly key: MatchedKey
   readonly answer: string | JsonObject | null

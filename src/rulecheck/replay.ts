@@ -7,7 +7,6 @@ import { createReadStream } from 'node:fs'
 import { type DumpedExchange, readLine } from '../audit/dump.ts'
 import { LineSplitter, LongLineError } from '../audit/lines.ts'
 import { parseObject } from '../audit/survey.ts'
-import type { ApiName } from '../chat/api-format.ts'
 import { apiNamed } from '../chat/apis.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -46,7 +45,7 @@ type ExchangeContent = Omit<RecordedExchange, 'where'>
 
 /** The call of an entry in an export. */
 interface SealedCall {
-  readonly api: ApiName
+  readonly api: string
   readonly seq: number
   readonly id: string
   readonly key: MatchedKey
@@ -223,11 +222,11 @@ function readJson(bytes: Buffer): JsonValue {
 const withoutKeyName = ({ key_name: _keyName, api: _api, ...request }: JsonObject): JsonObject => request
 
 /** The name of an API with bodies; chat without one, and null for any other text. */
-function apiOf(name: unknown = 'chat'): ApiName | null {
+function apiOf(name: unknown = 'chat'): string | null {
   return apiNamed(name)?.name ?? null
 }
 
-function answerOf(name: ApiName, response: unknown): JsonObject | null {
+function answerOf(name: string, response: unknown): JsonObject | null {
   const format = apiNamed(name)!.answer
   return isObject(response) && format.isAnswer(response) ? response : null
 }

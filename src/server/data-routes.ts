@@ -1,7 +1,7 @@
 // The routes of the data plane: the APIs that apps call, the answers to them that are kept, the
 // models, and the receipts of calls.
 
-import type { Api, ApiName, ErrorShape } from '../chat/api-format.ts'
+import type { Api, ErrorShape } from '../chat/api-format.ts'
 import { APIS } from '../chat/apis.ts'
 import { bounded } from '../core/schema-builders.ts'
 import { handle } from '../pipeline/handle.ts'
@@ -11,28 +11,6 @@ import { answerReceipt } from '../pipeline/receipt-request.ts'
 import { handleStored } from '../pipeline/stored-call.ts'
 import { operation, type RouteOperation } from './openapi/operation-builders.ts'
 import type { SocketClient } from './socket-client.ts'
-
-/** An endpoint that is governed as every other: key, personal data, rules, limits, entry. */
-const governed = (summary: string, body: string): RouteOperation =>
-  operation(summary, { body, passesOn: true, errors: [403, 404, 429, 500] })
-
-type CalledApi = Exclude<ApiName, 'pass_through'>
-
-const CALLS: Readonly<Record<CalledApi, RouteOperation>> = {
-  chat: governed('Creates a chat completion, whole or streamed, as in the OpenAI API.', 'ChatRequest'),
-  responses: governed('Creates a response, whole or streamed, as in the OpenAI API.', 'ResponsesRequest'),
-  completions: governed(
-    'Creates a completion, whole or streamed, as in the OpenAI API.',
-    'CompletionsRequest',
-  ),
-  embeddings: governed('Creates embeddings, as in the OpenAI API.', 'InputRequest'),
-  moderations: governed('Classifies inputs, as in the OpenAI API.', 'ModerationRequest'),
-  messages: governed(
-    'Creates a message, whole or streamed, as in the Anthropic API. The key may be in `x-api-key`.',
-    'ChatRequest',
-  ),
-  count_tokens: governed('Counts the tokens of a message, as in the Anthropic API.', 'ChatRequest'),
-}
 
 const LIST_OF_TEXTS = { type: 'array', items: { type: 'string' } }
 const ABOUT_STORED = { passesOn: true, errors: [400, 403, 404, 500] } as const
@@ -107,13 +85,17 @@ export const DATA_ROUTES: readonly DataRoute[] = [
 
 /** The route of an API, and those of the answers to it that are kept. */
 function routesOf(api: Api): DataRoute[] {
-  const { target, errors, stored } = api
+  const { target, errors, stored, document } = api
   const call: DataRoute = {
     method: 'POST',
     path: `/v1${target}`,
     errors,
     data: (pipeline, client) => handle(pipeline, client, api),
-    operation: CALLS[api.name as CalledApi],
+    operation: operation(document.summary, {
+      body: document.request.name,
+      passesOn: true,
+      errors: [403, 404, 429, 500],
+    }),
   }
   if (stored === undefined) return [call]
   const storing = { ...api, stored }

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { eachAlone } from '../answer-texts.ts'
 import type { Api } from '../api-format.ts'
 import { anthropicErrors } from '../error-shapes.ts'
+import { CHAT_REQUEST } from '../request-schemas.ts'
 import { responseTexts } from '../texts.ts'
 import { isMessage, messageEvents } from './message-events.ts'
 import { estimateMessages, messagesTexts, readMessagesRequest } from './messages-request.ts'
@@ -18,6 +19,10 @@ const stopReason = ({ stop_reason: reason = null }: JsonObject): string | null =
 /** `POST /v1/messages` (https://docs.anthropic.com/en/api/messages). */
 export const MESSAGES: Api = {
   name: 'messages',
+  document: {
+    summary: 'Creates a message, whole or streamed, as in the Anthropic API. The key may be in `x-api-key`.',
+    request: CHAT_REQUEST,
+  },
   target: '/messages',
   usesTokens: true,
   family: 'anthropic',
@@ -43,6 +48,10 @@ export const MESSAGES: Api = {
 export const COUNT_TOKENS: Api = {
   ...MESSAGES,
   name: 'count_tokens',
+  document: {
+    summary: 'Counts the tokens of a message, as in the Anthropic API.',
+    request: CHAT_REQUEST,
+  },
   target: '/messages/count_tokens',
   answer: { ...MESSAGES.answer, isAnswer: ({ input_tokens: count }) => typeof count === 'number' },
   usesTokens: false,

@@ -13,14 +13,14 @@ import {
 } from '../model-request.ts'
 import type { Texts } from '../texts.ts'
 import { estimateFields, TOKENS_A_MESSAGE } from '../token-usage.ts'
-import { MESSAGES_FIELDS } from '../vocabulary.ts'
+import { REQUEST_FIELDS } from '../vocabulary.ts'
 
 /**
  * Reads a request of `POST /v1/messages` or of `/v1/messages/count_tokens`.
  * @throws GatewayError `missing_required_parameter` or `invalid_body`; `param` names the field
  */
 export function readMessagesRequest(json: JsonValue): ModelRequest {
-  const body = readBody(json, MESSAGES_FIELDS)
+  const body = readBody(json, REQUEST_FIELDS.messages)
   const models = readModels(body)
   readMessages(body)
   return {

@@ -3,6 +3,7 @@
 import { eachAlone } from '../answer-texts.ts'
 import type { Api } from '../api-format.ts'
 import { responsesErrors } from '../error-shapes.ts'
+import { RESPONSES_REQUEST } from '../request-schemas.ts'
 import { responseTexts } from '../texts.ts'
 import { readUsage } from '../token-usage.ts'
 import { isResponse, responseEvents } from './response-events.ts'
@@ -17,6 +18,10 @@ const PART_TEXT = /^output\[\d+\]\.content\[\d+\]\.text$/
 /** `POST /v1/responses` (https://platform.openai.com/docs/api-reference/responses). */
 export const RESPONSES: Api = {
   name: 'responses',
+  document: {
+    summary: 'Creates a response, whole or streamed, as in the OpenAI API.',
+    request: RESPONSES_REQUEST,
+  },
   target: '/responses',
   usesTokens: true,
   family: 'openai',

@@ -14,7 +14,7 @@ import {
 } from '../model-request.ts'
 import type { Texts } from '../texts.ts'
 import { estimateFields, TOKENS_A_MESSAGE } from '../token-usage.ts'
-import { RESPONSES_FIELDS } from '../vocabulary.ts'
+import { REQUEST_FIELDS } from '../vocabulary.ts'
 
 /**
  * The model of a request that names none: a stored prompt chooses it. Rules for models apply to
@@ -29,7 +29,7 @@ const JSON_FORMATS: readonly unknown[] = ['json_object', 'json_schema']
  * @throws GatewayError `missing_required_parameter` or `invalid_body`; `param` names the field
  */
 export function readResponsesRequest(json: JsonValue): ModelRequest {
-  const body = readBody(json, RESPONSES_FIELDS)
+  const body = readBody(json, REQUEST_FIELDS.responses)
   const { input = null, prompt, text } = body
   const models = readModels(body, isObject(prompt) ? STORED_PROMPT_MODEL : undefined)
   if (input !== null && typeof input !== 'string' && !Array.isArray(input))

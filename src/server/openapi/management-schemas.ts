@@ -258,7 +258,6 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
 }
 
 const MODEL: JsonObject = { type: 'string', minLength: 1 }
-const API_NAMES_EVALUATED = APIS.map(({ name }) => name)
 
 export const BODY_SCHEMAS: Record<string, JsonObject> = {
   SignIn: object({ token: text('The token of an administrator.') }),
@@ -291,15 +290,11 @@ export const BODY_SCHEMAS: Record<string, JsonObject> = {
       object({ before: time('All calls that arrived before this time.') }),
     ],
   },
-  ChatRequest: object({ model: MODEL, messages: { type: 'array', minItems: 1 } }),
-  ResponsesRequest: object({ model: MODEL, input: { type: ['string', 'array'] } }, ['model', 'input']),
-  CompletionsRequest: object({ model: MODEL, prompt: { type: ['string', 'array'] } }),
-  InputRequest: object({ model: MODEL, input: { type: ['string', 'array'] } }),
-  ModerationRequest: object({ model: MODEL, input: { type: ['string', 'array'] } }, ['model']),
+  ...Object.fromEntries(APIS.map(({ document: { request } }) => [request.name, request.schema])),
   EvaluatedRequest: object(
     {
       model: MODEL,
-      api: choice('API of the request.', ...API_NAMES_EVALUATED),
+      api: choice('API of the request.', ...APIS.map(({ name }) => name)),
       key_name: text('Name of a key.'),
       key_labels: {
         type: 'object',
