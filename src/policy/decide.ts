@@ -5,7 +5,7 @@ import type { Direction, PiiKind } from '../core/finding.ts'
 import { accessOf, allowsEvery } from './access-list.ts'
 import type { AccessRule, PromptCheck, Selection } from './compile.ts'
 import type { RuleHit, RuleReference } from './rule.ts'
-import type { PromptFacts } from './rule-type.ts'
+import { NO_PROMPT, type PromptFacts } from './rule-type.ts'
 
 /** What the steps before found out about a request. */
 export interface PolicyEvidence extends PromptFacts {
@@ -21,11 +21,10 @@ export interface PolicyEvidence extends PromptFacts {
 
 /** The evidence of a call whose content is not scanned, or that has none. */
 export const NOTHING_SCANNED = {
+  ...NO_PROMPT,
   findings: [],
   keywordHits: [],
-  injectionScore: 'no_prompt',
-  modelThreshold: 1,
-} as const satisfies Partial<PolicyEvidence>
+} satisfies Partial<PolicyEvidence>
 
 /** Whether a call exceeds a limit. */
 export interface LimitEvidence {
@@ -183,14 +182,10 @@ export const monitoredInjection = (
   { checks }: Selection,
   injectionScore: number,
   modelThreshold: number,
-): RuleHit[] =>
-  toHits(
-    firing(
-      checks.filter(({ rule }) => rule.type === 'prompt_injection'),
-      { injectionScore, modelThreshold },
-    ),
-    'request',
-  )
+): RuleHit[] => {
+  const scored = checks.filter(({ rule }) => rule.type === 'prompt_injection')
+  return toHits(firing(scored, { ...NO_PROMPT, injectionScore, modelThreshold }), 'request')
+}
 
 /** Decides on an answer. `blocked` is the rule that denies it, null when none does. */
 export function decideResponse(

@@ -25,6 +25,9 @@ export interface PromptFacts {
   readonly modelThreshold: number
 }
 
+/** The facts of a call without a prompt, or whose prompt is not scanned. */
+export const NO_PROMPT: PromptFacts = { injectionScore: 'no_prompt', modelThreshold: 1 }
+
 /** A rule of one type, as far as the type looks at its declaration. */
 export interface TypedRule<Pattern> {
   readonly pattern: Pattern

@@ -48,9 +48,8 @@ const REQUESTS: PermittedRequests = [
   },
 ]
 const NOTHING_FOUND: PolicyEvidence = {
+  ...NOTHING_SCANNED,
   selection,
-  findings: [],
-  keywordHits: [],
   injectionScore: 0,
   modelThreshold: 0.5,
   limits: [],

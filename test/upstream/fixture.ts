@@ -14,6 +14,7 @@ import { fixedSecret } from '../../src/core/secret.ts'
 import type { UpstreamConfig } from '../../src/core/upstream-config.ts'
 import {
   decide,
+  NOTHING_SCANNED,
   type Permit,
   type PermittedRequest,
   type PermittedRequests,
@@ -63,11 +64,8 @@ export const requestTo = (body: string, target = '/chat/completions'): Permitted
 /** A permit for the requests. */
 export function permit(...requests: PermittedRequests): Permit {
   const evidence = {
+    ...NOTHING_SCANNED,
     selection: select([]),
-    findings: [],
-    keywordHits: [],
-    injectionScore: null,
-    modelThreshold: 1,
     limits: [],
     models: ['m'],
     keyModels: null,

@@ -17,7 +17,7 @@ import {
 import type { InjectionEvidence, InjectionJudgement } from '../call/call-record.ts'
 import { countKinds, type Inspection } from './inspect.ts'
 
-/** Settings that decide, besides the rules. */
+/** Settings that inspect a prompt and decide on it, besides the rules. */
 export interface DecisionParts {
   readonly injection: InjectionModel
   readonly binaryParts: Config['pii']['binaryParts']
@@ -25,7 +25,7 @@ export interface DecisionParts {
 
 /** The part of an inspection that decides. */
 interface PromptEvidence
-  extends Pick<Inspection, 'keywordHits' | 'injection' | 'binaryParts'>,
+  extends Pick<Inspection, 'keywordHits' | 'facts' | 'binaryParts'>,
     Pick<PolicyEvidence, 'models' | 'keyModels'> {
   readonly findings: readonly { readonly kind: PiiKind }[]
 }
@@ -43,7 +43,7 @@ export function judgePrompt(
   selection: Selection,
   parts: DecisionParts,
 ): Judgement | PayloadDenial {
-  return isPayloadDenied(prompt, parts) ? PAYLOAD_DENIED : judge(evidenceOf(prompt, selection, parts, []))
+  return isPayloadDenied(prompt, parts) ? PAYLOAD_DENIED : judge(evidenceOf(prompt, selection, []))
 }
 
 /**
@@ -59,23 +59,21 @@ export function decidePrompt(
   requests: () => PermittedRequests,
 ): Decision | PayloadDenial {
   if (isPayloadDenied(prompt, parts)) return PAYLOAD_DENIED
-  return decide(evidenceOf(prompt, selection, parts, limits()), requests)
+  return decide(evidenceOf(prompt, selection, limits()), requests)
 }
 
 const isPayloadDenied = ({ binaryParts }: PromptEvidence, parts: DecisionParts): boolean =>
   binaryParts > 0 && parts.binaryParts === 'block'
 
 const evidenceOf = (
-  { findings, keywordHits, injection, models, keyModels }: PromptEvidence,
+  { findings, keywordHits, facts, models, keyModels }: PromptEvidence,
   selection: Selection,
-  parts: DecisionParts,
   limits: PolicyEvidence['limits'],
 ): PolicyEvidence => ({
+  ...facts,
   selection,
   findings: countKinds(findings),
   keywordHits,
-  injectionScore: injection?.score ?? null,
-  modelThreshold: parts.injection.threshold,
   limits,
   models,
   keyModels,

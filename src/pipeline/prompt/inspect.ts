@@ -13,6 +13,7 @@ import type { KindSet } from '../../detect/pii/kinds.ts'
 import type { Selection } from '../../policy/compile.ts'
 import type { KeywordRules } from '../../policy/keyword-rules.ts'
 import { isReplacing, type RuleReference } from '../../policy/rule.ts'
+import type { PromptFacts } from '../../policy/rule-type.ts'
 import type { InjectionEvidence } from '../call/call-record.ts'
 import { Placeholders } from '../scan/placeholders.ts'
 import { Restoration } from '../scan/restore.ts'
@@ -38,6 +39,8 @@ export interface Inspection {
   readonly keywordHits: readonly RuleReference[]
   /** Null when the prompt was not scored. Offsets count in the redacted text. */
   readonly injection: InjectionEvidence | null
+  /** What rules judge besides the texts. */
+  readonly facts: PromptFacts
   /** Scores the same texts. Keeps them in memory until it ends. */
   score(): Steps<InjectionEvidence>
   /** Number of payloads that cannot be scanned. */
@@ -127,10 +130,13 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   }
   walk.commit()
   const score = () => scoreInjection(items, injection, scanOf, cachedScan)
+  const keywordHits = yield* matchKeywords(items, conversation, selection, pace)
+  const evidence = scored ? yield* score() : null
   return {
     findings,
-    keywordHits: yield* matchKeywords(items, conversation, selection, pace),
-    injection: scored ? yield* score() : null,
+    keywordHits,
+    injection: evidence,
+    facts: { injectionScore: evidence?.score ?? null, modelThreshold: injection.threshold },
     score,
     binaryParts: walk.binaryParts,
     placeholders,
