@@ -1,6 +1,6 @@
-// Generates the parts of the charts that follow from other files: the schema of `config` and
-// `rules.inline`, the READMEs' tables of values, and the kustomize component's container.
-// `node test/charts/generate.ts` writes them; a test compares.
+// Generates what follows from other files: the schemas for editors in config/, the chart's schema of
+// `config` and `rules.inline`, the READMEs' tables of values, and the kustomize component's container.
+// `node test/charts/generate.ts` writes them; tests compare.
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -8,6 +8,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse, stringify } from 'yaml'
 import { CONFIG_SCHEMA } from '../../src/core/config-schema.ts'
+import { PRICES_SCHEMA } from '../../src/prices/price-schema.ts'
+import { CASES_SCHEMA } from '../../src/rulecheck/case-schema.ts'
 import { RULES_SCHEMA } from '../../src/rules/schema.ts'
 import { CHARTS, type Charts, pick, prepareCharts } from './helm.ts'
 
@@ -20,6 +22,16 @@ interface Schema {
 }
 
 const BIOME = fileURLToPath(new URL('../../node_modules/@biomejs/biome/bin/biome', import.meta.url))
+
+const CONFIG = fileURLToPath(new URL('../../config/', import.meta.url))
+
+/** The schemas for editors. */
+const EDITOR_SCHEMAS = {
+  'sidegate.schema.json': CONFIG_SCHEMA,
+  'rules.schema.json': RULES_SCHEMA,
+  'rules-test.schema.json': CASES_SCHEMA,
+  'prices.schema.json': PRICES_SCHEMA,
+}
 
 const read = (path: string) => readFileSync(join(CHARTS, path), 'utf8')
 
@@ -140,6 +152,8 @@ export function generated(charts: Charts): Map<string, string> {
 }
 
 if (import.meta.main) {
+  for (const [name, schema] of Object.entries(EDITOR_SCHEMAS))
+    writeFileSync(join(CONFIG, name), formatted(JSON.stringify(schema, null, 2)))
   // The schema comes first, because rendering validates values against it.
   writeFileSync(join(CHARTS, 'sidegate/values.schema.json'), valuesSchema())
   const charts = prepareCharts()

@@ -176,7 +176,7 @@ t.test(
         rule('undo', 'email', { type: 'pii', action: 'restore', ...(match === undefined ? {} : { match }) }),
       ])
     const findings = [finding('email')]
-    const none = { keywordHits: [], injectionScore: null, modelThreshold: 0.5, limits: [] }
+    const none = { ...NOTHING_SCANNED, limits: [] }
     const model = { models: ['gpt-4o'], keyModels: null }
     const asked = judge({ ...none, ...model, selection: restore(), findings })
     t.match(asked, {
