@@ -4,6 +4,7 @@ import type { ModelRequest } from '../../src/chat/model-request.ts'
 import { readChatRequest, upstreamBodies } from '../../src/chat/request.ts'
 import { type JsonObject, type JsonValue, parseExactly } from '../../src/core/json.ts'
 import type { StreamUsage } from '../../src/core/upstream-config.ts'
+import { REQUEST_BODIES } from './api-bodies.ts'
 
 const messages = [{ role: 'user', content: 'hi' }]
 
@@ -183,17 +184,8 @@ t.test('the forwarded body is the parsed one, and a stream asks for usage', asyn
 })
 
 t.test('no API takes a member of its own from extra_body', async (t) => {
-  const bodies: Readonly<Record<string, object>> = {
-    chat: { messages },
-    completions: { prompt: 'hi' },
-    embeddings: { input: 'hi' },
-    moderations: { input: 'hi' },
-    responses: { input: 'hi' },
-    messages: { messages, max_tokens: 5 },
-    count_tokens: { messages },
-  }
   for (const api of APIS) {
-    const read = (more: object) => api.readRequest({ model: 'm', ...bodies[api.name], ...more } as JsonObject)
+    const read = (more: object) => api.readRequest({ ...REQUEST_BODIES[api.name]!('hi'), ...more })
     const shared = {
       model: 'x',
       Model: 'x',
@@ -211,5 +203,15 @@ t.test('no API takes a member of its own from extra_body', async (t) => {
           `${api.name} ${outer}.${name}`,
         )
     t.doesNotThrow(() => read({ extra_body: { top_n_sigma: 1 } }), `${api.name}: a member of a server`)
+  }
+})
+
+t.test('every API lists the text that its model reads', async (t) => {
+  for (const api of APIS) {
+    const { texts } = api.requestTexts(REQUEST_BODIES[api.name]!('I am alice'))
+    t.ok(
+      texts.some(({ text }) => text.includes('I am alice')),
+      api.name,
+    )
   }
 })

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import { APIS } from '../../src/chat/apis.ts'
 import { RULE_TYPES } from '../../src/policy/rule-types.ts'
 import { ROOT } from './sources.ts'
 
@@ -58,6 +59,12 @@ t.test('the table of rule types in config/README.md has each type with its actio
     const listed = type.actions.map((action) => `\`${action}\``).join(' ') || 'none'
     t.equal(actions.get(type.name), listed, type.name)
   }
+})
+
+t.test('the table of endpoints in config/providers/README.md has each API', async (t) => {
+  const table = read('config/providers/README.md')
+  for (const { name, target, family } of APIS)
+    t.ok(table.includes(`| \`POST /v1${target}\` | \`${name}\` | \`api: ${family}\` |`), name)
 })
 
 t.test('the README takes a newcomer three minutes', async (t) => {

@@ -2,6 +2,8 @@
 // trace.
 
 import t from 'tap'
+import { APIS } from '../../src/chat/apis.ts'
+import { REQUEST_BODIES } from '../chat/api-bodies.ts'
 import { deploy, prompt } from './gateway.ts'
 import { fetchInTime } from './until.ts'
 import { completion, json } from './upstream.ts'
@@ -226,16 +228,8 @@ t.test('a dry run refuses a bad body like the chat endpoint', async (t) => {
 })
 
 t.test('a dry run judges a request of any API', async (t) => {
-  const text = 'I am alice@example.com'
-  const bodies: Record<string, object> = {
-    responses: { model: 'm', input: text },
-    completions: { model: 'm', prompt: text },
-    embeddings: { model: 'm', input: [text] },
-    moderations: { input: text },
-    messages: { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: text }] },
-    count_tokens: { model: 'm', messages: [{ role: 'user', content: text }] },
-  }
-  for (const [name, body] of Object.entries(bodies)) {
+  for (const { name } of APIS) {
+    const body = REQUEST_BODIES[name]!('I am alice@example.com')
     const evaluated = await api('POST', '/rules/evaluate', { api: name, ...body })
     t.match(evaluated.body, { decision: 'allow', findings: [{ kind: 'email' }] }, name)
     t.same(
@@ -243,7 +237,7 @@ t.test('a dry run judges a request of any API', async (t) => {
       JSON.parse(JSON.stringify(body).replace('alice@example.com', '[EMAIL_1]')),
     )
   }
-  t.match(await api('POST', '/rules/evaluate', { api: 'other', ...bodies['messages'] }), {
+  t.match(await api('POST', '/rules/evaluate', { api: 'other', ...REQUEST_BODIES['messages']!('hi') }), {
     status: 400,
     body: { error: { code: 'invalid_body', param: 'api' } },
   })
