@@ -9,6 +9,7 @@ import { RULE_TYPES } from '../../src/policy/rule-types.ts'
 import { ROOT } from './sources.ts'
 
 const MAXIMUM_README_WORDS = 700
+const MAXIMUM_ARCHITECTURE_WORDS = 2300
 
 const DOCUMENTS = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
   cwd: ROOT,
@@ -24,6 +25,8 @@ const NAMED_FILE = /`((?:src|test|config|charts)\/[\w./-]+\.\w+)`/g
 const HEADING = /^#{1,6} +(.+)$/gm
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+
+const wordsOf = (path: string): number => read(path).split(/\s+/).filter(Boolean).length
 
 /** A heading's anchor, as GitHub makes it. */
 const anchorOf = (heading: string): string =>
@@ -68,8 +71,13 @@ t.test('the table of endpoints in config/providers/README.md has each API', asyn
 })
 
 t.test('the README takes a newcomer three minutes', async (t) => {
-  const words = read('README.md').split(/\s+/).filter(Boolean).length
+  const words = wordsOf('README.md')
   t.ok(words <= MAXIMUM_README_WORDS, `${words} words, at most ${MAXIMUM_README_WORDS}`)
+})
+
+t.test('the architecture takes a contributor ten minutes', async (t) => {
+  const words = wordsOf('src/README.md')
+  t.ok(words <= MAXIMUM_ARCHITECTURE_WORDS, `${words} words, at most ${MAXIMUM_ARCHITECTURE_WORDS}`)
 })
 
 t.test('every link of the documents in the npm package leads to a file in it', async (t) => {
