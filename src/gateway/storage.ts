@@ -60,10 +60,6 @@ export function openStorage(
         metrics.auditPruned.inc(entries)
       },
     },
-    onCommit: (entries) => {
-      users?.signatures.sealed(entries)
-      users?.liveTail.committed()
-    },
     onUnavailable: (cause) => {
       const message = 'the usage log cannot be written; calls are refused'
       logger.error(
@@ -79,6 +75,8 @@ export function openStorage(
     onContentDropped: () => metrics.auditContentDropped.inc(),
     onSealed: (types) => {
       for (const type of types) metrics.auditEntries.inc({ type })
+      users?.signatures.sealed(types.length)
+      users?.liveTail.committed()
     },
     onHousekeepingError: (error) => logger.warn({ err: error }, 'housekeeping of the store failed'),
   })

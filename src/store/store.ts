@@ -1,12 +1,12 @@
 // Opens everything on disk: builds the parts of the store on one database and runs their
 // housekeeping. Knows nothing of their contents.
 
+import type { EntryType } from '../audit/entry.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { FileKey } from '../core/config.ts'
 import type { JournalState } from './environment/holder.ts'
-import { type Environment, openEnvironment } from './environment/journaled.ts'
+import { type Environment, type EnvironmentEvents, openEnvironment } from './environment/journaled.ts'
 import { StoreOpenError, type StoreSize } from './environment/lmdb.ts'
-import { type WatchedEnvironment, watchWrites } from './environment/write-watchdog.ts'
 import { KeyStore } from './keys/api-keys.ts'
 import { Counters } from './limits/counters.ts'
 import { CallTail } from './log/call-tail.ts'
@@ -27,7 +27,7 @@ const WATCH_MS: Milliseconds = 1000
 /** Interval of flushing last uses and removing expired rows. */
 const HOUSEKEEPING_MS: Milliseconds = 60_000
 
-export interface StoreOptions extends Partial<UsageLogEvents> {
+export interface StoreOptions extends Partial<UsageLogEvents>, Partial<EnvironmentEvents> {
   /** Folder of the database; created if missing, for its owner only. */
   readonly path: string
   readonly clock: Clock
@@ -89,14 +89,13 @@ export interface Store {
  * @throws StoreOpenError with the problem and the remedy
  */
 export function openStore(options: StoreOptions): Store {
-  const { path, mapBytes, maxBytes, segmentBytes } = options
+  const { path } = options
   const takesJournal = options.retention !== undefined
   let opened: Environment | null = null
   try {
-    opened = openEnvironment(path, { mapBytes, maxBytes, segmentBytes, takesJournal })
-    const environment = watchWrites(options.wrap?.(opened) ?? opened, options.clock)
+    opened = openEnvironment(path, { ...options, takesJournal })
     if (recordedIdentity(opened) === null) recordIdentity(opened, path)
-    return new OpenStore(environment, options)
+    return new OpenStore(options.wrap?.(opened) ?? opened, options)
   } catch (error) {
     void opened?.close()
     if (error instanceof StoreOpenError) throw error
@@ -118,29 +117,28 @@ class OpenStore implements Store {
   readonly stored: StoredAnswers
   readonly rollups: Rollups
   readonly tail: CallTail
-  readonly #environment: WatchedEnvironment
+  readonly #environment: Environment
   readonly #clock: Clock
   readonly #onHousekeepingError: (error: unknown) => void
   readonly #retention: Retention | null
   readonly #stopWatch: () => void
   readonly #stopHousekeeping: () => void
-  /** Stops waiting for the current step of closing. */
-  #abandonStep: () => void = () => {}
   #housekeeping: Promise<void> = Promise.resolve()
   #closing: Promise<void> | null = null
 
-  constructor(environment: WatchedEnvironment, options: StoreOptions) {
+  constructor(environment: Environment, options: StoreOptions) {
     const { clock, random, maxBytes, whenFull = 'refuse', fileKeys = [], every = everyUnref } = options
     const { userKey = null } = options
     this.#environment = environment
     this.#clock = clock
     this.#onHousekeepingError = options.onHousekeepingError ?? (() => {})
+    const { onSealed, onContentDropped = () => {} } = options
     const events = {
-      ...eventsOf(options, () => void this.#retention?.tick()),
-      onStalled: () => {
-        this.#abandonStep()
-        options.onStalled?.()
+      onSealed: (types: readonly EntryType[]) => {
+        onSealed?.(types)
+        void this.#retention?.tick()
       },
+      onContentDropped,
     }
     this.log = new UsageLog({ environment, clock, random, maxBytes, whenFull, userKey, events })
     const onError = this.#onHousekeepingError
@@ -184,27 +182,18 @@ class OpenStore implements Store {
 
   async #finish(): Promise<void> {
     this.#stopHousekeeping()
-    const steps = [
-      () => this.#retention?.close(),
-      () => this.#housekeeping,
-      () => this.#attempt(() => this.keys.flush()),
-      () => this.log.close(),
-    ]
-    // Watched to the end: a stuck write never settles, and neither do later ones.
-    for (const step of steps) {
-      const stuck = new Promise<void>((resolve) => {
-        this.#abandonStep = resolve
-      })
-      if (!this.log.writability.has('stalled')) await Promise.race([step(), stuck])
-    }
+    await this.#retention?.close()
+    await this.#housekeeping
+    await this.#attempt(() => this.keys.flush())
+    // Watched to the end: a stuck write never settles.
+    await this.#environment.close()
     this.#stopWatch()
-    if (!this.log.writability.has('stalled')) await this.#environment.close()
   }
 
   /** @throws Error when the database cannot be read, as for a moment after its disk has failed */
   #watch(): void {
     this.#environment.tick(this.#clock.monotonic())
-    this.log.tick(this.#environment.pendingMs())
+    this.log.tick()
     void this.#retention?.tick()
   }
 
@@ -225,22 +214,6 @@ class OpenStore implements Store {
     } catch (error) {
       this.#onHousekeepingError(error)
     }
-  }
-}
-
-/** @param committed called after every commit */
-function eventsOf(options: StoreOptions, committed: () => void): Omit<UsageLogEvents, 'onStalled'> {
-  const ignore = () => {}
-  const { onCommit = ignore } = options
-  return {
-    onUnavailable: options.onUnavailable ?? ignore,
-    onAvailable: options.onAvailable ?? ignore,
-    onCommit: (jobs, bytes, spentMs) => {
-      onCommit(jobs, bytes, spentMs)
-      committed()
-    },
-    onContentDropped: options.onContentDropped ?? ignore,
-    onSealed: options.onSealed ?? ignore,
   }
 }
 

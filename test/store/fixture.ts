@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { Clock } from '../../src/core/clock.ts'
 import { type Environment, openEnvironment } from '../../src/store/environment/journaled.ts'
+import { SegmentFile } from '../../src/store/journal/segment-file.ts'
 import { UsageLog } from '../../src/store/log/log.ts'
 import { Retention } from '../../src/store/log/retention.ts'
 import type { RetainRule } from '../../src/store/log/text-expiry.ts'
@@ -141,18 +142,10 @@ interface TestLogOptions {
 
 export function openTestLog(options: TestLogOptions): TestLog {
   const { path, clock, maxBytes = GIB, retainMs = 30 * DAY_MS, whenFull = 'refuse' } = options
-  const opened = openEnvironment(path, { maxBytes })
+  const opened = openEnvironment(path, { maxBytes, clock })
   const environment = options.wrap?.(opened) ?? opened
-  const ignore = () => {}
-  const { onContentDropped = ignore } = options
-  const events = {
-    onUnavailable: ignore,
-    onAvailable: ignore,
-    onStalled: ignore,
-    onCommit: ignore,
-    onContentDropped,
-    onSealed: ignore,
-  }
+  const { onContentDropped = () => {} } = options
+  const events = { onContentDropped, onSealed: () => {} }
   const log = new UsageLog({ environment, clock, random: randomBytes, maxBytes, whenFull, events })
   const errors: unknown[] = []
   const onError = (error: unknown) => errors.push(error)
@@ -160,7 +153,6 @@ export function openTestLog(options: TestLogOptions): TestLog {
   const retention = new Retention({ environment, log, clock, maxBytes, retainMs, retain, onError })
   const close = async () => {
     await retention.close()
-    await log.close()
     await opened.close()
   }
   return { environment, log, retention, errors, close }
@@ -170,8 +162,9 @@ export function openTestLog(options: TestLogOptions): TestLog {
 export function altered(real: Environment, parts: Partial<Environment>): Environment {
   return {
     tables: real.tables,
-    transaction: (write) => real.transaction(write),
-    fault: () => real.fault(),
+    writability: real.writability,
+    transaction: (write, bytes) => real.transaction(write, bytes),
+    inGroup: (group, work, bytes) => real.inGroup(group, work, bytes),
     initialize: (write) => real.initialize(write),
     refresh: () => real.refresh(),
     size: () => real.size(),
@@ -188,3 +181,20 @@ export function altered(real: Environment, parts: Partial<Environment>): Environ
 /** Returns the database with another `transaction`. */
 export const withTransactions = (real: Environment, transaction: Environment['transaction']): Environment =>
   altered(real, { transaction })
+
+/**
+ * Runs `act` before each write to a journal in this process.
+ * @returns ends that; so does the end of the test
+ */
+export function beforeWrites(t: Test, act: () => Promise<void> | void): () => void {
+  const { append } = SegmentFile.prototype
+  SegmentFile.prototype.append = async function (frame) {
+    await act()
+    await append.call(this, frame)
+  }
+  const end = () => {
+    SegmentFile.prototype.append = append
+  }
+  t.teardown(end)
+  return end
+}

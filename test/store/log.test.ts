@@ -7,11 +7,10 @@ import t, { type Test } from 'tap'
 import type { RequestDraft } from '../../src/audit/entry.ts'
 import { verifyChain } from '../../src/audit/verify.ts'
 import type { GatewayError } from '../../src/core/errors.ts'
-import type { Environment } from '../../src/store/environment/journaled.ts'
 import type { UsageLog } from '../../src/store/log/log.ts'
 import type { UsageFilter } from '../../src/store/tables/layout.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { DAY_MS, id, openTestStore, START_MS, until, withTransactions } from './fixture.ts'
+import { beforeWrites, DAY_MS, id, openTestStore, START_MS, until } from './fixture.ts'
 
 const at = (ms: number) => new Date(ms).toISOString()
 const content = (request: unknown, response: unknown) => JSON.stringify({ request, response })
@@ -324,18 +323,11 @@ t.test('room is reserved for running calls while there is any', async (t) => {
 
 t.test('failed commits acknowledge and store nothing, and the log recovers', async (t) => {
   let failing = false
-  const wrap = (real: Environment) =>
-    withTransactions(real, async (write) => {
-      const result = await real.transaction(() => {
-        const value = write()
-        if (failing) throw new Error('MDB_PANIC')
-        return value
-      })
-      return result
-    })
+  beforeWrites(t, () => {
+    if (failing) throw new Error('input/output error')
+  })
   const events: string[] = []
   const { store, tick } = openTestStore(t, {
-    wrap,
     onUnavailable: (cause) => events.push((cause as Error).message),
     onAvailable: () => events.push('available'),
   })
@@ -360,5 +352,5 @@ t.test('failed commits acknowledge and store nothing, and the log recovers', asy
   )
   await store.log.append(requestDraft({ id: id(2) }))
   t.match(verdict(store.log), { ok: true, checked: 3 })
-  t.strictSame(events, ['MDB_PANIC', 'available'])
+  t.strictSame(events, ['input/output error', 'available'])
 })

@@ -8,10 +8,10 @@ import t, { type Test } from 'tap'
 import { entryLine, readLine } from '../../src/audit/dump.ts'
 import { type LogVerdict, LogVerifier } from '../../src/audit/log-verify.ts'
 import { LogSurvey, NO_EVIDENCE } from '../../src/audit/survey.ts'
-import type { Environment } from '../../src/store/environment/journaled.ts'
 import type { UsageLog } from '../../src/store/log/log.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import {
+  beforeWrites,
   DAY_MS,
   id,
   openTestLog,
@@ -19,7 +19,6 @@ import {
   type TestClock,
   type TestLog,
   testClock,
-  withTransactions,
 } from './fixture.ts'
 
 const HOUR_MS = 3_600_000
@@ -162,14 +161,13 @@ t.test('a pruning over several transactions can stop after any of them', async (
     await filling.close()
 
     let left = commits
-    const wrap = (real: Environment) =>
-      withTransactions(real, (write) => {
-        if (left-- <= 0) return Promise.reject(new Error('the power is gone'))
-        return real.transaction(write)
-      })
-    const cut = openTestLog({ path, clock, wrap })
+    const cut = openTestLog({ path, clock })
+    const hasPower = beforeWrites(t, () => {
+      if (left-- <= 0) throw new Error('the power is gone')
+    })
     await cut.retention.tick()
     t.equal(cut.errors.length, 1)
+    hasPower()
     await cut.close()
 
     const again = openTestLog({ path, clock })

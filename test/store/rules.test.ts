@@ -68,7 +68,7 @@ t.test('every change is sealed in its own transaction', async (t) => {
   await store.rules.deleteRule('a', sealed('delete'))
   const expected = ['put', 'override', 'end of one before', 'delete']
   t.same(names(store.log.records(0, 100)), expected)
-  await store.log.close()
+  store.log.writability.begin('failed')
   await t.rejects(store.rules.putRule(rule('b'), sealed('late')), { code: 'audit_unavailable' })
   t.same([store.rules.apiRules(), names(store.log.records(0, 100))], [[], expected])
 })

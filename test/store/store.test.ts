@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Environment } from '../../src/store/environment/journaled.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { altered, id, openTestStore, until, withTransactions } from './fixture.ts'
+import { altered, beforeWrites, id, openTestStore, until, withTransactions } from './fixture.ts'
 
 const ADMIN = { name: 'vera', role: 'admin', via: 'token' } as const
 
@@ -92,13 +92,10 @@ t.test('housekeeping continues in a full store', async (t) => {
 function hangingStore(t: Test) {
   const hanging: (() => void)[] = []
   const state = { hangs: false, stalled: 0, available: 0 }
-  const wrap = (real: Environment) =>
-    withTransactions(real, async (write) => {
-      if (state.hangs) await new Promise<void>((resolve) => hanging.push(resolve))
-      return real.transaction(write)
-    })
+  beforeWrites(t, async () => {
+    if (state.hangs) await new Promise<void>((resolve) => hanging.push(resolve))
+  })
   const opened = openTestStore(t, {
-    wrap,
     onStalled: () => state.stalled++,
     onAvailable: () => state.available++,
   })
@@ -107,7 +104,7 @@ function hangingStore(t: Test) {
     for (const resolve of hanging.splice(0)) resolve()
   }
   t.teardown(releaseAll)
-  return { ...opened, state, releaseAll, releaseOne: () => hanging.shift()?.() }
+  return { ...opened, state, hanging, releaseAll }
 }
 
 /** Advances the clock like a running process, with a watch every second. */
@@ -134,7 +131,7 @@ t.test('a paused process does not report a stuck disk', async (t) => {
   releaseAll()
   await created
   state.hangs = true
-  const stuck = store.sessions.create(ADMIN, 'token', 60_000)
+  const stuck = t.rejects(store.sessions.create(ADMIN, 'token', 60_000), { code: 'audit_unavailable' })
   await nextTurn()
   for (let looks = 0; looks < 5; looks++) {
     clock.advance(60_000)
@@ -148,8 +145,8 @@ t.test('a paused process does not report a stuck disk', async (t) => {
 t.test('a stuck disk is noticed for every writer, and so is its recovery', async (t) => {
   const writers: Record<string, (opened: ReturnType<typeof openTestStore>) => unknown> = {
     'an entry': ({ store }) => store.log.append(requestDraft({ id: id(1) })).catch(() => {}),
-    'a session': ({ store }) => store.sessions.create(ADMIN, 'token', 60_000),
-    'a checkpoint': ({ store }) => store.checkpoints.save({ size: 1, note: 'note' }),
+    'a session': ({ store }) => store.sessions.create(ADMIN, 'token', 60_000).catch(() => {}),
+    'a checkpoint': ({ store }) => store.checkpoints.save({ size: 1, note: 'note' }).catch(() => {}),
     'the last use of a key': ({ tick }) => tick(60_000),
   }
   for (const [name, write] of Object.entries(writers)) {
@@ -178,26 +175,24 @@ t.test('a stuck disk is noticed for every writer, and so is its recovery', async
 })
 
 t.test('a slow disk that completes writes is not stuck', async (t) => {
-  const { store, clock, tick, state, releaseOne } = hangingStore(t)
+  const { store, clock, tick, state, hanging } = hangingStore(t)
   state.hangs = true
-  const created = [
-    store.sessions.create(ADMIN, 'token', 60_000),
-    store.sessions.create(ADMIN, 'token', 60_000),
-  ]
-  await nextTurn()
+  const first = store.sessions.create(ADMIN, 'token', 60_000)
+  await until(() => hanging.length > 0)
+  const second = t.rejects(store.sessions.create(ADMIN, 'token', 60_000), { code: 'audit_unavailable' })
   advance({ clock, tick }, 9000)
-  releaseOne()
-  await created[0]
+  hanging.shift()?.()
+  await first
+  await until(() => hanging.length > 0)
   advance({ clock, tick }, 9000)
   t.equal(state.stalled, 0)
   clock.advance(1000)
   tick(1000)
   t.equal(state.stalled, 1)
-  releaseOne()
-  await created[1]
-  tick(1000)
-  t.equal(store.log.available, true)
+  await second
   state.hangs = false
+  hanging.shift()?.()
+  await until(() => store.log.available)
 })
 
 t.test('closing ends although the last uses of keys cannot be written', async (t) => {
@@ -214,10 +209,9 @@ t.test('closing ends although the last uses of keys cannot be written', async (t
 
 t.test('a disk stuck during closing is reported, and closing ends', async (t) => {
   let hanging = false
-  const wrap = (real: Environment) =>
-    withTransactions(real, (write) => (hanging ? new Promise(() => {}) : real.transaction(write)))
+  beforeWrites(t, () => (hanging ? new Promise(() => {}) : undefined))
   let stalled = 0
-  const { store, clock, tick } = openTestStore(t, { wrap, onStalled: () => stalled++ })
+  const { store, clock, tick } = openTestStore(t, { onStalled: () => stalled++ })
   hanging = true
   const lost = t.rejects(store.log.append(requestDraft({ id: id(1) })), { code: 'audit_unavailable' })
   const closed = store.close()

@@ -2,7 +2,7 @@
 // the journal before they are in the database. Any number of processes may have a folder open; the
 // one that holds its journal writes for all.
 
-import type { Milliseconds } from '../../core/clock.ts'
+import { type Clock, type Milliseconds, systemClock } from '../../core/clock.ts'
 import {
   FIRST_POSITION,
   isJournalMoved,
@@ -13,15 +13,19 @@ import {
 import { JournalRows } from '../journal/journal-rows.ts'
 import { type StoreTables, SUB_DATABASES } from '../tables/sub-databases.ts'
 import { Application, readPosition } from './apply.ts'
+import { CommitQueue } from './commit-queue.ts'
 import { Holder, type HolderOptions, type JournalState } from './holder.ts'
 import { type Lmdb, openLmdb, type StoreSize } from './lmdb.ts'
-import { Sequencer } from './sequencer.ts'
+import type { Group, Shared } from './transactions.ts'
+import { Writability, type WritabilityEvents } from './writability.ts'
 
 /** Maximum attempts to read a journal whose writer overwrites it meanwhile. */
 const READ_ATTEMPTS = 50
 
 export interface Environment {
   readonly tables: StoreTables
+  /** Whether transactions are accepted; `inGroup` obeys it, and `transaction` finds out itself. */
+  readonly writability: Writability
   /**
    * Runs `write` in a transaction, exclusive across processes. Resolves with its result once the
    * rows are on disk; readers see them then. If `write` throws, the disk fails or the database
@@ -30,8 +34,17 @@ export interface Environment {
    * @param bytes approximate bytes to store
    */
   transaction<Result>(write: () => Result, bytes?: number): Promise<Result>
-  /** Returns a known reason why every transaction must fail; null if there is none. */
-  fault(): Error | null
+  /**
+   * Works like `transaction`, together with those of the group that wait. `work` may throw alone
+   * only before its first write.
+   * @throws GatewayError `audit_unavailable` (rejects) when it is not written, or not known to be
+   * written
+   */
+  inGroup<Common extends Shared, Result>(
+    group: Group<Common>,
+    work: (common: Common) => Result,
+    bytes: number,
+  ): Promise<Result>
   /** Works like `transaction` but blocks until the disk has written; for use before serving. */
   initialize(write: () => void): void
   /** Makes later reads, up to the next await, see all rows of any process so far. */
@@ -45,9 +58,12 @@ export interface Environment {
   reapReaders(): void
   /** Copies the current contents to an empty folder, without free pages and their bytes. */
   copyTo(folder: string): Promise<void>
-  /** Lets no row stay in the journal for a minute. Call it every second. */
+  /**
+   * Detects a write that hangs, probes after a failure, and lets no row stay in the journal for a
+   * minute. Call it every second.
+   */
   tick(nowMs: Milliseconds): void
-  /** Resolves when running transactions are done. */
+  /** Resolves when accepted transactions are settled and all is closed, or a write is stuck. */
   close(): Promise<void>
 }
 
@@ -55,7 +71,13 @@ const SEGMENT_BYTES = 64 * 1024 ** 2
 /** Share of the store that one segment takes at most. */
 const SEGMENT_SHARE = 1 / 64
 
-export interface EnvironmentOptions {
+export interface EnvironmentEvents extends WritabilityEvents {
+  /** A write has been pending for ten seconds. It may never end, so the process should. */
+  onStalled(): void
+}
+
+export interface EnvironmentOptions extends Partial<EnvironmentEvents> {
+  readonly clock?: Clock
   /** Initial address space of the database, bytes. */
   readonly mapBytes?: number | undefined
   /** Size that the store may reach. */
@@ -76,11 +98,8 @@ export function openEnvironment(path: string, options: EnvironmentOptions = {}):
   const lmdb = openLmdb(path, mapBytes)
   try {
     const segmentBytes = Math.min(wantedBytes, Math.floor(maxBytes * SEGMENT_SHARE))
-    return new JournaledEnvironment(path, lmdb, {
-      mapBytes,
-      segmentBytes,
-      isGateway: options.takesJournal ?? false,
-    })
+    const isGateway = options.takesJournal ?? false
+    return new JournaledEnvironment(path, lmdb, { mapBytes, segmentBytes, isGateway }, options)
   } catch (error) {
     void lmdb.close()
     throw error
@@ -89,41 +108,57 @@ export function openEnvironment(path: string, options: EnvironmentOptions = {}):
 
 class JournaledEnvironment implements Environment {
   readonly tables: StoreTables
+  readonly writability: Writability
   readonly #path: string
   readonly #lmdb: Lmdb
   readonly #holding: Omit<HolderOptions, 'onTurn'>
   readonly #rows = new JournalRows(SUB_DATABASES.length)
-  readonly #sequencer: Sequencer
+  readonly #queue: CommitQueue
   #holder: Holder | null = null
   /** Up to where the rows were read from the journal of another process. */
   #readTo: JournalPosition = FIRST_POSITION
 
-  constructor(path: string, lmdb: Lmdb, holding: Omit<HolderOptions, 'onTurn'>) {
+  constructor(
+    path: string,
+    lmdb: Lmdb,
+    holding: Omit<HolderOptions, 'onTurn'>,
+    { clock = systemClock, onStalled = () => {}, ...events }: Partial<EnvironmentEvents> & { clock?: Clock },
+  ) {
     this.#path = path
     this.#lmdb = lmdb
     this.#holding = holding
     const tables = SUB_DATABASES.map((name, table) => [name, this.#rows.table(table, lmdb.tables[name])])
     this.tables = Object.fromEntries(tables) as StoreTables
-    this.#sequencer = new Sequencer({
+    this.writability = new Writability(events)
+    this.#queue = new CommitQueue({
       path,
+      clock,
       rows: this.#rows,
+      meta: this.tables.meta,
+      writability: this.writability,
       takeHolder: () => {
         this.#holder ??= this.#take()
         return this.#holder
       },
+      journal: () => this.journal(),
       refresh: () => this.refresh(),
-      fault: () => this.fault(),
+      fault: () => this.#lmdb.fault() ?? this.#holder?.fault ?? null,
+      onStalled,
     })
     if (holding.isGateway) this.#holder = this.#take()
     this.refresh()
   }
 
-  transaction<Result>(write: () => Result, bytes?: number): Promise<Result> {
-    return this.#sequencer.transaction(write, bytes)
+  transaction<Result>(write: () => Result, bytes = 0): Promise<Result> {
+    return this.#queue.submit(null, write, bytes)
   }
 
-  fault(): Error | null {
-    return this.#lmdb.fault() ?? this.#holder?.fault ?? null
+  inGroup<Common extends Shared, Result>(
+    group: Group<Common>,
+    work: (common: Common) => Result,
+    bytes: number,
+  ): Promise<Result> {
+    return this.#queue.submit(group, work, bytes)
   }
 
   initialize(write: () => void): void {
@@ -176,11 +211,14 @@ class JournaledEnvironment implements Environment {
   }
 
   tick(nowMs: Milliseconds): void {
-    this.#holder?.tick(nowMs)
+    if (!this.writability.has('closed')) this.#holder?.tick(nowMs)
+    this.#queue.tick()
   }
 
   async close(): Promise<void> {
-    await this.#sequencer.close()
+    await this.#queue.close()
+    // The write may still touch what would be closed.
+    if (this.writability.has('stalled')) return
     await this.#holder?.close()
     await this.#lmdb.close()
   }
@@ -217,7 +255,7 @@ class JournaledEnvironment implements Environment {
   #take(): Holder | null {
     return Holder.take(this.#path, this.#lmdb, this.#rows, {
       ...this.#holding,
-      onTurn: (turn) => this.#sequencer.giveTurn(turn),
+      onTurn: (turn) => this.#queue.giveTurn(turn),
     })
   }
 }

@@ -15,8 +15,9 @@ import { Frontier, leafHash } from '../../audit/merkle.ts'
 import { type SecurityEventType, securityEvents } from '../../audit/security.ts'
 import { MAXIMUM_ENTRY_BYTES } from '../../audit/verify.ts'
 import { type Actor, GATEWAY_ACTOR } from '../../core/actor.ts'
-import type { Clock, Milliseconds } from '../../core/clock.ts'
+import type { Milliseconds } from '../../core/clock.ts'
 import type { Environment } from '../environment/journaled.ts'
+import type { Shared } from '../environment/transactions.ts'
 import { type CounterChange, CounterChanges } from '../limits/counter-changes.ts'
 import { CallRollup, writeFirstHour } from '../rollup/call-rollup.ts'
 import { hourOf } from '../rollup/rollup-periods.ts'
@@ -34,7 +35,6 @@ import {
   writeJson,
 } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
-import type { Commits, Transaction } from './appender.ts'
 import { dropOldest, writeDay } from './prune.ts'
 import { MAXIMUM_STORED_ROWS, type StoredChange, writeStored } from './stored-answers.ts'
 import { storeNode } from './tree.ts'
@@ -80,7 +80,7 @@ export interface Change<Result> {
   readonly result: Result
 }
 
-export class Batch implements Transaction {
+export class Batch implements Shared {
   /** Types of the entries so far. */
   readonly sealed: EntryType[] = []
   readonly #tables: StoreTables
@@ -203,45 +203,6 @@ export class Batch implements Transaction {
 
   #day(day: number): DayCounts {
     return this.#days.get(day) ?? readDay(this.#tables.days.get(u64(day)))
-  }
-}
-
-const PROBE_KEY = Buffer.from('probe')
-/** Size of a probe, as large as some entries with their exchanges. */
-const PROBE_BYTES = 64 * 1024
-
-export interface CommitEvents {
-  /** The entries of a batch are durable. */
-  onSealed(types: readonly EntryType[]): void
-}
-
-/**
- * Returns the appender's transactions: each is one batch on the head at its beginning.
- * @param maxStored maximum rows of stored answers
- */
-export function commitsOf(
-  environment: Environment,
-  clock: Clock,
-  maxStored: number,
-  events: CommitEvents,
-): Commits<Batch> {
-  const { tables } = environment
-  return {
-    commit: async (work, bytes) => {
-      const batch = await environment.transaction(() => {
-        // Read here because another process may have appended.
-        const begun = new Batch(tables, clock.now(), maxStored)
-        work(begun)
-        begun.finish()
-        return begun
-      }, bytes)
-      events.onSealed(batch.sealed)
-    },
-    probe: async () => {
-      const probe = Buffer.alloc(PROBE_BYTES)
-      await environment.transaction(() => tables.meta.put(PROBE_KEY, probe), PROBE_BYTES)
-      await environment.transaction(() => tables.meta.remove(PROBE_KEY))
-    },
   }
 }
 

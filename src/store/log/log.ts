@@ -4,18 +4,19 @@
 import { wellFormed } from '../../audit/canonical.ts'
 import type { Head } from '../../audit/chain.ts'
 import { type Commitment, type Content, commit, contentBytes, SALT_BYTES } from '../../audit/content.ts'
-import type { EntryDraft, RequestDraft, SealedEntry, SealedRequest } from '../../audit/entry.ts'
+import type { EntryDraft, EntryType, RequestDraft, SealedEntry, SealedRequest } from '../../audit/entry.ts'
 import type { StoredRecord } from '../../audit/verify.ts'
 import type { Actor } from '../../core/actor.ts'
-import type { Clock, Milliseconds } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import type { Environment } from '../environment/journaled.ts'
 import type { StoreSize } from '../environment/lmdb.ts'
+import type { Group } from '../environment/transactions.ts'
+import type { Writability } from '../environment/writability.ts'
 import { unavailable } from '../files/unavailable.ts'
 import { readU64, u64, unpackEntry } from '../tables/layout.ts'
 import type { AppendOptions } from './append-options.ts'
-import { Appender, type AppenderEvents } from './appender.ts'
-import { type Batch, beginLog, type Change, type CommitEvents, commitsOf, readLogState } from './batch.ts'
+import { Batch, beginLog, type Change, readLogState } from './batch.ts'
 import { type ChangesPage, type ChangesQuery, listChanges } from './changes.ts'
 import { type EraseSelection, type Erasure, eraseContent } from './erase.ts'
 import { listUsage, type UsagePage, type UsageQuery } from './list.ts'
@@ -28,7 +29,6 @@ import {
   type UsageDetail,
 } from './query.ts'
 import { storedRows } from './stored-answers.ts'
-import { Writability, type WritabilityEvents } from './writability.ts'
 
 /** Bytes of an entry with its index rows, without content: an estimate, corrected every second. */
 const ENTRY_BYTES = 2048
@@ -45,7 +45,9 @@ const ID_RANDOM_BYTES = 16
 
 export type WhenFull = 'refuse' | 'drop-content'
 
-export interface UsageLogEvents extends AppenderEvents, CommitEvents, WritabilityEvents {
+export interface UsageLogEvents {
+  /** Entries of these types are durable; with none, the oldest were removed. */
+  onSealed(types: readonly EntryType[]): void
   /** A call was sealed without its exchange, because the store is nearly full. */
   onContentDropped(): void
 }
@@ -73,7 +75,8 @@ export class UsageLog {
   readonly #contentBytes: number
   readonly #userKey: Buffer | null
   readonly #events: UsageLogEvents
-  readonly #appender: Appender<Batch>
+  /** Each frame of entries is one batch on the head at its beginning. */
+  readonly #batches: Group<Batch>
   /** Unused salts. */
   #salts: Buffer = Buffer.alloc(0)
   #size: StoreSize
@@ -99,17 +102,14 @@ export class UsageLog {
       beginLog(environment, uuidv7(clock.now(), random(ID_RANDOM_BYTES)), clock.now())
     })
     this.#size = environment.size()
-    this.writability = new Writability(events)
-    const commits = commitsOf(environment, clock, storedRows(maxBytes), events)
-    this.#appender = new Appender(commits, clock, this.writability, {
-      ...events,
-      onCommit: (jobs, bytes, spentMs) => {
-        this.#writtenBytes += bytes
-        const isNearLimit = this.usedBytes >= Math.min(maxBytes, this.#contentBytes)
-        if (isNearLimit || this.#writtenBytes >= maxBytes * MEASURE_SHARE) this.measure()
-        events.onCommit(jobs, bytes, spentMs)
-      },
-    })
+    this.writability = environment.writability
+    const maxStored = storedRows(maxBytes)
+    this.#batches = {
+      // Read here because another process may have appended.
+      begin: () => new Batch(environment.tables, clock.now(), maxStored),
+      finish: (batch) => batch.finish(),
+      onDurable: (batch, bytes) => this.#onDurable(batch, bytes),
+    }
     this.measure()
   }
 
@@ -131,11 +131,6 @@ export class UsageLog {
   /** Approximate bytes of the file. */
   get fileBytes(): number {
     return Math.max(this.#size.fileBytes, this.usedBytes)
-  }
-
-  /** Number of entries that are not durable yet. */
-  get pending(): number {
-    return this.#appender.pending
   }
 
   /** The newest entry of any process. */
@@ -161,7 +156,7 @@ export class UsageLog {
     const bytes = ENTRY_BYTES + (captured?.salted.length ?? 0)
     this.#pendingBytes += bytes
     try {
-      return await this.#appender.submit({ bytes, run: (batch) => batch.add(addition) })
+      return await this.#environment.inGroup(this.#batches, (batch) => batch.add(addition), bytes)
     } finally {
       this.#pendingBytes -= bytes
     }
@@ -192,12 +187,12 @@ export class UsageLog {
    * @throws the error of `decide` (rejects), and `audit_unavailable` like `append`
    */
   change<Result>(decide: () => Change<Result>): Promise<Result> {
-    const run = (batch: Batch) => {
+    const make = (batch: Batch) => {
       const { draft, write, result } = decide()
       if (draft !== null) batch.add({ draft: wellFormed(draft), captured: null, counters: [], write })
       return result
     }
-    return this.#appender.submit({ bytes: ENTRY_BYTES, run })
+    return this.#environment.inGroup(this.#batches, make, ENTRY_BYTES)
   }
 
   /**
@@ -214,7 +209,7 @@ export class UsageLog {
    * durable.
    */
   dropOldest(firstSeq: number): Promise<number> {
-    return this.#appender.submit({ bytes: 0, run: (batch) => batch.dropOldest(firstSeq) })
+    return this.#environment.inGroup(this.#batches, (batch) => batch.dropOldest(firstSeq), 0)
   }
 
   /** Returns a page of usage entries, newest first by sequence. */
@@ -252,16 +247,17 @@ export class UsageLog {
     return rows.map(({ key, value }) => unpackEntry(readU64(key), value))
   }
 
-  /** Watches writes and the size, every second. @param pendingMs as in Appender.tick */
-  tick(pendingMs: Milliseconds): void {
-    this.#appender.tick(pendingMs, this.#environment.fault())
+  /** Watches the size. Call it every second. */
+  tick(): void {
     // After an I/O error even reading is unsafe.
     if (this.writable) this.measure()
   }
 
-  /** Refuses further entries; resolves when all accepted ones are durable or rejected. */
-  close(): Promise<void> {
-    return this.#appender.close()
+  #onDurable({ sealed }: Batch, bytes: number): void {
+    this.#writtenBytes += bytes
+    const isNearLimit = this.usedBytes >= Math.min(this.#maxBytes, this.#contentBytes)
+    if (isNearLimit || this.#writtenBytes >= this.#maxBytes * MEASURE_SHARE) this.measure()
+    this.#events.onSealed(sealed)
   }
 
   /** Returns null when there is no room. */

@@ -134,7 +134,7 @@ t.test('a writer that goes through a full holder learns that the disk is full', 
   await t.rejects(put(other, 'fourth'), { code: 'ENOSPC' }, 'with the code that callers look for')
   await empty(disk)
   // Until the database is written again, its last failure counts.
-  await until(() => holder.fault() === null)
+  await applied(holder)
   await put(other, 'fifth')
   t.strictSame(namesIn(holder), ['fifth', 'first', 'second'])
   await other.close()

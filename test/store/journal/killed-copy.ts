@@ -18,6 +18,7 @@ import { openLmdb } from '../../../src/store/environment/lmdb.ts'
 import { type JournalPosition, listSegments, readFrames } from '../../../src/store/journal/journal-reader.ts'
 import { readHeader } from '../../../src/store/journal/segment-file.ts'
 import { inTime } from '../../process/until.ts'
+import { altered } from '../fixture.ts'
 
 const HOLD = fileURLToPath(new URL('../processes/hold.ts', import.meta.url))
 
@@ -59,24 +60,8 @@ export function openFor(t: Test, path: string, options: EnvironmentOptions = {})
     isClosed = true
   }
   t.teardown(close)
-  return { ...methodsOf(environment), close }
+  return altered(environment, { close })
 }
-
-/** Methods that do not need `this`, so that one can be replaced. */
-const methodsOf = (real: Environment): Environment => ({
-  tables: real.tables,
-  transaction: (write, bytes) => real.transaction(write, bytes),
-  fault: () => real.fault(),
-  initialize: (write) => real.initialize(write),
-  refresh: () => real.refresh(),
-  size: () => real.size(),
-  roomFault: (bytes) => real.roomFault(bytes),
-  journal: () => real.journal(),
-  tick: (nowMs) => real.tick(nowMs),
-  reapReaders: () => real.reapReaders(),
-  copyTo: (folder) => real.copyTo(folder),
-  close: () => real.close(),
-})
 
 export interface StoredFrame {
   readonly file: string

@@ -19,10 +19,10 @@ export interface WritabilityEvents {
 }
 
 export class Writability {
-  readonly #events: WritabilityEvents
+  readonly #events: Partial<WritabilityEvents>
   readonly #present = new Set<Hindrance>()
 
-  constructor(events: WritabilityEvents) {
+  constructor(events: Partial<WritabilityEvents>) {
     this.#events = events
   }
 
@@ -55,13 +55,13 @@ export class Writability {
   begin(hindrance: Hindrance, cause?: unknown): void {
     const isNew = !this.has(hindrance)
     this.#present.add(hindrance)
-    if (isNew && cause !== undefined) this.#events.onUnavailable(cause)
+    if (isNew && cause !== undefined) this.#events.onUnavailable?.(cause)
   }
 
   /** Reports to `onAvailable` when one ended and changes are accepted again. */
   end(...hindrances: readonly Hindrance[]): void {
     const ended = hindrances.filter((one) => this.#present.delete(one))
-    if (ended.length > 0 && this.takesChanges) this.#events.onAvailable()
+    if (ended.length > 0 && this.takesChanges) this.#events.onAvailable?.()
   }
 
   #inOrder(): Hindrance[] {
