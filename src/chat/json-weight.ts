@@ -1,5 +1,7 @@
 // Weighs the bytes of a JSON text by the memory that parsing and scanning its values will take.
 
+import type { Steps } from '../core/steps.ts'
+
 const SPACE = 0x20
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -22,28 +24,42 @@ const SHORT_STRING = 24
 /** Digits of the smallest integer that is scanned as a text. */
 const LONG_INTEGER = 7
 
+/** Bytes that one step reads. */
+const BYTES_OF_STEP = 256 * 1024
+
 /**
- * Returns the weight of the texts, keys, numbers, lists and objects of a JSON text. Reads the bytes
- * once and keeps nothing, so that a body can be refused before it is parsed.
+ * Returns, in steps, the weight of the texts, keys, numbers, lists and objects of a JSON text.
+ * Reads the bytes once and keeps nothing, so that a body can be refused before it is parsed.
  */
-export function weighValues(json: Buffer): number {
-  let weight = 0
-  for (let at = 0; at < json.length; at++) {
+export function* weighSteps(json: Buffer): Steps<number> {
+  const read = { weight: 0, at: 0 }
+  while (read.at < json.length) {
+    weigh(json, read, Math.min(json.length, read.at + BYTES_OF_STEP))
+    if (read.at < json.length) yield
+  }
+  return read.weight
+}
+
+/** Adds the weight of what begins before `end`. */
+function weigh(json: Buffer, read: { weight: number; at: number }, end: number): void {
+  let { weight, at } = read
+  for (; at < end; at++) {
     const code = json[at]!
     if (code === QUOTE) {
       const close = endOfString(json, at)
       if (!isFree(json, at + 1, close)) weight += TEXT_WEIGHT
       at = close
     } else if (isDigit(code)) {
-      const end = endOfNumber(json, at)
-      if (isLong(json, at, end)) weight += TEXT_WEIGHT
-      at = end - 1
+      const close = endOfNumber(json, at)
+      if (isLong(json, at, close)) weight += TEXT_WEIGHT
+      at = close - 1
     } else if (code === COMMA || code === 0x5b || code === 0x7b) {
       // Each value but the first of the text follows one of these.
       weight += VALUE_WEIGHT
     }
   }
-  return weight
+  read.weight = weight
+  read.at = at
 }
 
 /** Offset of the quote that closes the string opened at `open`; the last byte without one. */

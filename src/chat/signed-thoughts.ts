@@ -2,37 +2,54 @@
 // signature, so that an altered one must be made whole again, or left out.
 
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import type { Steps } from '../core/steps.ts'
+import { ValueWalk } from './value-walk.ts'
 
 /** Members that hold the text of a signed block: Anthropic's, and OpenRouter's. */
 const TEXTS = ['thinking', 'text'] as const
+
+/** Values that one step visits. */
+const VALUES_OF_STEP = 16_384
 
 /** A signed block with its text. */
 export interface SignedThought {
   readonly signature: string
   readonly text: string
+  readonly block: JsonObject
+  /** The list that holds the block. */
+  readonly list: JsonValue[]
   /** Replaces the text in the body. */
   replace(text: string): void
-  /** Removes the block from its list. */
-  remove(): void
 }
 
-/**
- * Lists the signed blocks in the lists of a body. Linear in the body; strict JSON bounds the depth.
- */
-export function signedThoughts(value: JsonValue): SignedThought[] {
+/** Finds, in steps, the signed blocks in the lists of a body, in order. Linear in the body. */
+export function* signedThoughts(body: JsonValue): Steps<SignedThought[]> {
   const found: SignedThought[] = []
-  visit(value, found)
+  const walk = new ValueWalk(body)
+  let left = VALUES_OF_STEP
+  for (let value = walk.next(); value !== undefined; value = walk.next()) {
+    if (--left === 0) {
+      left = VALUES_OF_STEP
+      yield
+    }
+    if (!isObject(value) || walk.list === null) continue
+    const thought = thoughtIn(value, walk.list)
+    if (thought === null) continue
+    found.push(thought)
+    walk.skip()
+  }
   return found
 }
 
-function visit(value: JsonValue, found: SignedThought[]): void {
-  if (Array.isArray(value)) {
-    for (const item of value) {
-      const thought = isObject(item) ? thoughtIn(item, value) : null
-      if (thought === null) visit(item, found)
-      else found.push(thought)
-    }
-  } else if (isObject(value)) for (const member of Object.values(value)) visit(member, found)
+/** Removes blocks from their lists, in time linear in the lists. */
+export function removeThoughts(thoughts: readonly SignedThought[]): void {
+  const removed = Map.groupBy(thoughts, ({ list }) => list)
+  for (const [list, those] of removed) {
+    const blocks = new Set<JsonValue>(those.map(({ block }) => block))
+    const kept = list.filter((item) => !blocks.has(item))
+    list.length = 0
+    for (const item of kept) list.push(item)
+  }
 }
 
 function thoughtIn(block: JsonObject, list: JsonValue[]): SignedThought | null {
@@ -44,12 +61,10 @@ function thoughtIn(block: JsonObject, list: JsonValue[]): SignedThought | null {
     return {
       signature,
       text,
+      block,
+      list,
       replace(replacement) {
         block[name] = replacement
-      },
-      remove() {
-        const at = list.indexOf(block)
-        if (at >= 0) list.splice(at, 1)
       },
     }
   }

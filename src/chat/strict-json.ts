@@ -3,8 +3,11 @@
 
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../core/errors.ts'
-import { isInexact, isRawNumber, type JsonObject, type JsonValue, parseExactly } from '../core/json.ts'
+import { isInexact, isObject, type JsonValue } from '../core/json.ts'
+import { atOnce, STEP_UNITS, type Steps } from '../core/steps.ts'
+import { endOfString, parseExactly, parseExactSteps } from './exact-numbers.ts'
 import { formatPath } from './json-path.ts'
+import { ValueWalk } from './value-walk.ts'
 
 /** Deepest nesting. Walkers and other parsers overflow on much more. */
 export const MAXIMUM_DEPTH = 64
@@ -12,161 +15,220 @@ export const MAXIMUM_DEPTH = 64
 /** No conversation has as many; millions of empty ones take seconds to read. */
 const MAXIMUM_CONTAINERS = 200_000
 const MAXIMUM_KEYS = 500_000
+/** Each different key takes a microsecond of one turn to build. */
+const MAXIMUM_DIFFERENT_KEYS = 50_000
 
-/** In UTF-16 units. Generated schemas are full of 64-bit limits. */
-const MAXIMUM_EXACT_UNITS = 1024 * 1024
+/** Text, and values, that one step reads. */
+const UNITS_OF_STEP = 256 * 1024
+const VALUES_OF_STEP = 32_768
 
 const QUOTE = 0x22
 const COMMA = 0x2c
-const BACKSLASH = 0x5c
 const COLON = 0x3a
 
 const invalid = (message: string, param?: string): GatewayError =>
   new GatewayError('invalid_body', message, param === undefined ? {} : { param })
 
 /**
- * Parses a body. Keeps numbers that a double cannot hold as written, in bodies of up to
- * MAXIMUM_EXACT_UNITS; refuses them in longer ones.
+ * Parses a body, in steps. Keeps numbers that a double cannot hold as written. Counts before it
+ * builds a value.
  * @throws GatewayError `invalid_body` unless the body is one JSON text (RFC 8259) in UTF-8 without
- * a byte order mark, within MAXIMUM_DEPTH, MAXIMUM_CONTAINERS and MAXIMUM_KEYS, without duplicate
- * keys, lone surrogates and `__proto__`
+ * a byte order mark, within MAXIMUM_DEPTH, MAXIMUM_CONTAINERS, MAXIMUM_KEYS and
+ * MAXIMUM_DIFFERENT_KEYS, without duplicate keys, lone surrogates and `__proto__`
  */
-export function parseJson(body: Buffer): JsonValue {
+export function* parseSteps(body: Buffer): Steps<JsonValue> {
   if (body.length === 0) throw invalid('The body is empty; send a JSON object.')
   if (!isUtf8(body)) throw invalid('The body is not valid UTF-8.')
   const text = body.toString('utf8')
-  const { keys, containers, depth } = countMarks(text)
-  if (depth > MAXIMUM_DEPTH) throw invalid(`The body is nested more than ${MAXIMUM_DEPTH} levels deep.`)
-  if (keys > MAXIMUM_KEYS) throw invalid(`The body has more than ${MAXIMUM_KEYS} keys.`)
-  if (containers > MAXIMUM_CONTAINERS)
+  const marks = new MarkCount(text)
+  while (marks.read()) yield
+  if (marks.depth > MAXIMUM_DEPTH) throw invalid(`The body is nested more than ${MAXIMUM_DEPTH} levels deep.`)
+  if (marks.keys > MAXIMUM_KEYS) throw invalid(`The body has more than ${MAXIMUM_KEYS} keys.`)
+  if (marks.containers > MAXIMUM_CONTAINERS)
     throw invalid(`The body has more than ${MAXIMUM_CONTAINERS} lists and objects.`)
+  if (marks.keys > MAXIMUM_DIFFERENT_KEYS && (yield* hasManyKeys(text)))
+    throw invalid(`The body has more than ${MAXIMUM_DIFFERENT_KEYS} different keys.`)
   let value: JsonValue
   try {
     value = JSON.parse(text) as JsonValue
   } catch {
     throw invalid('The body is not valid JSON.')
   }
-  const checked = checkValues(value)
+  // A long text takes long to parse, and the next step as long again.
+  if (text.length > STEP_UNITS) yield
+  const checked = new ValueCheck(value)
+  while (checked.read()) yield
   // The value keeps one of several equal keys.
-  if (checked.keys !== keys)
-    throw invalid('The body has an object with the same key twice.', findDuplicate(text))
-  if (checked.inexact === null) return value
-  if (text.length > MAXIMUM_EXACT_UNITS)
-    throw invalid('A number is too large to be passed on exactly; send it as a string.', checked.inexact)
-  return parseExactly(text)
+  if (checked.keys !== marks.keys)
+    throw invalid('The body has an object with the same key twice.', yield* findDuplicate(text))
+  return checked.isExact ? value : yield* parseExactSteps(text)
 }
+
+/** As `parseSteps`, without a pause. */
+export const parseJson = (body: Buffer): JsonValue => atOnce(parseSteps(body))
 
 /** Matches numbers that a double may not hold, and few others. */
 const MAY_BE_INEXACT = /[[:,\s]-?(?:\d{16}|\d[\d.]*[eE]\+?\d\d)/
 
 /**
  * Parses JSON of an upstream or of the gateway itself. Keeps numbers that a double cannot hold as
- * written, in texts of up to MAXIMUM_EXACT_UNITS.
+ * written.
  * @throws SyntaxError that quotes the text, when it is not JSON
  */
 export const parseReceived = (text: string): JsonValue =>
-  text.length <= MAXIMUM_EXACT_UNITS && MAY_BE_INEXACT.test(text)
-    ? parseExactly(text)
-    : (JSON.parse(text) as JsonValue)
+  MAY_BE_INEXACT.test(text) ? parseExactly(text) : (JSON.parse(text) as JsonValue)
 
-/** Reports whether an object in a JSON text has a key twice. @param value the parsed text */
+/**
+ * Reports, in steps, whether an object in a JSON text has a key twice. @param value the parsed text
+ */
+export function* findsDuplicateKeys(text: string, value: JsonValue): Steps<boolean> {
+  const marks = new MarkCount(text)
+  while (marks.read()) yield
+  const checked = new ValueCheck(value, false)
+  while (checked.read()) yield
+  return marks.keys !== checked.keys
+}
+
+/** As `findsDuplicateKeys`, without a pause. */
 export const hasDuplicateKeys = (text: string, value: JsonValue): boolean =>
-  countMarks(text).keys !== keysIn(value)
+  atOnce(findsDuplicateKeys(text, value))
 
 /**
  * Reports whether a JSON text is nested deeper than MAXIMUM_DEPTH. Serialising it would overflow
  * the stack.
  */
-export const isTooDeep = (text: string): boolean => countMarks(text).depth > MAXIMUM_DEPTH
-
-function keysIn(value: JsonValue): number {
-  if (typeof value !== 'object' || value === null) return 0
-  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + keysIn(item), 0)
-  if (isRawNumber(value)) return 0
-  let keys = 0
-  for (const name of Object.keys(value)) keys += 1 + keysIn((value as JsonObject)[name]!)
-  return keys
+export function isTooDeep(text: string): boolean {
+  const marks = new MarkCount(text)
+  while (marks.read());
+  return marks.depth > MAXIMUM_DEPTH
 }
 
-/**
- * Counts keys (one colon outside strings each), containers and the deepest nesting of a JSON text.
- */
-function countMarks(text: string): { keys: number; containers: number; depth: number } {
-  let keys = 0
-  let containers = 0
-  let depth = 0
-  let deepest = 0
+/** Counts the marks of a JSON text, a step at a time. */
+class MarkCount {
+  /** Each has one colon outside strings. */
+  keys = 0
+  containers = 0
+  /** The deepest nesting. */
+  depth = 0
+  readonly #text: string
+  #open = 0
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** Reads a step. @returns false at the end of the text */
+  read(): boolean {
+    const text = this.#text
+    const end = Math.min(text.length, this.#at + UNITS_OF_STEP)
+    let { keys, containers, depth } = this
+    let open = this.#open
+    let at = this.#at
+    for (; at < end; at++) {
+      const code = text.charCodeAt(at)
+      if (code === QUOTE) {
+        at = endOfString(text, at)
+      } else if (code === COLON) {
+        keys++
+      } else if (code === 0x7b || code === 0x5b) {
+        containers++
+        open++
+        if (open > depth) depth = open
+      } else if (code === 0x7d || code === 0x5d) {
+        open--
+      }
+    }
+    Object.assign(this, { keys, containers, depth })
+    this.#open = open
+    this.#at = at
+    return at < text.length
+  }
+}
+
+/** Reports, in steps, whether a text has more than MAXIMUM_DIFFERENT_KEYS. */
+function* hasManyKeys(text: string): Steps<boolean> {
+  const found = new Set<string>()
+  let start = 0
+  let end = 0
+  let stepEnd = UNITS_OF_STEP
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === QUOTE) {
+      start = at
       at = endOfString(text, at)
+      end = at
     } else if (code === COLON) {
-      keys++
-    } else if (code === 0x7b || code === 0x5b) {
-      containers++
-      depth++
-      if (depth > deepest) deepest = depth
-    } else if (code === 0x7d || code === 0x5d) {
-      depth--
+      found.add(text.slice(start, end))
+      if (found.size > MAXIMUM_DIFFERENT_KEYS) return true
+    }
+    if (at >= stepEnd) {
+      stepEnd = at + UNITS_OF_STEP
+      yield
     }
   }
-  return { keys, containers, depth: deepest }
+  return false
 }
 
-/** Offset of the quote that closes the string opened at `open`; the end of the text without one. */
-function endOfString(text: string, open: number): number {
-  let at = open + 1
-  for (;;) {
-    const quote = text.indexOf('"', at)
-    if (quote < 0) return text.length
-    let backslashes = 0
-    while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++
-    if (backslashes % 2 === 0) return quote
-    at = quote + 1
+/** Checks every value and counts the keys, a step at a time. */
+class ValueCheck {
+  keys = 0
+  /** False when a double does not hold a number. */
+  isExact = true
+  readonly #walk: ValueWalk
+  readonly #isStrict: boolean
+
+  /** @param isStrict whether to refuse what `parseSteps` refuses, else only to count */
+  constructor(root: JsonValue, isStrict = true) {
+    this.#walk = new ValueWalk(root)
+    this.#isStrict = isStrict
   }
-}
 
-/**
- * Checks every value and counts the keys. Returns the path of the first number that a double does
- * not hold exactly.
- */
-function checkValues(root: JsonValue): { readonly keys: number; readonly inexact: string | null } {
-  let keys = 0
-  let inexact: string | null = null
-  /** Path of the current value; entries beyond its depth are stale. */
-  const path: (string | number)[] = []
-  const refuse = (message: string, depth: number) => invalid(message, formatPath(path.slice(0, depth)))
-  const check = (value: JsonValue, depth: number): void => {
-    if (typeof value === 'string') {
-      if (!value.isWellFormed()) throw refuse('A string has half of a surrogate pair.', depth)
-    } else if (typeof value === 'number') {
-      if (isInexact(value)) inexact ??= formatPath(path.slice(0, depth))
-    } else if (Array.isArray(value)) {
-      for (let index = 0; index < value.length; index++) {
-        path[depth] = index
-        check(value[index]!, depth + 1)
-      }
-    } else if (typeof value === 'object' && value !== null) {
-      for (const key of Object.keys(value)) {
-        keys++
-        if (key === '__proto__') throw refuse('The key __proto__ is not allowed.', depth)
-        if (!key.isWellFormed()) throw refuse('A key has half of a surrogate pair.', depth)
-        path[depth] = key
-        check(value[key]!, depth + 1)
-      }
+  /**
+   * Reads a step. @returns false at the end of the value
+   * @throws GatewayError `invalid_body` as `parseSteps`
+   */
+  read(): boolean {
+    for (let left = VALUES_OF_STEP; left > 0; left--) {
+      const value = this.#walk.next()
+      if (value === undefined) return false
+      if (typeof value === 'string') {
+        if (this.#isStrict && !value.isWellFormed())
+          throw this.#refuse('A string has half of a surrogate pair.')
+      } else if (typeof value === 'number') {
+        if (isInexact(value)) this.isExact = false
+      } else if (isObject(value)) this.#checkNames()
+    }
+    return true
+  }
+
+  #checkNames(): void {
+    const { names } = this.#walk
+    this.keys += names.length
+    if (!this.#isStrict) return
+    for (const name of names) {
+      if (name === '__proto__') throw this.#refuse('The key __proto__ is not allowed.')
+      if (!name.isWellFormed()) throw this.#refuse('A key has half of a surrogate pair.')
     }
   }
-  check(root, 0)
-  return { keys, inexact }
+
+  #refuse(message: string): GatewayError {
+    return invalid(message, this.#walk.path())
+  }
 }
 
-/** Returns the path of the first duplicate key. */
-function findDuplicate(text: string): string {
+/** Finds, in steps, the path of the first duplicate key. */
+function* findDuplicate(text: string): Steps<string> {
   const path: (string | number)[] = []
   /** Keys so far of each open container; null for a list. */
   const around: (Set<string> | null)[] = []
   let atKey = false
+  let stepEnd = UNITS_OF_STEP
   for (let at = 0; at < text.length; at++) {
+    if (at >= stepEnd) {
+      stepEnd = at + UNITS_OF_STEP
+      yield
+    }
     const code = text.charCodeAt(at)
     const keys = around.at(-1)
     if (code === QUOTE) {

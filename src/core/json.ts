@@ -13,10 +13,6 @@ export interface RawNumber {
 
 // TypeScript does not declare these yet.
 const RawJson = JSON as unknown as {
-  parse(
-    text: string,
-    revive: (key: string, value: unknown, context: { source: string }) => unknown,
-  ): JsonValue
   rawJSON(text: string): RawNumber & JsonObject
   isRawJSON(value: unknown): value is RawNumber
 }
@@ -31,14 +27,8 @@ export const isRawNumber = (value: unknown): value is RawNumber => RawJson.isRaw
 export const isJsonNumber = (value: unknown): value is number | RawNumber =>
   typeof value === 'number' || isRawNumber(value)
 
-/**
- * Parses like `JSON.parse`, but returns a `RawNumber` for a number that a double cannot hold.
- * Several times slower.
- */
-export const parseExactly = (text: string): JsonValue =>
-  RawJson.parse(text, (_key, value, { source }) =>
-    typeof value === 'number' && isInexact(value) ? RawJson.rawJSON(source) : value,
-  )
+/** @param source text of a JSON number */
+export const rawNumber = (source: string): RawNumber & JsonObject => RawJson.rawJSON(source)
 
 /**
  * Reports whether parsing may have lost digits of an integer. Fractions are never expected to keep

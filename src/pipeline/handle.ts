@@ -1,8 +1,9 @@
 // One call, step by step, in the order of the specification. Nothing else knows this order.
 
 import type { Api } from '../chat/api-format.ts'
+import type { ModelRequest } from '../chat/model-request.ts'
 import { signedThoughts } from '../chat/signed-thoughts.ts'
-import { parseJson } from '../chat/strict-json.ts'
+import { parseSteps } from '../chat/strict-json.ts'
 import { tierOf } from '../chat/token-usage.ts'
 import { takeServerSecrets } from '../chat/tool-servers.ts'
 import { settledWith } from '../core/deadline.ts'
@@ -87,15 +88,17 @@ export const carryOutWith = <P extends Pick<Permitted, 'permit'>>(
  */
 async function read(pipeline: Pipeline, { call, client, admission }: Admitted): Promise<Received> {
   if (admission.refusal !== null) throw admission.refusal
-  const { admission: control, bodyBytes, clock, rules, prices, searches, upstreams, endUsers } = pipeline
+  const { admission: control, bodyBytes, clock, rules, prices, upstreams, endUsers } = pipeline
   const keep = (bytes: number) => control.keep(admission, bytes)
   const bytes = await call.waitForClient(client.readBody(bodyBytes, keep))
   await endOfTurn()
   const startMs = clock.monotonic()
   const isLong = isLongBody(bytes.length)
-  const release = isLong ? call.hold(await waitToScan(searches, bytes)) : () => {}
-  assertWaiting(client)
-  const request = readCleanRequest(call.api, parseJson(bytes))
+  const release = isLong ? call.hold(await waitToScan(pipeline, bytes)) : () => {}
+  const check = () => assertWaiting(client)
+  check()
+  const steps = readRequest(call.api, bytes)
+  const request = isLong ? await inSlices(steps, clock, check) : atOnce(steps)
   // One rule set for the whole call: a reload does not judge the answer by another policy.
   const selection = rules().select(request.models, matchedKey(call.key))
   const { model, models, stream, asksForJson } = request
@@ -108,6 +111,13 @@ async function read(pipeline: Pipeline, { call, client, admission }: Admitted): 
   const routes = continuation?.routes ?? upstreams.routesFor(call.api.family, model)
   call.addPhase('inspect', clock.monotonic() - startMs)
   return { request, routes, selection, continued: continuation?.numbers, isLong, release }
+}
+
+/** @throws GatewayError as `parseSteps` and `Api.readRequest` */
+function* readRequest(api: Api, bytes: Buffer): Steps<ModelRequest> {
+  const body = yield* parseSteps(bytes)
+  yield
+  return readCleanRequest(api, body)
 }
 
 /** @throws GatewayError when the client leaves, or for more findings than a call may hold */
@@ -131,8 +141,10 @@ function* inspectAndCapture(
   const noted = call.record
   const servers = takeServerSecrets(request.body)
   if (servers.servers > 0 && pipeline.toolServers === 'refuse') throw serversRefused()
-  const received = signedThoughts(request.body).map(({ text }) => text)
-  const inspection = yield* inspect(call.api.requestTexts(request.body), selection, {
+  const received = (yield* signedThoughts(request.body)).map(({ text }) => text)
+  const walk = call.api.requestTexts(request.body)
+  yield
+  const inspection = yield* inspect(walk, selection, {
     kinds,
     injection: model,
     scanOf: (text) => scanCache.lookUp(call.key.id, text),
@@ -156,14 +168,18 @@ function* inspectAndCapture(
   yield
   noted.request = Buffer.from(json)
   yield
+  yield
   noted.estimatedPromptTokens = call.api.estimatePromptTokens(request.body)
   if (noted.prices.pricesImages) noted.images = countImages(request.body)
   // The log has the redacted form. What only the provider reads goes back as it was.
   servers.putBack()
-  const restored = thoughts.restore(call.key.line, received, request.body)
+  yield
+  const restored = yield* thoughts.restore(call.key.line, received, request.body)
   if (restored.dropped > 0) metrics.thoughtsDropped.inc(restored.dropped)
   const isCaptured = servers.servers === 0 && !restored.changed && captured === request.body
-  return { inspection, json: isCaptured ? noted.request : Buffer.from(JSON.stringify(request.body)) }
+  if (isCaptured) return { inspection, json: noted.request }
+  yield
+  return { inspection, json: Buffer.from(JSON.stringify(request.body)) }
 }
 
 const serversRefused = (): GatewayError =>
@@ -263,7 +279,7 @@ async function deliver(
     minutes.streamBegan(clock.now())
     call.hold(() => minutes.streamEnded(clock.now()))
   }
-  const parts = { scan, selection, placeholders, thoughts, searches, keep, streamBegan }
+  const parts = { scan, selection, placeholders, thoughts, searches, clock, keep, streamBegan }
   const answer = { call, client, response, ...parts }
   try {
     const delivered = await deliverAnswer(answer, { stream, includeUsage })

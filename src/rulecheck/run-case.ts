@@ -111,6 +111,7 @@ export async function runCase(
     placeholders: inspection.placeholders,
     thoughts: new ThoughtMemory(),
     searches: UNBOUNDED,
+    clock: STOPPED_CLOCK,
     keep: () => {},
     streamBegan: () => {},
   }

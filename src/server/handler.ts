@@ -164,15 +164,16 @@ async function answer(
  * @throws GatewayError (rejects) as `readJsonBody`, and `overloaded` without memory for the bytes
  */
 async function readPrompt(
-  { admission, bodyBytes, searches }: Pipeline,
+  pipeline: Pipeline,
   request: IncomingMessage,
   releases: (() => void)[],
 ): Promise<Buffer> {
+  const { admission, bodyBytes } = pipeline
   const kept = { keptBytes: 0 }
   releases.push(() => admission.release(kept))
   const reserve = (bytes: number) => admission.keep(kept, bytes)
   const body = await readJsonBody(request, bodyBytes, { setBy: BODY_LIMIT, reserve })
-  releases.push(await waitToScan(searches, body))
+  releases.push(await waitToScan(pipeline, body))
   return body
 }
 

@@ -2,14 +2,15 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { weighValues } from '../../src/chat/json-weight.ts'
+import { weighSteps } from '../../src/chat/json-weight.ts'
 import type { JsonValue } from '../../src/core/json.ts'
+import { atOnce } from '../../src/core/steps.ts'
 
 const TEXT = 20
 const VALUE = 2
 const FREE = new Set(['role', 'content', 'type', 'text'])
 
-const weigh = (json: string) => weighValues(Buffer.from(json))
+const weigh = (json: string) => atOnce(weighSteps(Buffer.from(json)))
 
 /** The weight of a parsed value, by walking over it. Each item or member also weighs as a value. */
 function weightOf(value: JsonValue): number {
@@ -49,5 +50,5 @@ t.test('the weight is that of the parsed value, with or without white space', as
 })
 
 t.test('any bytes are weighed', async () => {
-  fc.assert(fc.property(fc.uint8Array(), (bytes) => weighValues(Buffer.from(bytes)) >= 0))
+  fc.assert(fc.property(fc.uint8Array(), (bytes) => atOnce(weighSteps(Buffer.from(bytes))) >= 0))
 })

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { APIS } from '../../src/chat/apis.ts'
+import { parseExactly } from '../../src/chat/exact-numbers.ts'
 import type { ModelRequest } from '../../src/chat/model-request.ts'
 import { readChatRequest, upstreamBodies } from '../../src/chat/request.ts'
-import { type JsonObject, type JsonValue, parseExactly } from '../../src/core/json.ts'
+import type { JsonObject, JsonValue } from '../../src/core/json.ts'
 import type { StreamUsage } from '../../src/core/upstream-config.ts'
 import { REQUEST_BODIES } from './api-bodies.ts'
 

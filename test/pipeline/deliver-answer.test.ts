@@ -15,7 +15,7 @@ import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import type { UpstreamResponse } from '../../src/upstream/response.ts'
 import { rule } from '../policy/rules.ts'
-import { ALL_KINDS, chunksOf, cutText, newCall, responseOf, selectRules } from './fixture.ts'
+import { ALL_KINDS, chunksOf, cutText, newCall, responseOf, STILL_CLOCK, selectRules } from './fixture.ts'
 
 const CREDENTIAL = 'upstream-credential'
 const SELECTION = selectRules([rule('aurora', 'project aurora')])
@@ -56,6 +56,7 @@ async function deliver(
         placeholders,
         thoughts: new ThoughtMemory(),
         searches: new Budget(1 << 20),
+        clock: STILL_CLOCK,
         keep,
         streamBegan: () => {},
       },

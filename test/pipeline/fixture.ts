@@ -124,6 +124,7 @@ export async function relay(
     placeholders,
     thoughts: new ThoughtMemory(),
     searches: new Budget(0),
+    clock: STILL_CLOCK,
     keep,
     streamBegan: () => {},
   }

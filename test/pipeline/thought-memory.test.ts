@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { JsonObject } from '../../src/core/json.ts'
+import { atOnce } from '../../src/core/steps.ts'
 import { ThoughtMemory } from '../../src/pipeline/answer/thought-memory.ts'
 
 const thought = (signature: string, text: string) => ({ signature, text })
@@ -9,6 +10,9 @@ const bodyWith = (...thoughts: readonly (readonly [signature: string, text: stri
   ],
 })
 const textsOf = (body: JsonObject) => (body as any).messages[0].content.map((block: any) => block.thinking)
+
+const restore = (memory: ThoughtMemory, ...args: Parameters<ThoughtMemory['restore']>) =>
+  atOnce(memory.restore(...args))
 
 t.test('an altered block gets its original back, or leaves', async (t) => {
   const memory = new ThoughtMemory()
@@ -22,19 +26,19 @@ t.test('an altered block gets its original back, or leaves', async (t) => {
     ['s4', '[PHONE_1]'],
   )
   const received = textsOf(body)
-  t.same(memory.restore('key', received, body), { changed: true, dropped: 1 })
+  t.same(restore(memory, 'key', received, body), { changed: true, dropped: 1 })
   t.same(textsOf(body), ['ask bob@example.com', 'nothing', 'ask [EMAIL_7]'])
   const other = bodyWith(['s1', 'ask [EMAIL_1]'])
-  t.same(memory.restore('other', textsOf(other), other), { changed: true, dropped: 1 })
+  t.same(restore(memory, 'other', textsOf(other), other), { changed: true, dropped: 1 })
   const clean = bodyWith(['s2', 'nothing'])
-  t.same(memory.restore('key', ['nothing'], clean), { changed: false, dropped: 0 })
+  t.same(restore(memory, 'key', ['nothing'], clean), { changed: false, dropped: 0 })
 })
 
 t.test('memory is bounded by the text of a key and by the number of keys', async (t) => {
   const memory = new ThoughtMemory(25, 2)
   const remembers = (key: string, signature: string) => {
     const body = bodyWith([signature, '[EMAIL_1]'])
-    return memory.restore(key, ['[EMAIL_1]'], body).dropped === 0
+    return restore(memory, key, ['[EMAIL_1]'], body).dropped === 0
   }
   for (const signature of ['s1', 's2', 's3']) memory.keep('a', thought(signature, 'ten letter'), '')
   t.same(

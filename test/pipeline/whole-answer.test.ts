@@ -16,7 +16,7 @@ import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import type { ScanRules } from '../../src/pipeline/scan/text-scanner.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import { rule } from '../policy/rules.ts'
-import { newCall, responseOf, scanPieces, selectRules } from './fixture.ts'
+import { newCall, responseOf, STILL_CLOCK, scanPieces, selectRules } from './fixture.ts'
 
 const selection = selectRules([rule('aurora', 'project aurora')])
 const scan: ScanRules = {
@@ -59,6 +59,7 @@ async function whole(
     placeholders,
     thoughts: new ThoughtMemory(),
     searches: new Budget(STEP_UNITS),
+    clock: STILL_CLOCK,
     keep: () => {},
     streamBegan: () => {},
   })

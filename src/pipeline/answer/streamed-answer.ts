@@ -4,6 +4,7 @@ import type { AnswerFormat } from '../../chat/api-format.ts'
 import { withComment } from '../../chat/sse.ts'
 import { estimateTokens } from '../../chat/token-usage.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { atOnce } from '../../core/steps.ts'
 import type { RuleReference } from '../../policy/rule.ts'
 import { clientHeaders } from '../../upstream/headers.ts'
 import { callHeaders } from '../call/call-headers.ts'
@@ -32,7 +33,7 @@ export async function deliverStreamedAnswer(answer: Answer, includeUsage: boolea
     blocking = decideOnAnswer(call, selection, relay.results)
     call.record.response = relay.assembler.result()
     call.record.finishReason = relay.assembler.finishReason
-    keepThoughts(answer, relay.thoughts)
+    atOnce(keepThoughts(answer, relay.thoughts))
     if (!call.record.isAnswerCounted)
       call.record.estimatedCompletionTokens = estimateAnswer(call.api.answer, call.record.response)
     call.record.completeUsage()

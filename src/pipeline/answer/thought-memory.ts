@@ -2,13 +2,17 @@
 // redacted form back. Only in memory: after a restart such a block is left out.
 
 import { hash } from 'node:crypto'
-import { type SignedThought, signedThoughts } from '../../chat/signed-thoughts.ts'
+import { removeThoughts, type SignedThought, signedThoughts } from '../../chat/signed-thoughts.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { Pace, type Steps } from '../../core/steps.ts'
 
 /** Text remembered for one key, UTF-16 units; the oldest goes first. */
 const MAXIMUM_KEY_UNITS = 512 * 1024
 /** Keys that are remembered; the one that was used least recently goes first. */
 const MAXIMUM_KEYS = 64
+
+/** What the hash of a signature takes, as units of text. */
+const BLOCK_UNITS = 64
 
 /** A placeholder of ours, in the text of a block. */
 const PLACEHOLDER = /\[[A-Z][A-Z_]{1,30}_\d{1,9}\]/
@@ -47,29 +51,30 @@ export class ThoughtMemory {
   }
 
   /**
-   * Makes the blocks of a request fit their signatures: puts back the original of an altered one,
-   * and removes it without one.
+   * Makes the blocks of a request fit their signatures, in steps: puts back the original of an
+   * altered one, and removes it without one.
    * @param received texts of the blocks as the client sent them, in order
    * @param body the redacted body; changed in place
    */
-  restore(
+  *restore(
     keyId: string,
     received: readonly string[],
     body: JsonObject,
-  ): { readonly changed: boolean; readonly dropped: number } {
+  ): Steps<{ readonly changed: boolean; readonly dropped: number }> {
+    if (received.length === 0) return { changed: false, dropped: 0 }
     let changed = false
-    let dropped = 0
-    if (received.length === 0) return { changed, dropped }
-    for (const [index, thought] of signedThoughts(body).entries()) {
+    const dropped: SignedThought[] = []
+    const pace = new Pace()
+    for (const [index, thought] of (yield* signedThoughts(body)).entries()) {
+      if (pace.isOver(thought.text.length + thought.signature.length + BLOCK_UNITS)) yield
       if (thought.text === received[index] && !PLACEHOLDER.test(thought.text)) continue
       const original = this.#use(keyId)?.originals.get(nameOf(thought.signature))
-      if (original === undefined) {
-        thought.remove()
-        dropped++
-      } else thought.replace(original)
+      if (original === undefined) dropped.push(thought)
+      else thought.replace(original)
       changed = true
     }
-    return { changed, dropped }
+    removeThoughts(dropped)
+    return { changed, dropped: dropped.length }
   }
 
   #use(keyId: string): KeyThoughts | undefined {

@@ -6,13 +6,14 @@ import type { AnswerFormat } from '../../chat/api-format.ts'
 import { decodeView } from '../../chat/inner-json/json-text.ts'
 import { type SignedThought, signedThoughts } from '../../chat/signed-thoughts.ts'
 import { isErrorBody } from '../../chat/stream-chunk.ts'
-import { hasDuplicateKeys } from '../../chat/strict-json.ts'
+import { findsDuplicateKeys } from '../../chat/strict-json.ts'
 import type { Text } from '../../chat/texts.ts'
 import { estimateTokens } from '../../chat/token-usage.ts'
 import type { Budget } from '../../core/budget.ts'
 import { Pieces } from '../../core/chunks.ts'
+import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { JsonObject, JsonValue } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
 import { atOnce, endOfTurn, Pace, type Steps } from '../../core/steps.ts'
 import { detectSteps } from '../../detect/pii/detect.ts'
 import type { Selection } from '../../policy/compile.ts'
@@ -50,6 +51,7 @@ export interface Answer {
   readonly thoughts: ThoughtMemory
   /** As in Pipeline. */
   readonly searches: Budget
+  readonly clock: Pick<Clock, 'monotonic'>
   /** Takes bytes of the call's memory budget. @throws GatewayError `overloaded` without room */
   keep(bytes: number): void
   /** To be called when a stream to the client begins. */
@@ -106,7 +108,7 @@ export function respondWhole(
 
 /** Scans a long answer in slices, so that other calls run, within the memory budget. */
 async function scanLong<T>(answer: Answer, received: Buffer, steps: Steps<T>): Promise<T> {
-  const release = await waitToScanAnswer(answer.searches, received)
+  const release = await waitToScanAnswer(answer, received)
   try {
     return await answer.call.measureSlices('response', steps, answer.client)
   } finally {
@@ -153,7 +155,8 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   const { status } = response
   const body = parsed ?? call.api.errors.failure({}, reasonIn(received) || unusableStatus(status), status)
   call.record.usage = response.status < 400 ? format.usage(body) : null
-  const thoughts = signedThoughts(body)
+  yield
+  const thoughts = yield* signedThoughts(body)
   const { scanners, outputs, changed } = yield* scanTexts(answer, body)
   if (scanners.some(({ redacted, blocked }) => redacted || blocked)) format.dropProbabilities(body)
   if (isFailure(format, body)) call.record.estimatedCompletionTokens = 0
@@ -162,13 +165,14 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   call.record.response = isRestored(outputs)
     ? loggedBody(format, parseAnswer(received).body ?? {}, outputs)
     : body
-  keepThoughts(answer, thoughts)
+  yield* keepThoughts(answer, thoughts)
   call.record.finishReason = format.finishReason(call.record.response)
   const blocking = decideOnAnswer(call, selection, scanners)
   if (blocking !== null) throw responseBlockedBy(blocking)
   yield
   // Duplicate keys and bytes that are not UTF-8 were not scanned, so the body is written anew.
-  const isRead = isUtf8(received) && !isDoubled(received, isList ? [body] : body)
+  const isRead =
+    isUtf8(received) && !(yield* findsDuplicateKeys(received.toString('utf8'), isList ? [body] : body))
   if (parsed !== null && !changed && isRead) {
     if (call.record.response === parsed && isOneLine(received)) call.record.received = received
     return received
@@ -214,13 +218,18 @@ function* scanTexts(answer: Answer, body: JsonObject) {
 const unchanged = ({ text }: Text): ScanOutput => ({ sent: text, logged: text })
 
 /** Remembers the signed reasoning of an answer whose logged form is complete. */
-export function keepThoughts(
+export function* keepThoughts(
   { call, thoughts: memory }: Pick<Answer, 'call' | 'thoughts'>,
   received: readonly Pick<SignedThought, 'signature' | 'text'>[],
-): void {
+): Steps<void> {
   if (received.length === 0) return
-  const logged = new Map(signedThoughts(call.record.response).map(({ signature, text }) => [signature, text]))
-  for (const thought of received) memory.keep(call.key.line, thought, logged.get(thought.signature) ?? '')
+  const inLog = yield* signedThoughts(call.record.response)
+  const logged = new Map(inLog.map(({ signature, text }) => [signature, text]))
+  const pace = new Pace()
+  for (const thought of received) {
+    if (pace.isOver(thought.text.length + thought.signature.length)) yield
+    memory.keep(call.key.line, thought, logged.get(thought.signature) ?? '')
+  }
 }
 
 /** Reports whether a scan of the text would find nothing, at a fraction of its cost. */
@@ -277,9 +286,6 @@ const isOneLine = (json: Buffer): boolean =>
   json.at(-1) === CLOSING &&
   !json.includes(LINE_FEED) &&
   !json.includes(CARRIAGE_RETURN)
-
-const isDoubled = (received: Buffer, body: JsonValue): boolean =>
-  hasDuplicateKeys(received.toString('utf8'), body)
 
 /** Finish reasons of aggregators and of the Responses API. */
 const FAILURES: ReadonlySet<string | null> = new Set(['error', 'failed'])

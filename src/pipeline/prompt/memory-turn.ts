@@ -1,9 +1,10 @@
 // Grants memory to the scan of a long body, by its bytes and by its values, before it is parsed.
 
-import { weighValues } from '../../chat/json-weight.ts'
+import { weighSteps } from '../../chat/json-weight.ts'
 import type { Budget } from '../../core/budget.ts'
+import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { STEP_UNITS } from '../../core/steps.ts'
+import { inSlices, STEP_UNITS } from '../../core/steps.ts'
 import { MAXIMUM_FINDINGS } from './inspect.ts'
 
 /**
@@ -12,19 +13,25 @@ import { MAXIMUM_FINDINGS } from './inspect.ts'
  */
 const ORDINARY_WEIGHT = 1024 * 1024
 
-/** Weight of a finding with its value and its placeholder, as in `weighValues`. */
+/** Weight of a finding with its value and its placeholder, as in `weighSteps`. */
 const FINDING_WEIGHT = 25
 
 /** A body is long when its scan takes several slices; a short one needs no turn. */
 export const isLongBody = (bytes: number): boolean => bytes > STEP_UNITS
+
+/** What a scan waits for. */
+export interface ScanTurn {
+  readonly searches: Budget
+  readonly clock: Pick<Clock, 'monotonic'>
+}
 
 /**
  * Returns what a long body takes of the budget. One with more bytes than the budget is granted
  * alone. Values are refused instead, because they take memory all at the same time.
  * @returns null for a body whose values the budget never holds
  */
-export function scanWeight(searches: Budget, body: Buffer): number | null {
-  const values = weighValues(body)
+export async function scanWeight({ searches, clock }: ScanTurn, body: Buffer): Promise<number | null> {
+  const values = await inSlices(weighSteps(body), clock)
   return values > Math.max(searches.size, ORDINARY_WEIGHT) ? null : Math.max(body.length, values)
 }
 
@@ -37,10 +44,10 @@ export const maxFindings = (searches: Budget): number =>
  * @returns releases it; calling it again has no effect
  * @throws GatewayError (rejects) `body_too_large` for more values than the process has memory for
  */
-export async function waitToScan(searches: Budget, body: Buffer): Promise<() => void> {
+export async function waitToScan(turn: ScanTurn, body: Buffer): Promise<() => void> {
   if (!isLongBody(body.length)) return () => {}
-  const weight = scanWeight(searches, body)
-  if (weight !== null) return await searches.wait(weight)
+  const weight = await scanWeight(turn, body)
+  if (weight !== null) return await turn.searches.wait(weight)
   throw new GatewayError(
     'body_too_large',
     'The body has more messages, parts, tools or other values than the memory of the gateway allows; send fewer or give it more memory.',
@@ -51,9 +58,9 @@ export async function waitToScan(searches: Budget, body: Buffer): Promise<() => 
  * Waits until there is memory to parse and scan a long answer.
  * @throws GatewayError (rejects) `upstream_unavailable` for more values than `waitToScan` allows
  */
-export async function waitToScanAnswer(searches: Budget, received: Buffer): Promise<() => void> {
-  const weight = scanWeight(searches, received)
-  if (weight !== null) return await searches.wait(weight)
+export async function waitToScanAnswer(turn: ScanTurn, received: Buffer): Promise<() => void> {
+  const weight = await scanWeight(turn, received)
+  if (weight !== null) return await turn.searches.wait(weight)
   throw new GatewayError(
     'upstream_unavailable',
     "The upstream's answer has more values than the memory of the gateway allows.",

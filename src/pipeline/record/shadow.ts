@@ -187,7 +187,7 @@ export class Shadow {
     const { searches } = this.#parts
     const { request } = call.record
     // The live scan had memory for the same values, so the weight is never null.
-    const weight = request === null ? null : scanWeight(searches, request)
+    const weight = request === null ? null : await scanWeight(this.#parts, request)
     const releaseMemory = await searches.wait(Math.max(bytes, weight ?? 0))
     return () => {
       releaseMemory()
