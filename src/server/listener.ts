@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Address } from '../core/config-values.ts'
 import { isWithoutIpv6, twin } from './address.ts'
+import { ConnectionTurns } from './connection-turns.ts'
 import { closeInStages, findFault, isAfterClose, parserFault, refuseSocket } from './framing.ts'
 
 // An import would evaluate all exports, fetch and WebSocket included, which adds 50 ms to a start.
@@ -92,10 +93,11 @@ function open(address: Address, handler: Handler): Promise<Listener> {
     if (!server.listening) response.setHeader('connection', 'close')
     handler(request, response)
   }
-  const server = new KeepingServer(SERVER_OPTIONS, take)
+  const turns = new ConnectionTurns(take)
+  const server = new KeepingServer(SERVER_OPTIONS, (request, response) => turns.add(request, response))
   server.on('checkContinue', (request, response) => {
     inviteBody(request, response, () => server.listening)
-    take(request, response)
+    turns.add(request, response)
   })
   server.maxHeadersCount = MAXIMUM_HEADERS
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
