@@ -17,18 +17,40 @@ interface GrowingText {
 }
 
 /**
- * Returns a grouping in which each string is a text of its own, as in a stream of blocks.
- * @param content the paths of message content, which is JSON when the client asks for it
+ * Returns a grouping in which neighbouring blocks of text are one text, because a
+ * client shows them so. Any other string is a text of its own.
+ * @param block matches the path of a block's text: its list, and its number in it
  */
-export const eachAlone =
-  (content: RegExp) =>
-  (texts: readonly Text[], asksForJson: boolean): AnswerText[] =>
-    texts.map(({ path, text, encoding, isFollowed }, index) => ({
-      parts: [index],
-      text,
-      encoding: asksForJson && content.test(path) ? 'json' : encoding,
-      isFollowed,
-    }))
+export const joinBlocks =
+  (block: RegExp) =>
+  (texts: readonly Text[], asksForJson: boolean): AnswerText[] => {
+    const read: GrowingText[] = []
+    let last: GrowingText | null = null
+    let lastList: string | undefined
+    let lastNumber = -1
+    for (const [index, { path, text, encoding, isFollowed }] of texts.entries()) {
+      const [, list, at] = block.exec(path) ?? []
+      const isContent = list !== undefined
+      if (last !== null && isContent && list === lastList && Number(at) === lastNumber + 1) {
+        last.parts.push(index)
+        last.text += text
+        lastNumber++
+        continue
+      }
+      const one: GrowingText = {
+        parts: [index],
+        text,
+        encoding: asksForJson && isContent ? 'json' : encoding,
+        isFollowed,
+      }
+      read.push(one)
+      if (!isContent) continue
+      last = one
+      lastList = list
+      lastNumber = Number(at)
+    }
+    return read
+  }
 
 /** Message content, whole or in parts. */
 const CONTENT = /^(choices\[\d+\]\.message\.content)(?:\[\d+\]\.text)?$/

@@ -23,6 +23,13 @@ export interface StreamChunk {
   commit(): void
   /** Choices that end in this chunk. */
   readonly finished: readonly number[]
+  /** True for an event that ends a block of text, which the next block may continue. */
+  readonly isBlockEnd?: true
+  /**
+   * A choice and the new one that continues its text, as neighbouring blocks of text do. Absent for
+   * any other chunk.
+   */
+  readonly continues?: { readonly from: number; readonly to: number }
   /** Choices whose reasoning ends in this chunk, because the provider signed it. */
   readonly signed: readonly number[]
   readonly usage: Usage | null

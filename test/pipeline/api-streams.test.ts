@@ -46,6 +46,12 @@ const FORMATS: readonly Format[] = [
     textOf: ({ delta }) => delta?.text ?? '',
   },
   {
+    api: MESSAGES,
+    name: 'messages in blocks of text next to each other',
+    events: (pieces) => messageEvents(pieces.map((piece) => streamedText(piece))),
+    textOf: ({ delta }) => delta?.text ?? '',
+  },
+  {
     api: RESPONSES,
     events: (pieces) => responseEvents([streamedMessage(...pieces)]),
     textOf: ({ type, delta }) => (type === 'response.output_text.delta' ? delta : ''),

@@ -1,7 +1,7 @@
 // Describes Anthropic's messages and the count of their tokens.
 
 import type { JsonObject } from '../../core/json.ts'
-import { eachAlone } from '../answer-texts.ts'
+import { joinBlocks } from '../answer-texts.ts'
 import type { Api } from '../api-format.ts'
 import { anthropicErrors } from '../error-shapes.ts'
 import { CHAT_REQUEST } from '../request-schemas.ts'
@@ -11,7 +11,7 @@ import { estimateMessages, messagesTexts, readMessagesRequest } from './messages
 import { MessagesStream } from './messages-stream.ts'
 import { messagesUsage } from './messages-usage.ts'
 
-const BLOCK_TEXT = /^content\[\d+\]\.text$/
+const BLOCK_TEXT = /^(content)\[(\d+)\]\.text$/
 
 const stopReason = ({ stop_reason: reason = null }: JsonObject): string | null =>
   typeof reason === 'string' ? reason : null
@@ -34,7 +34,7 @@ export const MESSAGES: Api = {
   upstreamBodies: (_request, json) => [json],
   answer: {
     texts: responseTexts,
-    group: eachAlone(BLOCK_TEXT),
+    group: joinBlocks(BLOCK_TEXT),
     isAnswer: isMessage,
     toEvents: messageEvents,
     dropProbabilities: () => {},

@@ -1,7 +1,7 @@
 // Reads and writes the events of Anthropic's messages
 // (https://docs.anthropic.com/en/docs/build-with-claude/streaming). Each content block is a choice.
 
-import { isObject, type JsonObject } from '../../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import type { RepeatedForm, SignedText, StreamReader } from '../api-format.ts'
 import { BodyWalk } from '../body-walk.ts'
 import type { ChannelText } from '../channel.ts'
@@ -32,6 +32,8 @@ export class MessagesStream implements StreamReader {
   readonly #thinking = new Map<number, string>()
   /** Blocks that have begun and not ended. */
   readonly #open = new Set<number>()
+  /** Number of the newest block, if it is a text. */
+  #lastText: number | null = null
 
   constructor(asksForJson: boolean) {
     this.#asksForJson = asksForJson
@@ -51,7 +53,7 @@ export class MessagesStream implements StreamReader {
         this.#readTexts(value, { parent: null, key }, index, walk, deltas)
       } else walk.member(body, key, null, 1)
     }
-    if (type === 'content_block_start') this.#open.add(index)
+    const continues = type === 'content_block_start' ? this.#begin(index, body['content_block']) : null
     const isSigning = isObject(delta) && delta['type'] === 'signature_delta'
     return {
       body,
@@ -59,6 +61,8 @@ export class MessagesStream implements StreamReader {
       others: walk.texts,
       commit: () => walk.commit(),
       finished: this.#finished(type, index),
+      ...(continues !== null && { continues }),
+      ...(type === 'content_block_stop' && index === this.#lastText && { isBlockEnd: true as const }),
       signed: isSigning ? [index] : [],
       usage: messagesUsage(isObject(message) ? message : body),
       usageOnly: false,
@@ -77,6 +81,16 @@ export class MessagesStream implements StreamReader {
       this.thoughts.push({ choice, signature, text })
       this.#thinking.delete(choice)
     }
+  }
+
+  /** @returns the block of text before a new one, and the new one; null without two */
+  #begin(index: number, block: JsonValue | undefined): { readonly from: number; readonly to: number } | null {
+    this.#open.add(index)
+    const before = this.#lastText
+    this.#lastText = isObject(block) && block['type'] === 'text' ? index : null
+    return before !== null && before === index - 1 && this.#lastText !== null
+      ? { from: before, to: index }
+      : null
   }
 
   #finished(type: unknown, index: number): readonly number[] {

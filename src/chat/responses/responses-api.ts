@@ -1,6 +1,6 @@
 // Describes OpenAI's Responses API.
 
-import { eachAlone } from '../answer-texts.ts'
+import { joinBlocks } from '../answer-texts.ts'
 import type { Api } from '../api-format.ts'
 import { responsesErrors } from '../error-shapes.ts'
 import { RESPONSES_REQUEST } from '../request-schemas.ts'
@@ -13,7 +13,7 @@ import { estimateResponses, readResponsesRequest, responsesTexts } from './respo
 import { ResponsesStream } from './responses-stream.ts'
 import { STORED_RESPONSES } from './stored-responses.ts'
 
-const PART_TEXT = /^output\[\d+\]\.content\[\d+\]\.text$/
+const PART_TEXT = /^(output\[\d+\]\.content)\[(\d+)\]\.text$/
 
 /** `POST /v1/responses` (https://platform.openai.com/docs/api-reference/responses). */
 export const RESPONSES: Api = {
@@ -33,7 +33,7 @@ export const RESPONSES: Api = {
   upstreamBodies: (_request, json) => [json],
   answer: {
     texts: responseTexts,
-    group: eachAlone(PART_TEXT),
+    group: joinBlocks(PART_TEXT),
     isAnswer: isResponse,
     toEvents: responseEvents,
     dropProbabilities: dropResponseProbabilities,

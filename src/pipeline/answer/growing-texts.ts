@@ -55,6 +55,14 @@ export class GrowingTexts {
     return scanner
   }
 
+  /** Lets a new choice continue the texts of another, whose values may end in it. */
+  continue(from: number, to: number): void {
+    const texts = this.#choices.get(from)
+    if (texts === undefined || this.#choices.has(to)) return
+    this.#choices.set(to, texts)
+    this.#choices.delete(from)
+  }
+
   /** Reports whether any text of a choice is held back. */
   holdsBack(choice: number): boolean {
     return [...(this.#choices.get(choice)?.values() ?? [])].some((scanner) => scanner.holds)

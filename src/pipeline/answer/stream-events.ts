@@ -60,6 +60,11 @@ export class StreamEvents {
   readonly #templates: EventTemplateMatcher
   readonly #pace = new Pace()
   readonly #held: HeldTexts
+  /**
+   * The end of a block, some of whose text is held back, until the next event shows whether another
+   * block of text follows.
+   */
+  #openEnd: { readonly choice: number; readonly event: string } | null = null
   /** Deltas of the current chunk that may be released inside that chunk only. */
   #bound: ReadonlySet<Delta> = new Set()
 
@@ -118,6 +123,7 @@ export class StreamEvents {
   *end(): Steps<string> {
     let out = ''
     for (const event of this.#parser.finish()) if (!this.done) out += yield* this.#relayEvent(event)
+    out += this.#closeOpenEnd(null)
     if (this.done) return out
     // Some servers end with the last choice and send no `[DONE]`.
     out += this.#held.sendPostponedEnds()
@@ -176,7 +182,8 @@ export class StreamEvents {
       this.#fail(incompleteAnswer())
       return ''
     }
-    const out = this.#held.sendPostponedEnds() + this.#held.flush(this.#texts.choices())
+    const out =
+      this.#closeOpenEnd(null) + this.#held.sendPostponedEnds() + this.#held.flush(this.#texts.choices())
     this.last = this.#reader.closing
     this.#done = true
     return out
@@ -188,7 +195,8 @@ export class StreamEvents {
 
   /** Relays an event that fits the template; null for any other. Most events of a stream fit. */
   #relayKnown(event: SseEvent): string | null {
-    const matched = this.#reader.holdsProbabilities ? null : this.#templates.match(event)
+    const isLearnt = !this.#reader.holdsProbabilities && this.#openEnd === null
+    const matched = isLearnt ? this.#templates.match(event) : null
     if (matched === null || this.#quotesCredential(event.data)) return null
     const { template, text } = matched
     const { choice, channel, envelope, otherLines } = template
@@ -210,7 +218,9 @@ export class StreamEvents {
   *#relayChunk(chunk: StreamChunk, data: string, { raw, otherLines }: Written): Steps<string> {
     const alone = yield* this.#standalone.scanChunk(chunk)
     if (this.#standalone.blocked) this.#held.blocked = true
-    let out = chunk.usageOnly ? this.#held.sendPostponedEnds() : ''
+    let out = this.#closeOpenEnd(chunk.continues ?? null)
+    if (this.done) return out
+    if (chunk.usageOnly) out += this.#held.sendPostponedEnds()
     const starting = chunk.deltas.filter((delta) => beginsNextText(delta, this.#texts.ofChoice(delta.choice)))
     const isHere = growsIn(chunk)
     out += this.#held.flushEnded(chunk, starting, isHere)
@@ -236,7 +246,8 @@ export class StreamEvents {
     }
     changed = replaceTexts(chunk.deltas, deltas, 'sent') || changed
     chunk.commit()
-    out += this.#held.flush(chunk.isLast ? this.#texts.choices() : final, isHere)
+    const openEnd = this.#findOpenEnd(chunk, final)
+    if (openEnd === null) out += this.#held.flush(chunk.isLast ? this.#texts.choices() : final, isHere)
     // Flushing may have blocked the answer. A finish reason would make it look complete.
     if (this.done) return out + this.#sendTexts(chunk, logged, deltas)
     for (const choice of final) this.#ends.end(choice)
@@ -248,6 +259,10 @@ export class StreamEvents {
     if (changed && !chunk.error && isBare(otherLines) && this.#isEmpty(chunk, deltas)) return out
     changed = this.#reader.number(chunk.body) || changed
     const event = changed ? encodeEvent(otherLines, JSON.stringify(chunk.body)) : raw
+    if (openEnd !== null) {
+      this.#openEnd = { choice: openEnd, event }
+      return out
+    }
     if (!chunk.error && !chunk.isLast) return out + event
     // It ends the stream, so it waits for the receipt.
     if (chunk.error) this.#fail(incompleteAnswer({ event }))
@@ -256,6 +271,26 @@ export class StreamEvents {
       this.#done = true
     }
     return out
+  }
+
+  /** Returns the block that a chunk ends, if the next may continue its text; null for none. */
+  #findOpenEnd({ isBlockEnd, error, isLast }: StreamChunk, final: readonly number[]): number | null {
+    const [choice] = final
+    if (isBlockEnd !== true || error || isLast || choice === undefined) return null
+    return this.#texts.holdsBack(choice) ? choice : null
+  }
+
+  /** Sends the end of a block that waits. @param continues as in StreamChunk, of the next chunk */
+  #closeOpenEnd(continues: StreamChunk['continues'] | null): string {
+    const open = this.#openEnd
+    if (open === null) return ''
+    this.#openEnd = null
+    if (continues?.from !== open.choice) {
+      const rest = this.#held.flush([open.choice])
+      return this.done ? rest : rest + open.event
+    }
+    this.#texts.continue(open.choice, continues.to)
+    return open.event
   }
 
   /** Reports whether a chunk holds only texts, and all of these are held back. */

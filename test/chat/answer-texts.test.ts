@@ -1,0 +1,34 @@
+// The texts of whole answers, grouped as a client reads them.
+
+import t from 'tap'
+import { MESSAGES } from '../../src/chat/messages/messages-api.ts'
+import { RESPONSES } from '../../src/chat/responses/responses-api.ts'
+
+const text = (value: string, more = {}) => ({ type: 'text', text: value, ...more })
+const groupsOf = ({ answer }: typeof MESSAGES, body: Parameters<typeof answer.texts>[0]) =>
+  answer.group(answer.texts(body).texts, false).map((group) => group.text)
+
+t.test('blocks of text that stand next to each other are one text', async (t) => {
+  const cited = text('card 4111 1111 ', { citations: [{ cited_text: 'a source' }] })
+  const content = [
+    cited,
+    text('1111 1111.'),
+    { type: 'tool_use', id: 't', name: 'f', input: { a: 'b c' } },
+    text('Next'),
+  ]
+  const groups = groupsOf(MESSAGES, { type: 'message', role: 'assistant', content })
+  t.strictSame(
+    groups.filter((one) => one.includes(' ') || one === 'Next'),
+    ['card 4111 1111 1111 1111.', 'a source', 'b c', 'Next'],
+  )
+})
+
+t.test('parts of one output are one text, and those of two are not', async (t) => {
+  const message = (...parts: string[]) => ({
+    type: 'message',
+    role: 'assistant',
+    content: parts.map((part) => ({ type: 'output_text', text: part, annotations: [] })),
+  })
+  const output = [message('4111 1111 ', '1111 1111'), message('4111 ')]
+  t.strictSame(groupsOf(RESPONSES, { object: 'response', output }), ['4111 1111 1111 1111', '4111 '])
+})
