@@ -59,6 +59,11 @@ export function openStorage(
         logger.info({ entries }, 'the oldest entries of the usage log were pruned')
         metrics.auditPruned.inc(entries)
       },
+      onClockDoubt: () =>
+        logger.warn(
+          {},
+          'the clock is more than a day ahead of the usage log or jumped; nothing is removed for its age until the clock is steady for an hour',
+        ),
     },
     onUnavailable: (cause) => {
       const message = 'the usage log cannot be written; calls are refused'

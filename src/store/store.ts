@@ -40,7 +40,10 @@ export interface StoreOptions extends Partial<UsageLogEvents>, Partial<Environme
   /** Key under which end users are hashed; null, the default, when none was ever made. */
   readonly userKey?: Buffer | null
   /** Limits on the log's growth. Omit it in commands that run next to a gateway. */
-  readonly retention?: Pick<RetentionOptions, 'retainMs' | 'retain' | 'beforePrune' | 'onPruned'>
+  readonly retention?: Pick<
+    RetentionOptions,
+    'retainMs' | 'retain' | 'beforePrune' | 'onPruned' | 'onClockDoubt'
+  >
   /** Keys that the configuration declares by hash. */
   readonly fileKeys?: readonly FileKey[]
   /** Size of a segment of the journal, bytes. */

@@ -211,6 +211,34 @@ t.test('a clock set back by any time resets no window, before and after a restar
   }
 })
 
+t.test('a clock that was ahead locks a limit for at most one window, whatever restarts follow', async (t) => {
+  for (const windowMs of [60 * MINUTE_MS, CALENDAR_MONTH]) {
+    for (const aheadMs of [2 * 60 * MINUTE_MS, 1500 * 24 * 60 * MINUTE_MS]) {
+      let wallMs = START_MS + aheadMs
+      const passedMs = 0
+      const clock = { now: () => wallMs, monotonic: () => passedMs, advance: () => {} }
+      const where = () => ({ windowMs, nowMs: clock.now() })
+      let opened = openTestStore(t, { path: t.testdir(), clock, testClock: clock })
+      await call(opened.store, 1, where(), 900)
+      wallMs = START_MS
+      opened = await opened.reopen()
+      t.equal(used(opened.store.counters, where()), 900, 'it still counts')
+      await opened.store.counters.sweep()
+      const limitMs = windowMs === CALENDAR_MONTH ? 32 * 24 * 60 * MINUTE_MS : 62 * MINUTE_MS
+      const answer = opened.store.counters.reserve(request(500, where()))
+      t.ok(answer.retryAfterMs > 0 && answer.retryAfterMs <= limitMs)
+      // Time passes while nothing runs.
+      wallMs += limitMs / 2
+      opened = await opened.reopen()
+      await opened.store.counters.sweep()
+      wallMs += limitMs / 2
+      opened = await opened.reopen()
+      t.equal(used(opened.store.counters, where()), 0, 'and no longer')
+      await opened.store.close()
+    }
+  }
+})
+
 t.test('a key in steady use stores only its window', async (t) => {
   const first = openTestStore(t)
   for (let n = 0; n < 200; n++) {

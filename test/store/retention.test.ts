@@ -94,6 +94,25 @@ t.test('pruning by age runs hourly and at start, and keeps young entries', async
   await opened.close()
 })
 
+t.test('a start with a clock in another year prunes nothing until it is steady for an hour', async (t) => {
+  const clock = testClock()
+  const path = t.testdir()
+  const first = openTestLog({ path, clock })
+  for (let n = 0; n < 5; n++) await call(first.log, clock, n)
+  await first.close()
+  clock.advance(1200 * DAY_MS)
+  const opened = openTestLog({ path, clock })
+  await opened.retention.tick()
+  t.equal(firstSeq(opened.log), 0)
+  clock.advance(HOUR_MS - 1)
+  await opened.retention.tick()
+  t.equal(firstSeq(opened.log), 0)
+  clock.advance(1)
+  await opened.retention.tick()
+  t.ok(firstSeq(opened.log)! > 0)
+  await opened.close()
+})
+
 t.test('an idle log does not grow by pruning', async (t) => {
   const clock = testClock()
   const opened = openTestLog({ path: t.testdir(), clock })

@@ -8,12 +8,16 @@ import type { Table } from '../tables/table.ts'
 
 const SEPARATOR = Buffer.from([0])
 
-/** Tokens that a call adds to a bucket, for `UsageLog.append`. */
-export interface CounterChange {
+/** A bucket of one limit and subject. */
+export interface CountedBucket {
   readonly ruleId: string
   readonly subject: string
   readonly windowMs: Milliseconds
   readonly bucketIndex: number
+}
+
+/** Tokens that a call adds to a bucket, for `UsageLog.append`. */
+export interface CounterChange extends CountedBucket {
   readonly tokens: number
 }
 
@@ -78,7 +82,7 @@ function bucketKey({ ruleId, subject, windowMs }: CounterChange, bucketIndex: nu
 }
 
 /** Reads what a stored count belongs to. */
-export function readKey(key: Buffer): Pick<CounterChange, 'ruleId' | 'subject' | 'windowMs' | 'bucketIndex'> {
+export function readKey(key: Buffer): CountedBucket {
   const afterRule = key.indexOf(0)
   const afterKey = key.indexOf(0, afterRule + 1)
   return {

@@ -19,7 +19,14 @@ import {
 } from '../../policy/limit.ts'
 import type { Environment } from '../environment/journaled.ts'
 import { readU64 } from '../tables/layout.ts'
-import { type CounterChange, readKey, readWindowName, windowName } from './counter-changes.ts'
+import {
+  type CountedBucket,
+  type CounterChange,
+  CounterChanges,
+  readKey,
+  readWindowName,
+  windowName,
+} from './counter-changes.ts'
 
 /**
  * Maximum pairs of rule and subject counted at a time. Beyond it, limits refuse calls rather than
@@ -89,15 +96,24 @@ export class Counters {
   readonly #windows = new Map<string, QuotaWindow>()
   readonly #held = new WeakMap<Reservation, HeldTokens>()
   #sweepFrom: Buffer | undefined
+  /** Rows that a clock dated ahead, with their new places. The next sweep moves them. */
+  #moved: { readonly key: Buffer; readonly to: CountedBucket }[] = []
 
-  /** Restores the counts of earlier runs. */
+  /**
+   * Restores the counts of earlier runs. Those that a clock dated ahead, by an hour or by years,
+   * count from now on: for at most one window.
+   */
   constructor(environment: Environment, clock: Clock) {
     this.#environment = environment
     const rows = environment.tables.counters.rows()
-    this.#time = new WindowTime(clock, newestCount(rows))
+    this.#time = new WindowTime(clock)
     const nowMs = this.#time.now()
+    const aheadMs = Math.max(0, newestCount(rows) - nowMs)
     for (const { key, value } of rows) {
-      const { ruleId, subject, windowMs, bucketIndex } = readKey(key)
+      const counted = readKey(key)
+      const { ruleId, subject, windowMs } = counted
+      const bucketIndex = aheadMs === 0 ? counted.bucketIndex : indexBehind(counted, nowMs, aheadMs)
+      if (bucketIndex !== counted.bucketIndex) this.#moved.push({ key, to: { ...counted, bucketIndex } })
       if (isCounted(windowMs, bucketIndex, nowMs)) {
         charge(this.#window(ruleId, subject, windowMs), bucketIndex, readU64(value))
       }
@@ -188,6 +204,7 @@ export class Counters {
     const nowMs = this.#time.now()
     this.#forgetExpired(nowMs)
     const { counters } = this.#environment.tables
+    if (this.#moved.length > 0) await this.#moveRows()
     const range = { limit: SWEEP_ROWS, ...(this.#sweepFrom === undefined ? {} : { start: this.#sweepFrom }) }
     const keys = counters.keys(range)
     this.#sweepFrom = keys.length === SWEEP_ROWS ? keys.at(-1) : undefined
@@ -199,6 +216,22 @@ export class Counters {
     await this.#environment.transaction(() => {
       for (const key of dead) counters.remove(key)
     })
+  }
+
+  async #moveRows(): Promise<void> {
+    const { counters } = this.#environment.tables
+    const moved = this.#moved
+    await this.#environment.transaction(() => {
+      const changes = new CounterChanges()
+      for (const { key, to } of moved) {
+        const row = counters.get(key)
+        if (row === undefined) continue
+        counters.remove(key)
+        changes.add([{ ...to, tokens: readU64(row) }])
+      }
+      changes.write(counters)
+    })
+    this.#moved = []
   }
 
   #window(ruleId: string, subject: string, windowMs: Milliseconds): QuotaWindow {
@@ -225,6 +258,20 @@ function isCounted(windowMs: Milliseconds, bucketIndex: number, nowMs: Milliseco
   return isLive(bucketMs, bucketIndex, bucketAt(bucketMs, nowMs))
 }
 
+/**
+ * Returns the bucket of a count as if its clock had been ahead by some time; not later than now.
+ */
+function indexBehind(
+  { windowMs, bucketIndex }: CountedBucket,
+  nowMs: Milliseconds,
+  aheadMs: Milliseconds,
+): number {
+  const bucketMs = bucketLength(windowMs)
+  const current = bucketAt(bucketMs, nowMs)
+  if (bucketIndex <= current) return bucketIndex
+  return Math.min(current, bucketAt(bucketMs, bucketStart(bucketMs, bucketIndex) - aheadMs))
+}
+
 /** Returns the time of the newest bucket on disk; -Infinity without any. */
 function newestCount(rows: readonly { readonly key: Buffer }[]): Milliseconds {
   let newestMs = -Infinity
@@ -244,10 +291,9 @@ class WindowTime {
   #latestMs: Milliseconds
   #readAtMs: Milliseconds
 
-  /** @param countedMs the newest time that tokens were counted at, by any run; -Infinity if none */
-  constructor(clock: Clock, countedMs: Milliseconds) {
+  constructor(clock: Clock) {
     this.#clock = clock
-    this.#latestMs = Math.max(clock.now(), countedMs)
+    this.#latestMs = clock.now()
     this.#readAtMs = clock.monotonic()
   }
 

@@ -10,6 +10,7 @@ import { isoTime } from '../../core/time.ts'
 import type { Environment } from '../environment/journaled.ts'
 import type { StoreSize } from '../environment/lmdb.ts'
 import { readJson, readU64, u64, unpackEntry } from '../tables/layout.ts'
+import { ClockDoubt } from './clock-doubt.ts'
 import type { UsageLog } from './log.ts'
 import { type NextPrunePoint, oldestSeq, PrunePointMover, readPrunePoint, writePrunePoint } from './prune.ts'
 import { type RetainRule, TextExpiry } from './text-expiry.ts'
@@ -51,6 +52,8 @@ export interface RetentionOptions {
   readonly beforePrune?: () => Promise<void>
   /** This many entries were removed. */
   readonly onPruned?: (entries: number) => void
+  /** Ages are not acted on for a while, because the clock may be wrong. */
+  readonly onClockDoubt?: () => void
   /** Pruning failed; it will be retried. */
   readonly onError: (error: unknown) => void
 }
@@ -58,6 +61,8 @@ export interface RetentionOptions {
 export class Retention {
   readonly #options: RetentionOptions
   readonly #expiry: TextExpiry
+  readonly #doubt: ClockDoubt
+  #isDoubtReported = false
   /** Last time ages were checked; null before the first. */
   #ageCheckedAtMs: Milliseconds | null = null
   #pausedUntilMs: Milliseconds = Number.NEGATIVE_INFINITY
@@ -68,6 +73,7 @@ export class Retention {
     this.#options = options
     const { environment, log, clock, retain = [], retainMs } = options
     const defaultDays = retainMs / DAY_MS
+    this.#doubt = new ClockDoubt(clock, newestEntryMs(environment))
     this.#expiry = new TextExpiry({ environment, log, clock, rules: retain, defaultDays })
   }
 
@@ -80,7 +86,7 @@ export class Retention {
     if (this.#running !== null) return this.#running
     const nowMs = clock.monotonic()
     if (this.#closed || !log.writable || nowMs < this.#pausedUntilMs) return Promise.resolve()
-    const isDue = this.#ageCheckedAtMs === null || nowMs - this.#ageCheckedAtMs >= AGE_CHECK_MS
+    const isDue = this.#isAgeDue(nowMs) && !this.#isClockDoubted()
     if (!isDue && !isNearLimit(log, maxBytes)) return Promise.resolve()
     this.#running = this.#run(isDue).finally(() => {
       this.#running = null
@@ -92,6 +98,17 @@ export class Retention {
   async close(): Promise<void> {
     this.#closed = true
     await this.#running
+  }
+
+  #isAgeDue(nowMs: Milliseconds): boolean {
+    return this.#ageCheckedAtMs === null || nowMs - this.#ageCheckedAtMs >= AGE_CHECK_MS
+  }
+
+  #isClockDoubted(): boolean {
+    const isOpen = this.#doubt.isOpen()
+    if (isOpen && !this.#isDoubtReported) this.#options.onClockDoubt?.()
+    this.#isDoubtReported = isOpen
+    return isOpen
   }
 
   async #run(isDue: boolean): Promise<void> {
@@ -222,6 +239,14 @@ export class Retention {
     }
     if (total > 0) onPruned?.(total)
   }
+}
+
+/** Returns when the newest entry was sealed; null for an empty log. */
+function newestEntryMs({ tables }: Environment): Milliseconds | null {
+  const [newest] = tables.entries.rows({ reverse: true, limit: 1 })
+  if (newest === undefined) return null
+  const { bytes } = unpackEntry(readU64(newest.key), newest.value)
+  return Date.parse(readJson<SealedEntry>(Buffer.from(bytes)).ts)
 }
 
 const isNearLimit = ({ usedBytes, fileBytes }: StoreSize, maxBytes: number): boolean =>
