@@ -34,6 +34,6 @@ export function decideUnscanned(
   const keyModels = call.key.terms.models
   const decision = decide({ ...NOTHING_SCANNED, selection, limits, models, keyModels }, () => [request])
   noted.hits.push(...decision.hits)
-  if (decision.outcome === 'denial') throw denialError(decision, noted.quota)
+  if (decision.outcome === 'denial') throw denialError(decision, noted.quota, call.id)
   return decision.permit
 }

@@ -208,7 +208,7 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
   noted.hits.push(...decision.hits)
   if (decision.outcome === 'denial') {
     if (decision.reason === 'payload') call.deferredScore?.withoutRules()
-    throw denialError(decision, noted.quota)
+    throw denialError(decision, noted.quota, call.id)
   }
   // Without a score to make, nobody reads the prompt's texts any more.
   if (call.deferredScore === null) release()

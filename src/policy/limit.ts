@@ -24,9 +24,10 @@ export const EXPECTED_ANSWER_TOKENS = 512
 const NEWEST_SHARE = 1 / 8
 
 /**
- * Retry time when only running calls hold the missing tokens: they may release them at any moment.
+ * Longest retry time when running calls hold the missing tokens, which they may release at any
+ * moment. SDKs give up after two retries, so that a second each would waste them.
  */
-const RETRY_WHILE_HELD_MS = 1000
+const RETRY_WHILE_HELD_MS = 20_000
 
 /** The tokens used in a slice of time. */
 export interface Bucket {
@@ -54,8 +55,8 @@ export interface QuotaAnswer {
   /** Time until none of the tokens used now counts. */
   readonly resetMs: Milliseconds
   /**
-   * Time until the same reservation could succeed if nothing else happened. At most a second when
-   * running calls hold the missing tokens; 0 when it was allowed.
+   * Time until the same reservation could succeed if nothing else happened. At most
+   * RETRY_WHILE_HELD_MS when running calls hold the missing tokens; 0 when it was allowed.
    */
   readonly retryAfterMs: Milliseconds
   /** The charged bucket; null when nothing was charged. */

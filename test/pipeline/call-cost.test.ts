@@ -129,7 +129,8 @@ t.test('a refusal names the budget and the day on which it ends', async (t) => {
     nowMs: Date.UTC(2026, 10, 29, 12),
     hasNoPrice: false,
   }
-  const errorOf = (change: object) => denialError(denial, { refusal: { ...refusal, ...change } } as never)
+  const errorOf = (change: object) =>
+    denialError(denial, { refusal: { ...refusal, ...change } } as never, '00000000')
   t.match(errorOf({}), {
     status: 429,
     code: 'budget_exceeded',

@@ -153,7 +153,7 @@ t.test('calls at a time are limited by rule and by key', async (t) => {
     const refused = await call(key)
     t.equal(refused.status, 429)
     t.match(refused.body.error, { code: 'rate_limit_exceeded', message })
-    t.equal(refused.headers.get('retry-after'), '1')
+    t.ok(['5', '6'].includes(refused.headers.get('retry-after')!))
     leave.abort()
     t.same(await Promise.all(running), ['left', 'left'])
     upstream.answer = OK

@@ -20,7 +20,7 @@ export interface LimitState {
   readonly unit: 'tokens' | 'requests'
   readonly limit: number
   readonly remaining: number
-  /** From now until the limit has room again. */
+  /** From now until the limit counts nothing; for a limit that denies a call, until it fits. */
   readonly resetMs: Milliseconds
 }
 
@@ -84,8 +84,11 @@ export interface QuotaParts {
   readonly parallel: ParallelCalls
 }
 
-/** Retry time for a limit of parallel calls: one of them may end at any moment. */
-const RETRY_WHILE_RUNNING_MS: Milliseconds = 1000
+/**
+ * Retry time for a limit of parallel calls. One of them may end at any moment, but SDKs give up
+ * after two retries.
+ */
+const RETRY_WHILE_RUNNING_MS: Milliseconds = 5000
 
 /** The name of a rule's count in a unit, apart from that of its tokens. */
 export const countOf = ({ rule, unit }: Pick<LimitRule, 'rule' | 'unit'>): string =>
@@ -258,7 +261,7 @@ function statesOf(held: readonly HeldLimit[]): LimitState[] {
       .filter(({ limit }) => limit.unit === unit)
       .sort((a, b) => a.reservation.remaining - b.reservation.remaining)
     if (least === undefined) return []
-    const { remaining, resetMs } = least.reservation
-    return [{ unit, limit: least.limit.amount, remaining, resetMs }]
+    const { allowed, remaining, resetMs, retryAfterMs } = least.reservation
+    return [{ unit, limit: least.limit.amount, remaining, resetMs: allowed ? resetMs : retryAfterMs }]
   })
 }

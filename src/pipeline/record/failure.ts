@@ -55,8 +55,9 @@ export function refuse(
 /**
  * The error of a denied prompt.
  * @param quota the call's limits; null when none was asked
+ * @param callId spreads the retries of calls that are refused at one moment
  */
-export function denialError(denial: PromptDenial, quota: Quota | null): GatewayError {
+export function denialError(denial: PromptDenial, quota: Quota | null, callId: string): GatewayError {
   if (denial.reason === 'payload')
     return new GatewayError(
       'blocked_by_policy',
@@ -65,7 +66,7 @@ export function denialError(denial: PromptDenial, quota: Quota | null): GatewayE
     )
   if (denial.reason === 'blocked')
     return blocked('blocked_by_policy', denial.rule, 'The request was blocked by the policy rule')
-  return denial.reason === 'model_not_allowed' ? modelRefused(denial) : limited(quota!.refusal!)
+  return denial.reason === 'model_not_allowed' ? modelRefused(denial) : limited(quota!.refusal!, callId)
 }
 
 /** Names what is allowed, so that the caller can choose. */
@@ -101,8 +102,9 @@ const blocked = (
 const named = (rule: RuleReference) => ({ rule_id: rule.id, rule_name: rule.name })
 
 /** The error of a call that a limit refuses. */
-function limited(refusal: Refusal): GatewayError {
-  const { limit, retryAfterMs, neverFits } = refusal
+function limited(refusal: Refusal, callId: string): GatewayError {
+  const { limit, neverFits } = refusal
+  const retryAfterMs = refusal.retryAfterMs * (1 + RETRY_SPREAD * shareOf(callId))
   const { rule, unit, scope, amount } = limit
   if (rule !== null && refusal.hasNoPrice) return priceUnknown(rule)
   const headers: Record<string, string> = {
@@ -123,6 +125,12 @@ function limited(refusal: Refusal): GatewayError {
     : `The ${UNITS[unit]} limit "${rule.name}" is reached for ${describeScope(scope)}.`
   return new GatewayError('rate_limit_exceeded', message, { headers, extra: named(rule) })
 }
+
+/** Part of a wait that is added at most, so that many clients do not return at one moment. */
+const RETRY_SPREAD = 0.1
+
+/** A number from 0 to 1 out of the random end of a UUIDv7. */
+const shareOf = (callId: string): number => Number.parseInt(callId.slice(-8), 16) / 0xffffffff || 0
 
 const priceUnknown = (rule: RuleReference): GatewayError =>
   new GatewayError(

@@ -63,10 +63,7 @@ export interface Reservation {
   readonly remaining: number
   /** Time until no current use counts any more. */
   readonly resetMs: Milliseconds
-  /**
-   * Time until the same reservation could succeed, at most a second if running calls hold the
-   * tokens; 0 when allowed.
-   */
+  /** As in QuotaAnswer. */
   readonly retryAfterMs: Milliseconds
 }
 
