@@ -170,6 +170,7 @@ export function altered(real: Environment, parts: Partial<Environment>): Environ
     size: () => real.size(),
     roomFault: (bytes) => real.roomFault(bytes),
     journal: () => real.journal(),
+    apply: () => real.apply(),
     tick: (nowMs) => real.tick(nowMs),
     reapReaders: () => real.reapReaders(),
     copyTo: (folder) => real.copyTo(folder),

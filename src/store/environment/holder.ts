@@ -143,6 +143,11 @@ export class Holder {
     this.#applying.add(file, frame.bytes, this.#writer.position)
   }
 
+  /** Works like `Environment.apply`. */
+  apply(): Promise<void> {
+    return this.#applying.flush()
+  }
+
   /** Writes rows to the database directly; for use before serving. */
   initialize(changes: readonly RowChange[]): void {
     if (this.#applying.isStarted || this.#rows.frames > 0)

@@ -54,6 +54,8 @@ export interface Environment {
   roomFault(bytes: number): Error | null
   /** Null in a process that does not hold the journal. */
   journal(): JournalState | null
+  /** Resolves when the database has all rows of the journal, or an attempt to write them failed. */
+  apply(): Promise<void>
   /** Frees the slots of dead readers, whose snapshots would keep the file growing. */
   reapReaders(): void
   /** Copies the current contents to an empty folder, without free pages and their bytes. */
@@ -194,6 +196,10 @@ class JournaledEnvironment implements Environment {
 
   journal(): JournalState | null {
     return this.#holder?.state ?? null
+  }
+
+  async apply(): Promise<void> {
+    await this.#holder?.apply()
   }
 
   reapReaders(): void {

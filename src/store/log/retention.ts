@@ -154,9 +154,8 @@ export class Retention {
   /** @returns false when no entry is left to prune and the store is still too large */
   async #pruneBySize(): Promise<boolean> {
     const { environment, log, maxBytes } = this.#options
-    const size = log.measure()
-    if (!isNearLimit(size, maxBytes)) return true
-    let { usedBytes } = size
+    if (!isNearLimit(log.measure(), maxBytes)) return true
+    let usedBytes = await this.#measureApplied()
     while (usedBytes >= maxBytes * LOW_SHARE && !this.#closed) {
       const entries = log.head.seq - (oldestSeq(environment.tables) ?? 0)
       if (entries < MIN_PRUNED_ENTRIES) return false
@@ -164,9 +163,16 @@ export class Retention {
       const count = Math.max(MIN_PRUNED_ENTRIES, Math.ceil(entries * share))
       const next = await this.#findNext(Math.min(count, MAXIMUM_PRUNED_ENTRIES), () => 'prune')
       if (next === null || !(await this.#prune(next, 'size'))) return false
-      usedBytes = log.measure().usedBytes
+      usedBytes = await this.#measureApplied()
     }
     return true
+  }
+
+  /** What the database does not have yet counts twice, and what was removed still counts. */
+  async #measureApplied(): Promise<number> {
+    const { environment, log } = this.#options
+    await environment.apply()
+    return log.measure().usedBytes
   }
 
   /**
