@@ -3,7 +3,7 @@
 
 import { join } from 'node:path'
 import type { Milliseconds } from '../../core/clock.ts'
-import { requireRoom } from '../files/disk-space.ts'
+import { DiskRoom } from '../files/disk-space.ts'
 import { lockFile } from '../files/file-lock.ts'
 import type { RowChange } from '../journal/frame.ts'
 import type { JournalRows } from '../journal/journal-rows.ts'
@@ -39,6 +39,7 @@ export class Holder {
   readonly #folder: string
   readonly #lmdb: Lmdb
   readonly #rows: JournalRows
+  readonly #room: DiskRoom
   readonly #unlock: () => void
   readonly #writer: JournalWriter
   readonly #applying: Applying
@@ -58,6 +59,7 @@ export class Holder {
     this.#folder = folder
     this.#lmdb = lmdb
     this.#rows = rows
+    this.#room = new DiskRoom(folder)
     this.#unlock = unlock
     this.#segmentBytes = segmentBytes
     raiseLayout(lmdb)
@@ -115,7 +117,7 @@ export class Holder {
    * @throws Error with code ENOSPC
    */
   requireRoom(bytes: number): void {
-    requireRoom(this.#folder, bytes + this.#rows.bytes, () => this.#lmdb.size())
+    this.#room.require(bytes + this.#rows.bytes, () => this.#lmdb.size())
   }
 
   /** Works like `requireRoom`, once the database has the rows before. */

@@ -5,7 +5,7 @@ import { closeSync, existsSync, fstatSync, openSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
-import { requireRoom } from '../files/disk-space.ts'
+import { DiskRoom } from '../files/disk-space.ts'
 import { makeFolder } from '../files/folder.ts'
 import { DATA_FILE, faultOfFile } from '../files/header.ts'
 import { type StoreTables, SUB_DATABASES, type SubDatabase } from '../tables/sub-databases.ts'
@@ -108,7 +108,7 @@ function openRoot(path: string, mapBytes: number | undefined): RootDatabase<Buff
     makeFolder(path)
     const fault = faultOfFile(join(path, DATA_FILE))
     if (fault !== null) throw new Error(`${DATA_FILE} ${fault}`)
-    if (!existsSync(join(path, DATA_FILE))) requireRoom(path, 0)
+    if (!existsSync(join(path, DATA_FILE))) new DiskRoom(path).require(0)
     // overlappingSync would acknowledge before the data is on disk. Without noSubdir the library
     // guesses from a dot in the path. Its types lack permissionsMode.
     const options = {
@@ -172,11 +172,13 @@ class OpenLmdb implements Lmdb {
   readonly #path: string
   readonly #mapBytes: number | undefined
   readonly #file: OpenFile
+  readonly #room: DiskRoom
   #databases: Databases
   #writing = false
 
   constructor(path: string, mapBytes: number | undefined) {
     this.#path = path
+    this.#room = new DiskRoom(path)
     this.#mapBytes = mapBytes
     this.#databases = openDatabases(path, mapBytes)
     this.#file = new OpenFile(join(path, DATA_FILE))
@@ -200,7 +202,7 @@ class OpenLmdb implements Lmdb {
   write(write: () => void, bytes = 0): void {
     const fault = this.fault()
     if (fault !== null) throw fault
-    requireRoom(this.#path, bytes, () => this.size())
+    this.#room.require(bytes, () => this.size())
     // A snapshot of this thread would keep the pages that earlier transactions freed.
     this.refresh()
     this.#writing = true
