@@ -8,6 +8,12 @@ import type { JournalPosition } from '../journal/journal-reader.ts'
 
 /** Time in which frames gather. */
 const GATHER_MS: Milliseconds = 100
+/** Longest time while calls follow each other one at a time, which then share a commit. */
+const MAXIMUM_GATHER_MS: Milliseconds = 500
+/** Frames within GATHER_MS that make it worth waiting for more. */
+const FOLLOWING_FRAMES = 4
+/** Bytes that do not wait longer: readers look at each row that the database does not have. */
+const MANY_BYTES = 256 * 1024
 const APPLIER_PROGRAM = join(import.meta.dirname, `applier${extname(import.meta.filename)}`)
 
 /** Adjacent frames in one segment. */
@@ -119,10 +125,15 @@ export class Applying {
     await ended
   }
 
-  #gather(): void {
+  #gather(waitedMs = GATHER_MS): void {
+    const before = this.#next
     this.#timer ??= setTimeout(() => {
       this.#timer = null
-      if (this.#ranges.length > 0) this.#running ??= this.#apply()
+      if (this.#ranges.length === 0 || this.#running !== null) return
+      const isWaiting = waitedMs < MAXIMUM_GATHER_MS && this.#next - before >= FOLLOWING_FRAMES
+      const bytes = this.#ranges.reduce((sum, { from, to }) => sum + to - from, 0)
+      if (isWaiting && bytes < MANY_BYTES) this.#gather(waitedMs + GATHER_MS)
+      else this.#running = this.#apply()
     }, GATHER_MS).unref()
   }
 
