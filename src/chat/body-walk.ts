@@ -44,6 +44,8 @@ export class BodyWalk {
   readonly texts: Text[] = []
   /** Number of payloads that cannot be scanned as text. */
   binaryParts = 0
+  /** As in Texts. */
+  numbersEachInput = false
   readonly #side: 'request' | 'response'
   readonly #asksForJson: boolean
   #renames: Renames | null = null

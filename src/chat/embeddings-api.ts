@@ -75,6 +75,7 @@ export const EMBEDDINGS: Api = {
   },
   target: '/embeddings',
   usesTokens: true,
+  requestTexts: (body) => inputTexts(body, 'input', true),
   readRequest: (json) => readInputRequest(json),
 }
 

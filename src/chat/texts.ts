@@ -13,6 +13,11 @@ export interface Texts {
   readonly texts: readonly Text[]
   /** Number of images, audio and files, which are not text. */
   readonly binaryParts: number
+  /**
+   * Whether the values of each input of a list have numbers of their own, so that what is sent of
+   * an input depends on no other: vectors of many calls are compared.
+   */
+  readonly numbersEachInput: boolean
   /** Renames members, once for each object. Call it after the last `replace`. */
   commit(): void
 }

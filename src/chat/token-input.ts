@@ -29,10 +29,12 @@ export function checkInput(body: JsonObject, field: string): void {
 /**
  * Lists the texts of a body whose prompt is in one field. Its items stand alone: no value continues
  * from one to the next. A list of token ids counts as a payload.
+ * @param numbersEachInput as in Texts
  * @throws GatewayError `invalid_body` as BodyWalk
  */
-export function inputTexts(body: JsonObject, field: string): Texts {
+export function inputTexts(body: JsonObject, field: string, numbersEachInput = false): Texts {
   const walk = new BodyWalk('request')
+  walk.numbersEachInput = numbersEachInput
   for (const key of Object.keys(body)) {
     if (key === field) walk.inputs(body, key, isTokenList)
     else walk.member(body, key, null, 1)

@@ -38,6 +38,32 @@ t.test('inputs of embeddings are redacted, and vectors pass', async (t) => {
   })
 })
 
+t.test('what is sent of an input depends on no other input of the batch', async (t) => {
+  upstream.answer = json({ object: 'list', data: [], model, usage })
+  const texts = [
+    'Ask ann@example.com or bob@example.org.',
+    'Ask bob@example.org; [EMAIL_1] is a form.',
+    'Ask bob@example.org.',
+  ]
+  const redacted = ['Ask [EMAIL_1] or [EMAIL_2].', 'Ask [EMAIL_2]; [EMAIL_1] is a form.', 'Ask [EMAIL_1].']
+  for (const order of [
+    [0, 1, 2],
+    [2, 1, 0],
+  ]) {
+    await client.embeddings.create({
+      model,
+      input: order.map((at) => texts[at]!),
+      encoding_format: 'float',
+    })
+    t.same(
+      sent().input,
+      order.map((at) => redacted[at]),
+    )
+  }
+  await client.embeddings.create({ model, input: texts[2]!, encoding_format: 'float' })
+  t.equal(sent().input, redacted[2], 'alone too')
+})
+
 t.test('vectors as base64 pass, which the client decodes', async (t) => {
   const vector = new Float32Array([0.25, -0.5, 3])
   const embedding = Buffer.from(vector.buffer).toString('base64')

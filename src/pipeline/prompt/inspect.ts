@@ -121,11 +121,12 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   yield* addSplitData(conversation, kinds)
   const restored = new Map<string, string>()
   const findings: LocatedFinding[] = []
+  const numberingOf = walk.numbersEachInput ? numberingByInput(items, placeholders) : () => placeholders
   for (const [index, item] of items.entries()) {
     if (pace.isOver(item.view.length)) yield
     if (!isForeign(item.text, index)) placeholders.avoid(item.view)
     if (item.replacements.length === 0) continue
-    for (const finding of yield* rewrite(item, selection, placeholders, restored, scanOf))
+    for (const finding of yield* rewrite(item, selection, numberingOf(index), restored, scanOf))
       findings.push(finding)
   }
   walk.commit()
@@ -155,6 +156,32 @@ const foreignForms =
   (answered: number) =>
   ({ role }: Text, index: number): boolean =>
     answered < 0 || index < answered || role === null
+
+const INPUT = /^\w+\[\d+\]/
+
+/**
+ * Returns the numbering of a text, when each input has one of its own (`Texts.numbersEachInput`).
+ * Ask in the order of the texts.
+ */
+function numberingByInput(
+  items: readonly InspectedText[],
+  placeholders: Placeholders,
+): (index: number) => Placeholders {
+  const nameOf = (index: number) => INPUT.exec(items[index]?.text.path ?? '')?.[0]
+  let current: string | undefined
+  let numbering = new Placeholders()
+  return (index) => {
+    const name = nameOf(index)
+    if (name === undefined) return placeholders
+    if (name === current) return numbering
+    current = name
+    numbering = new Placeholders()
+    let first = index
+    while (first > 0 && nameOf(first - 1) === name) first--
+    for (let at = first; at < items.length && nameOf(at) === name; at++) numbering.avoid(items[at]!.view)
+    return numbering
+  }
+}
 
 function* readText(text: Text, kinds: KindSet, scanOf: (text: string) => CachedScan): Steps<InspectedText> {
   const view = yield* decodeView(text, 'request')
