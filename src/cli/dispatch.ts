@@ -76,10 +76,16 @@ async function run(command: Command, args: readonly string[], io: CommandIo): Pr
     return await command.run(args, io)
   } catch (error) {
     const badArguments = error instanceof UsageError || isParseArgsError(error)
-    writeLine(io.err, `sidegate ${command.name}: ${error instanceof Error ? error.message : String(error)}`)
+    writeLine(io.err, `sidegate ${command.name}: ${messageOf(error)}`)
     if (badArguments) writeLine(io.err, `sidegate ${command.name} --help lists the arguments`)
     return badArguments ? 2 : 1
   }
+}
+
+/** The message of an error, and of its cause: the user of a command may read both. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message
 }
 
 const asksForHelp = (args: readonly string[]): boolean => args.includes('--help') || args.includes('-h')

@@ -133,7 +133,7 @@ t.test('a paused process does not report a stuck disk', async (t) => {
   state.hangs = true
   const stuck = t.rejects(store.sessions.create(ADMIN, 'token', 60_000), { code: 'audit_unavailable' })
   await nextTurn()
-  for (let looks = 0; looks < 5; looks++) {
+  for (let looks = 0; looks < 10; looks++) {
     clock.advance(60_000)
     tick(1000)
   }

@@ -27,10 +27,11 @@ export const MAXIMUM_QUEUED_BYTES = 256 * 1024 ** 2
 /** Longest write. A longer one is stuck, as LMDB is after an I/O error on its meta page. */
 export const STALL_MS: Milliseconds = 10_000
 /**
- * Maximum time that counts between two calls of `tick`, a second apart. After a longer gap the
- * process itself was paused, like a container, and has not yet seen writes that ended meanwhile.
+ * Maximum time that counts between two calls of `tick`, a second apart. In a longer gap the process
+ * was paused, like a container, or its event loop was busy: it has not yet seen writes that ended
+ * meanwhile.
  */
-const MAXIMUM_TICK_GAP_MS: Milliseconds = 2000
+const MAXIMUM_TICK_GAP_MS: Milliseconds = 1100
 /** Time between two attempts to write, while the journal changes hands. */
 const RETRY_MS: Milliseconds = 20
 const MAXIMUM_ATTEMPTS = 500
@@ -56,14 +57,11 @@ export interface CommitQueueParts {
   onStalled(): void
 }
 
-/** A transaction, or the turn of another process. */
-type Task = Transaction | Turn
-
-const isTransaction = (task: Task): task is Transaction => 'work' in task
-
 export class CommitQueue {
   readonly #parts: CommitQueueParts
-  #tasks: Task[] = []
+  #tasks: Transaction[] = []
+  /** Other processes that wait for their turn. */
+  readonly #turns: Turn[] = []
   #queuedBytes = 0
   /** Transactions of the frame that is being written. */
   #frame: Transaction[] = []
@@ -93,14 +91,18 @@ export class CommitQueue {
     if (refusal !== null) return Promise.reject(unavailable(refusal))
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     this.#queuedBytes += bytes
-    this.#add({ group, work, bytes, resolve, reject } as Transaction)
+    this.#tasks.push({ group, work, bytes, resolve, reject } as Transaction)
+    this.#begin()
     return promise as Promise<Result>
   }
 
   /** Lets another process write when its turn comes. */
   giveTurn(turn: Turn): void {
     if (this.#parts.writability.has('closed')) turn.end(new Error('the store is closed'))
-    else this.#add(turn)
+    else {
+      this.#turns.push(turn)
+      this.#begin()
+    }
   }
 
   /** Detects a write that hangs, and probes after a failure. Call it every second. */
@@ -142,20 +144,19 @@ export class CommitQueue {
     return isFull && this.#tasks.length > 0 ? 'The usage log is overloaded; try again.' : null
   }
 
-  #add(task: Task): void {
-    this.#tasks.push(task)
+  #begin(): void {
     if (this.#running !== null) return
     this.#progressMs = this.#parts.clock.monotonic()
     this.#running = this.#run()
   }
 
   async #run(): Promise<void> {
-    for (let first = this.#tasks[0]; first !== undefined; first = this.#tasks[0]) {
-      if (isTransaction(first)) await this.#commit()
-      else {
-        this.#tasks.shift()
-        await this.#letWrite(first)
-      }
+    while (this.#tasks.length + this.#turns.length > 0) {
+      // Own transactions wait for at most one turn of another process.
+      if (this.#tasks.length > 0) await this.#commit()
+      this.#progressMs = this.#parts.clock.monotonic()
+      const turn = this.#turns.shift()
+      if (turn !== undefined) await this.#letWrite(turn)
       this.#progressMs = this.#parts.clock.monotonic()
     }
     this.#running = null
@@ -223,15 +224,14 @@ export class CommitQueue {
   #nextBytes(): number {
     if (this.#frame.length > 0) return bytesOf(this.#frame)
     const [first] = this.#tasks
-    const firstBytes = first !== undefined && isTransaction(first) ? first.bytes : 0
-    return Math.min(this.#queuedBytes, Math.max(firstBytes, MAXIMUM_FRAME_BYTES))
+    return Math.min(this.#queuedBytes, Math.max(first?.bytes ?? 0, MAXIMUM_FRAME_BYTES))
   }
 
   #takeFrame(): Transaction[] {
     const taken: Transaction[] = []
     let bytes = 0
     for (const task of this.#tasks) {
-      if (!isTransaction(task) || taken.length === MAXIMUM_FRAME_TRANSACTIONS) break
+      if (taken.length === MAXIMUM_FRAME_TRANSACTIONS) break
       if (taken.length > 0 && bytes + task.bytes > MAXIMUM_FRAME_BYTES) break
       bytes += task.bytes
       taken.push(task)
@@ -273,9 +273,9 @@ export class CommitQueue {
 
   /** A transaction under way or in the queue at a failure never succeeds. */
   #rejectAll(cause: unknown): void {
-    const waiting = [...this.#frame, ...this.#tasks.filter(isTransaction)]
+    const waiting = [...this.#frame, ...this.#tasks]
     this.#frame = []
-    this.#tasks = this.#tasks.filter((task) => !isTransaction(task))
+    this.#tasks = []
     this.#queuedBytes = 0
     for (const { group, reject } of waiting)
       reject(group === null ? cause : unavailable('The usage log cannot be written.', cause))

@@ -163,6 +163,7 @@ export class Holder {
   }
 
   tick(nowMs: Milliseconds): void {
+    this.#server.tick()
     this.#writer.tick(nowMs)
     if (this.#applying.fault !== null) void this.#applying.flush()
   }

@@ -4,8 +4,8 @@
 // empty one grants the turn, ends it without a change, or confirms that the rows are on disk.
 // Another one from the holder is the reason of a failure, in JSON.
 
-import { closeSync, constants, openSync, rmSync } from 'node:fs'
-import { createServer, connect as openSocket, type Server, type Socket } from 'node:net'
+import { closeSync, constants, existsSync, openSync, rmSync } from 'node:fs'
+import { createServer, connect as openSocket, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Milliseconds } from '../../core/clock.ts'
 import { readJson, writeJson } from '../tables/layout.ts'
@@ -15,6 +15,8 @@ const SOCKET_FILE = 'journal.sock'
 const OWNER_ONLY = 0o177
 /** Longest turn. */
 const TURN_MS: Milliseconds = 2000
+/** Longest silence in a turn. */
+const SILENCE_MS: Milliseconds = 200
 /** Longest wait for the turn and for the disk. */
 const ANSWER_MS: Milliseconds = 15_000
 /** Processes that may wait for their turn. */
@@ -40,35 +42,54 @@ function addressIn(path: string): { readonly address: string; readonly release: 
 
 /** Accepts the other processes. */
 export class LeaseServer {
-  readonly #server: Server
-  readonly #release: () => void
+  readonly #path: string
+  readonly #onTurn: (turn: Turn) => void
+  #close: () => void
   readonly #sockets = new Set<Socket>()
 
   /** @param onTurn receives each process that wants to write */
   constructor(path: string, onTurn: (turn: Turn) => void) {
-    const { address, release } = addressIn(path)
-    this.#release = release
-    rmSync(join(path, SOCKET_FILE), { force: true })
-    this.#server = createServer((socket) => {
-      this.#sockets.add(socket)
-      socket.on('close', () => this.#sockets.delete(socket)).on('error', () => {})
-      onTurn(turnOf(socket))
-    })
-    // Without a socket the other processes report that nobody answers.
-    this.#server.on('error', () => {})
-    // The socket is made in this call, and must never accept other users.
-    const umask = process.umask(OWNER_ONLY)
-    this.#server.listen(address)
-    process.umask(umask)
-    this.#server.maxConnections = MAXIMUM_CONNECTIONS
-    this.#server.unref()
+    this.#path = path
+    this.#onTurn = onTurn
+    this.#close = this.#listen()
+  }
+
+  /** Makes the socket again if it was removed. Call it every second. */
+  tick(): void {
+    if (existsSync(join(this.#path, SOCKET_FILE)) || !existsSync(this.#path)) return
+    this.#close()
+    this.#close = this.#listen()
   }
 
   close(): void {
     for (const socket of this.#sockets) socket.destroy()
-    this.#server.close(() => this.#release())
+    this.#close()
+  }
+
+  /** @returns stops it; connections stay */
+  #listen(): () => void {
+    const { address, release } = addressIn(this.#path)
+    rmSync(join(this.#path, SOCKET_FILE), { force: true })
+    // Nothing is read of a process before its turn.
+    const server = createServer({ pauseOnConnect: true }, (socket) => {
+      this.#sockets.add(socket)
+      socket.on('close', () => this.#sockets.delete(socket)).on('error', () => {})
+      this.#onTurn(turnOf(socket))
+    })
+    // Without a socket the other processes report that nobody answers.
+    server.on('error', () => {})
+    // The socket is made in this call, and must never accept other users.
+    const umask = process.umask(OWNER_ONLY)
+    server.listen(address)
+    process.umask(umask)
+    server.maxConnections = MAXIMUM_CONNECTIONS
+    server.unref()
+    return () => void server.close(() => release())
   }
 }
+
+/** Code of the failure of a turn that ended before its rows came. */
+const TURN_OVER = 'TURN_OVER'
 
 const codeOf = (error: Error): unknown => (error as NodeJS.ErrnoException).code
 
@@ -79,11 +100,14 @@ const readFailure = (message: Buffer): Error => {
 
 function turnOf(socket: Socket): Turn {
   socket.unref()
-  const next = messagesOf(socket)
   return {
     async rows() {
+      const next = messagesOf(socket)
+      socket.resume()
       send(socket, NOTHING)
-      const rows = await next(TURN_MS)
+      const rows = await next(TURN_MS, SILENCE_MS).catch((error: Error) => {
+        throw Object.assign(error, { code: TURN_OVER })
+      })
       return rows.length === 0 ? null : rows
     },
     end(failure) {
@@ -116,8 +140,10 @@ export async function writeThroughHolder(path: string, change: () => Buffer | nu
     if (refusal.length > 0) throw new NoHolderError(readFailure(refusal).message)
     const rows = change()
     send(socket, rows ?? NOTHING)
-    const failure = rows === null ? NOTHING : await next(ANSWER_MS)
-    if (failure.length > 0) throw readFailure(failure)
+    const answer = rows === null ? NOTHING : await next(ANSWER_MS)
+    if (answer.length === 0) return
+    const failure = readFailure(answer)
+    throw codeOf(failure) === TURN_OVER ? new NoHolderError(failure.message) : failure
   } finally {
     socket.destroy()
   }
@@ -144,8 +170,11 @@ function send(socket: Socket, bytes: Buffer): void {
   socket.write(bytes)
 }
 
-/** Returns a function that resolves with the next message; one at a time. */
-function messagesOf(socket: Socket): (limitMs: Milliseconds) => Promise<Buffer> {
+/**
+ * Reads a socket. Returns a function that resolves with the next message; one at a time. It rejects
+ * after a time without the message, or without any byte.
+ */
+function messagesOf(socket: Socket): (limitMs: Milliseconds, silenceMs?: Milliseconds) => Promise<Buffer> {
   let chunks: Buffer[] = []
   let received = 0
   /** Bytes of the message with its length; null before the length is known. */
@@ -170,22 +199,26 @@ function messagesOf(socket: Socket): (limitMs: Milliseconds) => Promise<Buffer> 
     received += chunk.length
     settle?.()
   })
-  return (limitMs) =>
+  return (limitMs, silenceMs = limitMs) =>
     new Promise((resolve, reject) => {
-      const end = (error: Error) => {
+      const stop = () => {
         clearTimeout(timer)
+        clearTimeout(silence)
         socket.off('close', onClose)
         settle = null
-        reject(error)
       }
-      const onClose = () => end(new Error('the connection was closed'))
-      const timer = setTimeout(() => end(new Error(`no answer within ${limitMs} ms`)), limitMs)
+      const fail = (message: string) => {
+        stop()
+        reject(new Error(message))
+      }
+      const onClose = () => fail('the connection was closed')
+      const timer = setTimeout(() => fail(`no answer within ${limitMs} ms`), limitMs)
+      const silence = setTimeout(() => fail(`no answer for ${silenceMs} ms`), silenceMs)
       settle = () => {
+        silence.refresh()
         const message = take()
         if (message === null) return
-        clearTimeout(timer)
-        socket.off('close', onClose)
-        settle = null
+        stop()
         resolve(message)
       }
       if (socket.destroyed) onClose()
