@@ -155,7 +155,11 @@ function chooseAction([action = '', id, ...rest]: readonly string[], values: Val
     case 'revoke':
       return async (store, io) => {
         const record = await store.keys.revoke(id!, commandActor())
-        report(describe(record), `revoked ${record.id} (${record.name})`, io)
+        const working = store.keys.workingPredecessors(id!)
+        const rest = working.map(
+          (one) => `; ${one.id}, which it replaced, still works: sidegate keys revoke ${one.id}`,
+        )
+        report(describe(record), `revoked ${record.id} (${record.name})${rest.join('')}`, io)
       }
     default:
       return 'hash'

@@ -181,6 +181,32 @@ t.test('requests of a process that was killed count', async (t) => {
   t.equal(statuses.filter((status) => status === 200).length, 2)
 })
 
+t.test(
+  'a revoked successor tells which keys before it still work, and can revoke them as well',
+  async (t) => {
+    const first = await createKey('first')
+    const rotate = async (id: string) =>
+      (await gateway.api('POST', `/keys/${id}/rotate`, { grace_seconds: 600 })).body as {
+        id: string
+        key: string
+      }
+    const second = await rotate(first.id)
+    const third = await rotate(second.id)
+    const told = await gateway.api('DELETE', `/keys/${third.id}`)
+    t.match(told.body, {
+      state: 'revoked',
+      working_predecessors: [
+        { id: second.id, state: 'active' },
+        { id: first.id, state: 'active' },
+      ],
+    })
+    t.equal((await call(first.key)).status, 200)
+    const all = await gateway.api('DELETE', `/keys/${third.id}?revoke_predecessor=true`)
+    t.notOk('working_predecessors' in all.body)
+    for (const { key } of [first, second, third]) t.equal((await call(key)).status, 401)
+  },
+)
+
 t.test('the command line makes keys with terms, rotates and hashes them', async (t) => {
   const cli = (...args: string[]) => runProgram([...args, '--config', `${gateway.folder}/sidegate.yaml`])
   const made = JSON.parse(

@@ -165,6 +165,19 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
     replaces: orNull(text('Id of the key that it replaces; null for none.')),
     ...KEY_TERMS,
   }),
+  RevokedKey: {
+    allOf: [
+      ref('Key'),
+      object(
+        {
+          working_predecessors: list(ref('Key')),
+        },
+        ['working_predecessors'],
+      ),
+    ],
+    description:
+      '`working_predecessors` are keys that it replaced and that still work; left out without any. `revoke_predecessor=true` revokes them as well.',
+  },
   Keys: object({ keys: list(ref('Key')), total: whole('Number of keys.') }),
   RuleDeclaration: object(
     {

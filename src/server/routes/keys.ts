@@ -80,11 +80,22 @@ export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[]
       path: '/api/v1/keys/:id',
       access: 'editor',
       operation: operation(
-        'Revokes a key at once and permanently, also one that the configuration declares.',
-        { answer: 'Key', errors: [404, 503] },
+        'Revokes a key at once and permanently, also one that the configuration declares. A key that it replaced works until its grace ends, unless it is revoked as well.',
+        {
+          answer: 'RevokedKey',
+          query: { revoke_predecessor: { type: 'boolean', default: false } },
+          errors: [400, 404, 503],
+        },
       ),
       async answer(request) {
-        return ok(describe(await keys.revoke(request.params['id'] ?? '', request.session.name)))
+        const query = new QueryString(request.search, ['revoke_predecessor'])
+        const isForAll = query.boolean('revoke_predecessor') ?? false
+        const id = request.params['id'] ?? ''
+        const actor = request.session.name
+        const record = await keys.revoke(id, actor)
+        if (isForAll) for (const one of keys.workingPredecessors(id)) await keys.revoke(one.id, actor)
+        const working = keys.workingPredecessors(id).map(describe)
+        return ok({ ...describe(record), ...(working.length > 0 && { working_predecessors: working }) })
       },
     },
   ]

@@ -25,6 +25,7 @@ import {
   recordOf,
   rowOf,
   type StoredKey,
+  stateOf,
 } from './key-record.ts'
 import { readTerms, sealedTerms } from './key-terms-fields.ts'
 import { KeyUses } from './key-uses.ts'
@@ -233,6 +234,24 @@ export class KeyStore {
         result: describe(revoked),
       }
     })
+  }
+
+  /** Returns the keys that a key replaces and that still work, the newest first. */
+  workingPredecessors(id: string): KeyRecord[] {
+    const found: KeyRecord[] = []
+    const nowMs = this.#clock.now()
+    for (let key = this.#storedById(id); key?.replaces != null; ) {
+      key = this.#storedById(key.replaces)
+      if (key === undefined) break
+      const record = this.#describe(key)
+      if (stateOf(record, nowMs) === 'active') found.push(record)
+    }
+    return found
+  }
+
+  #storedById(id: string): StoredKey | undefined {
+    const rowKey = this.#rowKeyOf(id)
+    return rowKey === undefined ? undefined : this.#storedAt(rowKey)
   }
 
   /**
