@@ -1,7 +1,8 @@
 // Commitments to captured exchanges. Salt and content are stored apart from the chain: after both
 // are erased, the hash confirms no guess and the chain still verifies.
 
-import { hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
+import type { Steps } from '../core/steps.ts'
 
 /** Separates content hashes from entry hashes. */
 const CONTENT_DOMAIN = 'sidegate-audit/v1/content\n'
@@ -11,6 +12,9 @@ const CONTENT_DOMAIN = 'sidegate-audit/v1/content\n'
  * hash.
  */
 export const SALT_BYTES = 32
+
+/** Bytes that one step hashes: about a millisecond. */
+const BYTES_OF_STEP = 1024 * 1024
 
 const DOMAIN_BYTES = Buffer.from(CONTENT_DOMAIN)
 
@@ -36,6 +40,23 @@ export const contentBytes = (content: Content): number =>
  * @throws RangeError for a salt of another length
  */
 export function commit(salt: Uint8Array, content: Content): Commitment {
+  const bytes = hashedBytes(salt, content)
+  return { salted: bytes.subarray(DOMAIN_BYTES.length), hash: `sha256:${hash('sha256', bytes)}` }
+}
+
+/** As `commit`, in steps. */
+export function* commitSteps(salt: Uint8Array, content: Content): Steps<Commitment> {
+  const bytes = hashedBytes(salt, content)
+  const digest = createHash('sha256')
+  for (let at = 0; at < bytes.length; at += BYTES_OF_STEP) {
+    yield
+    digest.update(bytes.subarray(at, at + BYTES_OF_STEP))
+  }
+  return { salted: bytes.subarray(DOMAIN_BYTES.length), hash: `sha256:${digest.digest('hex')}` }
+}
+
+/** @throws RangeError for a salt of another length */
+function hashedBytes(salt: Uint8Array, content: Content): Buffer {
   if (salt.length !== SALT_BYTES) throw new RangeError(`the salt must have ${SALT_BYTES} bytes`)
   const bytes = Buffer.allocUnsafe(PREFIX_BYTES + contentBytes(content))
   bytes.set(DOMAIN_BYTES)
@@ -48,7 +69,7 @@ export function commit(salt: Uint8Array, content: Content): Commitment {
       at += part.length
     }
   }
-  return { salted: bytes.subarray(DOMAIN_BYTES.length), hash: `sha256:${hash('sha256', bytes)}` }
+  return bytes
 }
 
 /**

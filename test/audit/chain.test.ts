@@ -4,9 +4,10 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { genesis, type Head, type Sealed, seal } from '../../src/audit/chain.ts'
-import { commit, hashContent } from '../../src/audit/content.ts'
+import { commit, commitSteps, hashContent } from '../../src/audit/content.ts'
 import type { EntryDraft } from '../../src/audit/entry.ts'
 import { ChainVerifier, MAXIMUM_ENTRY_BYTES, type StoredRecord, verifyChain } from '../../src/audit/verify.ts'
+import { atOnce } from '../../src/core/steps.ts'
 import { anyRequestDraft, requestDraft } from './drafts.ts'
 
 const LOG = '01980000-0000-7000-8000-0000000000ff'
@@ -319,4 +320,10 @@ t.test('the bytes of an entry are those of earlier releases', async (t) => {
     golden({ type: 'stop', version: '1', actor: 'gateway' }, null),
     'sha256:0bf82fc4476ec2a8238c754511962d1e2c94f6ecc6222b3312b644824c4d3deb',
   )
+})
+
+t.test('an exchange has the same commitment in steps', async (t) => {
+  const salt = Buffer.alloc(32, 7)
+  for (const content of ['', '{}', ['{"a":"', Buffer.alloc(3_000_000, 'b'), '"}']])
+    t.strictSame(atOnce(commitSteps(salt, content)), commit(salt, content))
 })

@@ -2,7 +2,7 @@
 // that wait become one frame of the journal, which this process appends, or sends to the process
 // that holds the journal. Fails closed, and detects writes that hang. Knows nothing of the rows.
 
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { unavailable } from '../files/unavailable.ts'
 import { encodeRows, requireRows } from '../journal/frame.ts'
@@ -16,7 +16,9 @@ import type { Writability } from './writability.ts'
 /** Maximum transactions in one frame. More gain nothing and delay the event loop. */
 const MAXIMUM_FRAME_TRANSACTIONS = 512
 /** Maximum bytes in one frame, so large exchanges do not block the event loop together. */
-const MAXIMUM_FRAME_BYTES = 16 * 1024 ** 2
+const MAXIMUM_FRAME_BYTES = 4 * 1024 ** 2
+/** Bytes of a frame after which the event loop goes round before the next one. */
+const LONG_FRAME_BYTES = 1024 ** 2
 /**
  * Maximum transactions waiting. With thousands waiting the disk is too slow, and 503 is the right
  * answer.
@@ -153,7 +155,11 @@ export class CommitQueue {
   async #run(): Promise<void> {
     while (this.#tasks.length + this.#turns.length > 0) {
       // Own transactions wait for at most one turn of another process.
-      if (this.#tasks.length > 0) await this.#commit()
+      if (this.#tasks.length > 0) {
+        const bytes = this.#nextBytes()
+        await this.#commit()
+        if (bytes > LONG_FRAME_BYTES) await nextTurn()
+      }
       this.#progressMs = this.#parts.clock.monotonic()
       const turn = this.#turns.shift()
       if (turn !== undefined) await this.#letWrite(turn)

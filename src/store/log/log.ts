@@ -3,12 +3,20 @@
 
 import { wellFormed } from '../../audit/canonical.ts'
 import type { Head } from '../../audit/chain.ts'
-import { type Commitment, type Content, commit, contentBytes, SALT_BYTES } from '../../audit/content.ts'
+import {
+  type Commitment,
+  type Content,
+  commit,
+  commitSteps,
+  contentBytes,
+  SALT_BYTES,
+} from '../../audit/content.ts'
 import type { EntryDraft, EntryType, RequestDraft, SealedEntry, SealedRequest } from '../../audit/entry.ts'
 import type { StoredRecord } from '../../audit/verify.ts'
 import type { Actor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { uuidv7 } from '../../core/ids.ts'
+import { inSlices } from '../../core/steps.ts'
 import type { Environment } from '../environment/journaled.ts'
 import type { StoreSize } from '../environment/lmdb.ts'
 import type { Group } from '../environment/transactions.ts'
@@ -30,6 +38,8 @@ import {
 } from './query.ts'
 import { storedRows } from './stored-answers.ts'
 
+/** Length of an exchange from which it is hashed in slices. */
+const LONG_CONTENT_BYTES = 1024 * 1024
 /** Bytes of an entry with its index rows, without content: an estimate, corrected every second. */
 const ENTRY_BYTES = 2048
 /** Share of `audit.maxBytes` written before the estimated size is replaced by a measurement. */
@@ -69,6 +79,7 @@ export interface UsageLogOptions {
 export class UsageLog {
   readonly writability: Writability
   readonly #environment: Environment
+  readonly #clock: Clock
   readonly #random: (length: number) => Buffer
   readonly #maxBytes: number
   /** Size from which calls are sealed without their exchange. */
@@ -90,6 +101,7 @@ export class UsageLog {
   /** Opens the log of the store, or begins one. */
   constructor(options: UsageLogOptions) {
     const { environment, clock, random, maxBytes, whenFull, userKey = null, events } = options
+    this.#clock = clock
     this.#environment = environment
     this.#random = random
     this.#maxBytes = maxBytes
@@ -151,7 +163,9 @@ export class UsageLog {
   append(draft: EntryDraft, options?: AppendOptions): Promise<SealedEntry>
   async append(draft: EntryDraft, { content, ...changes }: AppendOptions = {}): Promise<SealedEntry> {
     if (draft.type === 'request' && !this.writability.takesCalls) throw unavailable(this.writability.message)
-    const captured = content === undefined ? null : this.#capture(content)
+    const made = content === undefined ? null : this.#capture(content)
+    // Most exchanges are short, and cost no turn.
+    const captured = made instanceof Promise ? await made : made
     const addition = { draft: wellFormed(draft), captured, counters: [], ...changes }
     const bytes = ENTRY_BYTES + (captured?.salted.length ?? 0)
     this.#pendingBytes += bytes
@@ -261,12 +275,13 @@ export class UsageLog {
   }
 
   /** Returns null when there is no room. */
-  #capture(content: Content): Commitment | null {
+  #capture(content: Content): Commitment | null | Promise<Commitment> {
     if (!this.#hasRoomFor(content)) return null
     if (this.#salts.length === 0) this.#salts = this.#random(SALT_BYTES * SALTS_AT_ONCE)
     const salt = this.#salts.subarray(0, SALT_BYTES)
     this.#salts = this.#salts.subarray(SALT_BYTES)
-    return commit(salt, content)
+    if (contentBytes(content) <= LONG_CONTENT_BYTES) return commit(salt, content)
+    return Promise.resolve(inSlices(commitSteps(salt, content), this.#clock))
   }
 
   #hasRoomFor(content: Content): boolean {
