@@ -171,8 +171,9 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   if (blocking !== null) throw responseBlockedBy(blocking)
   yield
   // Duplicate keys and bytes that are not UTF-8 were not scanned, so the body is written anew.
-  const isRead =
-    isUtf8(received) && !(yield* findsDuplicateKeys(received.toString('utf8'), isList ? [body] : body))
+  const text = isUtf8(received) ? received.toString('utf8') : null
+  yield
+  const isRead = text !== null && !(yield* findsDuplicateKeys(text, isList ? [body] : body))
   if (parsed !== null && !changed && isRead) {
     if (call.record.response === parsed && isOneLine(received)) call.record.received = received
     return received
@@ -190,13 +191,13 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   // Placeholders in errors are not restored, with any status.
   const rules = isErrorBody(body) ? { ...answer.scan, restoration: null } : answer.scan
   const walk = call.api.answer.texts(body)
+  yield
+  const groups = call.api.answer.group(walk.texts, call.record.asksForJson)
+  yield
   const scanners: TextScanner[] = []
   const outputs = new Array<ScanOutput>(walk.texts.length)
   const pace = new Pace()
-  for (const { parts, text, encoding, isFollowed } of call.api.answer.group(
-    walk.texts,
-    call.record.asksForJson,
-  )) {
+  for (const { parts, text, encoding, isFollowed } of groups) {
     if (pace.isOver(text.length)) yield
     if (!call.record.isAnswerCounted) call.record.estimatedCompletionTokens += estimateTokens(text)
     // Most texts are clean; one look at the whole text costs a fraction of a scan.
@@ -210,6 +211,7 @@ function* scanTexts(answer: Answer, body: JsonObject) {
     const last = parts.at(-1)!
     outputs[last] = joinOutputs(outputs[last]!, scanner.finish())
   }
+  yield
   const changed = replaceTexts(walk.texts, outputs, 'sent')
   walk.commit()
   return { scanners, outputs, changed }
