@@ -1,8 +1,5 @@
 // Numbers, times and texts as the console shows them.
 
-/** Characters that are invisible or change the direction of others, as escapes. */
-const HIDDEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu
 const DASH = '–'
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
@@ -11,10 +8,6 @@ const decimals = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
 const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
 /** Smallest amount shown with two decimals, USD. */
 const CENT = 0.01
-
-/** Returns a text in which every hidden character is visible, such as `‹202E›`. */
-export const visible = (text: string): string =>
-  text.replace(HIDDEN, (one) => `‹${one.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}›`)
 
 export const showCount = (count: number | null): string => (count === null ? DASH : whole.format(count))
 

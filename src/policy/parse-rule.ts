@@ -1,5 +1,6 @@
 // Parses one declared rule: checks what the schema cannot, and keeps the parsed pattern.
 
+import { isLegible } from '../core/hidden-characters.ts'
 import { RULE_ACTIONS } from '../core/rule-action.ts'
 import { controlCharacterIn } from './control-character.ts'
 import { MAXIMUM_GLOB_CHARACTERS } from './glob.ts'
@@ -60,6 +61,8 @@ function parse(
   const { type, action, pattern: source, match } = declaration
   const problems: RuleProblem[] = []
   const add = (path: string, message: string) => problems.push({ path, message })
+  if (declaration.name !== undefined && !isLegible(declaration.name))
+    add('name', 'must have a character that a reader sees')
   const value = type === undefined ? null : ruleTypeOf(type)
   const actions = value?.actions ?? RULE_ACTIONS
   if (actions.length === 0) {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { shorten, showBytes, showMs, showSpan, showUsd, visible } from '../../src/console/display.ts'
+import { shorten, showBytes, showMs, showSpan, showUsd } from '../../src/console/display.ts'
+import { visible } from '../../src/core/hidden-characters.ts'
 
 t.test('characters that hide or turn text are shown as escapes', async (t) => {
   t.equal(visible('a\u202eb\u200bc\u0000d\u{e0041}'), 'a‹202E›b‹200B›c‹0000›d‹E0041›')

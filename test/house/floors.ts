@@ -53,9 +53,11 @@ const INNER_FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
 }
 /** Folders that run before dependencies are loaded, and the folders they import. */
 const LIMITED: Readonly<Record<string, readonly string[]>> = { boot: ['core'] }
-/** Runs in the browser: shares no code with the server, only the types of these files. */
+/** Runs in the browser: shares no code with the server but that of BROWSER_CODE, and the types of these. */
 const BROWSER = 'console'
 const BROWSER_TYPES = new Set(['src/audit/entry-fields.ts'])
+/** What a hidden character is, is written down once. */
+const BROWSER_CODE = new Set(['src/core/hidden-characters.ts'])
 const BROWSER_PACKAGES = new Set(['preact', 'uplot'])
 
 /** Packages and the folders that may import them. */
@@ -154,7 +156,8 @@ export function findFileBreaches(file: SourceFile): Breach[] {
 /** @returns the rule and the message, null for an import that is allowed */
 function judgeImport(path: string, { specifier, target, isType }: Import): [string, string] | null {
   const folder = folderOf(path)
-  if (folder === BROWSER && isType && target !== undefined && BROWSER_TYPES.has(target)) return null
+  if (folder === BROWSER && target !== undefined)
+    if (BROWSER_CODE.has(target) || (isType && BROWSER_TYPES.has(target))) return null
   if (target !== undefined)
     return folderOf(target) === folder ? judgeInner(path, target) : judgeFile(folder, target)
   if (folder === BROWSER) {

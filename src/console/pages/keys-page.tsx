@@ -1,6 +1,7 @@
 // The API keys: what each may use, has used and has left; creates, rotates and revokes them.
 
 import { useState } from 'preact/hooks'
+import { visible } from '../../core/hidden-characters.ts'
 import type { ApiKey, LimitsInUse, ReportAnswer } from '../api-key.ts'
 import { showCount, showUsd } from '../display.ts'
 import { useActors } from '../last-changes.ts'
@@ -155,7 +156,7 @@ function KeyRow({ apiKey, cost, actor, limits, onOpen }: KeyRowProps) {
             <>
               <button
                 type="button"
-                aria-label={`Rotate ${name}`}
+                aria-label={`Rotate ${visible(name)}`}
                 onClick={() => onOpen({ kind: 'rotate', apiKey })}
               >
                 Rotate
@@ -163,7 +164,7 @@ function KeyRow({ apiKey, cost, actor, limits, onOpen }: KeyRowProps) {
               <button
                 type="button"
                 class="danger"
-                aria-label={`Revoke ${name}`}
+                aria-label={`Revoke ${visible(name)}`}
                 onClick={() => onOpen({ kind: 'revoke', apiKey })}
               >
                 Revoke

@@ -1,6 +1,7 @@
 // The rules in force: where each comes from, what overrides it, and a place to try a prompt.
 
 import { useState } from 'preact/hooks'
+import { visible } from '../../core/hidden-characters.ts'
 import { showSpan } from '../display.ts'
 import { useActors } from '../last-changes.ts'
 import { ScrollArea } from '../parts/scroll-area.tsx'
@@ -151,7 +152,7 @@ const RuleTable = ({ rules, actors, mayChange, onOpen }: RuleTableProps) => (
               <td>
                 <button
                   type="button"
-                  aria-label={`${rule.enabled ? 'Disable' : 'Enable'} ${rule.name}`}
+                  aria-label={`${rule.enabled ? 'Disable' : 'Enable'} ${visible(rule.name)}`}
                   onClick={() => onOpen({ kind: 'toggle', rule })}
                 >
                   {rule.enabled ? 'Disable' : 'Enable'}
@@ -159,7 +160,7 @@ const RuleTable = ({ rules, actors, mayChange, onOpen }: RuleTableProps) => (
                 {rule.source.kind === 'api' ? (
                   <button
                     type="button"
-                    aria-label={`Delete ${rule.name}`}
+                    aria-label={`Delete ${visible(rule.name)}`}
                     onClick={() => onOpen({ kind: 'delete', rule })}
                   >
                     Delete

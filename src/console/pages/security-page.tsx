@@ -1,6 +1,7 @@
 // What the rules stopped and what personal data was found, by day and by cause.
 
 import { useMemo } from 'preact/hooks'
+import { visible } from '../../core/hidden-characters.ts'
 import { showCompact, showCount } from '../display.ts'
 import { withQuery } from '../gateway-api.ts'
 import { logHref, periodFilter } from '../log-address.ts'
@@ -166,7 +167,7 @@ function TopList({ title, names }: { readonly title: string; readonly names: rea
             <span>
               <Inert text={name} />
             </span>
-            <progress aria-label={name} max={most} value={count} />
+            <progress aria-label={visible(name)} max={most} value={count} />
             <span class="number">{showCount(count)}</span>
           </li>
         ))}

@@ -1,7 +1,7 @@
 // A dry run of a prompt: what would be found, scored and decided. Nothing is forwarded or logged.
 
 import { useState } from 'preact/hooks'
-import { visible } from '../display.ts'
+import { visible } from '../../core/hidden-characters.ts'
 import { callApi } from '../gateway-api.ts'
 import { ActionForm } from '../parts/dialog.tsx'
 import { Inert } from '../parts/text.tsx'

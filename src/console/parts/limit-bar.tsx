@@ -1,5 +1,6 @@
 // How much of a limit is used.
 
+import { visible } from '../../core/hidden-characters.ts'
 import type { LimitsInUse } from '../api-key.ts'
 import { showCompact, showSpan, showUsd } from '../display.ts'
 import { Inert } from './text.tsx'
@@ -15,7 +16,11 @@ export function LimitBar({ limit }: { readonly limit: LimitsInUse['limits'][numb
         <Inert text={rule_name} />: {showAmount(unit, used)} of {showAmount(unit, allowed)} in{' '}
         {showSpan(window_seconds * 1000)}
       </span>
-      <progress aria-label={rule_name} max={Math.max(allowed, 1e-9)} value={Math.min(used, allowed)} />
+      <progress
+        aria-label={visible(rule_name)}
+        max={Math.max(allowed, 1e-9)}
+        value={Math.min(used, allowed)}
+      />
     </div>
   )
 }

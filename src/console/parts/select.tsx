@@ -1,5 +1,7 @@
 // Choices among a few values.
 
+import { visible } from '../../core/hidden-characters.ts'
+
 export interface SelectOption {
   readonly value: string
   readonly title: string
@@ -17,7 +19,7 @@ export const Select = ({ options, value, name, onSelect }: SelectProps) => (
   <select name={name} value={value} onChange={(event) => onSelect?.(event.currentTarget.value)}>
     {options.map((option) => (
       <option key={option.value} value={option.value}>
-        {option.title}
+        {visible(option.title)}
       </option>
     ))}
   </select>

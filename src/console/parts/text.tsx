@@ -1,11 +1,12 @@
 // Small pieces of text: foreign text shown inert, times with UTC on hover, states of a load.
 
 import type { ComponentChildren } from 'preact'
-import { showTime, visible } from '../display.ts'
+import { visible } from '../../core/hidden-characters.ts'
+import { showTime } from '../display.ts'
 import type { Resource } from '../resource.ts'
 
 /** Text from outside: isolated from the direction of its neighbours, hidden characters visible. */
-export const Inert = ({ text }: { readonly text: string }) => <bdi title={text}>{visible(text)}</bdi>
+export const Inert = ({ text }: { readonly text: string }) => <bdi title={visible(text)}>{visible(text)}</bdi>
 
 /** A time in the reader's zone; UTC on hover. */
 export const Time = ({ at }: { readonly at: string | null }) =>

@@ -3,6 +3,7 @@
 
 import type { Config, ConfigReading } from '../../core/config.ts'
 import { isAmong } from '../../core/config.ts'
+import { isLegible } from '../../core/hidden-characters.ts'
 import type { Problem } from '../../core/problem.ts'
 import { kindInName } from '../../detect/pii/clean-name.ts'
 
@@ -11,8 +12,8 @@ const MAXIMUM_NAME_CHARACTERS = 128
 /** Returns why a key cannot have the name, without repeating the name; null if it can. */
 export function whyNotKeyName(name: string): string | null {
   // Names appear on terminals and must not control them.
-  const isLegible = name.trim() !== '' && name.isWellFormed() && !/\p{Cc}/u.test(name)
-  if (!isLegible || name.length > MAXIMUM_NAME_CHARACTERS) {
+  const isFit = isLegible(name) && name.isWellFormed() && !/\p{Cc}/u.test(name)
+  if (!isFit || name.length > MAXIMUM_NAME_CHARACTERS) {
     return `must have 1 to ${MAXIMUM_NAME_CHARACTERS} characters, one of them visible and none a control character.`
   }
   const kind = kindInName(name)
