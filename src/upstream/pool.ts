@@ -3,7 +3,7 @@
 // Imports single files of undici: its entry also loads fetch, WebSocket and caches, which cost
 // 13 MiB of resident memory and 45 ms of each start. test/upstream checks these files.
 
-import type { LookupFunction } from 'node:net'
+import type { LookupFunction, Socket } from 'node:net'
 import type { Dispatcher, Client as UndiciClient, Pool as UndiciPool } from 'undici'
 import connect from 'undici/lib/api/api-connect.js'
 import Client from 'undici/lib/dispatcher/client.js'
@@ -11,6 +11,7 @@ import Pool from 'undici/lib/dispatcher/pool.js'
 import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js'
 import type { Milliseconds } from '../core/clock.ts'
 import type { UpstreamConfig } from '../core/upstream-config.ts'
+import { FramingGuard } from './framing-guard.ts'
 import { PendingResponse } from './response.ts'
 
 /**
@@ -76,12 +77,26 @@ export class Connections {
   }
 }
 
-/** A client of one connection at a time, which says whether it carried a request before. */
-class KeptClient extends Client {
-  readonly #connection = { isUsed: false }
+type Connector = (options: object, callback: (error: Error | null, socket?: Socket) => void) => unknown
 
+/**
+ * A client of one connection at a time, which says whether it carried a request before, and bounds
+ * the framing of its answers.
+ */
+class KeptClient extends Client {
+  readonly #connection: { isUsed: boolean; readonly guard: FramingGuard }
+
+  /** @param options as a pool makes them, with a function that connects */
   constructor(origin: string | URL, options: UndiciClient.Options) {
-    super(origin, options)
+    const guard = new FramingGuard()
+    const open = options.connect as unknown as Connector
+    const connect: Connector = (target, callback) =>
+      open(target, (error, socket) => {
+        if (socket) guard.watch(socket)
+        callback(error, socket)
+      })
+    super(origin, { ...options, connect: connect as never })
+    this.#connection = { isUsed: false, guard }
     this.on('connect', () => {
       this.#connection.isUsed = false
     })

@@ -7,6 +7,7 @@ import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import { detect } from '../detect/pii/detect.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
+import type { FramedAnswer, FramingGuard } from './framing-guard.ts'
 
 /** Queued bytes above which the upstream's socket is paused. */
 const PAUSE_ABOVE_BYTES = 64 * 1024
@@ -134,13 +135,14 @@ function joinRepeated(headers: IncomingHttpHeaders): IncomingHttpHeaders {
 }
 
 /** Handler of one dispatch. Resolves `started` with itself when the headers arrive. */
-export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResponse {
+export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResponse, FramedAnswer {
   status = 0
   headers: IncomingHttpHeaders = {}
   readonly credential: string | null
   readonly started: Promise<UpstreamResponse>
   /** The connection to come, which is marked as used when the request is sent. Set by the pool. */
-  connection: { isUsed: boolean } | null = null
+  connection: { isUsed: boolean; readonly guard: FramingGuard } | null = null
+  bodyBytes = 0
   /** Whether the request went over a connection that carried one before. */
   #isKept = false
   #isAnswered = false
@@ -169,6 +171,7 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
     if (this.connection !== null) {
       this.#isKept = this.connection.isUsed
       this.connection.isUsed = true
+      this.connection.guard.expect(this)
     }
     if (this.#aborted) controller.abort(new Error('aborted'))
   }
@@ -190,7 +193,12 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
     this.#resolveStarted(this)
   }
 
+  get hasHead(): boolean {
+    return this.status > 0
+  }
+
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.bodyBytes += chunk.length
     if (this.#discarding) {
       this.#queuedBytes += chunk.length
       if (this.#queuedBytes > PAUSE_ABOVE_BYTES) this.abort()

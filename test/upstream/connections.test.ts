@@ -2,6 +2,7 @@
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { createServer as createTcpServer } from 'node:net'
 import t from 'tap'
 import { fixedSecret } from '../../src/core/secret.ts'
 import { wasSent } from '../../src/upstream/response.ts'
@@ -33,6 +34,34 @@ t.test('an idle connection without TLS is closed within five seconds', async (t)
   await soon(once(socket, 'end'), 'close of the idle connection')
   // The limit is generous because the machine may be busy.
   t.ok(performance.now() - startMs < 20_000)
+})
+
+t.test('an answer without an end to its head or to the framing of its chunks is refused', async (t) => {
+  const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n'
+  const answers: Readonly<Record<string, string>> = {
+    'reason phrase': 'HTTP/1.1 200 ',
+    'field name': `${head}x`,
+    'chunk extension': `${head}transfer-encoding: chunked\r\n\r\n1;a`,
+  }
+  for (const [what, start] of Object.entries(answers)) {
+    let sent = 0
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () => {
+        socket.write(start)
+        const piece = 'a'.repeat(65_536)
+        const more = () => {
+          while (!socket.destroyed && socket.write(piece)) sent += piece.length
+        }
+        socket.on('drain', more)
+        more()
+      })
+    })
+    const upstream = open(t, settings(await listen(t, server as never), { retries: { attempts: 1 } }))
+    const outcome = chat(upstream).then(readAll)
+    t.equal((await soon(errorOf(outcome), what)).code, 'upstream_unavailable', what)
+    t.ok(sent < 64 * 1024 ** 2, `${what}: ${sent} bytes`)
+  }
 })
 
 t.test('a disconnected client aborts its request', async (t) => {
