@@ -102,6 +102,8 @@ t.test('exchanges of a label are erased at their own time, and the log verifies'
   await seal(data, 4, 3, 50, { team: 'legal' })
   await seal(data, 3, 2, 50, { team: 'search' })
   await seal(data, 1, 1, 50, { team: 'legal' })
+  // A start long after the newest entry doubts the clock.
+  await seal(data, 0, 1, 50)
   const config = { audit: { retain: [{ labels: { team: 'legal' }, days: 2 }] } }
   const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, folder, config })
   const erased = async (id: string) => (await gateway.api('GET', `/usage/logs/${id}`)).body.erased
