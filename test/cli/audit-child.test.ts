@@ -49,9 +49,10 @@ async function checking(t: Test) {
   const isOwn = (pid: number) =>
     readFileSync(`/proc/${pid}/environ`, 'utf8').includes('SIDEGATE_AUDIT_READER')
   await until('the child runs', () => childOf() !== 0 && isOwn(childOf()))
-  await until('the parent waits for it', () => /\) S /.test(readFileSync(join(place, 'stat'), 'utf8')))
   const child = childOf()
+  // While Node starts in it: it reads an empty log in no time.
   process.kill(child, 'SIGSTOP')
+  await until('the parent waits for it', () => /\) S /.test(readFileSync(join(place, 'stat'), 'utf8')))
   t.teardown(() => parent.kill('SIGKILL'))
   return { parent, child, output, ended }
 }
