@@ -80,66 +80,69 @@ export interface SealedFindings {
   readonly action?: string
 }
 
-const COST_SOURCES = ['upstream', 'book'] as const
-type CostSource = (typeof COST_SOURCES)[number]
-
-/** A rule that fired, as the usage API shows it. */
-type ShownRule = Pick<SealedRule, 'id' | 'name' | 'action'>
+type CostSource = 'upstream' | 'book'
 
 declare const SEALED: unique symbol
 
 /** One row: what a field says, and where it is. */
-interface EntryField<Sealed, Shown, ShownAs, IsOptional> {
+interface EntryField<Sealed, ShownAs, IsOptional> {
   /** Type of the sealed value, for the compiler only. */
   readonly [SEALED]?: Sealed
-  /** Schema in the usage API. It says when an optional field is left out. */
-  readonly schema: Schema<Shown>
   /** The usage API shows it as it is sealed, in another form (usage-view.ts), or not. */
   readonly shown: ShownAs
   /** The entries of some calls lack it. */
   readonly isOptional: IsOptional
 }
-
-/** How usage reports sum a field. */
-interface FieldSum {
-  readonly sum: {
-    /** In packed sums (call-sums.ts). They are stored, so a position never changes. */
-    readonly position: number
-    readonly description: string
-  }
+/** A field that the usage API shows. */
+interface ShownField<Sealed, Shown, ShownAs> extends EntryField<Sealed, ShownAs, false> {
+  /** Schema in the usage API. It says when an optional field is left out. */
+  readonly schema: Schema<Shown>
 }
 
-const field = <Value>(schema: Schema<Value>): EntryField<Value, Value, 'as sealed', false> => ({
+/** How usage reports sum a field. An entry without it counts 0. */
+interface FieldSum {
+  /** `position` in packed sums (call-sums.ts), which are stored: it never changes. */
+  readonly sum: { readonly position: number; readonly description: string }
+}
+
+const field = <Value>(schema: Schema<Value>): ShownField<Value, Value, 'as sealed'> => ({
   schema,
   shown: 'as sealed',
   isOptional: false,
 })
 /** A field that the usage API does not show. */
-const hidden = <Sealed>(): EntryField<Sealed, never, 'never', false> => ({
-  schema: {},
-  shown: 'never',
-  isOptional: false,
-})
+const hidden = <Sealed>(): EntryField<Sealed, 'never', false> => ({ shown: 'never', isOptional: false })
 /** A field that the usage API shows in another form than the entry. */
-const converted = <Sealed, Shown>(schema: Schema<Shown>): EntryField<Sealed, Shown, 'converted', false> => ({
+const converted = <Sealed, Shown>(schema: Schema<Shown>): ShownField<Sealed, Shown, 'converted'> => ({
   schema,
   shown: 'converted',
   isOptional: false,
 })
 /** A field of the usage API that is not of the draft: sealing or the store adds it. */
-const added = <Shown>(schema: Schema<Shown>): EntryField<never, Shown, 'added', false> => ({
+const added = <Shown>(schema: Schema<Shown>): ShownField<never, Shown, 'added'> => ({
   schema,
   shown: 'added',
   isOptional: false,
 })
 /** A field that an entry leaves out when its call has none. */
-const optional = <Sealed, Shown, ShownAs>(
-  row: EntryField<Sealed, Shown, ShownAs, false>,
-): EntryField<Sealed, Shown, ShownAs, true> => ({ ...row, isOptional: true })
-const summed = <Row>(position: number, description: string, row: Row): Row & FieldSum => ({
-  ...row,
-  sum: { position, description },
-})
+const optional = <Row extends EntryField<unknown, string, false>>(
+  row: Row & { readonly sum?: never },
+): Omit<Row, 'isOptional'> & { readonly isOptional: true } => ({ ...row, isOptional: true })
+/** A field of whole numbers or flags that usage reports sum. */
+const summed = <Row extends EntryField<number | boolean | null, string, boolean>>(
+  position: number,
+  description: string,
+  row: Row,
+): Row & FieldSum => ({ ...row, sum: { position, description } })
+
+/** Counts of calls, by the positions in packed sums that no field may have. */
+export const CALL_COUNTS = [
+  { name: 'requests', position: 0 },
+  /** Calls whose cost is known. */
+  { name: 'priced_requests', position: 6 },
+  /** Calls that used tokens and whose cost is not known. */
+  { name: 'unpriced_requests', position: 7 },
+] as const
 
 type Labels = Readonly<Record<string, string>>
 
@@ -191,14 +194,16 @@ const ENTRY_FIELDS = {
   ),
   /** Absent when the cost is not known, and in entries of version 1. */
   cost_source: optional(
-    converted<CostSource, CostSource | null>(orNull(choice('Who says what the call cost.', ...COST_SOURCES))),
+    converted<CostSource, CostSource | null>(
+      orNull(choice('Who says what the call cost.', 'upstream', 'book')),
+    ),
   ),
   /** Revision of the price book; absent unless the cost is from it. */
   price_revision: optional(hidden<string>()),
   ttft_ms: field(orNull(whole('Milliseconds to the first chunk of a stream.'))),
   overhead_ms: field(whole('Milliseconds that the gateway itself added.')),
   /** At most MAXIMUM_SEALED_RULES. */
-  rules: converted<readonly SealedRule[], ShownRule[]>(
+  rules: converted<readonly SealedRule[], Pick<SealedRule, 'id' | 'name' | 'action'>[]>(
     list(
       object({
         id: text('Id of the rule.'),
@@ -257,8 +262,10 @@ type NamesShown<As> = {
 }[FieldName]
 type Optional = { [Name in FieldName]: Fields[Name]['isOptional'] extends true ? Name : never }[FieldName]
 type Sealed<Name extends FieldName> =
-  Fields[Name] extends EntryField<infer Value, infer _, infer _, infer _> ? Value : never
-type Shown<Name extends FieldName> = ValueOf<Fields[Name]['schema']>
+  Fields[Name] extends EntryField<infer Value, infer _, infer _> ? Value : never
+type Shown<Name extends FieldName> = Fields[Name] extends { readonly schema: infer One }
+  ? ValueOf<One>
+  : never
 
 /** Fields of a draft. */
 type Drafted = Exclude<FieldName, NamesShown<'added'>>
@@ -278,12 +285,15 @@ export type SummedField = {
   [Name in FieldName]: Fields[Name] extends FieldSum ? Name : never
 }[FieldName]
 
-const ROWS = Object.entries<EntryField<unknown, unknown, string, boolean> & Partial<FieldSum>>(ENTRY_FIELDS)
+type AnyField = EntryField<unknown, string, boolean> & { readonly schema?: Schema } & Partial<FieldSum>
+const ROWS = Object.entries<AnyField>(ENTRY_FIELDS)
 
 /** The rows of a draft's fields. */
 export const DRAFTED_FIELDS = ROWS.filter(([, { shown }]) => shown !== 'added')
 /** The rows of the view's fields. */
-export const SHOWN_FIELDS = ROWS.filter(([, { shown }]) => shown !== 'never')
+export const SHOWN_FIELDS = ROWS.flatMap(([name, { schema, ...row }]) =>
+  schema === undefined ? [] : ([[name, { ...row, schema }]] as const),
+)
 /** The rows of the fields that usage reports sum, by their position in packed sums. */
 export const SUMMED_FIELDS = ROWS.flatMap(([name, { sum }]) =>
   sum === undefined ? [] : [{ name: name as SummedField, ...sum }],

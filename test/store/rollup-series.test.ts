@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { openEnvironment } from '../../src/store/environment/journaled.ts'
 import { writeFirstHour } from '../../src/store/rollup/call-rollup.ts'
-import { CallSums } from '../../src/store/rollup/call-sums.ts'
+import { CallSums, type CallValues } from '../../src/store/rollup/call-sums.ts'
 import { beginOpen } from '../../src/store/rollup/packed-sums.ts'
 import { seriesOfDays } from '../../src/store/rollup/rollup-series.ts'
 import { requestDraft } from '../audit/drafts.ts'
@@ -13,10 +13,7 @@ import { DAY_MS, id, openTestStore, START_MS } from './fixture.ts'
 
 const HOUR_MS = 3_600_000
 const HOUSEKEEPING_MS = 60_000
-const NO_VALUES = {
-  ...{ requests: 0, blocked: 0, prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
-  ...{ cost: 0, priced_requests: 0, unpriced_requests: 0 },
-}
+const NO_VALUES = new CallSums().values() as CallValues
 
 interface Call {
   readonly afterMs: number

@@ -53,7 +53,7 @@ function combinationOf(entry: SealedRequest, user: CountedUser | null): Combinat
 function valuesOf(entry: SealedRequest): CallValues {
   const cost = costOfEntry(entry)
   const fields = {} as Record<SummedField, number>
-  for (const { name } of SUMMED_FIELDS) fields[name] = Number(entry[name])
+  for (const { name } of SUMMED_FIELDS) fields[name] = Number(entry[name] ?? 0)
   return {
     ...fields,
     requests: 1,

@@ -1,23 +1,29 @@
 // Sums over calls as exact whole numbers of 64 bits, and their packed form. Knows neither keys nor
 // times.
 
-import { SUMMED_FIELDS, type SummedField } from '../../audit/entry-fields.ts'
-
-/** Counts of calls, by their position in the packed form. */
-const CALL_COUNTS = [
-  { name: 'requests', position: 0 },
-  /** Calls whose cost is known. */
-  { name: 'priced_requests', position: 6 },
-  /** Calls that used tokens and whose cost is not known. */
-  { name: 'unpriced_requests', position: 7 },
-] as const
+import { CALL_COUNTS, SUMMED_FIELDS, type SummedField } from '../../audit/entry-fields.ts'
 
 type SumField = SummedField | (typeof CALL_COUNTS)[number]['name']
 
+/** A packed row counts its sums in one byte. */
+const MAXIMUM_SUMS = 255
+
+/**
+ * Returns the names of sums in the order of the packed form.
+ * @throws Error that names a sum whose position another has, or which leaves a gap
+ */
+export function namesByPosition<Name>(sums: readonly { name: Name; position: number }[]): Name[] {
+  const ordered = sums.toSorted((one, other) => one.position - other.position)
+  const wrong = ordered.find(({ position }, index) => position !== index || index >= MAXIMUM_SUMS)
+  if (wrong !== undefined)
+    throw new Error(
+      `src/audit/entry-fields.ts: ${wrong.name} has position ${wrong.position} of packed sums; use each of 0 to ${Math.min(sums.length, MAXIMUM_SUMS) - 1} once`,
+    )
+  return ordered.map(({ name }) => name)
+}
+
 /** The sums in the order of the packed form. */
-const SUM_FIELDS: readonly SumField[] = [...CALL_COUNTS, ...SUMMED_FIELDS]
-  .sort((one, other) => one.position - other.position)
-  .map(({ name }) => name)
+const SUM_FIELDS: readonly SumField[] = namesByPosition<SumField>([...CALL_COUNTS, ...SUMMED_FIELDS])
 
 /** The sums that reports show, in their order. */
 export const SHOWN_SUMS = SUM_FIELDS.filter((field) => field !== 'priced_requests')
@@ -32,11 +38,20 @@ export const SUM_HALVES = 2 * SUM_FIELDS.length
 
 const U32_VALUES = 2 ** 32
 const U32_MAX = U32_VALUES - 1
-/** Bytes of the header, which holds the length of each field in four bits. */
-const LENGTHS_BYTES = 4
+const U32_BYTES = 4
+
+/**
+ * Sums of the short header, which holds the length of each in four bits, the first in the lowest.
+ * No length is above 8, so no short header begins with LONG_MARK. A long header is the mark, a byte
+ * with the number of sums, and their lengths in the same way.
+ */
+const SHORT_SUMS = 8
+const LONG_MARK = 0xff
+const LENGTHS_OF_BYTE = 2
 const LENGTH_BITS = 4
 const LENGTH_MASK = 0b1111
-const U32_BYTES = 4
+
+const lengthsBytes = (sums: number): number => Math.ceil(sums / LENGTHS_OF_BYTE)
 
 /** A number has two halves of 32 bits, which may be larger until they are carried. */
 export class CallSums {
@@ -62,21 +77,27 @@ export class CallSums {
     this.#carry()
   }
 
-  /** Adds packed sums. @returns the offset after them */
+  /**
+   * Adds packed sums. Sums that an older release did not have are zero; those that only a newer one
+   * has are skipped.
+   * @returns the offset after them
+   */
   addPacked(bytes: Uint8Array, offset: number): number {
     const halves = this.#halves
-    let lengths =
-      ((bytes[offset]! << 24) |
-        (bytes[offset + 1]! << 16) |
-        (bytes[offset + 2]! << 8) |
-        bytes[offset + 3]!) >>>
-      0
-    let at = offset + LENGTHS_BYTES
-    for (let half = 0; half < halves.length; half += 2) {
-      const length = lengths & LENGTH_MASK
-      lengths >>>= LENGTH_BITS
+    const isLong = bytes[offset] === LONG_MARK
+    const stored = isLong ? bytes[offset + 1]! : SHORT_SUMS
+    let at = offset + (isLong ? 2 : 0) + lengthsBytes(stored)
+    const firstLengths = at - 1
+    for (let index = 0; index < stored; index++) {
+      const lengths = bytes[firstLengths - (index >> 1)]!
+      const length = (index & 1) === 0 ? lengths & LENGTH_MASK : lengths >>> LENGTH_BITS
       if (length === 0) continue
+      const half = 2 * index
       const end = at + length
+      if (half >= halves.length) {
+        at = end
+        continue
+      }
       if (length > U32_BYTES) {
         let high = 0
         while (at < end - U32_BYTES) high = (high << 8) | bytes[at++]!
@@ -92,22 +113,25 @@ export class CallSums {
   /** @returns the header with the lengths, then each field big-endian without leading zero bytes */
   packed(): Buffer {
     this.#carry()
-    let lengths = 0
-    const bytes: number[] = []
-    for (let index = 0; index < SUM_FIELDS.length; index++) {
+    const halves = this.#halves
+    let used = halves.length
+    while (used > 2 * SHORT_SUMS && halves[used - 1] === 0) used--
+    const sums = Math.max(SHORT_SUMS, Math.ceil(used / 2))
+    const bytes: number[] = sums > SHORT_SUMS ? [LONG_MARK, sums] : []
+    for (let at = lengthsBytes(sums); at > 0; at--) bytes.push(0)
+    const firstLengths = bytes.length - 1
+    for (let half = 0; half < used; half += 2) {
       const start = bytes.length
-      for (const half of [this.#halves[2 * index]!, this.#halves[2 * index + 1]!]) {
+      for (const value of [halves[half]!, halves[half + 1]!]) {
         for (let shift = 24; shift >= 0; shift -= 8) {
-          const byte = (half >>> shift) & 0xff
+          const byte = (value >>> shift) & 0xff
           if (byte !== 0 || bytes.length > start) bytes.push(byte)
         }
       }
-      lengths |= (bytes.length - start) << (LENGTH_BITS * index)
+      const length = bytes.length - start
+      bytes[firstLengths - (half >> 2)]! |= (half & 2) === 0 ? length : length << LENGTH_BITS
     }
-    const packed = Buffer.allocUnsafe(LENGTHS_BYTES + bytes.length)
-    packed.writeUInt32BE(lengths >>> 0)
-    packed.set(bytes, LENGTHS_BYTES)
-    return packed
+    return Buffer.from(bytes)
   }
 
   /** Returns each sum: a number while it is exact, else a bigint. */
