@@ -47,7 +47,7 @@ export const readCount = (value: JsonValue | undefined): number | null =>
   whole(value, MAXIMUM_PLAUSIBLE_TOKENS)
 
 /** Places of counts outside the choices, the best first. */
-const PLACES = [
+export const USAGE_PLACES = [
   ['usage'],
   ['response', 'usage'],
   ['x_groq', 'usage'],
@@ -125,7 +125,7 @@ const partsFrom = (count: (part: UsagePart) => number): Pick<Usage, UsagePart> =
  */
 export function readUsage(body: JsonObject): Usage | null {
   let usage: Usage | null = null
-  for (const path of PLACES) {
+  for (const path of USAGE_PLACES) {
     let value: JsonValue | undefined = body
     for (const name of path) value = isObject(value) ? value[name] : undefined
     if (isObject(value)) usage = mergeUsage(readCounts(value), usage)
@@ -141,10 +141,13 @@ export function readUsage(body: JsonObject): Usage | null {
 }
 
 function readCounts(usage: JsonObject): Usage | null {
-  const promptTokens = readCount(firstOf(usage, PROMPT_NAMES))
+  const written = firstOf(usage, PROMPT_NAMES)
+  const promptTokens = readCount(written ?? 0)
   const shownTokens = readCount(firstOf(usage, COMPLETION_NAMES) ?? 0)
   if (promptTokens === null || shownTokens === null) return null
   const total = readCount(firstOf(usage, TOTAL_NAMES)) ?? 0
+  const cost = readCost(usage)
+  if (written === undefined && shownTokens === 0 && total === 0 && cost === null) return null
   // Some providers count thoughts in the total alone. A prompt of 0 is not known, nor is the rest.
   const completionTokens = promptTokens > 0 ? Math.max(shownTokens, total - promptTokens) : shownTokens
   return {
@@ -152,7 +155,7 @@ function readCounts(usage: JsonObject): Usage | null {
     completionTokens,
     totalTokens: Math.max(total, promptTokens + completionTokens),
     ...readParts(usage),
-    cost: readCost(usage),
+    cost,
     tier: tierOf(usage),
   }
 }
