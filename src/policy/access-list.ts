@@ -23,9 +23,12 @@ export function compileAccessList(globs: readonly string[]): AccessTest {
     (allowed.length > 0 ? allowed.some((matches) => matches(model)) : refused.length > 0)
 }
 
+/** A glob of every model. */
+const EVERY = /^\*+$/
+
 /** Reports whether a list allows every model, so that a call whose model is not known passes it. */
 export const allowsEvery = (globs: readonly string[]): boolean =>
-  globs.includes('*') && !globs.some((glob) => glob.startsWith(REFUSES))
+  globs.some((glob) => EVERY.test(glob)) && !globs.some((glob) => glob.startsWith(REFUSES))
 
 const ALLOWS_ALL: AccessTest = () => true
 /** The tests of the lists of keys, for as long as the lists live. */

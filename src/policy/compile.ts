@@ -25,8 +25,11 @@ export interface RuleSet {
   readonly budgets: readonly LimitRule[]
   /** The enabled limits, in order; with a key, those that count its calls of any model. */
   limits(key: MatchedKey | null): readonly LimitRule[]
-  /** Selects the enabled rules for a call by this key that may be sent to any of these models. */
-  select(models: readonly string[], key: MatchedKey): Selection
+  /**
+   * Selects the enabled rules for a call by this key that may be sent to any of these models.
+   * @param models null for models that are not known: a rule for any model applies
+   */
+  select(models: readonly string[] | null, key: MatchedKey): Selection
 }
 
 /** What rules match of a key. */
@@ -106,7 +109,8 @@ interface ScopedRule {
   readonly rule: Rule
   readonly pattern: RulePattern
   readonly reference: RuleReference
-  concernsModel(model: string): boolean
+  /** @param model null for one that is not known, which may be any */
+  concernsModel(model: string | null): boolean
   concernsKey(key: MatchedKey): boolean
 }
 
@@ -132,9 +136,9 @@ export function compileRules(rules: readonly ParsedRule[], revision: string): Ru
     budgets: Object.freeze(limitsOf(scoped).filter(({ unit }) => unit === 'usd')),
     limits: (key: MatchedKey | null) =>
       limitsOf(key === null ? scoped : scoped.filter((one) => one.concernsKey(key))),
-    select(models: readonly string[], key: MatchedKey): Selection {
+    select(models: readonly string[] | null, key: MatchedKey): Selection {
       const byModel = new Map<string, readonly ScopedRule[]>()
-      for (const model of models) {
+      for (const model of models ?? [null]) {
         const chosen = scoped.filter((one) => one.concernsModel(model) && one.concernsKey(key))
         const isAll = chosen.length === scoped.length
         byModel.set(isAll ? 'all' : `some:${chosen.map(({ reference }) => reference.id).join()}`, chosen)
@@ -160,7 +164,8 @@ function scope({ rule, pattern }: ParsedRule): ScopedRule {
     rule,
     pattern,
     reference: Object.freeze({ id, name, type, action }),
-    concernsModel: (model) => models === undefined || models.some((matches) => matches(model.toLowerCase())),
+    concernsModel: (model) =>
+      models === undefined || model === null || models.some((matches) => matches(model.toLowerCase())),
     concernsKey: (key) =>
       (keys === undefined || keys.some((matches) => matches(key.name))) && includesLabels(key.labels, labels),
   }

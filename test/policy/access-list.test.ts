@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { accessOf, compileAccessList } from '../../src/policy/access-list.ts'
+import { accessOf, allowsEvery, compileAccessList } from '../../src/policy/access-list.ts'
 
 t.test('a list allows what a positive glob matches and no negative one does', async (t) => {
   const cases: [list: string[], allowed: string[], refused: string[]][] = [
@@ -27,6 +27,12 @@ t.test('no list allows everything', async (t) => {
   fc.assert(fc.property(fc.string(), (model) => accessOf(null)(model)))
   const list = ['gpt-*']
   t.equal(accessOf(list), accessOf(list), 'compiled once')
+})
+
+t.test('only a list of everything allows a model that is not known', async (t) => {
+  for (const list of [['*'], ['**'], ['gpt-*', '*']]) t.ok(allowsEvery(list), list.join())
+  for (const list of [[], ['gpt-*'], ['!x'], ['*', '!x'], ['?*'], ['']])
+    t.notOk(allowsEvery(list), list.join())
 })
 
 t.test('a negative glob never allows more', async () => {

@@ -53,6 +53,8 @@ t.test('model globs ignore case, key globs do not, and one matching glob is enou
   t.same(names('llama', 'Batch-1'), ['all'])
   const fallback = firedNames(set.select(['llama', 'GPT-4o'], keyOf('web')), 'a')
   t.same(fallback, ['models', 'all'], 'a model to fall back to counts')
+  const unknown = firedNames(set.select(null, keyOf('batch-1')), 'a')
+  t.same(unknown, ['models', 'keys', 'both', 'all'], 'a model that is not known may be any')
 })
 
 t.test('with several models the strictest pii decision counts, in any order', async (t) => {
