@@ -37,6 +37,8 @@ export interface Api {
   readonly answer: AnswerFormat
   /** Answers that the provider keeps, for an API that has such. */
   readonly stored?: StoredFormat
+  /** Whether the provider serves kept answers, of any key, below the path of the API. */
+  readonly keepsAnswers?: true
   /**
    * Checks a parsed body.
    * @throws GatewayError `missing_required_parameter` or `invalid_body`; `param` names the field

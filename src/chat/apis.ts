@@ -18,6 +18,23 @@ export const APIS: readonly Api[] = [
   COUNT_TOKENS,
 ]
 
+/** The paths of the APIs. */
+export const API_PATHS: readonly string[] = APIS.map(({ target }) => `/v1${target}`)
+
+/** Paths below which the provider serves kept answers of every key. */
+export const KEPT_PATHS: readonly string[] = APIS.filter(({ keepsAnswers }) => keepsAnswers).map(
+  ({ target }) => `/v1${target}`,
+)
+
+const ENDPOINTS: ReadonlySet<string> = new Set(API_PATHS)
+
+/**
+ * Reports whether a path is never forwarded without a scan: that of an API, and any below one whose
+ * answers are kept.
+ */
+export const isGoverned = (path: string): boolean =>
+  ENDPOINTS.has(path) || KEPT_PATHS.some((kept) => path.startsWith(`${kept}/`))
+
 /** The name of a call that passes through without a scan; it has no endpoint of its own. */
 export const PASS_THROUGH_NAME = 'pass_through'
 

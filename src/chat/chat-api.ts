@@ -19,6 +19,7 @@ export const CHAT: Api = {
     request: CHAT_REQUEST,
   },
   target: '/chat/completions',
+  keepsAnswers: true,
   usesTokens: true,
   family: 'openai',
   headers: {},

@@ -2,12 +2,12 @@
 // and init containers.
 
 import { parseArgs } from 'node:util'
-import { APIS } from '../chat/apis.ts'
+import { API_PATHS, KEPT_PATHS } from '../chat/apis.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, isAmong, readConfig } from '../core/config.ts'
 import { isAbsentSecret } from '../core/config-values.ts'
 import { formatProblem, type Problem } from '../core/problem.ts'
-import { compilePathGlob } from '../policy/glob.ts'
+import { compilePathGlob, coversBelow } from '../policy/glob.ts'
 import { parsePrices } from '../prices/price-file.ts'
 import { findCaseFiles, isCasePath, loadCases } from '../rulecheck/cases.ts'
 import { type LintContext, lintRules } from '../rulecheck/lint.ts'
@@ -153,14 +153,17 @@ async function checkConfig(file: string, io: Pick<CommandIo, 'env'>) {
     if (noPath !== null) remarks.push({ severity: 'warning', problem: problemAt(at, noPath) })
   }
   for (const [index, { path }] of (config?.passThrough ?? []).entries()) {
-    const matches = compilePathGlob(path)
-    const covered = APIS.map(({ target }) => `/v1${target}`).filter(matches)
+    const glob = path.toLowerCase()
+    const covered = [
+      ...API_PATHS.filter(compilePathGlob(glob)),
+      ...KEPT_PATHS.filter((kept) => coversBelow(glob, kept)).map((kept) => `${kept}/…`),
+    ]
     if (covered.length > 0)
       remarks.push({
         severity: 'warning',
         problem: problemAt(
           ['passThrough', index, 'path'],
-          `covers ${covered.join(', ')}, which is scanned and does not pass; narrow the glob`,
+          `covers ${covered.join(', ')}, which is never forwarded without a scan; narrow the glob`,
         ),
       })
   }

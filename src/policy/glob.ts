@@ -57,6 +57,16 @@ export function compilePathGlob(glob: string): (path: string) => boolean {
   return (path) => matchSegments(tests, path.split('/'))
 }
 
+/** Reports whether a glob of paths may match a path below a folder. */
+export function coversBelow(glob: string, folder: string): boolean {
+  const tests = glob.split('/')
+  const segments = folder.split('/')
+  const any = tests.indexOf(ANY_SEGMENTS)
+  const fixed = any < 0 ? tests : tests.slice(0, any)
+  if (any < 0 && tests.length <= segments.length) return false
+  return segments.slice(0, fixed.length).every((segment, index) => compileGlob(fixed[index]!)(segment))
+}
+
 /** As `matchGlob`: only the last `**` needs another try. */
 function matchSegments(
   tests: readonly (((segment: string) => boolean) | null)[],

@@ -3,7 +3,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ErrorShape } from '../chat/api-format.ts'
-import { APIS } from '../chat/apis.ts'
+import { APIS, isGoverned } from '../chat/apis.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import type { Clock } from '../core/clock.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
@@ -20,7 +20,7 @@ import type { ConsoleFiles } from './console-files.ts'
 import { DATA_ROUTES, type DataRoute } from './data-routes.ts'
 import type { Handler } from './listener.ts'
 import { respond, respondError, respondJson } from './respond.ts'
-import { Router } from './router.ts'
+import { GOVERNED_PATH, Router } from './router.ts'
 import type { Gatekeeper } from './session.ts'
 import { SocketClient } from './socket-client.ts'
 
@@ -91,16 +91,14 @@ const shapeAt = (path: string): ErrorShape | undefined =>
 
 const WEBSOCKET = /\bwebsocket\b/i
 
-/** Endpoints that are scanned, in any method. */
-const ENDPOINTS: ReadonlySet<string> = new Set(APIS.map(({ target }) => `/v1${target}`))
-const GOVERNED = new Router(DATA_ROUTES)
+const SERVED = new Router(DATA_ROUTES)
 
 /**
  * Finds the rule that lets a request pass; null for one that the gateway serves, or without a rule.
  * Names of models may hold any character; any other path is matched and forwarded in its normal
  * form.
  * @throws GatewayError `invalid_parameter` for a path that servers read in different ways, and
- *   `not_found` for an endpoint that is scanned, in another spelling
+ *   `not_found` for one that is never forwarded without a scan
  */
 function findUnserved(
   router: Router<ApiRoute | DataRoute>,
@@ -120,11 +118,8 @@ function findUnserved(
   const passed = isServed ? null : findPassed(method, normal, search)
   if (passed === null) return null
   const loose = looseForm(normal)
-  if (!ENDPOINTS.has(loose) && !GOVERNED.has(method, loose)) return passed
-  throw new GatewayError(
-    'not_found',
-    'This is an endpoint that the gateway scans, in another spelling or method; GET /openapi.json lists it.',
-  )
+  if (!isGoverned(loose) && !SERVED.has(method, loose)) return passed
+  throw new GatewayError('not_found', GOVERNED_PATH)
 }
 
 async function answer(

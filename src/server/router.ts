@@ -2,6 +2,7 @@
 // the end, `*name` for the rest of the path. Patterns without names have precedence, then the first
 // match.
 
+import { isGoverned } from '../chat/apis.ts'
 import { GatewayError } from '../core/errors.ts'
 
 export interface Matched<T> {
@@ -63,10 +64,16 @@ export class Router<T extends { readonly method: string; readonly path: string }
   }
 }
 
-const nothingAt = (method: string, path: string): string =>
-  path.startsWith('/v1/')
+/** What an error says of a path that is never forwarded without a scan. */
+export const GOVERNED_PATH =
+  'The gateway does not serve this method and path, and forwards nothing at or below an endpoint that it scans; GET /openapi.json lists what it serves.'
+
+function nothingAt(method: string, path: string): string {
+  if (isGoverned(path)) return GOVERNED_PATH
+  return path.startsWith('/v1/')
     ? `The gateway does not scan this path, so it does not forward it. An administrator can let it pass unscanned: passThrough: [{path: "${shown(path)}", methods: [${method}]}]. GET /openapi.json lists the paths that are served.`
     : 'There is nothing at this path. The base URL of an SDK ends in /v1. GET /openapi.json lists all paths.'
+}
 
 /** Letters and words only: a path may hold anything. */
 const shown = (path: string): string =>

@@ -177,6 +177,9 @@ rules: { path: r.yaml }
 passThrough:
   - { path: /v1/images/*, methods: [POST] }
   - { path: /v1/chat/*, methods: [POST] }
+  - { path: /v1/Responses/*, methods: [GET] }
+  - { path: /v1/*/*/cancel, methods: [POST] }
+  - { path: /v1/responses/compact, methods: [POST] }
 `,
     'r.yaml': 'rules: []\n',
   })
@@ -184,9 +187,11 @@ passThrough:
   t.equal(status, 0)
   t.match(
     stdout,
-    /sidegate\.yaml:5:\d+ passThrough\[1\]\.path: covers \/v1\/chat\/completions, which is scanned/,
+    /sidegate\.yaml:5:\d+ passThrough\[1\]\.path: covers \/v1\/chat\/completions, which is never forwarded/,
   )
-  t.match(stdout, '0 errors, 1 warning')
+  for (const index of [2, 3, 4])
+    t.match(stdout, new RegExp(`passThrough\\[${index}\\]\\.path: covers (\\S+ )?/v1/responses/…, which`))
+  t.match(stdout, '0 errors, 4 warnings')
 })
 
 t.test('check reports errors of the configuration and of the rules together', async (t) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { compileGlob, compilePathGlob } from '../../src/policy/glob.ts'
+import { compileGlob, compilePathGlob, coversBelow } from '../../src/policy/glob.ts'
 
 const cases: [glob: string, name: string, matches: boolean][] = [
   ['gpt-4o', 'gpt-4o', true],
@@ -54,6 +54,22 @@ t.test('in a path one star stays within a segment, and two stars are segments', 
     ['/v1/f?les', '/v1/files', true],
   ]
   for (const [glob, path, matches] of cases) t.equal(compilePathGlob(glob)(path), matches, `${glob} ${path}`)
+})
+
+t.test('a glob covers a folder if some path below it matches', async () => {
+  const segment = fc.constantFrom('a', 'b', 'ab', '*', 'a*', '**')
+  const plain = fc.constantFrom('a', 'b', 'ab')
+  const path = (of: typeof segment, minLength: number) =>
+    fc.array(of, { minLength, maxLength: 3 }).map((names) => `/${names.join('/')}`)
+  const below = ['a', 'b', 'ab', 'aa'].flatMap((one) => ['', '/a', '/b', '/ab'].map((end) => `/${one}${end}`))
+  const deeper = below.flatMap((one) => ['', '/a', '/b/b', '/ab/a'].map((end) => one + end))
+  fc.assert(
+    fc.property(path(segment, 1), path(plain, 1), (glob, folder) => {
+      const matches = compilePathGlob(glob)
+      return coversBelow(glob, folder) === deeper.some((end) => matches(folder + end))
+    }),
+    { numRuns: 2000 },
+  )
 })
 
 t.test('a path glob with many stars takes linear time', async (t) => {

@@ -40,6 +40,7 @@ export const RESPONSES: Api = {
     usage: readUsage,
     finishReason: responseFinishReason,
   },
+  keepsAnswers: true,
   stored: STORED_RESPONSES,
   readStream: (asksForJson) => new ResponsesStream(asksForJson),
 }
