@@ -4,6 +4,7 @@ import type { RequestDraft } from '../audit/entry.ts'
 import { NO_TERMS } from '../core/key-terms.ts'
 import { spendingOf } from '../pipeline/limits/quota.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
+import { unscannedMembers } from '../pipeline/record/entry-draft.ts'
 import type { RuleSet } from '../policy/compile.ts'
 import type { UsageLimit } from '../policy/types/rate-limit.ts'
 import type { Intent, Intents, OpenIntent } from '../store/files/intents.ts'
@@ -57,7 +58,8 @@ export async function sealInterrupted(
  * limits in force now.
  */
 function chargesOf(intent: Intent, store: Recovered, rules: RuleSet): CounterChange[] {
-  const { model, models = [model], key_id, key_line: line = key_id, key_name: name, labels = {} } = intent
+  const { model, key_id, key_line: line = key_id, key_name: name, labels = {}, unscanned } = intent
+  const models = unscanned === undefined ? (intent.models ?? [model]) : null
   const key = { line, terms: { ...NO_TERMS, labels } }
   const atMs = Date.parse(intent.created_at)
   return rules
@@ -67,9 +69,10 @@ function chargesOf(intent: Intent, store: Recovered, rules: RuleSet): CounterCha
 }
 
 /** The upstream may have done all that the call asked for, so that money is charged in full. */
-function chargeOf({ prompt_tokens, most_cost = 0 }: Intent, unit: UsageLimit['unit']): number {
+function chargeOf(intent: Intent, unit: UsageLimit['unit']): number {
+  const { prompt_tokens, most_tokens = prompt_tokens, most_cost = 0 } = intent
   if (unit === 'usd') return most_cost
-  return unit === 'requests' ? 1 : prompt_tokens
+  return unit === 'requests' ? 1 : most_tokens
 }
 
 /** Counts the prompt, which the upstream may have read. Nothing of the answer was captured. */
@@ -85,10 +88,12 @@ function draftOf(intent: Intent): RequestDraft {
     stream,
     policy_revision,
     prompt_tokens,
+    unscanned,
   } = intent
   return {
     type: 'request',
     ...{ id, api, created_at, model, prompt_tokens },
+    ...(unscanned !== undefined && unscannedMembers(unscanned, 0)),
     completion_tokens: 0,
     total_tokens: prompt_tokens,
     latency_ms: 0,

@@ -17,7 +17,7 @@ import { assertWaiting, type Client } from './call/client.ts'
 import { reserveLimits } from './call/reserve-limits.ts'
 import { conduct } from './conduct.ts'
 import { countImages, expectedCost, moneyDemand, NO_COST, pricedModels } from './limits/money-demand.ts'
-import { type Demand, demandOf, NO_DEMAND } from './limits/quota.ts'
+import { type Demand, demandOf, expectedTokensOf, NO_DEMAND } from './limits/quota.ts'
 import { continueAnswers } from './owned-answers.ts'
 import type { Admitted, Inspected, Permitted, Pipeline, Received } from './pipeline.ts'
 import { readCleanRequest } from './prompt/clean-model.ts'
@@ -235,7 +235,9 @@ function demandFor(
       })
     : NO_COST
   if (money.type === 'priced') noted.mostCost = expectedCost(money, { maxTokens, choices })
-  return demandOf({ maxTokens, choices }, promptTokens, money)
+  const demand = demandOf({ maxTokens, choices }, promptTokens, money)
+  noted.mostTokens = expectedTokensOf(demand)
+  return demand
 }
 
 /**

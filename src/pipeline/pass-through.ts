@@ -5,6 +5,7 @@ import type { Api } from '../chat/api-format.ts'
 import { PASS_THROUGH_NAME } from '../chat/apis.ts'
 import { MODERATIONS } from '../chat/embeddings-api.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { NanoUsd } from '../core/money.ts'
 import type { PassMethod, PassThroughRule } from '../core/unscanned-paths.ts'
 import { kindInName } from '../detect/pii/clean-name.ts'
 import { matchedKey } from '../policy/compile.ts'
@@ -12,26 +13,41 @@ import type { PermittedRequest } from '../policy/decide.ts'
 import { compilePathGlob } from '../policy/glob.ts'
 import { passedHeaders } from '../upstream/headers.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
-import { AnswerTail } from './answer/answer-tail.ts'
+import { ReportedUse } from './answer/reported-use.ts'
 import type { Call } from './call/call.ts'
 import { callHeaders } from './call/call-headers.ts'
-import { isAnswered } from './call/call-record.ts'
+import { type CallRecord, isAnswered } from './call/call-record.ts'
 import { assertWaiting, type RawClient } from './call/client.ts'
 import { decideUnscanned } from './decide-unscanned.ts'
 import { carryOutWith } from './handle.ts'
-import type { Demand } from './limits/quota.ts'
+import { type Demand, expectedTokensOf } from './limits/quota.ts'
 import type { Admitted, Permitted, Pipeline } from './pipeline.ts'
 import type { Delivered } from './record/record.ts'
 
 /** Only its name and its errors matter: nothing of it is read but what its answer says was used. */
 const PASS_THROUGH: Api = { ...MODERATIONS, name: PASS_THROUGH_NAME, target: '', usesTokens: true }
 
-/** What a call may use is not known; it passes a limit that has anything left. */
+/** Expected cost of a call until the first of a budget has ended: about that of an image. */
+const EXPECTED_COST: NanoUsd = 50_000_000
+
+/**
+ * What a call may use is not known. It passes a limit that has anything left, and leaves less for
+ * the calls beside it.
+ */
 const UNKNOWN_DEMAND: Demand = {
+  tokens: 1,
+  unlimitedChoices: 1,
+  money: { type: 'priced', most: 1, answer: EXPECTED_COST },
+}
+
+/** Of a method whose answers repeat what an earlier call used. */
+const READING_DEMAND: Demand = {
   tokens: 1,
   unlimitedChoices: 0,
   money: { type: 'priced', most: 1, answer: 0 },
 }
+
+const READING_METHODS: ReadonlySet<PassMethod> = new Set(['GET', 'DELETE'])
 
 /** Longest path, UTF-16 units: it is sealed. */
 const MAXIMUM_PATH_CHARACTERS = 1024
@@ -43,7 +59,8 @@ export interface PassedRequest {
   readonly path: string
   /** Without `?`. */
   readonly search: string
-  readonly upstream: string
+  /** The rule that lets it pass. */
+  readonly rule: PassThroughRule
 }
 
 /** Finds the rule for a request; null without one. */
@@ -53,7 +70,7 @@ export function passThroughFor(
   const tests = rules.map((rule) => ({ ...rule, matches: compilePathGlob(rule.path) }))
   return (method, path, search) => {
     const rule = tests.find((one) => one.methods.includes(method as PassMethod) && one.matches(path))
-    return rule === undefined ? null : { method: method as PassMethod, path, search, upstream: rule.upstream }
+    return rule === undefined ? null : { method: method as PassMethod, path, search, rule }
   }
 }
 
@@ -64,13 +81,8 @@ export const passThrough = (pipeline: Pipeline, client: RawClient, request: Pass
     client,
     PASS_THROUGH,
     async (admitted) => readAndPermit(pipeline, client, admitted, request),
-    (_, { call }, { countsUsage }, response) => deliver(call, client, response, countsUsage),
+    (_, { call }, __, response) => deliver(call, client, response),
   )
-
-/** A call that may leave, and whether what its answer says was used counts. */
-interface PermittedPass extends Pick<Permitted, 'permit'> {
-  readonly countsUsage: boolean
-}
 
 /**
  * @throws GatewayError without room for the call, for a path that must not be sealed, and as
@@ -81,17 +93,27 @@ async function readAndPermit(
   client: RawClient,
   admitted: Admitted,
   passed: PassedRequest,
-): Promise<PermittedPass> {
+): Promise<Pick<Permitted, 'permit'>> {
   const { call } = admitted
-  checkPath(passed.path)
+  const { method, path, rule } = passed
+  // The glob stands for a path that must not be sealed.
+  call.record.unscanned = { method, path: rule.path, requestBytes: 0 }
+  checkPath(path)
+  call.record.unscanned = { method, path, requestBytes: 0 }
   const request = await read(pipeline, client, admitted, passed)
   // One rule set for the whole call, for a model that is not known.
-  const selection = pipeline.rules().select([''], matchedKey(call.key))
-  call.record.policyRevision = selection.revision
-  const judged = { selection, demand: UNKNOWN_DEMAND, models: null }
-  const permit = decideUnscanned(pipeline, call, judged, request)
-  // Other methods repeat what an earlier call used.
-  return { permit, countsUsage: passed.method === 'POST' }
+  const selection = pipeline.rules().select(null, matchedKey(call.key))
+  const isUsing = !READING_METHODS.has(method)
+  const demand = isUsing ? UNKNOWN_DEMAND : READING_DEMAND
+  Object.assign(call.record, {
+    policyRevision: selection.revision,
+    prices: pipeline.prices(),
+    isUseUnknown: isUsing,
+    mostTokens: expectedTokensOf(demand),
+    mostCost: isUsing && selection.limits.some(({ unit }) => unit === 'usd') ? EXPECTED_COST : 0,
+  } satisfies Partial<CallRecord>)
+  const permit = decideUnscanned(pipeline, call, { selection, demand, models: null }, request)
+  return { permit }
 }
 
 /** The path is sealed, so that it must hold nothing that an erasure would have to find. */
@@ -110,7 +132,7 @@ async function read(
   pipeline: Pipeline,
   client: RawClient,
   { call, admission }: Admitted,
-  { method, path, search, upstream }: PassedRequest,
+  { method, path, search, rule: { upstream } }: PassedRequest,
 ): Promise<PermittedRequest> {
   if (admission.refusal !== null) throw admission.refusal
   const keep = (bytes: number) => pipeline.admission.keep(admission, bytes)
@@ -128,28 +150,34 @@ async function read(
  * Relays the answer piece by piece. Only its end waits for the entry, which has what the upstream
  * says that a successful call used.
  */
-async function deliver(
-  call: Call,
-  client: RawClient,
-  response: UpstreamResponse,
-  countsUsage: boolean,
-): Promise<Delivered> {
+async function deliver(call: Call, client: RawClient, response: UpstreamResponse): Promise<Delivered> {
+  const { record: noted } = call
   const { status } = response
-  const tail = countsUsage && isAnswered(call.record) ? new AnswerTail() : null
+  noted.isUseUnknown &&= isAnswered(noted)
+  const use = noted.isUseUnknown ? new ReportedUse(response.headers['content-type']) : null
+  noted.isUseUnknown = use?.isReadable ?? false
   client.startBytes(status, { ...passedHeaders(response.headers), ...callHeaders(call) })
   for (;;) {
     const piece = await call.waitForUpstream(response.read())
+    if (piece !== null) noteUse(noted, use, piece)
     assertWaiting(client)
     if (piece === null) break
     call.markFirstToken()
-    call.record.responseBytes += piece.length
-    tail?.add(piece)
     const room = client.writeBytes(piece)
     if (room !== undefined) await call.waitForClient(room)
   }
-  call.record.usage = tail?.usage() ?? null
   return {
     ending: { outcome: status >= 500 ? 'upstream_error' : 'ok', status, errorCode: null },
     finish: () => client.endBytes(),
   }
+}
+
+/** Notes at once what an answer says, because the client may leave before its end. */
+function noteUse(noted: CallRecord, use: ReportedUse | null, piece: Buffer): void {
+  noted.responseBytes += piece.length
+  if (use === null) return
+  use.add(piece)
+  noted.usage = use.usage
+  noted.servedModel = use.model
+  if (use.usage !== null) noted.isUseUnknown = false
 }

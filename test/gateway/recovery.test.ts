@@ -97,6 +97,43 @@ t.test('after kill -9 the next start seals each call in flight once, as interrup
   await discard(gateway)
 })
 
+t.test('a call that is not scanned is sealed as such after kill -9, and budgets are charged', async (t) => {
+  const options = {
+    upstreamUrl: upstream.baseUrl,
+    rules: `
+rules:
+  - { name: budget, type: rate_limit, pattern: "1 USD/1h", action: block, match: { models: ["gpt-*"] }, enabled: true }
+`,
+    config: { passThrough: [{ path: '/v1/images/*', methods: ['POST'] }] },
+  }
+  const gateway = await startProgram(options)
+  const { key } = await gateway.createKey('app')
+  upstream.answer = () => {}
+  const arrived = upstream.next()
+  const call = fetch(`${gateway.url}/v1/images/edits`, {
+    method: 'POST',
+    body: 'twelve bytes',
+    headers: { authorization: `Bearer ${key}` },
+  }).catch(() => null)
+  await arrived
+  await gateway.kill('SIGKILL')
+  await call
+  const next = await startProgram({ ...options, folder: gateway.folder })
+  t.teardown(() => discard(next))
+  t.match(await usage(next), [
+    {
+      outcome: 'interrupted',
+      unscanned: true,
+      method: 'POST',
+      path: '/v1/images/edits',
+      request_bytes: 12,
+      response_bytes: 0,
+    },
+  ])
+  const { body } = await next.api('GET', '/usage/limits')
+  t.equal(body.limits[0].used, 0.05)
+})
+
 t.test('a second gateway on a folder is refused, commands are not', async (t) => {
   const gateway = await startProgram({ upstreamUrl: upstream.baseUrl })
   t.teardown(() => discard(gateway))

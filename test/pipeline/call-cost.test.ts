@@ -32,6 +32,7 @@ const NOTED = {
   model: 'small-1',
   models: ['small-1'],
   sentModel: 'small-1',
+  servedModel: null,
   response: null,
 }
 

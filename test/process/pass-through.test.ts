@@ -3,7 +3,7 @@
 import t from 'tap'
 import { openAi, rawRequest } from './client.ts'
 import { openGateway, prompt, type TestGateway, UPSTREAM_KEY } from './gateway.ts'
-import { fetchInTime } from './until.ts'
+import { eventually, fetchInTime } from './until.ts'
 import { completion, json, startUpstream, stream } from './upstream.ts'
 
 const INJECTION_RULE = `
@@ -236,7 +236,178 @@ t.test('no spelling of a path reaches an endpoint that is scanned, or leaves the
   upstream.answer = json({ data: [] })
   t.equal((await rawRequest('POST', `${wide.url}/v1/im%61ges/edits?a=%2e`, headers)).status, 200)
   t.equal(upstream.received.at(-1)?.url, '/v1/images/edits?a=%2e', 'exactly what was matched')
-  t.equal((await rawRequest('POST', `${wide.url}/v1/responses/compact`, headers)).status, 200)
+})
+
+t.test('nothing at or below an endpoint with kept answers passes', async (t) => {
+  const config = {
+    passThrough: [
+      { path: '/v1/**', methods: ['GET', 'POST', 'DELETE'] },
+      { path: '/v1/responses/compact', methods: ['POST'] },
+    ],
+  }
+  const wide = await openGateway(t, { upstreamUrl: upstream.baseUrl, config })
+  const { key: itsKey } = await wide.createKey()
+  const headers = { authorization: `Bearer ${itsKey}`, 'content-type': 'application/json' }
+  const count = upstream.received.length
+  for (const [method, path] of [
+    ['POST', '/v1/responses/resp_1'],
+    ['GET', '/v1/responses/resp_1/cancel'],
+    ['DELETE', '/v1/Responses/resp_1/cancel'],
+    ['POST', '/v1/responses/resp_1/input_items'],
+    ['GET', '/v1/responses/resp_1/events'],
+    ['POST', '/v1/responses/compact'],
+    ['POST', '/v1/responses/input_tokens'],
+    ['GET', '/v1/chat/completions/chatcmpl-1'],
+    ['GET', '/v1/chat/completions/chatcmpl-1/messages'],
+  ] as const) {
+    const { status, body } = await rawRequest(method, `${wide.url}${path}`, headers)
+    t.ok(status === 404 || status === 405, `${method} ${path}: ${status}`)
+    t.notMatch(body, 'passThrough', 'no advice that cannot work')
+  }
+  t.equal(upstream.received.length, count, 'nothing is forwarded')
+})
+
+/** A budget for all keys. */
+const budgetOf = (pattern: string, more = '') => `
+rules:
+  - { name: budget, type: rate_limit, pattern: "${pattern}", per: all, action: block, enabled: true${more} }
+`
+/** How much of its only limit a gateway counts. */
+const usedOf = async (of: TestGateway) => (await of.api('GET', '/usage/limits')).body.limits[0]?.used ?? 0
+
+/** Sends a call, reads its answer until `until`, and leaves. Resolves when the call is sealed. */
+async function leave(of: TestGateway, key: string, until: string | null): Promise<any> {
+  const abort = new AbortController()
+  const before = await of.newestEntry()
+  const arrived = upstream.next()
+  const call = fetchInTime(`${of.url}/v1/images/generations`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    signal: abort.signal,
+  })
+  await arrived
+  if (until !== null) {
+    const reader = (await call).body!.getReader()
+    for (let text = ''; !text.includes(until); ) text += Buffer.from((await reader.read()).value ?? [])
+  }
+  abort.abort()
+  await call.catch(() => null)
+  const isSealed = ({ id }: any = {}) => id !== before?.id
+  const entry = await eventually('the call is sealed', () => of.newestEntry(), isSealed)
+  t.equal(entry.outcome, 'client_aborted')
+  return entry
+}
+
+t.test('a client that leaves is charged what it was told, else what the call reserved', async (t) => {
+  const of = await openGateway(t, {
+    upstreamUrl: upstream.baseUrl,
+    rules: budgetOf('1 USD/1h'),
+    config: passing,
+  })
+  const { key: itsKey } = await of.createKey()
+  const answer = (text: string) => {
+    upstream.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.write(text)
+    }
+  }
+  answer('{"usage": {"cost": 0.6}, "data": ["')
+  t.match(await leave(of, itsKey, 'data'), { cost: 0.6, cost_source: 'upstream' })
+  t.equal(await usedOf(of), 0.6)
+  answer('{"data": ["')
+  t.match(await leave(of, itsKey, 'data'), { cost: null, response_bytes: 11 })
+  t.equal(await usedOf(of), 0.65)
+  upstream.answer = () => {}
+  t.match(await leave(of, itsKey, null), { cost: null })
+  t.equal(await usedOf(of), 0.7)
+  upstream.answer = json({ error: 'no' }, 400)
+  t.equal((await image(of, itsKey)).status, 400)
+  upstream.answer = json({ data: [] })
+  t.equal((await image(of, itsKey)).status, 200)
+  t.equal(await usedOf(of), 0.7, 'an answer that was read and says nothing counts nothing')
+})
+
+t.test('calls beside each other leave each other less of a budget', async (t) => {
+  const of = await openGateway(t, {
+    upstreamUrl: upstream.baseUrl,
+    rules: budgetOf('0.12 USD/1h'),
+    config: passing,
+  })
+  const { key: itsKey } = await of.createKey()
+  const waiting: (() => void)[] = []
+  upstream.answer = (response) => {
+    waiting.push(() => response.end('{"usage":{"cost":0.04}}'))
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.flushHeaders()
+  }
+  const calls = []
+  for (const _ of [1, 2, 3]) {
+    const arrived = upstream.next()
+    calls.push(image(of, itsKey))
+    await arrived
+  }
+  t.equal(await codeOf(await image(of, itsKey)), 'budget_exceeded')
+  for (const end of waiting) end()
+  for (const call of calls) t.equal((await call).status, 200)
+  t.equal(await usedOf(of), 0.12)
+})
+
+t.test('a rule for some models applies to a call whose model is not known', async (t) => {
+  upstream.answer = json({ data: [], usage: { total_tokens: 60, cost: 0.6 } })
+  for (const [rule, code] of [
+    ['type: rate_limit, pattern: "1 requests/1h"', 'rate_limit_exceeded'],
+    ['type: rate_limit, pattern: "50/1h"', 'rate_limit_exceeded'],
+    ['type: rate_limit, pattern: "0.5 USD/1h"', 'budget_exceeded'],
+  ] as const) {
+    const rules = `
+rules:
+  - { name: one, ${rule}, action: block, enabled: true, match: { models: ["gpt-*"] } }
+`
+    const of = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules, config: passing })
+    const { key: itsKey } = await of.createKey()
+    t.equal((await image(of, itsKey)).status, 200)
+    t.equal(await codeOf(await image(of, itsKey)), code, rule)
+  }
+  const rules = `
+rules:
+  - { name: one, type: model_access, pattern: ["gpt-4o"], action: block, enabled: true, match: { models: ["gpt-*"] } }
+`
+  const of = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules, config: passing })
+  t.equal(await codeOf(await image(of, (await of.createKey()).key)), 'model_not_allowed')
+})
+
+t.test('tokens without a cost are priced by the model that the answer names', async (t) => {
+  const folder = t.testdir({
+    'prices.yaml': 'prices:\n  "image-1": {input: 1000, output: 0}\n  "*": {input: 10, output: 0}\n',
+  })
+  const of = await openGateway(t, {
+    upstreamUrl: upstream.baseUrl,
+    rules: budgetOf('1 USD/1h'),
+    config: { ...passing, prices: { path: `${folder}/prices.yaml` } },
+  })
+  const { key: itsKey } = await of.createKey()
+  upstream.answer = json({ model: 'image-1', usage: { total_tokens: 100 } })
+  await image(of, itsKey)
+  t.match(await of.newestEntry(), { cost: 0.1, cost_source: 'book', prompt_tokens: 100, model: '' })
+  upstream.answer = json({ usage: { total_tokens: 100 } })
+  await image(of, itsKey)
+  t.match(await of.newestEntry(), { cost: 0.001, cost_source: 'book' })
+  t.equal(await usedOf(of), 0.101)
+})
+
+t.test('a call that is refused before it is read is marked as unscanned too', async (t) => {
+  const small = await openGateway(t, {
+    upstreamUrl: upstream.baseUrl,
+    config: { ...passing, limits: { bodyBytes: 1024 } },
+  })
+  const { key: itsKey } = await small.createKey()
+  const headers = { authorization: `Bearer ${itsKey}` }
+  const body = 'x'.repeat(2000)
+  const sent = { method: 'POST', headers, body }
+  t.equal((await fetchInTime(`${small.url}/v1/images/edits`, sent)).status, 413)
+  t.match(await small.newestEntry(), { unscanned: true, method: 'POST', path: '/v1/images/edits' })
+  t.equal((await fetchInTime(`${small.url}/v1/images/bob@example.com`, sent)).status, 400)
+  t.match(await small.newestEntry(), { unscanned: true, method: 'POST', path: '/v1/images/*' })
 })
 
 t.test('one star is one segment', async (t) => {

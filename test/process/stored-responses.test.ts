@@ -321,6 +321,43 @@ t.test('a background answer whose stream the client leaves counts when it is rea
   t.match(await gateway.newestEntry(), { total_tokens: 18 })
 })
 
+t.test('limits keep what a background answer reserved until it is read as a whole', async (t) => {
+  const rules = `
+rules:
+  - { name: budget, type: rate_limit, pattern: "1000/1h", action: block, enabled: true }
+`
+  const strict = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules })
+  const limited = openAi(strict, (await strict.createKey('limited')).key)
+  const used = async () => (await strict.api('GET', '/usage/limits')).body.limits[0].used
+  const queued = { status: 'queued', output: [], usage: null }
+  const { id } = await create({ background: true, max_output_tokens: 400 }, queued, limited)
+  const reserved = await used()
+  t.ok(reserved >= 400)
+  t.match(await strict.newestEntry(), { total_tokens: 0 })
+  const events = responseEvents([streamedMessage('Hello, ', 'world.')])
+  const left = new Promise<void>((resolve) => {
+    upstream.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (const event of events.slice(0, 5)) response.write(event)
+      response.once('close', () => resolve())
+    }
+  })
+  const stream = await limited.responses.retrieve(id, { stream: true })
+  for await (const event of stream) if (event.type === 'response.output_text.delta') break
+  await inTime('the upstream sees that the client left', left)
+  t.match(await strict.entryWith('client_aborted'), { total_tokens: 0 })
+  t.equal(await used(), reserved, 'a part that was read frees nothing')
+  const another = await create({ background: true, max_output_tokens: 400 }, queued, limited)
+  await t.rejects(create({ max_output_tokens: 400 }, {}, limited), { message: /./, status: 429 })
+  upstream.answer = json({ ...responseOf(outputText('Hello.')), id })
+  await limited.responses.retrieve(id)
+  t.match(await strict.newestEntry(), { total_tokens: 18 })
+  t.equal(await used(), reserved + 18, 'the rest is given back')
+  upstream.answer = json({ id: another.id, object: 'response', deleted: true })
+  await limited.responses.delete(another.id)
+  t.equal(await used(), reserved + 18, 'an answer that is deleted unread is not free')
+})
+
 t.test('an upstream that counts no usage has it estimated once', async (t) => {
   const { id } = await create({ background: true }, { status: 'queued', output: [], usage: null })
   upstream.answer = json({ ...responseOf(outputText('Hello.')), id, usage: null })

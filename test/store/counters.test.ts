@@ -211,6 +211,26 @@ t.test('a clock set back by any time resets no window, before and after a restar
   }
 })
 
+t.test('what is given back leaves its own bucket, and no count becomes negative', async (t) => {
+  const clock = { now: () => START_MS, monotonic: () => 0, advance: () => {} }
+  const opened = openTestStore(t, { path: t.testdir(), clock, testClock: clock })
+  const windowMs = 60 * MINUTE_MS
+  const where = { windowMs, nowMs: START_MS }
+  await call(opened.store, 1, where, 900)
+  const { log, counters } = opened.store
+  const giveBack = (tokens: number, subject = 'key') =>
+    counters.charge({ ruleId: 'rule', subject, windowMs, tokens: -tokens, atMs: START_MS })
+  await log.append(requestDraft({ id: id(2) }), { counters: giveBack(300) })
+  t.equal(used(counters, where), 600)
+  await log.append(requestDraft({ id: id(3) }), {
+    counters: [...giveBack(5000), ...giveBack(5, 'nobody')],
+  })
+  t.equal(used(counters, where), 0)
+  const { store } = await opened.reopen()
+  t.equal(used(store.counters, where), 0)
+  t.equal(used(store.counters, { ...where, subject: 'nobody' }), 0)
+})
+
 t.test('a clock that was ahead locks a limit for at most one window, whatever restarts follow', async (t) => {
   for (const windowMs of [60 * MINUTE_MS, CALENDAR_MONTH]) {
     for (const aheadMs of [2 * 60 * MINUTE_MS, 1500 * 24 * 60 * MINUTE_MS]) {

@@ -12,7 +12,7 @@ import type { CaptureMode } from '../../policy/capture-mode.ts'
 import type { Selection } from '../../policy/compile.ts'
 import type { RuleHit } from '../../policy/rule.ts'
 import { NO_PRICES } from '../../prices/price-book.ts'
-import type { OpenIntent } from '../../store/files/intents.ts'
+import type { OpenIntent, UnscannedRequest } from '../../store/files/intents.ts'
 import type { StoredAnswer } from '../../store/log/stored-answers.ts'
 import type { StoredUser } from '../../store/log/user-rows.ts'
 import { type UpstreamHead, upstreamRequestId } from '../../upstream/response.ts'
@@ -93,12 +93,18 @@ export class CallRecord {
   /** Null until the upstream reports it. */
   usage: Usage | null = null
   estimatedPromptTokens = 0
+  /** The model that ran, as an answer names it that is not scanned; null for any other. */
+  servedModel: string | null = null
   /** The prices of the call; taken once. */
   prices = NO_PRICES
   /** Images of the prompt; counted only when some cost extra. */
   images = 0
-  /** Maximum cost of the call, for limits of money; 0 when none applies. */
+  /** Tokens that the call is expected to use at most, for limits; 0 before they are asked. */
+  mostTokens = 0
+  /** The same of its cost; 0 when no limit of money applies. */
   mostCost: NanoUsd = 0
+  /** True while the upstream of an unscanned call has yet to say what it used. */
+  isUseUnknown = false
   /** Null when the provider keeps no answer of the call. */
   stored: StoredRole | null = null
   /** Null until the prompt is inspected. */
@@ -113,7 +119,7 @@ export class CallRecord {
   /** Name of the upstream that was asked last; null before. */
   upstream: string | null = null
   /** Set for a call that is forwarded without a scan; null for any other. */
-  unscanned: { readonly method: string; readonly path: string; requestBytes: number } | null = null
+  unscanned: UnscannedRequest | null = null
   /** Number of requests sent to the upstream, retries included. */
   attempts = 0
   /** Status of the upstream's answer; 0 when there was none. */

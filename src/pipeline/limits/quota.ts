@@ -1,5 +1,6 @@
 // The limits of one call: reserved before it is forwarded, settled to what it used when it is
-// sealed. Parallel calls cannot exceed a limit that the same calls in sequence would meet.
+// sealed. Parallel calls cannot exceed a limit that the same calls in sequence would meet, as far
+// as what they may use is known; for the rest they reserve what such calls are expected to use.
 
 import type { ModelRequest } from '../../chat/model-request.ts'
 import type { Milliseconds } from '../../core/clock.ts'
@@ -35,6 +36,10 @@ export interface Demand {
 
 /** What a call asks for that uses no tokens. */
 export const NO_DEMAND: Demand = { tokens: 0, unlimitedChoices: 0, money: NO_COST }
+
+/** The tokens that a call is expected to use at most. */
+export const expectedTokensOf = ({ tokens, unlimitedChoices }: Demand): number =>
+  tokens + unlimitedChoices * EXPECTED_ANSWER_TOKENS
 
 export const demandOf = (
   { maxTokens, choices }: Pick<ModelRequest, 'maxTokens' | 'choices'>,
@@ -237,7 +242,8 @@ function usedOf(
 ): [amount: number, answer: number] {
   if (unit === 'tokens') return [tokens, answerTokens]
   if (unit !== 'usd') return [Number(isForwarded), 0]
-  return [cost, tokens === 0 ? 0 : Math.round(cost * (answerTokens / tokens))]
+  // A cost without tokens is that of the answer.
+  return [cost, tokens === 0 ? cost : Math.round(cost * (answerTokens / tokens))]
 }
 
 /** The limits of the rules, and the key's own limit of parallel calls. */

@@ -9,7 +9,7 @@ export type SealedCost = Pick<RequestDraft, 'cost' | 'cost_source' | 'price_revi
 
 type PricedRecord = Pick<
   CallRecord,
-  'usage' | 'prices' | 'images' | 'model' | 'models' | 'sentModel' | 'response'
+  'usage' | 'prices' | 'images' | 'model' | 'models' | 'sentModel' | 'servedModel' | 'response'
 >
 
 export const UNKNOWN_COST: SealedCost = { cost: null }
@@ -38,8 +38,8 @@ export function costOfCall(
  * the upstream, if the book names it; else the price of the model as the call names it.
  */
 function priceOfServed(noted: PricedRecord): Price | null {
-  const { prices, model, models, sentModel, response } = noted
-  const served = response?.['model']
+  const { prices, model, models, sentModel, servedModel, response } = noted
+  const served = servedModel ?? response?.['model']
   for (const name of [served, sentModel])
     if (typeof name === 'string' && prices.names(name)) return prices.priceOf(name)
   return prices.priceOf(models.find((one) => one === served) ?? model)

@@ -13,6 +13,7 @@ import type { PiiKind } from '../../core/finding.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { KeyTerms } from '../../core/key-terms.ts'
 import type { RuleHit } from '../../policy/rule.ts'
+import type { UnscannedRequest } from '../../store/files/intents.ts'
 import type { Call } from '../call/call.ts'
 import { type CallRecord, type InjectionJudgement, isAnswered } from '../call/call-record.ts'
 import { costOfCall, UNKNOWN_COST } from './call-cost.ts'
@@ -78,7 +79,7 @@ export function draftEntry(
     api: call.api.name,
     attempts: noted.attempts,
     ...(noted.upstream !== null && { upstream: noted.upstream }),
-    ...(noted.unscanned !== null && unscannedMembers(noted)),
+    ...(noted.unscanned !== null && unscannedMembers(noted.unscanned, noted.responseBytes)),
     model: noted.model,
     prompt_tokens: tokens.prompt,
     completion_tokens: tokens.completion,
@@ -118,11 +119,15 @@ export function hasLabels({ labels }: KeyTerms): boolean {
   return false
 }
 
-const unscannedMembers = ({ unscanned, responseBytes }: CallRecord) => ({
-  unscanned: true as const,
-  method: unscanned!.method,
-  path: unscanned!.path,
-  request_bytes: unscanned!.requestBytes,
+/** The members of the entry of a call that is not scanned. */
+export const unscannedMembers = (
+  { method, path, requestBytes }: UnscannedRequest,
+  responseBytes: number,
+): Pick<RequestDraft, 'unscanned' | 'method' | 'path' | 'request_bytes' | 'response_bytes'> => ({
+  unscanned: true,
+  method,
+  path,
+  request_bytes: requestBytes,
   response_bytes: responseBytes,
 })
 

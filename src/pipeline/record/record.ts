@@ -110,6 +110,7 @@ export async function recordIntent(
     policy_revision: noted.policyRevision,
     prompt_tokens: noted.estimatedPromptTokens,
     ...(noted.mostCost > 0 && { most_cost: noted.mostCost }),
+    ...(noted.unscanned !== null && { most_tokens: noted.mostTokens, unscanned: noted.unscanned }),
   })
   noted.forwarded = true
 }
@@ -123,7 +124,8 @@ export async function record(parts: RecordParts, call: Call, ending: Ending): Pr
   const stored = settleStored(parts, call, ending.outcome)
   const isCaptured = capturesText(parts, call)
   const draft = draftEntry(call, ending, { usesTokens: stored.usesTokens, isCaptured })
-  const reserved = noted.quota?.settle(usedBy(noted, draft)) ?? []
+  const keepsReserved = stored.keepsReserved || isUseLost(noted, ending)
+  const reserved = noted.quota?.settle(usedBy(noted, draft, keepsReserved)) ?? []
   const startMs = parts.clock.monotonic()
   const receipt = await parts.log.append(draft, {
     ...(isCaptured && noted.request !== null && { content: contentOf(parts, noted.request, noted) }),
@@ -143,12 +145,24 @@ export async function record(parts: RecordParts, call: Call, ending: Ending): Pr
   return receipt
 }
 
-const usedBy = ({ forwarded }: CallRecord, draft: RequestDraft): Used => ({
-  tokens: draft.total_tokens,
-  answerTokens: draft.completion_tokens,
-  cost: draft.cost ?? 0,
-  isForwarded: forwarded,
-})
+/** Whether a call ended before its upstream said what it used. */
+const isUseLost = ({ isUseUnknown, forwarded }: CallRecord, { outcome }: Ending): boolean =>
+  isUseUnknown && forwarded && (outcome === 'client_aborted' || outcome === 'interrupted')
+
+/** @param keepsReserved whether limits keep what the call reserved */
+const usedBy = (
+  { forwarded, mostTokens, mostCost }: CallRecord,
+  draft: RequestDraft,
+  keepsReserved: boolean,
+): Used =>
+  keepsReserved
+    ? { tokens: mostTokens, answerTokens: 0, cost: mostCost, isForwarded: forwarded }
+    : {
+        tokens: draft.total_tokens,
+        answerTokens: draft.completion_tokens,
+        cost: draft.cost ?? 0,
+        isForwarded: forwarded,
+      }
 
 /** The exchange without the end user, whom some providers repeat in their answers. */
 function contentOf(

@@ -27,6 +27,8 @@ export interface StoredParts {
 export interface StoredSettlement {
   /** False when another entry has the tokens of the answer, or will have them. */
   readonly usesTokens: boolean
+  /** True when limits keep what the call reserved, until another entry has its tokens. */
+  readonly keepsReserved: boolean
   readonly changes: readonly StoredChange[]
   /** Counts what an answer used that no reservation holds. Call it once. */
   charge(used: Pick<RequestDraft, 'total_tokens' | 'cost'>): readonly CounterChange[]
@@ -36,7 +38,12 @@ export interface StoredSettlement {
 const MAXIMUM_STORED_MODELS = 8
 
 const NO_CHARGES: readonly CounterChange[] = []
-const ORDINARY: StoredSettlement = { usesTokens: true, changes: [], charge: () => NO_CHARGES }
+const ORDINARY: StoredSettlement = {
+  usesTokens: true,
+  keepsReserved: false,
+  changes: [],
+  charge: () => NO_CHARGES,
+}
 
 /** Settles a call that is about to be sealed. A claim of tokens ends with the call. */
 export function settleStored(parts: StoredParts, call: Call, outcome: Outcome): StoredSettlement {
@@ -68,9 +75,10 @@ function settleMade(
     isItem: false,
     isCounted: usesTokens,
     readNumbers: numbers,
+    ...(!usesTokens && { reserved: { tokens: noted.mostTokens, cost: noted.mostCost } }),
   }
   const changes = [keep(ids.id, answer), ...itemsOf(ids.items, answer)]
-  return { ...ORDINARY, usesTokens, changes }
+  return { ...ORDINARY, usesTokens, keepsReserved: !usesTokens, changes }
 }
 
 function settleAsked(
@@ -94,14 +102,21 @@ function settleAsked(
   const readNumbers = higherNumbers(answer.readNumbers, highestOf(noted))
   const update: StoredChange = { type: 'update', id, isCounted: usesTokens, readNumbers }
   return {
+    ...ORDINARY,
     usesTokens,
     changes: usesTokens ? [update, ...itemsOf(ids?.items ?? [], answer)] : [update],
     charge: ({ total_tokens, cost }) =>
       limits
         .filter(({ unit }) => unit === 'tokens' || unit === 'usd')
         .flatMap((limit) => {
-          const used = limit.unit === 'usd' ? (cost ?? 0) : total_tokens
-          return counters.charge(spendingOf(limit, key, used, call.createdAtMs))
+          const [used, reserved] =
+            limit.unit === 'usd'
+              ? [cost ?? 0, answer.reserved?.cost ?? 0]
+              : [total_tokens, answer.reserved?.tokens ?? 0]
+          const more = usesTokens ? used - reserved : 0
+          // What was reserved in vain is given back where it was counted.
+          const atMs = more > 0 ? call.createdAtMs : answer.createdAtMs
+          return counters.charge(spendingOf(limit, key, more, atMs))
         }),
   }
 }
@@ -114,7 +129,7 @@ const highestOf = ({ placeholders }: CallRecord): HighestNumbers => placeholders
 
 const keep = (id: string, answer: StoredAnswer): StoredChange => ({ type: 'keep', id, answer })
 
-const itemsOf = (ids: readonly string[], answer: StoredAnswer): StoredChange[] =>
+const itemsOf = (ids: readonly string[], { reserved: _, ...answer }: StoredAnswer): StoredChange[] =>
   ids.map((id) =>
     keep(id, { ...answer, isItem: true, isCounted: true, models: [], numbers: {}, readNumbers: {} }),
   )

@@ -47,8 +47,20 @@ export interface Intent {
   readonly policy_revision: string
   /** Estimated. */
   readonly prompt_tokens: number
-  /** Maximum cost of the call, 10⁻⁹ USD; absent when no limit of money applies. */
+  /** Expected maximum cost of the call, 10⁻⁹ USD; absent when no limit of money applies. */
   readonly most_cost?: number
+  /** The same in tokens, for an unscanned call. */
+  readonly most_tokens?: number
+  /** Absent for a call that is scanned. */
+  readonly unscanned?: UnscannedRequest
+}
+
+/** A request that is forwarded without a scan. */
+export interface UnscannedRequest {
+  readonly method: string
+  /** Without its query. */
+  readonly path: string
+  readonly requestBytes: number
 }
 
 /** A recorded call that is not sealed yet. */

@@ -16,8 +16,9 @@ export interface CountedBucket {
   readonly bucketIndex: number
 }
 
-/** Tokens that a call adds to a bucket, for `UsageLog.append`. */
+/** Tokens that a call adds to a bucket, or gives back, for `UsageLog.append`. */
 export interface CounterChange extends CountedBucket {
+  /** Negative to give back; a count never becomes negative. */
   readonly tokens: number
 }
 
@@ -54,7 +55,9 @@ export class CounterChanges {
     for (const change of this.#changes.values()) {
       const key = bucketKey(change, change.bucketIndex)
       const stored = table.get(key)
-      table.put(key, u64((stored === undefined ? 0 : readU64(stored)) + change.tokens))
+      const counted = (stored === undefined ? 0 : readU64(stored)) + change.tokens
+      if (counted <= 0 && stored === undefined) continue
+      table.put(key, u64(Math.max(0, counted)))
       // With the first count of a bucket, removes those that have left the window.
       if (stored === undefined) dropDeadBuckets(table, change)
     }

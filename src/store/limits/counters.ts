@@ -67,11 +67,12 @@ export interface Reservation {
   readonly retryAfterMs: Milliseconds
 }
 
-/** Tokens used without a reservation. */
+/** Tokens used without a reservation, or given back. */
 export interface Spending {
   readonly ruleId: string
   readonly subject: string
   readonly windowMs: Milliseconds
+  /** Negative to give back. */
   readonly tokens: number
   readonly atMs: Milliseconds
 }
@@ -185,8 +186,8 @@ export class Counters {
   }
 
   /**
-   * Counts the tokens of a call without a reservation, left by an earlier process; none if its
-   * window has expired. Pass the changes to the entry's append.
+   * Counts tokens without a reservation, or gives some back, in the bucket of their time; none if
+   * that has expired. Pass the changes to the entry's append.
    */
   charge({ ruleId, subject, windowMs, tokens, atMs }: Spending): CounterChange[] {
     const bucketMs = bucketLength(windowMs)

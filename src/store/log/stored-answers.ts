@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
+import type { NanoUsd } from '../../core/money.ts'
 import type { Environment } from '../environment/journaled.ts'
 import { joinKey, readJson, readU64, u64, writeJson } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
@@ -40,6 +41,11 @@ export interface StoredAnswer {
   readonly isCounted: boolean
   /** Estimated tokens of the prompt, for an upstream that counts none. */
   readonly promptTokens: number
+  /**
+   * What limits keep for the answer until an entry has its tokens, so that one which nobody reads
+   * is not free. Absent when the entry of its call has them.
+   */
+  readonly reserved?: { readonly tokens: number; readonly cost: NanoUsd }
   /** Placeholders of the call that made it. An answer to a later call numbers its own above. */
   readonly numbers: HighestNumbers
   /** As `numbers`, with those in the answer as it was read since. */

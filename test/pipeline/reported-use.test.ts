@@ -1,0 +1,61 @@
+// What an answer that is not scanned says of its use, however it is cut into pieces.
+
+import t from 'tap'
+import { ReportedUse } from '../../src/pipeline/answer/reported-use.ts'
+
+/** @param cut characters of each piece */
+function useIn(text: string, type = 'application/json; charset=utf-8', cut = 7) {
+  const use = new ReportedUse(type)
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length; at += cut) use.add(bytes.subarray(at, at + cut))
+  return use
+}
+
+t.test('usage at the top of an answer counts, wherever it stands', async (t) => {
+  const usage =
+    '"usage": {"prompt_tokens": 3, "completion_tokens": 4, "details": {"a": "}\\"{"}, "cost": 0.5}'
+  const found = { promptTokens: 3, completionTokens: 4, cost: 500_000_000 }
+  const other = '{"usage":{"prompt_tokens":9,"completion_tokens":9,"cost":9}}'
+  for (const text of [
+    `{${usage}}`,
+    `{"data":[${'1,'.repeat(50_000)}2],${usage}}`,
+    `{${usage},"data":"${'x'.repeat(100_000)}"}`,
+    `{${usage},"metadata":${other}}`,
+    `{"data":[${other}],${usage},"input":${other}}`,
+    `{${usage},"echo":${JSON.stringify(other)}}`,
+    `{"response":{"id":"a",${usage}}}`,
+  ])
+    t.match(useIn(text).usage, found, text.slice(0, 40))
+  const events = `data: {"usage":null}\n\ndata: {"model":"m",${usage}}\n\ndata: [DONE]\n\n`
+  t.match(useIn(events, 'text/event-stream'), { usage: found, model: 'm' })
+})
+
+t.test('a cost counts without tokens, and a total without its parts', async (t) => {
+  t.match(useIn('{"usage":{"cost":0.6}}').usage, { promptTokens: 0, totalTokens: 0, cost: 600_000_000 })
+  t.match(useIn('{"usage":{"type":"duration","seconds":9,"cost":0.6}}').usage, { cost: 600_000_000 })
+  t.match(useIn('{"usage":{"total_tokens":35}}').usage, {
+    promptTokens: 35,
+    completionTokens: 0,
+    totalTokens: 35,
+    cost: null,
+  })
+})
+
+t.test('what is no usage counts nothing', async (t) => {
+  for (const text of [
+    '',
+    '{}',
+    '{"usage":null}',
+    '{"usage":{}}',
+    '{"usage":{"type":"duration","seconds":9}}',
+    '{"usage":{"prompt_tokens":"3"}}',
+    '{"usage":{"prompt_tokens":3',
+    '{"usage":{bad}}',
+    '{"text":"\\"usage\\":{\\"prompt_tokens\\":3}"}',
+    '{"a":{"usage":{"prompt_tokens":3}}}',
+    '[{"usage":1}]',
+  ])
+    t.equal(useIn(text).usage, null, text)
+  for (const type of ['audio/mpeg', 'text/plain', '', 'application/jsonp'])
+    t.equal(useIn('{"usage":{"cost":1}}', type).usage, null, type)
+})
