@@ -75,7 +75,7 @@ export class JsonMembers {
     return length === this.#depth && length > 0 && this.#names[length - 1] !== null
   }
 
-  /** Returns the offset behind the string, or behind the piece when the string goes on. */
+  /** Returns the offset after the string, or after the piece when the string continues. */
   #endOfString(piece: Buffer, start: number): number {
     let at = start
     if (this.#isEscaped) at++
@@ -117,7 +117,7 @@ export class JsonMembers {
     this.#expectsName = this.#isInObject
   }
 
-  /** @param last bytes of what is kept, if it ends here */
+  /** @param last bytes of the kept member, if it ends here */
   #close(last: Buffer): void {
     if (this.#depth === 0) return
     this.#depth--
@@ -143,7 +143,7 @@ export class JsonMembers {
     this.#kept = { place, depth: this.#depth, pieces: [], bytes: 0 }
   }
 
-  /** Copies, because what is kept must not hold the whole piece. */
+  /** Copies, because a kept member must not hold the whole piece. */
   #keep(bytes: Buffer): void {
     const kept = this.#kept
     if (kept === null) return

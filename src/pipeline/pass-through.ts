@@ -32,7 +32,7 @@ const EXPECTED_COST: NanoUsd = 50_000_000
 
 /**
  * What a call may use is not known. It passes a limit that has anything left, and leaves less for
- * the calls beside it.
+ * other calls.
  */
 const UNKNOWN_DEMAND: Demand = {
   tokens: 1,
@@ -40,7 +40,7 @@ const UNKNOWN_DEMAND: Demand = {
   money: { type: 'priced', most: 1, answer: EXPECTED_COST },
 }
 
-/** Of a method whose answers repeat what an earlier call used. */
+/** A call of a method whose answers repeat what an earlier call used. */
 const READING_DEMAND: Demand = {
   tokens: 1,
   unlimitedChoices: 0,
