@@ -30,8 +30,10 @@ export interface Charts {
   remove(): void
 }
 
-/** Copies charts/ and builds the dependencies. */
+/** Copies charts/ and builds the dependencies. @throws Error that says how to fetch helm */
 export function prepareCharts(): Charts {
+  const helm = findTool('helm')
+  if (helm === null) throw new Error('helm not found; run node test/charts/tools.ts to fetch it')
   const folder = mkdtempSync(join(tmpdir(), 'sidegate-charts-'))
   cpSync(CHARTS, folder, { recursive: true })
   const charts: Charts = {
@@ -40,19 +42,15 @@ export function prepareCharts(): Charts {
       // Values of later files and options win.
       const image = join(folder, args.includes('examples/app') ? 'app-image.yaml' : 'image.yaml')
       const values = /^(template|lint|install)$/.test(command) ? ['-f', image] : []
-      const { status, stdout, stderr } = spawnSync(
-        findTool('helm') ?? 'helm',
-        [command, ...values, ...args],
-        {
-          cwd: folder,
-          encoding: 'utf8',
-          env: {
-            ...process.env,
-            HELM_CACHE_HOME: join(folder, '.helm'),
-            HELM_CONFIG_HOME: join(folder, '.helm'),
-          },
+      const { status, stdout, stderr } = spawnSync(helm, [command, ...values, ...args], {
+        cwd: folder,
+        encoding: 'utf8',
+        env: {
+          ...process.env,
+          HELM_CACHE_HOME: join(folder, '.helm'),
+          HELM_CONFIG_HOME: join(folder, '.helm'),
         },
-      )
+      })
       return { code: status, stdout, stderr }
     },
     text(chart, ...args) {

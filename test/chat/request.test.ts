@@ -5,7 +5,7 @@ import type { ModelRequest } from '../../src/chat/model-request.ts'
 import { readChatRequest, upstreamBodies } from '../../src/chat/request.ts'
 import type { JsonObject, JsonValue } from '../../src/core/json.ts'
 import type { StreamUsage } from '../../src/core/upstream-config.ts'
-import { REQUEST_BODIES } from './api-bodies.ts'
+import { requestBody } from './api-bodies.ts'
 
 const messages = [{ role: 'user', content: 'hi' }]
 
@@ -186,7 +186,7 @@ t.test('the forwarded body is the parsed one, and a stream asks for usage', asyn
 
 t.test('no API takes a member of its own from extra_body', async (t) => {
   for (const api of APIS) {
-    const read = (more: object) => api.readRequest({ ...REQUEST_BODIES[api.name]!('hi'), ...more })
+    const read = (more: object) => api.readRequest({ ...requestBody(api.name, 'hi'), ...more })
     const shared = {
       model: 'x',
       Model: 'x',
@@ -209,7 +209,7 @@ t.test('no API takes a member of its own from extra_body', async (t) => {
 
 t.test('every API lists the text that its model reads', async (t) => {
   for (const api of APIS) {
-    const { texts } = api.requestTexts(REQUEST_BODIES[api.name]!('I am alice'))
+    const { texts } = api.requestTexts(requestBody(api.name, 'I am alice'))
     t.ok(
       texts.some(({ text }) => text.includes('I am alice')),
       api.name,

@@ -3,7 +3,7 @@
 
 import t from 'tap'
 import { APIS } from '../../src/chat/apis.ts'
-import { REQUEST_BODIES } from '../chat/api-bodies.ts'
+import { requestBody } from '../chat/api-bodies.ts'
 import { deploy, prompt } from './gateway.ts'
 import { fetchInTime } from './until.ts'
 import { completion, json } from './upstream.ts'
@@ -229,7 +229,7 @@ t.test('a dry run refuses a bad body like the chat endpoint', async (t) => {
 
 t.test('a dry run judges a request of any API', async (t) => {
   for (const { name } of APIS) {
-    const body = REQUEST_BODIES[name]!('I am alice@example.com')
+    const body = requestBody(name, 'I am alice@example.com')
     const evaluated = await api('POST', '/rules/evaluate', { api: name, ...body })
     t.match(evaluated.body, { decision: 'allow', findings: [{ kind: 'email' }] }, name)
     t.same(
@@ -237,7 +237,7 @@ t.test('a dry run judges a request of any API', async (t) => {
       JSON.parse(JSON.stringify(body).replace('alice@example.com', '[EMAIL_1]')),
     )
   }
-  t.match(await api('POST', '/rules/evaluate', { api: 'other', ...REQUEST_BODIES['messages']!('hi') }), {
+  t.match(await api('POST', '/rules/evaluate', { api: 'other', ...requestBody('messages', 'hi') }), {
     status: 400,
     body: { error: { code: 'invalid_body', param: 'api' } },
   })

