@@ -40,6 +40,22 @@ const SETTINGS = keys(
 /** Tool results are mostly JSON, and a model reads through its escapes. */
 const JSON_START = /^\s*[[{]/
 
+/** Members that providers read before all others, in this order and not in that of the body. */
+const READ_FIRST = ['tools', 'functions', 'system', 'instructions']
+/** Members that change from turn to turn, in the order in which providers read them. */
+const READ_LAST = ['messages', 'input', 'prediction']
+
+const rankOf = (name: string): number =>
+  READ_FIRST.includes(name) ? READ_FIRST.indexOf(name) - READ_FIRST.length : READ_LAST.indexOf(name) + 1
+
+/**
+ * Returns the names of a request's members in the order in which a provider reads them. Its cache
+ * keeps a prefix of them, so that a value found in a later one must not change how an earlier one
+ * is written.
+ */
+export const readingOrder = (body: JsonObject): string[] =>
+  Object.keys(body).sort((one, other) => rankOf(one) - rankOf(other))
+
 export class BodyWalk {
   readonly texts: Text[] = []
   /** Number of payloads that cannot be scanned as text. */

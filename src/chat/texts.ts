@@ -2,7 +2,7 @@
 // body-walk.ts leaves out. Knows the outline of both bodies and no scans.
 
 import { isObject, type JsonObject } from '../core/json.ts'
-import { BodyWalk } from './body-walk.ts'
+import { BodyWalk, readingOrder } from './body-walk.ts'
 import type { PathNode } from './json-path.ts'
 import type { Text } from './text.ts'
 
@@ -23,14 +23,14 @@ export interface Texts {
 }
 
 /**
- * Lists the texts of a chat request in document order: strings, long numbers and member names
- * anywhere. Leaves out words of the wire format, ids in the form of ids, the top-level `model`, and
- * payloads, which it counts. Time is linear in the body.
+ * Lists the texts of a chat request in the order in which it is read: strings, long numbers and
+ * member names anywhere. Leaves out words of the wire format, ids in the form of ids, the top-level
+ * `model`, and payloads, which it counts. Time is linear in the body.
  * @throws GatewayError `invalid_body` for more than MAXIMUM_DEPTH levels or MAXIMUM_TEXTS texts
  */
 export function requestTexts(body: JsonObject): Texts {
   const walk = new BodyWalk('request')
-  for (const key of Object.keys(body)) {
+  for (const key of readingOrder(body)) {
     const value = body[key]
     if (key === 'prediction' && isObject(value)) {
       walk.separate(value, { parent: null, key }, 2)

@@ -443,11 +443,11 @@ t.test('texts of the conversation are numbered, others are not', async (t) => {
   t.same(
     requestTexts(body).texts.map(({ text, joined, role }) => [text, joined, role]),
     [
+      ['u', null, null],
       ['a', 0, 'user'],
       ['https://h/x', null, 'user'],
       ['b', 1, 'user'],
       ['c', 2, 'assistant'],
-      ['u', null, null],
     ],
   )
 })

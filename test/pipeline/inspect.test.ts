@@ -226,7 +226,7 @@ t.test('restoring one kind does not change the numbers of other kinds', async (t
   ])
   t.same(
     JSON.parse(sent).messages.map(({ content }: any) => content),
-    ['My number is [PHONE_1], mine [EMAIL_2]', 'Noted: [PHONE_1] and [EMAIL_1]', 'hers is [PHONE_2]'],
+    ['My number is [PHONE_1], mine [EMAIL_1]', 'Noted: [PHONE_1] and [EMAIL_2]', 'hers is [PHONE_2]'],
   )
 })
 
@@ -253,8 +253,14 @@ t.test('a value after a placeholder never gets its number', async (t) => {
   }
   t.match(look(tools as JsonObject).sent, /"\[EMAIL_2\]"/, 'texts outside messages are no answers')
   const body = said('bob@example.org', 'Ask [EMAIL_1].')
-  look(body, [ruleOf('restore', 'pii', 'email', 'restore')])
-  t.equal(body.messages[0]!.content, '[EMAIL_2]', 'clients store no restored value')
+  const { restoration } = look(body, [ruleOf('restore', 'pii', 'email', 'restore')])
+  t.same(
+    body.messages.map(({ content }) => content),
+    ['[EMAIL_1]', 'Ask [EMAIL_2].'],
+    'clients store no restored value',
+  )
+  t.equal(restoration?.take('[EMAIL_2]'), '[EMAIL_1]', 'so that the form comes back as it was')
+  t.equal(restoration?.take('[EMAIL_1]'), 'bob@example.org')
 })
 
 t.test('each action redacts, counts or leaves a value', async (t) => {

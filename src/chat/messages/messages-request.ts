@@ -1,7 +1,7 @@
 // Checks that a JSON value is a request of Anthropic's messages API, and lists its texts.
 
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
-import { BodyWalk } from '../body-walk.ts'
+import { BodyWalk, readingOrder } from '../body-walk.ts'
 import type { PathNode } from '../json-path.ts'
 import {
   type ModelRequest,
@@ -39,12 +39,12 @@ const asksForJson = ({ output_config: config, output_format: format }: JsonObjec
   (isObject(config) && isObject(config['format'])) || isObject(format)
 
 /**
- * Lists the texts of a request in document order.
+ * Lists the texts of a request in the order in which it is read.
  * @throws GatewayError `invalid_body` as BodyWalk
  */
 export function messagesTexts(body: JsonObject): Texts {
   const walk = new BodyWalk('request')
-  for (const key of Object.keys(body)) {
+  for (const key of readingOrder(body)) {
     const value = body[key]
     if (key === 'system') walk.spoken(body, key, 'system')
     else if (key === 'messages' && Array.isArray(value)) {

@@ -1,7 +1,7 @@
 // Checks that a JSON value is a request of the Responses API, and lists its texts.
 
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
-import { BodyWalk } from '../body-walk.ts'
+import { BodyWalk, readingOrder } from '../body-walk.ts'
 import type { PathNode } from '../json-path.ts'
 import {
   invalid,
@@ -52,12 +52,12 @@ export function readResponsesRequest(json: JsonValue): ModelRequest {
 }
 
 /**
- * Lists the texts of a request in document order.
+ * Lists the texts of a request in the order in which it is read.
  * @throws GatewayError `invalid_body` as BodyWalk
  */
 export function responsesTexts(body: JsonObject): Texts {
   const walk = new BodyWalk('request')
-  for (const key of Object.keys(body)) {
+  for (const key of readingOrder(body)) {
     const value = body[key]
     if (key === 'instructions') walk.spoken(body, key, 'system')
     else if (key !== 'input') walk.member(body, key, null, 1)

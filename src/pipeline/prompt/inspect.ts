@@ -19,6 +19,13 @@ import { Placeholders } from '../scan/placeholders.ts'
 import { Restoration } from '../scan/restore.ts'
 import { rawOf, rawRanges, replaceSteps, viewOf } from '../scan/spans.ts'
 import { scoreInjection } from './injection.ts'
+import {
+  formsToAvoid,
+  type InspectedText,
+  keepForms,
+  numberingByInput,
+  type Replacement,
+} from './numbering.ts'
 import { findRestsOfKeys, findSplitData, joinTexts, overlap, type SplitPart } from './prompt-neighbours.ts'
 import { CachedScan } from './scan-cache.ts'
 
@@ -66,23 +73,6 @@ export interface InspectOptions {
 
 const newScan = () => new CachedScan()
 
-/** A text with the replacements to make in it. */
-interface InspectedText {
-  readonly text: Text
-  readonly joined: number
-  /** The decoded text; the redacted one once `rewrite` has run. */
-  view: string
-  /** The cached scan of `view`. */
-  cached: CachedScan
-  replacements: Replacement[]
-}
-
-interface Replacement {
-  readonly finding: Finding
-  /** The value to replace. Empty for the later parts of a split value. */
-  readonly value: string
-}
-
 /**
  * Redacts the texts of a request in its body, in steps. Time is linear in the size of the body.
  * @throws GatewayError `invalid_body` for more than MAXIMUM_FINDINGS findings, `body_too_large` for
@@ -92,11 +82,8 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   const { kinds, injection, scanOf: cachedScan = newScan, maxFindings = MAXIMUM_FINDINGS } = options
   const { scored = selection.injection.length > 0 } = options
   const placeholders = new Placeholders(null, options.continued)
-  const answered = walk.texts.findIndex(({ role }) => role === 'assistant')
   // Without an assistant message this is a first turn, whose texts no earlier turn has cached.
-  const scanOf = answered < 0 ? newScan : cachedScan
-  const isForeign = foreignForms(answered)
-  const restoring = PII_KINDS.filter((kind) => selection.pii(kind, 'request').action === 'restore')
+  const scanOf = walk.texts.some(({ role }) => role === 'assistant') ? cachedScan : newScan
   const pace = new Pace()
   const items: InspectedText[] = []
   let found = 0
@@ -112,19 +99,16 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
     items.push(item)
   }
   const conversation = items.filter(({ text }) => text.joined !== null)
-  for (const [index, { text, view }] of items.entries()) {
-    if (pace.isOver(view.length)) yield
-    if (isForeign(text, index)) placeholders.avoid(view)
-    // When values are restored, the client never stores our placeholders.
-    else if (restoring.length > 0) placeholders.avoid(view, restoring)
-  }
   yield* addSplitData(conversation, kinds)
+  const avoidForms = formsToAvoid(items, placeholders)
+  const isRestoring = PII_KINDS.some((kind) => selection.pii(kind, 'request').action === 'restore')
   const restored = new Map<string, string>()
   const findings: LocatedFinding[] = []
   const numberingOf = walk.numbersEachInput ? numberingByInput(items, placeholders) : () => placeholders
   for (const [index, item] of items.entries()) {
     if (pace.isOver(item.view.length)) yield
-    if (!isForeign(item.text, index)) placeholders.avoid(item.view)
+    avoidForms(index)
+    if (isRestoring) keepForms(item, selection, placeholders)
     if (item.replacements.length === 0) continue
     for (const finding of yield* rewrite(item, selection, numberingOf(index), restored, scanOf))
       findings.push(finding)
@@ -142,44 +126,6 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
     binaryParts: walk.binaryParts,
     placeholders,
     restoration: restored.size === 0 ? null : new Restoration(restored),
-  }
-}
-
-/**
- * Whether placeholder forms in a text must not be given to a value. From the first assistant
- * message on, a form may be a placeholder of an earlier turn: the client sends it back, and the
- * value must keep its number, or the provider's prompt cache misses. Forms in earlier texts, and
- * outside messages, cannot be ours.
- * @param answered index of the first text of an assistant message; negative without one
- */
-const foreignForms =
-  (answered: number) =>
-  ({ role }: Text, index: number): boolean =>
-    answered < 0 || index < answered || role === null
-
-const INPUT = /^\w+\[\d+\]/
-
-/**
- * Returns the numbering of a text, when each input has one of its own (`Texts.numbersEachInput`).
- * Ask in the order of the texts.
- */
-function numberingByInput(
-  items: readonly InspectedText[],
-  placeholders: Placeholders,
-): (index: number) => Placeholders {
-  const nameOf = (index: number) => INPUT.exec(items[index]?.text.path ?? '')?.[0]
-  let current: string | undefined
-  let numbering = new Placeholders()
-  return (index) => {
-    const name = nameOf(index)
-    if (name === undefined) return placeholders
-    if (name === current) return numbering
-    current = name
-    numbering = new Placeholders()
-    let first = index
-    while (first > 0 && nameOf(first - 1) === name) first--
-    for (let at = first; at < items.length && nameOf(at) === name; at++) numbering.avoid(items[at]!.view)
-    return numbering
   }
 }
 
@@ -236,7 +182,7 @@ function* rewrite(
   for (const replacement of replacements) {
     const { action } = selection.pii(replacement.finding.kind, 'request')
     if (action === 'allow' || (text.isFollowed && isReplacing(action))) continue
-    if (replacement.value !== '') counted.push(replacement.finding)
+    if (replacement.value !== '' && replacement.isForm !== true) counted.push(replacement.finding)
     if (action === 'block' || isReplacing(action)) replaced.push(replacement)
   }
   if (replaced.length > 0) {

@@ -8,6 +8,9 @@ const FORM = /\[([A-Z_]+)_([0-9]{1,9})\]/g
 /** Kinds whose spellings differ in separators only. */
 const BY_CHARACTERS = new Set<PiiKind>(['phone', 'credit_card', 'us_ssn', 'iban', 'mac_address'])
 
+/** Kinds as placeholders name them. */
+const LABELS: ReadonlySet<string> = new Set(PII_KINDS.map((kind) => kind.toUpperCase()))
+
 const formOf = (label: string, number: number): string => `[${label}_${number}]`
 
 /** Returns what equal values share, in any spelling. */
@@ -28,6 +31,8 @@ export class Placeholders {
   // Created with the first placeholder: an answer may have thousands of texts, most without
   // findings.
   #given: Map<string, string> | null = null
+  /** The kinds of the placeholders given, those of forks not included. */
+  readonly #forms = new Map<string, PiiKind>()
   #next: Map<string, number> | null
   /** Forms found in texts. A numbering shares them with its forks. */
   readonly #taken: Set<string>
@@ -54,14 +59,23 @@ export class Placeholders {
     return Object.fromEntries(this.#highest)
   }
 
-  /** Reserves the placeholder forms in a text that is sent. @param kinds kinds whose forms count */
-  avoid(text: string, kinds: readonly PiiKind[] = PII_KINDS): void {
+  /** Reserves the placeholder forms in a text that is sent. */
+  avoid(text: string): void {
     if (!mayHoldPlaceholder(text)) return
     for (const [form, label = '', digits] of withoutEscapes(text).matchAll(FORM)) {
-      if (!kinds.some((kind) => kind.toUpperCase() === label)) continue
+      if (!LABELS.has(label)) continue
       this.#taken.add(form)
       this.#raise(label, Number(digits))
     }
+  }
+
+  /** Finds placeholders of this numbering in a text that is not ours, by their kinds. */
+  givenIn(text: string): { readonly kind: PiiKind; readonly start: number; readonly end: number }[] {
+    if (this.#forms.size === 0 || !text.includes('[')) return []
+    return [...text.matchAll(FORM)].flatMap(({ 0: form, index }) => {
+      const kind = this.#forms.get(form)
+      return kind === undefined ? [] : [{ kind, start: index, end: index + form.length }]
+    })
   }
 
   /** Returns the placeholder of a value. */
@@ -77,6 +91,7 @@ export class Placeholders {
     this.#raise(label, number)
     const placeholder = formOf(label, number)
     this.#given.set(key, placeholder)
+    this.#forms.set(placeholder, kind)
     return placeholder
   }
 

@@ -1,0 +1,102 @@
+// Decides which numbers the values of a prompt get, so that a text which a client sends again is
+// written as before.
+
+import type { Text } from '../../chat/texts.ts'
+import type { Finding } from '../../core/finding.ts'
+import type { Selection } from '../../policy/compile.ts'
+import { Placeholders } from '../scan/placeholders.ts'
+import { overlap } from './prompt-neighbours.ts'
+import type { CachedScan } from './scan-cache.ts'
+
+/** A text with the replacements to make in it. */
+export interface InspectedText {
+  readonly text: Text
+  readonly joined: number
+  /** The decoded text; the redacted one once `rewrite` has run. */
+  view: string
+  /** The cached scan of `view`. */
+  cached: CachedScan
+  replacements: Replacement[]
+}
+
+export interface Replacement {
+  readonly finding: Finding
+  /** The value to replace. Empty for the later parts of a split value. */
+  readonly value: string
+  /** True for a text in the form of a placeholder that is the placeholder of another value. */
+  readonly isForm?: true
+}
+
+/**
+ * Returns a function that reserves the placeholder forms of a text, and of the rest of its message,
+ * before the first value of the message gets a number. Ask in the order of the texts. Forms in
+ * later messages are not reserved: a client sends a conversation again with more at its end, and a
+ * value must keep its number, or the provider's prompt cache misses. Forms outside messages stay
+ * from turn to turn and are reserved first.
+ */
+export function formsToAvoid(
+  items: readonly InspectedText[],
+  placeholders: Placeholders,
+): (index: number) => void {
+  for (const { text, view } of items) if (text.role === null) placeholders.avoid(view)
+  let next = 0
+  return (index) => {
+    if (index < next) return
+    const { role, owner } = items[index]!.text
+    next = index + 1
+    if (role === null) return
+    placeholders.avoid(items[index]!.view)
+    for (; owner !== null && items[next]?.text.owner === owner; next++) placeholders.avoid(items[next]!.view)
+  }
+}
+
+/**
+ * Makes the placeholder of an earlier message, written in a text by somebody else, a value of its
+ * own. As it is, an answer that repeats it would be restored to the other value.
+ */
+export function keepForms(item: InspectedText, selection: Selection, placeholders: Placeholders): void {
+  const { view, replacements } = item
+  const forms = placeholders
+    .givenIn(view)
+    .filter(({ kind }) => selection.pii(kind, 'request').action === 'restore')
+    .map(
+      (finding): Replacement => ({
+        finding,
+        value: view.slice(finding.start, finding.end),
+        isForm: true,
+      }),
+    )
+  if (forms.length === 0) return
+  const sorted = [...replacements, ...forms].sort((a, b) => a.finding.start - b.finding.start)
+  item.replacements = sorted.filter(
+    ({ finding, isForm }, index) =>
+      isForm !== true ||
+      ![sorted[index - 1], sorted[index + 1]].some((near) => near && overlap(near.finding, finding)),
+  )
+}
+
+const INPUT = /^\w+\[\d+\]/
+
+/**
+ * Returns the numbering of a text, when each input has one of its own (`Texts.numbersEachInput`).
+ * Ask in the order of the texts.
+ */
+export function numberingByInput(
+  items: readonly InspectedText[],
+  placeholders: Placeholders,
+): (index: number) => Placeholders {
+  const nameOf = (index: number) => INPUT.exec(items[index]?.text.path ?? '')?.[0]
+  let current: string | undefined
+  let numbering = new Placeholders()
+  return (index) => {
+    const name = nameOf(index)
+    if (name === undefined) return placeholders
+    if (name === current) return numbering
+    current = name
+    numbering = new Placeholders()
+    let first = index
+    while (first > 0 && nameOf(first - 1) === name) first--
+    for (let at = first; at < items.length && nameOf(at) === name; at++) numbering.avoid(items[at]!.view)
+    return numbering
+  }
+}
