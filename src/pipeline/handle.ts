@@ -154,7 +154,8 @@ function* inspectAndCapture(
   })
   if (selection.watchesInjection) {
     const steps = inspection.score()
-    call.deferredScore = new MonitoredScore({ call, client, steps, selection, model, isLong, release })
+    const { facts } = inspection
+    call.deferredScore = new MonitoredScore({ call, client, steps, selection, model, facts, isLong, release })
   }
   noted.placeholders = inspection.placeholders
   if (inspection.binaryParts > 0) metrics.binaryParts.inc({ decision: binaryParts }, inspection.binaryParts)

@@ -5,11 +5,13 @@ import type { Direction, PiiKind } from '../core/finding.ts'
 import { accessOf, allowsEvery } from './access-list.ts'
 import type { AccessRule, PromptCheck, Selection } from './compile.ts'
 import type { RuleHit, RuleReference } from './rule.ts'
-import { NO_PROMPT, type PromptFacts } from './rule-type.ts'
+import type { PromptFacts } from './rule-type.ts'
 
 /** What the steps before found out about a request. */
-export interface PolicyEvidence extends PromptFacts {
+export interface PolicyEvidence {
   readonly selection: Selection
+  /** Null for a call without a prompt, or whose prompt is not scanned. */
+  readonly facts: PromptFacts | null
   readonly findings: readonly { readonly kind: PiiKind; readonly count: number }[]
   readonly keywordHits: readonly RuleReference[]
   readonly limits: readonly LimitEvidence[]
@@ -21,7 +23,7 @@ export interface PolicyEvidence extends PromptFacts {
 
 /** The evidence of a call whose content is not scanned, or that has none. */
 export const NOTHING_SCANNED = {
-  ...NO_PROMPT,
+  facts: null,
   findings: [],
   keywordHits: [],
 } satisfies Partial<PolicyEvidence>
@@ -126,15 +128,15 @@ export function decide(evidence: PolicyEvidence, requests: () => PermittedReques
  * content it is personal data, keywords, facts of the prompt.
  */
 export function judge(evidence: PolicyEvidence): Judgement {
-  const { selection, findings, keywordHits, injectionScore, limits } = evidence
+  const { selection, findings, keywordHits, facts, limits } = evidence
   const unlisted = selection.access.filter((one) => !allowsAll(one, evidence.models))
   const content = [
     ...piiRules(selection, findings, 'request'),
     ...keywordHits,
-    ...firing(selection.checks, evidence),
+    ...(facts === null ? [] : firing(selection.checks, facts)),
   ]
   // A score may be missing only where every rule that asks for it monitors.
-  if (injectionScore === null && selection.injection.some(({ rule }) => isBlocking(rule))) {
+  if (facts?.injectionScore === null && selection.injection.some(({ rule }) => isBlocking(rule))) {
     throw new Error('A blocking injection rule applies, but the prompt was not scored.')
   }
   const exceeded = limits.flatMap(({ rule, exceeded }) => (exceeded && rule !== null ? [rule] : []))
@@ -177,14 +179,13 @@ const allowsAll = ({ globs, allows }: AccessList, models: PolicyEvidence['models
 const firstRefused = ({ allows }: AccessList, models: PolicyEvidence['models']): string | null =>
   models?.find((model) => !allows(model)) ?? null
 
-/** The monitoring injection rules that fire at a score which was made after the decision. */
-export const monitoredInjection = (
-  { checks }: Selection,
-  injectionScore: number,
-  modelThreshold: number,
-): RuleHit[] => {
-  const scored = checks.filter(({ rule }) => rule.type === 'prompt_injection')
-  return toHits(firing(scored, { ...NO_PROMPT, injectionScore, modelThreshold }), 'request')
+/**
+ * The monitoring injection rules that fire at a score which was made after the decision.
+ * @param facts with the score
+ */
+export function monitoredInjection({ checks, injection }: Selection, facts: PromptFacts): RuleHit[] {
+  const scored = checks.filter((check) => injection.some(({ rule }) => rule === check.rule))
+  return toHits(firing(scored, facts), 'request')
 }
 
 /** Decides on an answer. `blocked` is the rule that denies it, null when none does. */

@@ -14,19 +14,19 @@ export interface PatternRefusal {
 
 export const refuse = (message: string): PatternRefusal => ({ messages: [message] })
 
-/** What a type knows of a prompt when the policy decides, besides the texts themselves. */
+/**
+ * What a type knows of a prompt when the policy decides, besides the texts themselves. There are
+ * none of a call without a prompt, or whose prompt is not scanned.
+ */
 export interface PromptFacts {
   /**
    * From 0 to 1. Null when no rule asks for a score, or when every rule that does only monitors
-   * (`Selection.watchesInjection`). `no_prompt` for a call without a prompt.
+   * (`Selection.watchesInjection`).
    */
-  readonly injectionScore: number | null | 'no_prompt'
+  readonly injectionScore: number | null
   /** For injection rules without a threshold of their own. */
   readonly modelThreshold: number
 }
-
-/** The facts of a call without a prompt, or whose prompt is not scanned. */
-export const NO_PROMPT: PromptFacts = { injectionScore: 'no_prompt', modelThreshold: 1 }
 
 /** A rule of one type, as far as the type looks at its declaration. */
 export interface TypedRule<Pattern> {
@@ -68,6 +68,9 @@ export interface RuleType<Pattern extends { readonly type: string } = { readonly
    */
   includes?(wide: TypedRule<Pattern>, narrow: TypedRule<Pattern>): boolean
   lint?(one: TypedRule<Pattern>): readonly RuleWarning[]
-  /** Reports whether a rule fires on a prompt; absent for a type that looks at texts or counts. */
+  /**
+   * Reports whether a rule fires on a prompt; absent for a type that looks at texts or counts. A
+   * call without facts is not asked about: no such rule fires, and a blocking one lets it pass.
+   */
   fires?(pattern: Pattern, facts: PromptFacts): boolean
 }

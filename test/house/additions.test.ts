@@ -1,9 +1,10 @@
 // What it takes to add a fact: the lists in src/README.md are those of changes that were made and
 // passed the tests.
 
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { RULE_TYPE_NAMES } from '../../src/policy/rule-types.ts'
 import { ROOT } from './sources.ts'
 
 const MAXIMUM_PLACES = 9
@@ -60,3 +61,13 @@ for (const [what, files] of Object.entries(RECORDED)) {
     for (const path of files) t.ok(existsSync(join(ROOT, path)), path)
   })
 }
+
+t.test('src/README.md names every file that knows a rule type by name', async (t) => {
+  const comparison = new RegExp(`type [!=]== '(${RULE_TYPE_NAMES.join('|')})'`)
+  const knowing = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.tsx?$/.test(path) && comparison.test(readFileSync(join(ROOT, 'src', path), 'utf8')))
+    .map((path) => path.replace(/\.tsx?$/, ''))
+  const [sentence = ''] = /Elsewhere a rule type is known by name only to [^.]*\./.exec(README) ?? []
+  const named = [...sentence.matchAll(/`([^`]+)`/g)].map(([, path]) => path)
+  t.strictSame(named.sort(), knowing.sort())
+})

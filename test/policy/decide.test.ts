@@ -47,11 +47,11 @@ const REQUESTS: PermittedRequests = [
     defaults: {},
   },
 ]
+const scored = (injectionScore: number | null) => ({ injectionScore, modelThreshold: 0.5 })
 const NOTHING_FOUND: PolicyEvidence = {
   ...NOTHING_SCANNED,
   selection,
-  injectionScore: 0,
-  modelThreshold: 0.5,
+  facts: scored(0),
   limits: [],
   models: ['gpt-4o'],
   keyModels: null,
@@ -80,11 +80,11 @@ const cases: [what: string, evidence: Partial<PolicyEvidence>, outcome: string, 
   ['a keyword', { keywordHits: [wordTrial, word] }, 'blocked by word', ['word-trial', 'word']],
   ['a keyword on trial', { keywordHits: [wordTrial] }, 'permit', ['word-trial']],
   ['the same rule twice', { keywordHits: [wordTrial, wordTrial] }, 'permit', ['word-trial']],
-  ['a low score', { injectionScore: 0.19 }, 'permit', []],
-  ['a score on trial', { injectionScore: 0.2 }, 'permit', ['injection-trial']],
+  ['a low score', { facts: scored(0.19) }, 'permit', []],
+  ['a score on trial', { facts: scored(0.2) }, 'permit', ['injection-trial']],
   [
     'a score at the threshold',
-    { injectionScore: 0.5 },
+    { facts: scored(0.5) },
     'blocked by injection',
     ['injection', 'injection-trial'],
   ],
@@ -99,7 +99,7 @@ const cases: [what: string, evidence: Partial<PolicyEvidence>, outcome: string, 
   ],
   [
     'data before words before scores',
-    { findings: [finding('us_ssn')], keywordHits: [word], injectionScore: 1 },
+    { findings: [finding('us_ssn')], keywordHits: [word], facts: scored(1) },
     'blocked by pii-block',
     ['pii-block', 'word', 'injection', 'injection-trial'],
   ],
@@ -119,14 +119,16 @@ for (const [what, evidence, outcome, hits] of cases) {
 }
 
 t.test('only a score that nothing but monitoring rules read may be missing from a decision', async (t) => {
-  t.throws(() => decideOn({ injectionScore: null }), /the prompt was not scored/)
+  t.throws(() => decideOn({ facts: scored(null) }), /the prompt was not scored/)
   t.equal(selection.watchesInjection, false)
   t.equal(select([]).watchesInjection, false)
   const trial = select(RULES.filter(({ name }) => name === 'injection-trial'))
   t.equal(trial.watchesInjection, true)
-  t.match(decideOn({ selection: trial, injectionScore: null }), { outcome: 'permit', hits: [] })
-  t.same(monitoredInjection(trial, 0.19, 0.5), [])
-  t.match(monitoredInjection(trial, 0.2, 0.5), [{ rule: { name: 'injection-trial' }, direction: 'request' }])
+  t.match(decideOn({ selection: trial, facts: scored(null) }), { outcome: 'permit', hits: [] })
+  t.same(monitoredInjection(trial, scored(0.19)), [])
+  t.match(monitoredInjection(trial, scored(0.2)), [
+    { rule: { name: 'injection-trial' }, direction: 'request' },
+  ])
 })
 
 t.test('a permit holds the requests of the call and is used once', async (t) => {

@@ -70,8 +70,8 @@ const evidenceOf = (
   selection: Selection,
   limits: PolicyEvidence['limits'],
 ): PolicyEvidence => ({
-  ...facts,
   selection,
+  facts,
   findings: countKinds(findings),
   keywordHits,
   limits,

@@ -5,6 +5,7 @@ import { atOnce, endOfTurn, type Steps } from '../../core/steps.ts'
 import type { InjectionModel } from '../../detect/injection/score.ts'
 import type { Selection } from '../../policy/compile.ts'
 import { monitoredInjection } from '../../policy/decide.ts'
+import type { PromptFacts } from '../../policy/rule-type.ts'
 import type { Call, DeferredScore } from '../call/call.ts'
 import type { InjectionEvidence } from '../call/call-record.ts'
 import type { Client } from '../call/client.ts'
@@ -16,6 +17,8 @@ interface ScoreParts {
   readonly steps: Steps<InjectionEvidence>
   readonly selection: Selection
   readonly model: InjectionModel
+  /** As the decision knew them, without the score. */
+  readonly facts: PromptFacts
   /** True when the prompt is scored in slices. */
   readonly isLong: boolean
   /** Releases the memory that the prompt's texts take up. */
@@ -40,7 +43,7 @@ export class MonitoredScore implements DeferredScore {
    */
   async finish(): Promise<void> {
     if (this.#parts === null) return
-    const { call, client, steps, selection, model, isLong, release } = this.#parts
+    const { call, client, steps, selection, model, facts, isLong, release } = this.#parts
     this.#parts = null
     try {
       await endOfTurn()
@@ -49,7 +52,7 @@ export class MonitoredScore implements DeferredScore {
         : call.measure('inspect', () => atOnce(steps))
       call.record.injection = injectionJudgement(evidence, selection, model)
       if (this.#firesRules)
-        call.record.hits.push(...monitoredInjection(selection, evidence.score, model.threshold))
+        call.record.hits.push(...monitoredInjection(selection, { ...facts, injectionScore: evidence.score }))
     } finally {
       release()
     }

@@ -20,6 +20,7 @@ import type { Metrics } from '../../metrics/registry.ts'
 import { matchedKey, type RuleSet, type Selection } from '../../policy/compile.ts'
 import { decideResponse } from '../../policy/decide.ts'
 import type { RuleHit, RuleReference } from '../../policy/rule.ts'
+import { ruleTypeOf } from '../../policy/rule-types.ts'
 import type { Call } from '../call/call.ts'
 import { type DecisionParts, judgePrompt } from '../prompt/decide-prompt.ts'
 import { countKinds, inspect } from '../prompt/inspect.ts'
@@ -239,6 +240,6 @@ const keyOf = (rule: string, direction: Direction): string => `${direction} ${ru
 const effects = (hits: readonly RuleHit[]): Map<string, RuleHit> =>
   new Map(
     hits
-      .filter(({ rule }) => rule.type !== 'rate_limit')
+      .filter(({ rule }) => ruleTypeOf(rule.type).isCounted !== true)
       .map((hit) => [keyOf(hit.rule.name, hit.direction), hit]),
   )

@@ -26,7 +26,7 @@ export const PROMPT_INJECTION: RuleType<InjectionPattern> = {
   },
   lint: lintThreshold,
   fires: ({ threshold }, { injectionScore, modelThreshold }) =>
-    typeof injectionScore === 'number' && injectionScore >= (threshold ?? modelThreshold),
+    injectionScore !== null && injectionScore >= (threshold ?? modelThreshold),
 }
 
 const THRESHOLD = /^score\s*>=\s*(0(?:\.\d{1,6})?|1(?:\.0{1,6})?)$/
