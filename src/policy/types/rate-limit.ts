@@ -24,9 +24,9 @@ export const RATE_LIMIT: RuleType<LimitPattern> = {
   actions: ['block', 'monitor'],
   directions: { allowed: [], because: 'a limit counts the whole call' },
   isCounted: true,
-  checks: 'tokens, requests or calls at a time',
+  checks: 'tokens, requests or money over time, or calls at a time',
   writing:
-    '`60000 tokens/1m` (`60000/1m` for short), `100 requests/1mo` or `5 parallel`; windows s, m, h, d and 1mo, the calendar month in UTC',
+    '`60000 tokens/1m` (`60000/1m` for short), `100 requests/1mo`, `20 USD/1d` or `5 parallel`; windows s, m, h, d and 1mo, the calendar month in UTC',
   form: { isList: false, hint: 'Such as 2M tokens/1d, 100 requests/1mo, 5 parallel or 20 USD/1d.' },
   parse: (written) => parseLimit(String(written)),
   includes(wide, narrow) {
