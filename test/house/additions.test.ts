@@ -1,64 +1,49 @@
-// What it takes to add a fact: the lists in src/README.md are those of changes that were made and
-// passed the tests.
+// What it takes to add a fact: the lists in src/README.md are those of recorded changes, which fit the
+// files as they are. additions.long.test.ts makes them.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import { RULE_TYPE_NAMES } from '../../src/policy/rule-types.ts'
+import { ADDITIONS, insert } from './additions.ts'
 import { ROOT } from './sources.ts'
 
 const MAXIMUM_PLACES = 9
 
-/**
- * Files of a finished change by what it added, from `git diff --name-only`. A file that it created
- * is named by a neighbour that is there.
- */
-const RECORDED: Readonly<Record<string, readonly string[]>> = {
-  /** The tokens of a prompt that the provider had in its cache. */
-  'A field of an entry': [
-    '.github/CHANGELOG.md',
-    'src/audit/README.md',
-    'src/audit/entry-fields.ts',
-    'src/console/pages/entry-drawer.tsx',
-    'src/pipeline/record/entry-draft.ts',
-    'test/process/openai.test.ts',
-  ],
-  /** `prompt_length`, which bounds the characters of a prompt. */
-  'A rule type': [
-    '.github/CHANGELOG.md',
-    'charts/sidegate/values.schema.json',
-    'config/README.md',
-    'config/rules.schema.json',
-    'src/pipeline/prompt/inspect.ts',
-    'src/policy/rule-type.ts',
-    'src/policy/rule-types.ts',
-    'src/policy/types/prompt-injection.ts',
-    'test/policy/rule-types.test.ts',
-  ],
-  /** `/v1/rerank`, which orders documents by a query. */
-  'An API': [
-    '.github/CHANGELOG.md',
-    'config/providers/README.md',
-    'src/chat/apis.ts',
-    'src/chat/embeddings-api.ts',
-    'src/chat/vocabulary.ts',
-    'src/demo/stand-in-server.ts',
-    'test/chat/api-bodies.ts',
-    'test/process/inputs.test.ts',
-  ],
-}
-
 const README = readFileSync(join(ROOT, 'src/README.md'), 'utf8')
+const PATH = /(a file such as )?`((?:\.github|charts|config|src|test)\/[^` ]+)`/g
 
-for (const [what, files] of Object.entries(RECORDED)) {
-  t.test(`src/README.md lists the places of ${what.toLowerCase()}, at most ${MAXIMUM_PLACES}`, async (t) => {
-    const [, list = ''] = new RegExp(`^- \\*\\*${what}\\*\\*(.*)$`, 'm').exec(README) ?? []
-    const paths = [...list.matchAll(/`((?:\.github|charts|config|src|test)\/[^` ]+)`/g)].map(
-      ([, path]) => path!,
+for (const { title, insertions, generated } of ADDITIONS) {
+  t.test(`src/README.md lists the places of ${title.toLowerCase()}, at most ${MAXIMUM_PLACES}`, async (t) => {
+    const [, list = ''] = new RegExp(`^- \\*\\*${title}\\*\\*(.*)$`, 'm').exec(README) ?? []
+    const listed = [...list.matchAll(PATH)].map(([, example, path]) => ({
+      path: path!,
+      isExample: !!example,
+    }))
+    const paths = (isExample: boolean) =>
+      listed.filter((one) => one.isExample === isExample).map(({ path }) => path)
+    const changed = new Set([
+      ...insertions.filter(({ before }) => before !== null).map(({ path }) => path),
+      ...generated,
+    ])
+    t.strictSame(paths(false).sort(), [...changed].sort())
+    const created = insertions.filter(({ before }) => before === null)
+    t.strictSame(
+      paths(true).map(dirname),
+      created.map(({ path }) => dirname(path)),
     )
-    t.strictSame(paths.sort(), [...files].sort())
-    t.ok(files.length <= MAXIMUM_PLACES)
-    for (const path of files) t.ok(existsSync(join(ROOT, path)), path)
+    t.ok(listed.length <= MAXIMUM_PLACES)
+    for (const { path } of listed) t.ok(existsSync(join(ROOT, path)), path)
+  })
+
+  t.test(`the record of ${title.toLowerCase()} fits the files`, async (t) => {
+    const files = new Map<string, string | null>()
+    for (const insertion of insertions) {
+      const { path, before } = insertion
+      const file = files.get(path) ?? (before === null ? null : readFileSync(join(ROOT, path), 'utf8'))
+      t.doesNotThrow(() => files.set(path, insert(file, insertion)), path)
+      if (before === null) t.notOk(existsSync(join(ROOT, path)), path)
+    }
   })
 }
 

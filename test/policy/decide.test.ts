@@ -12,6 +12,7 @@ import {
   usePermit,
 } from '../../src/policy/decide.ts'
 import type { Rule, RuleReference } from '../../src/policy/rule.ts'
+import type { PromptFacts } from '../../src/policy/rule-type.ts'
 import { rule, select } from './rules.ts'
 
 const RULES: Rule[] = [
@@ -47,7 +48,8 @@ const REQUESTS: PermittedRequests = [
     defaults: {},
   },
 ]
-const scored = (injectionScore: number | null) => ({ injectionScore, modelThreshold: 0.5 })
+/** The rules here read no other fact. */
+const scored = (injectionScore: number | null) => ({ injectionScore, modelThreshold: 0.5 }) as PromptFacts
 const NOTHING_FOUND: PolicyEvidence = {
   ...NOTHING_SCANNED,
   selection,
