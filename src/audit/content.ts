@@ -30,6 +30,18 @@ export interface Commitment {
 /** JSON of an exchange, whole or in consecutive parts; bytes are UTF-8. */
 export type Content = string | readonly (string | Uint8Array)[]
 
+const OPENING = 0x7b
+const CLOSING = 0x7d
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+
+/** Reports whether JSON is an object on one line, so that an export can copy it. */
+export const isOneLine = (json: Buffer): boolean =>
+  json[0] === OPENING &&
+  json.at(-1) === CLOSING &&
+  !json.includes(LINE_FEED) &&
+  !json.includes(CARRIAGE_RETURN)
+
 const partsOf = (content: Content) => (typeof content === 'string' ? [content] : content)
 
 export const contentBytes = (content: Content): number =>

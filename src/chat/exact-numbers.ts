@@ -13,13 +13,24 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.+-])/y
 /** The shortest integer that a double may not hold, without an exponent. */
 const MINIMUM_CHARACTERS = 16
 
+/** As many as a double with 17 digits takes, at most. */
+const MAXIMUM_CHARACTERS = 24
+const LONG_EXPONENT = /[eE][+-]?\d{4}/
+
+/**
+ * Reports whether a number as written may hold more than the value: digits that a double drops,
+ * such as those of a card, which would be forwarded without a scan.
+ */
+const holdsMore = (number: string): boolean =>
+  number.length > MAXIMUM_CHARACTERS || LONG_EXPONENT.test(number)
+
 /** Text, and values, that one step reads. */
 const UNITS_OF_STEP = 256 * 1024
 const VALUES_OF_STEP = 16_384
 
 /**
- * Parses like `JSON.parse`, in steps, but gives a `RawNumber` for a number that a double cannot
- * hold. @throws SyntaxError that quotes the text, when it is not JSON
+ * Parses like `JSON.parse`, in steps, but gives a `RawNumber` for a number of which a double cannot
+ * hold every digit. @throws SyntaxError that quotes the text, when it is not JSON
  */
 export function* parseExactSteps(text: string): Steps<JsonValue> {
   const marked = yield* markNumbers(text)
@@ -63,7 +74,7 @@ function* markNumbers(text: string): Steps<string> {
       const number = NUMBER.exec(text)?.[0]
       if (number === undefined) continue
       const isLong = number.length >= MINIMUM_CHARACTERS || /[eE]/.test(number)
-      if (isLong && isInexact(Number(number))) {
+      if (isLong && (isInexact(Number(number)) || holdsMore(number))) {
         pieces.push(text.slice(written, at), `"${MARK}${number}"`)
         written = at + number.length
       }

@@ -2,6 +2,7 @@
 
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { StreamUsage } from '../core/upstream-config.ts'
+import { rewrite } from './json-rewrite.ts'
 import {
   invalid,
   type ModelRequest,
@@ -75,9 +76,10 @@ export function upstreamBodies(
 }
 
 function askForUsage(body: JsonObject, json: Buffer): Buffer {
-  if (!Object.hasOwn(body, 'stream_options')) return Buffer.concat([json.subarray(0, -1), ASKING_FOR_USAGE])
+  if (!Object.hasOwn(body, 'stream_options'))
+    return Buffer.concat([json.subarray(0, json.lastIndexOf('}')), ASKING_FOR_USAGE])
   const options = isObject(body['stream_options']) ? body['stream_options'] : {}
-  return Buffer.from(JSON.stringify({ ...body, stream_options: { ...options, include_usage: true } }))
+  return rewrite(json, { ...body, stream_options: { ...options, include_usage: true } })
 }
 
 /** @throws GatewayError `invalid_body` */

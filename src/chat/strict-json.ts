@@ -61,8 +61,11 @@ export function* parseSteps(body: Buffer): Steps<JsonValue> {
   // The value keeps one of several equal keys.
   if (checked.keys !== marks.keys)
     throw invalid('The body has an object with the same key twice.', yield* findDuplicate(text))
-  return checked.isExact ? value : yield* parseExactSteps(text)
+  return checked.isExact && !MAY_HOLD_MORE.test(text) ? value : yield* parseExactSteps(text)
 }
+
+/** Matches numbers as written that `holdsMore` may report, and few others. */
+const MAY_HOLD_MORE = /[[:,\s]-?\d(?:[\d.eE+-]{24}|[\d.]*[eE][+-]?\d{4})/
 
 /** As `parseSteps`, without a pause. */
 export const parseJson = (body: Buffer): JsonValue => atOnce(parseSteps(body))

@@ -126,11 +126,18 @@ export class Renames {
   }
 }
 
+/** New names of the members of each object that were renamed. */
+const newNames = new WeakMap<JsonObject, ReadonlyMap<string, string>>()
+
+/** Returns the name that a member of an object has now. @param name as it was parsed */
+export const newNameOf = (object: JsonObject, name: string): string => newNames.get(object)?.get(name) ?? name
+
 /** Renames members in place. A name that is taken gets `_2`, `_3`, …, so that no member is lost. */
 function renameMembers(object: JsonObject, names: ReadonlyMap<string, string>): void {
   const members = Object.entries(object)
   const taken = new Set(members.map(([name]) => name))
   const suffixes = new Map<string, number>()
+  const renamed = new Map<string, string>()
   for (const [name] of members) delete object[name]
   for (const [name, value] of members) {
     const wanted = names.get(name)
@@ -144,8 +151,10 @@ function renameMembers(object: JsonObject, names: ReadonlyMap<string, string>): 
       suffixes.set(wanted, suffix + 1)
     }
     taken.add(free)
+    renamed.set(name, free)
     setMember(object, free, value)
   }
+  newNames.set(object, renamed)
 }
 
 /** The name of a member. */

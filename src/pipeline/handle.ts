@@ -1,6 +1,8 @@
 // One call, step by step, in the order of the specification. Nothing else knows this order.
 
+import { isOneLine } from '../audit/content.ts'
 import type { Api } from '../chat/api-format.ts'
+import { rewriteSteps } from '../chat/json-rewrite.ts'
 import type { ModelRequest } from '../chat/model-request.ts'
 import { signedThoughts } from '../chat/signed-thoughts.ts'
 import { parseSteps } from '../chat/strict-json.ts'
@@ -8,6 +10,7 @@ import { tierOf } from '../chat/token-usage.ts'
 import { takeServerSecrets } from '../chat/tool-servers.ts'
 import { settledWith } from '../core/deadline.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { JsonObject } from '../core/json.ts'
 import { atOnce, endOfTurn, inSlices, type Steps } from '../core/steps.ts'
 import { matchedKey } from '../policy/compile.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
@@ -110,7 +113,7 @@ async function read(pipeline: Pipeline, { call, client, admission }: Admitted): 
   const continuation = continueAnswers(pipeline, call, request)
   const routes = continuation?.routes ?? upstreams.routesFor(call.api.family, model)
   call.addPhase('inspect', clock.monotonic() - startMs)
-  return { request, routes, selection, continued: continuation?.numbers, isLong, release }
+  return { bytes, request, routes, selection, continued: continuation?.numbers, isLong, release }
 }
 
 /** @throws GatewayError as `parseSteps` and `Api.readRequest` */
@@ -135,7 +138,7 @@ async function inspectPrompt(pipeline: Pipeline, admitted: Admitted, received: R
 function* inspectAndCapture(
   pipeline: Pipeline,
   { call, client }: Admitted,
-  { request, selection, continued, isLong, release }: Received,
+  { bytes, request, selection, continued, isLong, release }: Received,
 ): Steps<Pick<Inspected, 'inspection' | 'json'>> {
   const { kinds, injection: model, scanCache, metrics, binaryParts, thoughts, searches } = pipeline
   const noted = call.record
@@ -165,10 +168,11 @@ function* inspectAndCapture(
   // Each of the next steps reads the whole prompt.
   yield
   const captured = pipeline.endUsers.withoutNames(request.body)
-  const json = JSON.stringify(captured)
+  const isSame = !inspection.isRewritten && servers.servers === 0
+  const written = isSame ? bytes : yield* rewritten(bytes, request.body)
   yield
-  noted.request = Buffer.from(json)
-  yield
+  noted.request =
+    captured === request.body && isOneLine(written) ? written : Buffer.from(JSON.stringify(captured))
   yield
   noted.estimatedPromptTokens = call.api.estimatePromptTokens(request.body)
   if (noted.prices.pricesImages) noted.images = countImages(request.body)
@@ -177,10 +181,17 @@ function* inspectAndCapture(
   yield
   const restored = yield* thoughts.restore(call.key.line, received, request.body)
   if (restored.dropped > 0) metrics.thoughtsDropped.inc(restored.dropped)
-  const isCaptured = servers.servers === 0 && !restored.changed && captured === request.body
-  if (isCaptured) return { inspection, json: noted.request }
+  if (servers.servers === 0 && !restored.changed) return { inspection, json: written }
   yield
-  return { inspection, json: Buffer.from(JSON.stringify(request.body)) }
+  return { inspection, json: yield* rewritten(bytes, request.body) }
+}
+
+function* rewritten(bytes: Buffer, body: JsonObject): Steps<Buffer> {
+  const source = bytes.toString('utf8')
+  yield
+  const text = yield* rewriteSteps(source, body)
+  yield
+  return text === source ? bytes : Buffer.from(text)
 }
 
 const serversRefused = (): GatewayError =>

@@ -60,6 +60,8 @@ export interface Admitted {
 
 /** A parsed request, with the rules for it. */
 export interface Received {
+  /** The body as received. */
+  readonly bytes: Buffer
   readonly request: ModelRequest
   /** Where the call may go, in order. */
   readonly routes: readonly [Route, ...Route[]]
@@ -75,7 +77,7 @@ export interface Received {
 /** A request whose body is redacted. */
 export interface Inspected extends Received {
   readonly inspection: Inspection
-  /** The body to forward, serialised. Equals the captured one but for what only providers read. */
+  /** The body to forward: as received, but for what changed. */
   readonly json: Buffer
 }
 

@@ -53,6 +53,13 @@ t.test('numbers that a double cannot hold stay as written', async (t) => {
   t.equal(JSON.stringify(parse(long)), long)
 })
 
+t.test('a number that may hold more than its value is scanned as written', async (t) => {
+  for (const number of ['0.10000000000000004111111111111111', '1e-4111111111111111', '7E0004111'])
+    t.equal((parse(`{"a": ${number}}`) as any).a.rawJSON, number)
+  for (const number of ['1.0', '1e-5', '0.0001234567890123456', '-0.5E+10'])
+    t.equal((parse(`{"a": ${number}}`) as any).a, Number(number))
+})
+
 t.test('a parser of exact numbers changes no JSON', async (t) => {
   const number = fc
     .tuple(fc.bigInt(-(10n ** 40n), 10n ** 40n), fc.constantFrom('', '.5', 'e30', 'E+400', '.25e-7'))

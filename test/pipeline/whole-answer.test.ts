@@ -233,7 +233,7 @@ t.test('numbers stay as written in the sent and the logged answer', async (t) =>
   const says = (content: string) =>
     `{"created":1700000000000000123,"choices":[{"message":{"content":${JSON.stringify(content)}}}],"n":[12345678901234567890, -9007199254740993,1e400],"note":"of 12345678901234567890"}`
   const { text, call } = await whole(says('ask dora@example.com'))
-  t.equal(text, says('ask [EMAIL_1]').replace(', -', ',-'))
+  t.equal(text, says('ask [EMAIL_1]'))
   t.match(JSON.stringify(call.record.response), '"n":[12345678901234567890,-9007199254740993,1e400]')
   t.equal((await whole(says('hi'))).text, says('hi'), 'passes unchanged')
   const card = await whole('{"choices":[],"n":6011000990139424124}')

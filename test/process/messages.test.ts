@@ -50,13 +50,13 @@ t.test('a message is redacted both ways and sealed', async (t) => {
   t.match(upstream.received.at(-1), { url: '/v1/messages', method: 'POST' })
   t.same(sent(), {
     ...request,
-    system: 'You are the desk of [EMAIL_2].',
+    system: 'You are the desk of [EMAIL_1].',
     messages: [
       {
         role: 'user',
         content: [
           { type: 'text', text: 'My card is [CREDIT_CARD_1].' },
-          { type: 'tool_result', tool_use_id: 'toolu_01', content: '{"to": "[EMAIL_1]"}' },
+          { type: 'tool_result', tool_use_id: 'toolu_01', content: '{"to": "[EMAIL_2]"}' },
         ],
       },
     ],

@@ -64,6 +64,28 @@ t.test('values that the gateway does not need are forwarded, their texts redacte
   t.ok(Number(settled.headers.get('x-ratelimit-remaining-tokens')) < 50, 'a negative limit frees nothing')
 })
 
+t.test('no byte of a body changes but those of a value', async (t) => {
+  upstream.answer = json(completion('ok'))
+  const body = (content: string) => ` {"model": "test/model", "temperature": 1.0, "top_p" : 1e-1,
+  "messages": [ {"role":"user","content":"${content} \\u00e9"} ],
+  "response_format": {"type":"json_schema","json_schema":{"name":"s","schema":{"properties":{"name":{},"2026":{},"2025":{}}}}} }
+`
+  const post = (text: string) =>
+    fetchInTime(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      body: text,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    })
+  for (const content of ['hi', 'ann\\u0040example.com', 'a \\"ann@example.com\\"']) {
+    t.equal((await post(body(content))).status, 200)
+    const redacted = content.replace(/ann\S+com/, '[EMAIL_1]')
+    const sent = redacted === content ? body(content) : body(redacted).replace('\\u00e9', 'é')
+    t.equal(lastReceived()?.body, sent)
+    const { body: logged } = await gateway.api('GET', `/usage/logs/${(await newest()).id}`)
+    t.same(logged.request, JSON.parse(sent), 'the log has the same')
+  }
+})
+
 t.test('an answer is redacted, and its log probabilities are removed', async (t) => {
   const body = completion('Ask bob@example.org or [EMAIL_1].')
   upstream.answer = json({

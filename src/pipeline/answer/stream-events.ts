@@ -5,6 +5,7 @@ import type { StreamAssembler, StreamReader } from '../../chat/api-format.ts'
 import { stripUsage } from '../../chat/chunk-forms.ts'
 import { isBare, isEventName, isPing } from '../../chat/event-names.ts'
 import { isHeartbeat } from '../../chat/heartbeat.ts'
+import { rewriteSteps } from '../../chat/json-rewrite.ts'
 import { DONE, encodeEvent, MAXIMUM_EVENT_BYTES, type SseEvent, SseParser } from '../../chat/sse.ts'
 import {
   type Delta,
@@ -165,12 +166,13 @@ export class StreamEvents {
     if (!quotesCredential && !hasDuplicates) this.#templates.learn(data, otherLines, chunk)
     let out = quotesCredential ? encodeEvent(otherLines, data) : raw
     // Only the last of duplicate keys was scanned, so only that is sent.
-    if (hasDuplicates) out = encodeEvent(otherLines, JSON.stringify(chunk.body))
+    const source = hasDuplicates ? JSON.stringify(chunk.body) : data
+    if (hasDuplicates) out = encodeEvent(otherLines, source)
     if (chunk.usageOnly && !this.#includeUsage) {
       if (!stripUsage(chunk.body)) return encodeEvent(otherLines, null) + this.#held.sendPostponedEnds()
       out = encodeEvent(otherLines, JSON.stringify(chunk.body))
     }
-    return yield* this.#relayChunk(chunk, data, { raw: out, otherLines })
+    return yield* this.#relayChunk(chunk, source, { raw: out, otherLines })
   }
 
   *#scanLines(lines: string): Steps<string> {
@@ -258,7 +260,7 @@ export class StreamEvents {
     this.assembler.add(logged)
     if (changed && !chunk.error && isBare(otherLines) && this.#isEmpty(chunk, deltas)) return out
     changed = this.#reader.number(chunk.body) || changed
-    const event = changed ? encodeEvent(otherLines, JSON.stringify(chunk.body)) : raw
+    const event = changed ? encodeEvent(otherLines, yield* rewriteSteps(data, chunk.body)) : raw
     if (openEnd !== null) {
       this.#openEnd = { choice: openEnd, event }
       return out

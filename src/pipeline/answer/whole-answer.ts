@@ -2,8 +2,10 @@
 // entry is sealed.
 
 import { isUtf8 } from 'node:buffer'
+import { isOneLine } from '../../audit/content.ts'
 import type { AnswerFormat } from '../../chat/api-format.ts'
 import { decodeView } from '../../chat/inner-json/json-text.ts'
+import { rewriteSteps } from '../../chat/json-rewrite.ts'
 import { type SignedThought, signedThoughts } from '../../chat/signed-thoughts.ts'
 import { isErrorBody } from '../../chat/stream-chunk.ts'
 import { findsDuplicateKeys } from '../../chat/strict-json.ts'
@@ -106,6 +108,9 @@ export function respondWhole(
   client.respond(status, headers, body)
 }
 
+/** Some proxies begin an answer with one. */
+const BYTE_ORDER_MARK = /^\ufeff/
+
 /** Scans a long answer in slices, so that other calls run, within the memory budget. */
 async function scanLong<T>(answer: Answer, received: Buffer, steps: Steps<T>): Promise<T> {
   const release = await waitToScanAnswer(answer, received)
@@ -179,7 +184,9 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
     return received
   }
   yield
-  return Buffer.from(JSON.stringify(isList ? [body] : body))
+  const sent = isList ? [body] : body
+  if (parsed === null || !isRead) return Buffer.from(JSON.stringify(sent))
+  return Buffer.from(yield* rewriteSteps(text.replace(BYTE_ORDER_MARK, ''), sent))
 }
 
 /**
@@ -276,18 +283,6 @@ export function decideOnAnswer(
   call.record.hits.push(...decision.hits)
   return decision.blocked
 }
-
-const OPENING = 0x7b
-const CLOSING = 0x7d
-const LINE_FEED = 0x0a
-const CARRIAGE_RETURN = 0x0d
-
-/** Reports whether JSON is an object on one line, so that an export can copy it. */
-const isOneLine = (json: Buffer): boolean =>
-  json[0] === OPENING &&
-  json.at(-1) === CLOSING &&
-  !json.includes(LINE_FEED) &&
-  !json.includes(CARRIAGE_RETURN)
 
 /** Finish reasons of aggregators and of the Responses API. */
 const FAILURES: ReadonlySet<string | null> = new Set(['error', 'failed'])

@@ -43,6 +43,8 @@ export interface LocatedFinding extends Finding {
 export interface Inspection {
   /** Findings whose action is not `allow`. */
   readonly findings: readonly LocatedFinding[]
+  /** Whether a text was replaced. */
+  readonly isRewritten: boolean
   readonly keywordHits: readonly RuleReference[]
   /** Null when the prompt was not scored. Offsets count in the redacted text. */
   readonly injection: InjectionEvidence | null
@@ -119,6 +121,7 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   const evidence = scored ? yield* score() : null
   return {
     findings,
+    isRewritten: items.some(({ isRewritten }) => isRewritten),
     keywordHits,
     injection: evidence,
     facts: { injectionScore: evidence?.score ?? null, modelThreshold: injection.threshold },
@@ -134,7 +137,7 @@ function* readText(text: Text, kinds: KindSet, scanOf: (text: string) => CachedS
   const cached = scanOf(view)
   const findings = cached.findings ?? cached.keepFindings(yield* detectSteps(view, kinds))
   const replacements = findings.map((finding) => ({ finding, value: view.slice(finding.start, finding.end) }))
-  return { text, joined: text.joined ?? -1, view, cached, replacements }
+  return { text, joined: text.joined ?? -1, view, cached, replacements, isRewritten: false }
 }
 
 /**
@@ -205,6 +208,7 @@ function* rewrite(
     if (isLong) yield
     item.cached = scanOf(item.view)
     text.replace(rawOf(rewritten))
+    item.isRewritten = true
   }
   if (isLong) yield
   const ranges = rawRanges(spans, counted)

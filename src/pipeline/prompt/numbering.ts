@@ -17,6 +17,7 @@ export interface InspectedText {
   /** The cached scan of `view`. */
   cached: CachedScan
   replacements: Replacement[]
+  isRewritten: boolean
 }
 
 export interface Replacement {

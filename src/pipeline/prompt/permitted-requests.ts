@@ -1,6 +1,7 @@
 // Makes the requests that a permit lets through: for each upstream that may be asked, its bodies.
 
 import type { Api } from '../../chat/api-format.ts'
+import { rewrite } from '../../chat/json-rewrite.ts'
 import type { ModelRequest } from '../../chat/model-request.ts'
 import type { PermittedRequest, PermittedRequests } from '../../policy/decide.ts'
 import type { Route } from '../../upstream/upstreams.ts'
@@ -25,7 +26,7 @@ function requestsTo(
   const { target, headers: defaults } = api
   const isRenamed = model !== request.model
   const body = isRenamed ? { ...request.body, model } : request.body
-  const written = isRenamed ? Buffer.from(JSON.stringify(body)) : json
+  const written = isRenamed ? rewrite(json, body) : json
   const bodies = api.upstreamBodies({ ...request, body }, written, streamUsage)
   return bodies.map((bytes) => ({
     upstream,
