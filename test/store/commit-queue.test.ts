@@ -10,7 +10,7 @@ import {
 } from '../../src/store/environment/commit-queue.ts'
 import type { Group, Shared } from '../../src/store/environment/transactions.ts'
 import { Writability } from '../../src/store/environment/writability.ts'
-import { eachRow, FRAME_HEADER_BYTES } from '../../src/store/journal/frame.ts'
+import { eachRow, FRAME_HEADER_BYTES, type RowParts } from '../../src/store/journal/frame.ts'
 import { JournalRows } from '../../src/store/journal/journal-rows.ts'
 import { type StoreTables, SUB_DATABASES } from '../../src/store/tables/sub-databases.ts'
 import { testClock } from './fixture.ts'
@@ -37,9 +37,11 @@ class ManualJournal {
     return Promise.resolve()
   }
 
-  append(unsealed: Buffer): Promise<void> {
+  append([first, ...rest]: RowParts): Promise<void> {
     const keys: string[] = []
-    eachRow(unsealed.subarray(FRAME_HEADER_BYTES), (_table, key) => keys.push(key.toString()))
+    eachRow([(first as Buffer).subarray(FRAME_HEADER_BYTES), ...rest], (_table, key) =>
+      keys.push(key.toString()),
+    )
     return new Promise((resolve, reject) => this.#waiting.push({ keys, resolve, reject }))
   }
 

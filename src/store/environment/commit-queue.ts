@@ -256,7 +256,7 @@ export class CommitQueue {
         requireRows(rows, SUB_DATABASES.length)
         const holder = this.#parts.takeHolder()
         await holder?.makeRoom(rows.length)
-        await holder?.append(rows)
+        await holder?.append([rows])
       }
       turn.end(null)
     } catch (error) {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Milliseconds } from '../../core/clock.ts'
 import { DiskRoom } from '../files/disk-space.ts'
 import { lockFile } from '../files/file-lock.ts'
-import type { RowChange } from '../journal/frame.ts'
+import type { RowChange, RowParts } from '../journal/frame.ts'
 import type { JournalRows } from '../journal/journal-rows.ts'
 import { JournalWriter } from '../journal/journal-writer.ts'
 import { LeaseServer, type Turn } from '../journal/lease.ts'
@@ -135,7 +135,7 @@ export class Holder {
    * Writes rows to the journal. Resolves when they are on disk and readers see them.
    * @throws the system's error (rejects)
    */
-  async append(unsealed: Buffer): Promise<void> {
+  async append(unsealed: RowParts): Promise<void> {
     const isBehind = this.#rows.bytes > MAXIMUM_LAG_BYTES || this.#writer.waiting > MAXIMUM_WAITING_SEGMENTS
     if (isBehind) await this.#applying.flush()
     if (this.#applying.fault !== null) throw this.#applying.fault

@@ -17,6 +17,8 @@ const VALUE_LENGTH_AT = 3
 const MAXIMUM_KEY_BYTES = 1978
 /** Length of the value in a row that is removed. */
 const REMOVED = 0xffffffff
+/** Values from this length on are not copied. */
+const LONG_VALUE_BYTES = 64 * 1024
 
 /** A row to write; without a value, a row to remove. */
 export interface RowChange {
@@ -26,32 +28,52 @@ export interface RowChange {
   readonly value: Buffer | null
 }
 
+/** Consecutive bytes of rows. A long value is a part of its own. */
+export type RowParts = readonly Buffer[]
+
 export interface Frame {
   /** Counts the frames of a store from 1. */
   readonly number: number
-  readonly body: Buffer
+  readonly body: RowParts
   /** Bytes of the whole frame. */
   readonly bytes: number
 }
 
-/** Returns an unsealed frame with the rows. */
-export function encodeRows(rows: readonly RowChange[]): Buffer {
-  let bytes = FRAME_HEADER_BYTES
-  for (const { key, value } of rows) bytes += ROW_HEADER_BYTES + key.length + (value?.length ?? 0)
-  const frame = Buffer.allocUnsafeSlow(bytes)
-  let at = FRAME_HEADER_BYTES
+/** Returns an unsealed frame with the rows. Shares the memory of long values. */
+export function encodeRows(rows: readonly RowChange[]): RowParts {
+  const parts: Buffer[] = []
+  let from = 0
+  for (const [index, { value }] of rows.entries()) {
+    if (!isLong(value)) continue
+    parts.push(encodePart(rows.slice(from, index + 1), from === 0), value as Buffer)
+    from = index + 1
+  }
+  if (from < rows.length || from === 0) parts.push(encodePart(rows.slice(from), from === 0))
+  return parts
+}
+
+const isLong = (value: Buffer | null): boolean => (value?.length ?? 0) >= LONG_VALUE_BYTES
+
+/** Encodes rows, but of one with a long value only its beginning. */
+function encodePart(rows: readonly RowChange[], isFirst: boolean): Buffer {
+  const start = isFirst ? FRAME_HEADER_BYTES : 0
+  let bytes = start
+  for (const { key, value } of rows)
+    bytes += ROW_HEADER_BYTES + key.length + (isLong(value) ? 0 : (value?.length ?? 0))
+  const part = Buffer.allocUnsafeSlow(bytes)
+  let at = start
   for (const { table, key, value } of rows) {
-    frame[at] = table
-    frame.writeUInt16BE(key.length, at + KEY_LENGTH_AT)
-    frame.writeUInt32BE(value?.length ?? REMOVED, at + VALUE_LENGTH_AT)
+    part[at] = table
+    part.writeUInt16BE(key.length, at + KEY_LENGTH_AT)
+    part.writeUInt32BE(value?.length ?? REMOVED, at + VALUE_LENGTH_AT)
     at += ROW_HEADER_BYTES
-    frame.set(key, at)
+    part.set(key, at)
     at += key.length
-    if (value === null) continue
-    frame.set(value, at)
+    if (value === null || isLong(value)) continue
+    part.set(value, at)
     at += value.length
   }
-  return frame
+  return part
 }
 
 /**
@@ -61,7 +83,7 @@ export function encodeRows(rows: readonly RowChange[]): Buffer {
  */
 export function requireRows(frame: Buffer, tables: number): void {
   if (frame.length < FRAME_HEADER_BYTES) throw new RangeError('a frame of the journal is cut')
-  eachRow(frame.subarray(FRAME_HEADER_BYTES), (table, key) => {
+  eachRow([frame.subarray(FRAME_HEADER_BYTES)], (table, key) => {
     if (table >= tables) throw new RangeError(`the journal has no table ${table}`)
     requireKey(key)
   })
@@ -74,14 +96,18 @@ export function requireKey({ length }: Buffer): void {
 }
 
 /** Writes the header of an unsealed frame. */
-export function sealFrame(frame: Buffer, number: number): Frame {
-  const body = frame.subarray(FRAME_HEADER_BYTES)
-  frame.set(MAGIC)
-  frame.writeUInt32BE(body.length, LENGTH_AT)
-  frame.set(u64(number), NUMBER_AT)
-  frame.writeUInt32BE(checksumOf(frame), CHECKSUM_AT)
-  return { number, body, bytes: frame.length }
+export function sealFrame(parts: RowParts, number: number): Frame {
+  const [first, ...rest] = parts as [Buffer, ...Buffer[]]
+  const bytes = bytesOf(parts)
+  first.set(MAGIC)
+  first.writeUInt32BE(bytes - FRAME_HEADER_BYTES, LENGTH_AT)
+  first.set(u64(number), NUMBER_AT)
+  const body = [first.subarray(FRAME_HEADER_BYTES), ...rest]
+  first.writeUInt32BE(checksumOf(first, body), CHECKSUM_AT)
+  return { number, body, bytes }
 }
+
+export const bytesOf = (parts: RowParts): number => parts.reduce((sum, { length }) => sum + length, 0)
 
 /** Returns the size of the frame that a header announces; null if it is no header. */
 export function frameBytes(header: Buffer): number | null {
@@ -93,13 +119,16 @@ export function frameBytes(header: Buffer): number | null {
 export function openFrame(bytes: Buffer): Frame | null {
   const length = frameBytes(bytes)
   if (length === null || bytes.length < length) return null
-  const frame = bytes.subarray(0, length)
-  if (frame.readUInt32BE(CHECKSUM_AT) !== checksumOf(frame)) return null
-  return { number: readU64(frame, NUMBER_AT), body: frame.subarray(FRAME_HEADER_BYTES), bytes: length }
+  const body = [bytes.subarray(FRAME_HEADER_BYTES, length)]
+  if (bytes.readUInt32BE(CHECKSUM_AT) !== checksumOf(bytes, body)) return null
+  return { number: readU64(bytes, NUMBER_AT), body, bytes: length }
 }
 
-const checksumOf = (frame: Buffer): number =>
-  crc32(frame.subarray(FRAME_HEADER_BYTES), crc32(frame.subarray(0, CHECKSUM_AT)))
+function checksumOf(header: Buffer, body: RowParts): number {
+  let checksum = crc32(header.subarray(0, CHECKSUM_AT))
+  for (const part of body) checksum = crc32(part, checksum)
+  return checksum
+}
 
 /** Returns the position of the next possible frame, or -1. */
 export const findMagic = (bytes: Buffer, from: number): number => bytes.indexOf(MAGIC, from)
@@ -109,18 +138,23 @@ export const findMagic = (bytes: Buffer, from: number): number => bytes.indexOf(
  * @throws RangeError for a body that is not a list of rows
  */
 export function eachRow(
-  body: Buffer,
+  body: RowParts,
   take: (table: number, key: Buffer, value: Buffer | null) => void,
 ): void {
-  for (let at = 0; at < body.length; ) {
-    const keyAt = at + ROW_HEADER_BYTES
-    if (keyAt > body.length) throw new RangeError('a row of the journal is cut')
-    const valueAt = keyAt + body.readUInt16BE(at + KEY_LENGTH_AT)
-    const valueBytes = body.readUInt32BE(at + VALUE_LENGTH_AT)
-    const end = valueBytes === REMOVED ? valueAt : valueAt + valueBytes
-    if (end > body.length) throw new RangeError('a row of the journal is cut')
-    const value = valueBytes === REMOVED ? null : body.subarray(valueAt, end)
-    take(body[at] as number, body.subarray(keyAt, valueAt), value)
-    at = end
+  for (let index = 0; index < body.length; index++) {
+    const part = body[index] as Buffer
+    for (let at = 0; at < part.length; ) {
+      const keyAt = at + ROW_HEADER_BYTES
+      if (keyAt > part.length) throw new RangeError('a row of the journal is cut')
+      const valueAt = keyAt + part.readUInt16BE(at + KEY_LENGTH_AT)
+      const valueBytes = part.readUInt32BE(at + VALUE_LENGTH_AT)
+      const end = valueBytes === REMOVED ? valueAt : valueAt + valueBytes
+      const isApart = valueAt === part.length && body[index + 1]?.length === valueBytes
+      if (end > part.length && !isApart) throw new RangeError('a row of the journal is cut')
+      const inPart = valueBytes === REMOVED ? null : part.subarray(valueAt, end)
+      const value = isApart ? (body[++index] as Buffer) : inPart
+      take(part[at] as number, part.subarray(keyAt, valueAt), value)
+      at = end
+    }
   }
 }

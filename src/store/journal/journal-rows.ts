@@ -3,7 +3,7 @@
 // heap.
 
 import type { Range, Row, Table } from '../tables/table.ts'
-import { eachRow, type Frame, type RowChange, requireKey } from './frame.ts'
+import { bytesOf, eachRow, type Frame, type RowChange, requireKey } from './frame.ts'
 
 /** The newest state of a row. Without a frame it belongs to the running batch. */
 interface UpperRow {
@@ -80,8 +80,9 @@ export class JournalRows {
       rows.set(name, { frame: number, value })
       keys.push([table, name])
     })
-    this.#frames.push({ number, keys, bytes: body.length })
-    this.#bytes += body.length
+    const bytes = bytesOf(body)
+    this.#frames.push({ number, keys, bytes })
+    this.#bytes += bytes
   }
 
   /** Removes the rows of the frames up to this number, which the database has. */

@@ -6,7 +6,7 @@ import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Milliseconds } from '../../core/clock.ts'
 import { freeBytesOf } from '../files/disk-space.ts'
-import { type Frame, sealFrame } from './frame.ts'
+import { type Frame, type RowParts, sealFrame } from './frame.ts'
 import { type JournalPosition, listSegments, SEGMENT_PREFIX } from './journal-reader.ts'
 import { readHeader, SEGMENT_HEADER_BYTES, SegmentFile } from './segment-file.ts'
 
@@ -91,7 +91,7 @@ export class JournalWriter {
    * Seals a frame and writes it. Resolves when it is on disk. To be called for one frame at a time.
    * @throws the system's error (rejects): the frame is then void, also if it reached the disk
    */
-  async append(unsealed: Buffer): Promise<{ readonly frame: Frame; readonly file: string }> {
+  async append(unsealed: RowParts): Promise<{ readonly frame: Frame; readonly file: string }> {
     const frame = sealFrame(unsealed, this.#next)
     const segment = this.#current ?? (await this.#begin(frame.bytes))
     const fitting = segment.used + frame.bytes <= segment.capacity ? segment : await this.#begin(frame.bytes)

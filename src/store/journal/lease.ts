@@ -9,6 +9,7 @@ import { createServer, connect as openSocket, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Milliseconds } from '../../core/clock.ts'
 import { readJson, writeJson } from '../tables/layout.ts'
+import { bytesOf, type RowParts } from './frame.ts'
 
 const SOCKET_FILE = 'journal.sock'
 /** Mask for the mode of the socket. */
@@ -130,7 +131,7 @@ export class NoHolderError extends Error {
  * @throws NoHolderError (rejects) when nobody holds the journal, or it was released before the rows
  * were sent: nothing is written then. Any other error: it is not known whether they were.
  */
-export async function writeThroughHolder(path: string, change: () => Buffer | null): Promise<void> {
+export async function writeThroughHolder(path: string, change: () => RowParts | null): Promise<void> {
   const socket = await connect(path)
   try {
     const next = messagesOf(socket)
@@ -139,7 +140,7 @@ export async function writeThroughHolder(path: string, change: () => Buffer | nu
     })
     if (refusal.length > 0) throw new NoHolderError(readFailure(refusal).message)
     const rows = change()
-    send(socket, rows ?? NOTHING)
+    send(socket, ...(rows ?? []))
     const answer = rows === null ? NOTHING : await next(ANSWER_MS)
     if (answer.length === 0) return
     const failure = readFailure(answer)
@@ -163,11 +164,11 @@ async function connect(path: string): Promise<Socket> {
   }
 }
 
-function send(socket: Socket, bytes: Buffer): void {
+function send(socket: Socket, ...parts: Buffer[]): void {
   const length = Buffer.alloc(LENGTH_BYTES)
-  length.writeUInt32BE(bytes.length)
+  length.writeUInt32BE(bytesOf(parts))
   socket.write(length)
-  socket.write(bytes)
+  for (const part of parts) socket.write(part)
 }
 
 /**

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
 import { syncToDisk } from '../files/sync.ts'
 import { readU64, u64 } from '../tables/layout.ts'
+import { bytesOf, type RowParts } from './frame.ts'
 
 const MAGIC = Buffer.from('SGJ1')
 const ORDINAL_AT = 4
@@ -120,24 +121,19 @@ export class SegmentFile {
    * is closed: the system may report a lost write once only, and later ones as successful.
    * @throws the system's error (rejects)
    */
-  async append(frame: Buffer): Promise<void> {
+  async append(frame: RowParts): Promise<void> {
     if (this.#handle === null) throw new Error('the segment is closed')
-    this.#written = this.#used + frame.length
+    const bytes = bytesOf(frame)
+    this.#written = this.#used + bytes
     try {
-      if (this.#header === null) await writeWhole(this.#handle, frame, this.#used)
-      else await this.#writeFirst(this.#handle, this.#header, frame)
+      if (this.#header === null) await writeParts(this.#handle, frame, this.#used)
+      else await writeParts(this.#handle, [this.#header, ...frame], 0)
+      this.#header = null
     } catch (error) {
       this.close()
       throw error
     }
-    this.#used += frame.length
-  }
-
-  async #writeFirst(handle: number, header: Buffer, frame: Buffer): Promise<void> {
-    const { bytesWritten } = await writeBuffers(handle, [header, frame], 0)
-    const whole = SEGMENT_HEADER_BYTES + frame.length
-    if (bytesWritten < whole) await writeWhole(handle, Buffer.concat([header, frame]), 0)
-    this.#header = null
+    this.#used += bytes
   }
 
   /** Overwrites its frames, then its header: with a header, frames may be left. */
@@ -152,6 +148,15 @@ export class SegmentFile {
   close(): void {
     if (this.#handle !== null) closeSync(this.#handle)
     this.#handle = null
+  }
+}
+
+async function writeParts(handle: number, parts: RowParts, position: number): Promise<void> {
+  const [only] = parts as [Buffer]
+  if (parts.length === 1) await writeWhole(handle, only, position)
+  else {
+    const { bytesWritten } = await writeBuffers(handle, parts, position)
+    if (bytesWritten < bytesOf(parts)) await writeWhole(handle, Buffer.concat(parts), position)
   }
 }
 

@@ -155,8 +155,9 @@ t.test('a whole frame whose write was reported as failed is void once another on
   const [{ file, to } = { file: '', to: 0 }] = await waitingFrames(killed)
   const frameOf = (name: string) =>
     encodeRows([{ table: CONTENT, key: key(name), value: Buffer.alloc(9, 1) }])
-  const voided = frameOf('void')
-  sealFrame(voided, 3)
+  const parts = frameOf('void')
+  sealFrame(parts, 3)
+  const voided = Buffer.concat(parts)
   const handle = openSync(file, 'r+')
   writeSync(handle, voided, 0, voided.length, to)
   closeSync(handle)
