@@ -13,7 +13,7 @@ const CONTENT_DOMAIN = 'sidegate-audit/v1/content\n'
  */
 export const SALT_BYTES = 32
 
-/** Bytes that one step hashes: about a millisecond. */
+/** Bytes that one step copies or hashes: about a millisecond. */
 const BYTES_OF_STEP = 1024 * 1024
 
 const DOMAIN_BYTES = Buffer.from(CONTENT_DOMAIN)
@@ -52,35 +52,47 @@ export const contentBytes = (content: Content): number =>
  * @throws RangeError for a salt of another length
  */
 export function commit(salt: Uint8Array, content: Content): Commitment {
-  const bytes = hashedBytes(salt, content)
+  const bytes = startOfBytes(salt, content)
+  let at = PREFIX_BYTES
+  for (const part of partsOf(content)) at += writePart(bytes, part, at)
   return { salted: bytes.subarray(DOMAIN_BYTES.length), hash: `sha256:${hash('sha256', bytes)}` }
 }
 
-/** As `commit`, in steps. */
+/** As `commit`, in steps. A part that is a string is one step. */
 export function* commitSteps(salt: Uint8Array, content: Content): Steps<Commitment> {
-  const bytes = hashedBytes(salt, content)
+  const bytes = startOfBytes(salt, content)
+  let at = PREFIX_BYTES
+  for (const part of partsOf(content)) {
+    for (const piece of typeof part === 'string' ? [part] : stepsOf(part)) {
+      at += writePart(bytes, piece, at)
+      yield
+    }
+  }
   const digest = createHash('sha256')
-  for (let at = 0; at < bytes.length; at += BYTES_OF_STEP) {
+  for (const piece of stepsOf(bytes)) {
+    digest.update(piece)
     yield
-    digest.update(bytes.subarray(at, at + BYTES_OF_STEP))
   }
   return { salted: bytes.subarray(DOMAIN_BYTES.length), hash: `sha256:${digest.digest('hex')}` }
 }
 
-/** @throws RangeError for a salt of another length */
-function hashedBytes(salt: Uint8Array, content: Content): Buffer {
+function* stepsOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += BYTES_OF_STEP) yield bytes.subarray(at, at + BYTES_OF_STEP)
+}
+
+/** @returns bytes written */
+function writePart(bytes: Buffer, part: string | Uint8Array, at: number): number {
+  if (typeof part === 'string') return bytes.write(part, at)
+  bytes.set(part, at)
+  return part.length
+}
+
+/** The bytes to hash, of which the domain and the salt are written. @throws as `commit` */
+function startOfBytes(salt: Uint8Array, content: Content): Buffer {
   if (salt.length !== SALT_BYTES) throw new RangeError(`the salt must have ${SALT_BYTES} bytes`)
   const bytes = Buffer.allocUnsafe(PREFIX_BYTES + contentBytes(content))
   bytes.set(DOMAIN_BYTES)
   bytes.set(salt, DOMAIN_BYTES.length)
-  let at = PREFIX_BYTES
-  for (const part of partsOf(content)) {
-    if (typeof part === 'string') at += bytes.write(part, at)
-    else {
-      bytes.set(part, at)
-      at += part.length
-    }
-  }
   return bytes
 }
 

@@ -1,5 +1,6 @@
 // Groups the texts of a whole answer as a client reads them. Knows nothing of scans.
 
+import { Pace, type Steps } from '../core/steps.ts'
 import type { Text } from './texts.ts'
 
 /** One text to scan and the strings it consists of. */
@@ -17,53 +18,60 @@ interface GrowingText {
 }
 
 /**
- * Returns a grouping in which neighbouring blocks of text are one text, because a
+ * Returns a grouping, made in steps, in which neighbouring blocks of text are one text, because a
  * client shows them so. Any other string is a text of its own.
  * @param block matches the path of a block's text: its list, and its number in it
  */
 export const joinBlocks =
   (block: RegExp) =>
-  (texts: readonly Text[], asksForJson: boolean): AnswerText[] => {
-    const read: GrowingText[] = []
-    let last: GrowingText | null = null
-    let lastList: string | undefined
-    let lastNumber = -1
-    for (const [index, { path, text, encoding, isFollowed }] of texts.entries()) {
-      const [, list, at] = block.exec(path) ?? []
-      const isContent = list !== undefined
-      if (last !== null && isContent && list === lastList && Number(at) === lastNumber + 1) {
-        last.parts.push(index)
-        last.text += text
-        lastNumber++
-        continue
-      }
-      const one: GrowingText = {
-        parts: [index],
-        text,
-        encoding: asksForJson && isContent ? 'json' : encoding,
-        isFollowed,
-      }
-      read.push(one)
-      if (!isContent) continue
-      last = one
-      lastList = list
-      lastNumber = Number(at)
+  (texts: readonly Text[], asksForJson: boolean): Steps<AnswerText[]> =>
+    joinInSteps(block, texts, asksForJson)
+
+function* joinInSteps(block: RegExp, texts: readonly Text[], asksForJson: boolean): Steps<AnswerText[]> {
+  const read: GrowingText[] = []
+  const pace = new Pace()
+  let last: GrowingText | null = null
+  let lastList: string | undefined
+  let lastNumber = -1
+  for (const [index, { path, text, encoding, isFollowed }] of texts.entries()) {
+    if (pace.isOver(0)) yield
+    const [, list, at] = block.exec(path) ?? []
+    const isContent = list !== undefined
+    if (last !== null && isContent && list === lastList && Number(at) === lastNumber + 1) {
+      last.parts.push(index)
+      last.text += text
+      lastNumber++
+      continue
     }
-    return read
+    const one: GrowingText = {
+      parts: [index],
+      text,
+      encoding: asksForJson && isContent ? 'json' : encoding,
+      isFollowed,
+    }
+    read.push(one)
+    if (!isContent) continue
+    last = one
+    lastList = list
+    lastNumber = Number(at)
   }
+  return read
+}
 
 /** Message content, whole or in parts. */
 const CONTENT = /^(choices\[\d+\]\.message\.content)(?:\[\d+\]\.text)?$/
 
 /**
- * Joins the parts of one message's content, as streaming does, also across other texts. Any other
- * string is a text of its own.
+ * Joins, in steps, the parts of one message's content, as streaming does, also across other texts.
+ * Any other string is a text of its own.
  * @param asksForJson whether message content is JSON
  */
-export function readAnswerTexts(texts: readonly Text[], asksForJson: boolean): AnswerText[] {
+export function* readAnswerTexts(texts: readonly Text[], asksForJson: boolean): Steps<AnswerText[]> {
   const read: GrowingText[] = []
   const contents = new Map<string, GrowingText>()
+  const pace = new Pace()
   for (const [index, { path, text, encoding, isFollowed }] of texts.entries()) {
+    if (pace.isOver(0)) yield
     const name = CONTENT.exec(path)?.[1]
     const begun = name === undefined ? undefined : contents.get(name)
     if (begun !== undefined) {

@@ -3,6 +3,7 @@
 
 import type { GatewayError } from '../core/errors.ts'
 import type { JsonObject, JsonValue } from '../core/json.ts'
+import type { Steps } from '../core/steps.ts'
 import type { ApiFamily, StreamUsage } from '../core/upstream-config.ts'
 import type { AnswerText } from './answer-texts.ts'
 import type { ChannelText } from './channel.ts'
@@ -45,10 +46,10 @@ export interface Api {
    */
   readRequest(body: JsonValue): ModelRequest
   /**
-   * Lists the texts that a model reads.
+   * Lists the texts that a model reads, in steps.
    * @throws GatewayError `invalid_body` for a body that is too deep or has too many texts
    */
-  requestTexts(body: JsonObject): Texts
+  requestTexts(body: JsonObject): Steps<Texts>
   estimatePromptTokens(body: JsonObject): number
   /**
    * Returns the bodies to send upstream, in order: the next one is for an upstream that refuses the
@@ -77,8 +78,11 @@ export interface AnswerFormat {
    * @throws GatewayError `upstream_unavailable` for one that is too deep or has too many texts
    */
   texts(body: JsonObject): Texts
-  /** Groups texts as a client reads them. @param asksForJson whether the answer's text is JSON */
-  group(texts: readonly Text[], asksForJson: boolean): AnswerText[]
+  /**
+   * Groups texts as a client reads them, in steps. @param asksForJson whether the answer's text is
+   * JSON
+   */
+  group(texts: readonly Text[], asksForJson: boolean): Steps<AnswerText[]>
   /** Reports whether a body has an answer, with or without an error. */
   isAnswer(body: JsonObject): boolean
   /** The events of a stream whose clients join them into the answer. */

@@ -3,6 +3,7 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
+import { Pace, type Steps } from '../core/steps.ts'
 import type { PathNode } from './json-path.ts'
 import { isFollowedUrl, readPayload } from './payload-places.ts'
 import { MAXIMUM_DEPTH } from './strict-json.ts'
@@ -69,6 +70,7 @@ export class BodyWalk {
   /** True inside the running text of the conversation. */
   #running = false
   #joined = 0
+  readonly #pace = new Pace()
 
   /** @param asksForJson whether the `text` members of an answer are JSON */
   constructor(side: 'request' | 'response', asksForJson = false) {
@@ -130,36 +132,37 @@ export class BodyWalk {
    * Walks over a message of the conversation. Its texts are adjacent to those of its neighbours.
    * @param role of its texts; the message's own by default
    */
-  message(message: JsonObject, node: PathNode, depth: number, role = message['role']): void {
+  *message(message: JsonObject, node: PathNode, depth: number, role = message['role']): Steps<void> {
     this.#role = typeof role === 'string' ? role : null
     for (const key of Object.keys(message)) {
       this.name(message, key, node)
       this.#running = CONTENT.has(key)
       const value = message[key]
-      if (this.#running && Array.isArray(value)) this.#parts(value, { parent: node, key }, depth + 1)
+      if (this.#running && Array.isArray(value)) yield* this.#parts(value, { parent: node, key }, depth + 1)
       else this.value(message, key, node, depth)
     }
     this.#running = false
     this.#role = null
+    if (this.#pace.isOver(0)) yield
   }
 
   /**
    * Walks over an object in the form of a message outside the conversation. Its texts are adjacent
    * to each other only.
    */
-  separate(message: JsonObject, node: PathNode, depth: number): void {
+  *separate(message: JsonObject, node: PathNode, depth: number): Steps<void> {
     this.#joined++
-    this.message(message, node, depth)
+    yield* this.message(message, node, depth)
     this.#joined++
   }
 
   /** Walks over a text or parts of the conversation in a member of the body. */
-  spoken(body: JsonObject, key: string, role: string): void {
+  *spoken(body: JsonObject, key: string, role: string): Steps<void> {
     this.name(body, key, null)
     this.#role = role
     this.#running = true
     const value = body[key]
-    if (Array.isArray(value)) this.#parts(value, { parent: null, key }, 2)
+    if (Array.isArray(value)) yield* this.#parts(value, { parent: null, key }, 2)
     else this.value(body, key, null, 1)
     this.#running = false
     this.#role = null
@@ -168,15 +171,17 @@ export class BodyWalk {
   /**
    * Walks over inputs that stand alone. @param isPayload whether an input cannot be read
    */
-  inputs(body: JsonObject, key: string, isPayload: (value: JsonValue | undefined) => boolean): void {
+  *inputs(body: JsonObject, key: string, isPayload: (value: JsonValue | undefined) => boolean): Steps<void> {
     const value = body[key]
     this.#role = 'user'
     if (isPayload(value)) this.binaryParts++
     else if (Array.isArray(value)) {
-      value.forEach((item, index) => {
+      const list: PathNode = { parent: null, key }
+      for (const [index, item] of value.entries()) {
         if (isPayload(item)) this.binaryParts++
-        else this.value(value, index, { parent: null, key }, 2)
-      })
+        else this.value(value, index, list, 2)
+        if (this.#pace.isOver(0)) yield
+      }
     } else this.value(body, key, null, 1)
     this.#role = null
   }
@@ -194,16 +199,17 @@ export class BodyWalk {
     })
   }
 
-  #parts(parts: JsonValue[], node: PathNode, depth: number): void {
+  *#parts(parts: JsonValue[], node: PathNode, depth: number): Steps<void> {
     const role = this.#role
-    parts.forEach((part, index) => {
+    for (const [index, part] of parts.entries()) {
       const before = this.binaryParts
       this.#role = isQuoting(part) ? 'tool' : role
       this.value(parts, index, node, depth)
       this.#role = role
       // A media part counts once, also with a URL or an id that cannot be read here.
       if (isObject(part) && isMediaPart(part)) this.binaryParts = before + 1
-    })
+      if (this.#pace.isOver(0)) yield
+    }
   }
 
   #string(text: string, container: Container, key: Key, node: PathNode | null): void {

@@ -2,7 +2,7 @@
 // JSON.parse as strings that no other string can equal.
 
 import { isInexact, type JsonObject, type JsonValue, rawNumber } from '../core/json.ts'
-import { atOnce, type Steps } from '../core/steps.ts'
+import type { Steps } from '../core/steps.ts'
 
 /** Half of a surrogate pair, which no string of a checked body has, begins a number. */
 const MARK = '\\ud800'
@@ -34,6 +34,7 @@ const VALUES_OF_STEP = 16_384
  */
 export function* parseExactSteps(text: string): Steps<JsonValue> {
   const marked = yield* markNumbers(text)
+  yield
   const root = JSON.parse(`[${marked}]`) as JsonValue[]
   yield
   const open: (JsonObject | JsonValue[])[] = [root]
@@ -53,9 +54,6 @@ export function* parseExactSteps(text: string): Steps<JsonValue> {
   }
   return root[0]!
 }
-
-/** As `parseExactSteps`, without a pause. */
-export const parseExactly = (text: string): JsonValue => atOnce(parseExactSteps(text))
 
 /** Writes each number that a double cannot hold as a string with MARK. */
 function* markNumbers(text: string): Steps<string> {

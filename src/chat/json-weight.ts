@@ -18,8 +18,8 @@ const VALUE_WEIGHT = 2
 /** Keys of messages and parts have no weight: they are not scanned, and all objects share them. */
 const FREE_KEYS = ['role', 'content', 'type', 'text'].map((key) => Buffer.from(key))
 
-/** Bytes of a string that are read one by one. */
-const SHORT_STRING = 24
+/** Bytes without an escape that are read one by one before the next quote is searched. */
+const SHORT_RUN = 24
 
 /** Digits of the smallest integer that is scanned as a text. */
 const LONG_INTEGER = 7
@@ -32,7 +32,7 @@ const BYTES_OF_STEP = 256 * 1024
  * Reads the bytes once and keeps nothing, so that a body can be refused before it is parsed.
  */
 export function* weighSteps(json: Buffer): Steps<number> {
-  const read = { weight: 0, at: 0 }
+  const read: Reading = { weight: 0, at: 0, open: -1 }
   while (read.at < json.length) {
     weigh(json, read, Math.min(json.length, read.at + BYTES_OF_STEP))
     if (read.at < json.length) yield
@@ -40,15 +40,24 @@ export function* weighSteps(json: Buffer): Steps<number> {
   return read.weight
 }
 
-/** Adds the weight of what begins before `end`. */
-function weigh(json: Buffer, read: { weight: number; at: number }, end: number): void {
-  let { weight, at } = read
+interface Reading {
+  weight: number
+  at: number
+  /** Offset of the quote that opened the string around `at`; -1 outside strings. */
+  open: number
+}
+
+/** Adds the weight of what ends before `end`. */
+function weigh(json: Buffer, read: Reading, end: number): void {
+  let { weight, at, open } = read
   for (; at < end; at++) {
     const code = json[at]!
-    if (code === QUOTE) {
-      const close = endOfString(json, at)
-      if (!isFree(json, at + 1, close)) weight += TEXT_WEIGHT
-      at = close
+    if (open >= 0 || code === QUOTE) {
+      if (open < 0) open = at++
+      at = skipString(json, at, end)
+      if (at >= end) break
+      if (!isFree(json, open + 1, at)) weight += TEXT_WEIGHT
+      open = -1
     } else if (isDigit(code)) {
       const close = endOfNumber(json, at)
       if (isLong(json, at, close)) weight += TEXT_WEIGHT
@@ -58,24 +67,33 @@ function weigh(json: Buffer, read: { weight: number; at: number }, end: number):
       weight += VALUE_WEIGHT
     }
   }
-  read.weight = weight
-  read.at = at
+  Object.assign(read, { weight, at, open })
 }
 
-/** Offset of the quote that closes the string opened at `open`; the last byte without one. */
-function endOfString(json: Buffer, open: number): number {
-  let at = open + 1
-  // Most strings are short, and a search from C++ costs as much as 50 steps of this loop.
-  for (const end = at + SHORT_STRING; at < end && json[at] !== BACKSLASH; at++)
-    if (json[at] === QUOTE) return at
-  for (;;) {
-    const quote = json.indexOf(QUOTE, at)
-    if (quote < 0) return json.length - 1
+/**
+ * Offset of the quote that closes the string around `from`, if it is before `end`; else the offset
+ * at which to continue: `end`, or after an escape that crosses it.
+ */
+function skipString(json: Buffer, from: number, end: number): number {
+  let at = from
+  while (at < end) {
+    // Most strings are short, and a search from C++ costs as much as 50 steps of this loop.
+    for (let runEnd = at + SHORT_RUN; at < runEnd && at < end; at++) {
+      if (json[at] === QUOTE) return at
+      if (json[at] !== BACKSLASH) continue
+      at++
+      runEnd = at + SHORT_RUN
+    }
+    if (at >= end) break
+    const quote = json.subarray(at, end).indexOf(QUOTE)
+    const next = quote < 0 ? end : at + quote
     let backslashes = 0
-    while (json[quote - 1 - backslashes] === BACKSLASH) backslashes++
-    if (backslashes % 2 === 0) return quote
-    at = quote + 1
+    while (next - 1 - backslashes >= at && json[next - 1 - backslashes] === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return next
+    // The quote, or the first byte after `end`, is escaped.
+    at = next + 1
   }
+  return at
 }
 
 /** Reports whether the string from `start` to `close` is one of FREE_KEYS, followed by a colon. */

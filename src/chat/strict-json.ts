@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../core/errors.ts'
 import { isInexact, isObject, type JsonValue } from '../core/json.ts'
 import { atOnce, STEP_UNITS, type Steps } from '../core/steps.ts'
-import { endOfString, parseExactly, parseExactSteps } from './exact-numbers.ts'
+import { endOfString, parseExactSteps } from './exact-numbers.ts'
 import { formatPath } from './json-path.ts'
 import { ValueWalk } from './value-walk.ts'
 
@@ -40,6 +40,9 @@ export function* parseSteps(body: Buffer): Steps<JsonValue> {
   if (body.length === 0) throw invalid('The body is empty; send a JSON object.')
   if (!isUtf8(body)) throw invalid('The body is not valid UTF-8.')
   const text = body.toString('utf8')
+  const isLong = text.length > STEP_UNITS
+  // To decode and to parse a long text are the longest steps, each in a slice of its own.
+  if (isLong) yield
   const marks = new MarkCount(text)
   while (marks.read()) yield
   if (marks.depth > MAXIMUM_DEPTH) throw invalid(`The body is nested more than ${MAXIMUM_DEPTH} levels deep.`)
@@ -48,14 +51,14 @@ export function* parseSteps(body: Buffer): Steps<JsonValue> {
     throw invalid(`The body has more than ${MAXIMUM_CONTAINERS} lists and objects.`)
   if (marks.keys > MAXIMUM_DIFFERENT_KEYS && (yield* hasManyKeys(text)))
     throw invalid(`The body has more than ${MAXIMUM_DIFFERENT_KEYS} different keys.`)
+  if (isLong) yield
   let value: JsonValue
   try {
     value = JSON.parse(text) as JsonValue
   } catch {
     throw invalid('The body is not valid JSON.')
   }
-  // A long text takes long to parse, and the next step as long again.
-  if (text.length > STEP_UNITS) yield
+  if (isLong) yield
   const checked = new ValueCheck(value)
   while (checked.read()) yield
   // The value keeps one of several equal keys.
@@ -74,12 +77,18 @@ export const parseJson = (body: Buffer): JsonValue => atOnce(parseSteps(body))
 const MAY_BE_INEXACT = /[[:,\s]-?(?:\d{16}|\d[\d.]*[eE]\+?\d\d)/
 
 /**
- * Parses JSON of an upstream or of the gateway itself. Keeps numbers that a double cannot hold as
- * written.
+ * Parses JSON of an upstream or of the gateway itself, in steps. Keeps numbers that a double cannot
+ * hold as written.
  * @throws SyntaxError that quotes the text, when it is not JSON
  */
-export const parseReceived = (text: string): JsonValue =>
-  MAY_BE_INEXACT.test(text) ? parseExactly(text) : (JSON.parse(text) as JsonValue)
+export function* parseReceivedSteps(text: string): Steps<JsonValue> {
+  const mayBeInexact = MAY_BE_INEXACT.test(text)
+  if (text.length > STEP_UNITS) yield
+  return mayBeInexact ? yield* parseExactSteps(text) : (JSON.parse(text) as JsonValue)
+}
+
+/** As `parseReceivedSteps`, without a pause. */
+export const parseReceived = (text: string): JsonValue => atOnce(parseReceivedSteps(text))
 
 /**
  * Reports, in steps, whether an object in a JSON text has a key twice. @param value the parsed text

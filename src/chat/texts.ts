@@ -2,6 +2,7 @@
 // body-walk.ts leaves out. Knows the outline of both bodies and no scans.
 
 import { isObject, type JsonObject } from '../core/json.ts'
+import type { Steps } from '../core/steps.ts'
 import { BodyWalk, readingOrder } from './body-walk.ts'
 import type { PathNode } from './json-path.ts'
 import type { Text } from './text.ts'
@@ -25,15 +26,15 @@ export interface Texts {
 /**
  * Lists the texts of a chat request in the order in which it is read: strings, long numbers and
  * member names anywhere. Leaves out words of the wire format, ids in the form of ids, the top-level
- * `model`, and payloads, which it counts. Time is linear in the body.
+ * `model`, and payloads, which it counts. Runs in steps; time is linear in the body.
  * @throws GatewayError `invalid_body` for more than MAXIMUM_DEPTH levels or MAXIMUM_TEXTS texts
  */
-export function requestTexts(body: JsonObject): Texts {
+export function* requestTexts(body: JsonObject): Steps<Texts> {
   const walk = new BodyWalk('request')
   for (const key of readingOrder(body)) {
     const value = body[key]
     if (key === 'prediction' && isObject(value)) {
-      walk.separate(value, { parent: null, key }, 2)
+      yield* walk.separate(value, { parent: null, key }, 2)
       continue
     }
     if (key !== 'messages' || !Array.isArray(value)) {
@@ -41,10 +42,10 @@ export function requestTexts(body: JsonObject): Texts {
       continue
     }
     const list: PathNode = { parent: null, key }
-    value.forEach((message, index) => {
-      if (isObject(message)) walk.message(message, { parent: list, key: index }, 3)
+    for (const [index, message] of value.entries()) {
+      if (isObject(message)) yield* walk.message(message, { parent: list, key: index }, 3)
       else walk.value(value, index, list, 2)
-    })
+    }
   }
   return walk
 }

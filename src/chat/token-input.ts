@@ -1,6 +1,7 @@
 // Reads inputs that are texts, lists of texts, or token ids, which cannot be scanned.
 
 import { isJsonNumber, isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import type { Steps } from '../core/steps.ts'
 import { BodyWalk } from './body-walk.ts'
 import { invalid, missing } from './model-request.ts'
 import type { Texts } from './texts.ts'
@@ -27,16 +28,16 @@ export function checkInput(body: JsonObject, field: string): void {
 }
 
 /**
- * Lists the texts of a body whose prompt is in one field. Its items stand alone: no value continues
- * from one to the next. A list of token ids counts as a payload.
+ * Lists, in steps, the texts of a body whose prompt is in one field. Its items stand alone: no
+ * value continues from one to the next. A list of token ids counts as a payload.
  * @param numbersEachInput as in Texts
  * @throws GatewayError `invalid_body` as BodyWalk
  */
-export function inputTexts(body: JsonObject, field: string, numbersEachInput = false): Texts {
+export function* inputTexts(body: JsonObject, field: string, numbersEachInput = false): Steps<Texts> {
   const walk = new BodyWalk('request')
   walk.numbersEachInput = numbersEachInput
   for (const key of Object.keys(body)) {
-    if (key === field) walk.inputs(body, key, isTokenList)
+    if (key === field) yield* walk.inputs(body, key, isTokenList)
     else walk.member(body, key, null, 1)
   }
   return walk

@@ -8,13 +8,16 @@ export type Steps<Result> = Generator<undefined, Result>
 /** Approximate text per step, UTF-16 code units: one or two milliseconds of scanning. */
 export const STEP_UNITS = 32_768
 
+/** What a text takes besides its characters, as characters. */
+const TEXT_UNITS = 32
+
 /** Groups short texts into steps. */
 export class Pace {
   #units = 0
 
-  /** Adds `units` to the step and reports whether the step is complete. */
+  /** Adds a text of `units` to the step and reports whether the step is complete. */
   isOver(units: number): boolean {
-    this.#units += units
+    this.#units += units + TEXT_UNITS
     if (this.#units < STEP_UNITS) return false
     this.#units = 0
     return true
@@ -38,18 +41,36 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
 }
 
 /**
- * Runs the steps for one slice at once, and the rest one slice at a time. All long computations
- * together get one slice per turn of the event loop, in the order in which they wait.
- * @param check runs after each pause; an error that it throws ends the computation
- * @returns a promise only for a computation of more than one slice: streams have many short ones
+ * Runs the steps one slice at a time. All long computations together get one slice per turn of the
+ * event loop, in the order in which they wait.
+ * @param check runs before each slice; an error that it throws ends the computation
  */
-export function inSlices<Result>(
+export async function inSlices<Result>(
+  steps: Steps<Result>,
+  clock: Pick<Clock, 'monotonic'>,
+  check: () => void = () => {},
+): Promise<Result> {
+  for (;;) {
+    await nextSlice()
+    check()
+    const step = runSlice(steps, clock)
+    if (step.done === true) return step.value
+  }
+}
+
+/**
+ * Works like `inSlices`, but runs the first slice at once. For the pieces of streams: most take
+ * less than a slice.
+ * @returns a promise only for a computation of more than one slice
+ */
+export function nowOrInSlices<Result>(
   steps: Steps<Result>,
   clock: Pick<Clock, 'monotonic'>,
   check: () => void = () => {},
 ): Result | Promise<Result> {
+  check()
   const step = runSlice(steps, clock)
-  return step.done === true ? step.value : inLaterSlices(steps, clock, check)
+  return step.done === true ? step.value : inSlices(steps, clock, check)
 }
 
 /** Runs the steps until the end of a slice, or of the computation. */
@@ -61,19 +82,6 @@ function runSlice<Result>(
   let step = steps.next()
   while (step.done !== true && clock.monotonic() < endMs) step = steps.next()
   return step
-}
-
-async function inLaterSlices<Result>(
-  steps: Steps<Result>,
-  clock: Pick<Clock, 'monotonic'>,
-  check: () => void,
-): Promise<Result> {
-  for (;;) {
-    await nextSlice()
-    check()
-    const step = runSlice(steps, clock)
-    if (step.done === true) return step.value
-  }
 }
 
 /** Resolves in a later turn, first come, first served, one computation per turn. */

@@ -23,6 +23,11 @@ const SEMI_SPACE_OPTION = /--max[-_]semi[-_]space[-_]size=(\d+)/
  * address in each.
  */
 const SEARCH_SHARE = 1 / 32
+/**
+ * Largest budget of texts under scan: more at a time are not faster, and V8 stops the process for
+ * half a second to collect the garbage of a gigabyte.
+ */
+const MAXIMUM_SEARCH_WEIGHT = 16 * 1024 * 1024
 
 /** The memory that the process may use, bytes. */
 function memoryBytes(): number {
@@ -42,8 +47,10 @@ export const bodyBudget = (maxBodyBytes: number): Budget =>
  * Budget for long prompts and answers while they are scanned, in units of `scanWeight`: bytes, or
  * more when a body consists of many small values.
  */
-export const searchBudget = (): Budget =>
-  new Budget(Math.max(0, oldGenerationBytes() - OWN_HEAP_BYTES) * SEARCH_SHARE)
+export function searchBudget(): Budget {
+  const share = Math.max(0, oldGenerationBytes() - OWN_HEAP_BYTES) * SEARCH_SHARE
+  return new Budget(Math.min(share, MAXIMUM_SEARCH_WEIGHT))
+}
 
 /** Largest heap for long-lived objects. V8's limit adds the young generation. */
 function oldGenerationBytes(): number {

@@ -10,7 +10,7 @@ import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { KeyLabels } from '../core/key-terms.ts'
 import { toUsd } from '../core/money.ts'
-import { inSlices } from '../core/steps.ts'
+import { atOnce, nowOrInSlices } from '../core/steps.ts'
 import type { Selection } from '../policy/compile.ts'
 import type { PriceBook } from '../prices/price-book.ts'
 import type { InjectionEvidence } from './call/call-record.ts'
@@ -58,13 +58,13 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
   const request = readCleanRequest(api, body)
   const { clock, kinds, injection, searches } = pipeline
   const selection = pipeline.rules().select(request.models, { name: keyName, labels: labels as KeyLabels })
-  const steps = inspect(api.requestTexts(request.body), selection, {
+  const steps = inspect(atOnce(api.requestTexts(request.body)), selection, {
     kinds,
     injection,
     scored: true,
     maxFindings: maxFindings(searches),
   })
-  const inspection = await inSlices(steps, clock)
+  const inspection = await nowOrInSlices(steps, clock)
   const decision = judgePrompt(
     { ...inspection, models: request.models, keyModels: null },
     selection,

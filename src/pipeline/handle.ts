@@ -11,6 +11,7 @@ import { takeServerSecrets } from '../chat/tool-servers.ts'
 import { settledWith } from '../core/deadline.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
+import { jsonSteps } from '../core/json-steps.ts'
 import { atOnce, endOfTurn, inSlices, type Steps } from '../core/steps.ts'
 import { matchedKey } from '../policy/compile.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
@@ -145,7 +146,7 @@ function* inspectAndCapture(
   const servers = takeServerSecrets(request.body)
   if (servers.servers > 0 && pipeline.toolServers === 'refuse') throw serversRefused()
   const received = (yield* signedThoughts(request.body)).map(({ text }) => text)
-  const walk = call.api.requestTexts(request.body)
+  const walk = yield* call.api.requestTexts(request.body)
   yield
   const inspection = yield* inspect(walk, selection, {
     kinds,
@@ -171,8 +172,7 @@ function* inspectAndCapture(
   const isSame = !inspection.isRewritten && servers.servers === 0
   const written = isSame ? bytes : yield* rewritten(bytes, request.body)
   yield
-  noted.request =
-    captured === request.body && isOneLine(written) ? written : Buffer.from(JSON.stringify(captured))
+  noted.request = captured === request.body && isOneLine(written) ? written : yield* jsonSteps(captured)
   yield
   noted.estimatedPromptTokens = call.api.estimatePromptTokens(request.body)
   if (noted.prices.pricesImages) noted.images = countImages(request.body)

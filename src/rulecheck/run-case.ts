@@ -71,7 +71,7 @@ export async function runCase(
   )
   const request = readCleanRequest(api, received)
   const selection = rules.select(request.models, matched)
-  const inspection = atOnce(inspect(api.requestTexts(request.body), selection, environment))
+  const inspection = atOnce(inspect(atOnce(api.requestTexts(request.body)), selection, environment))
   const terms = { ...NO_TERMS, labels: matched.labels }
   const key = { id: 'test', name: matched.name, line: 'test', terms }
   const call = new Call(STOPPED_CLOCK, {
@@ -176,8 +176,7 @@ function assembled(api: Api, stream: string): string {
 const redactedText = (api: Api, body: JsonObject): string =>
   api === CHAT
     ? textOf(body)
-    : api
-        .requestTexts(body)
+    : atOnce(api.requestTexts(body))
         .texts.flatMap(({ role, text }) => (role === null ? [] : text))
         .join('\n')
 

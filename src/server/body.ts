@@ -2,12 +2,16 @@
 
 import type { IncomingMessage } from 'node:http'
 import { Pieces } from '../core/chunks.ts'
-import type { Milliseconds } from '../core/clock.ts'
+import { type Milliseconds, systemClock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
+import { inSlices } from '../core/steps.ts'
 
 /** Bytes and time for which the rest of an oversized body is read and dropped before the answer. */
 const LINGER_BYTES = 64 * 1024 * 1024
 const LINGER_MS: Milliseconds = 2000
+
+/** Bodies from this length on are copied in slices. */
+const LONG_BYTES = 256 * 1024
 
 /** The key of the configuration that limits prompts. */
 export const BODY_LIMIT = 'limits.bodyBytes'
@@ -58,7 +62,7 @@ export async function readBytes(
     }
     reserve(more)
   }
-  if (length === undefined) return collect(request, take)
+  if (length === undefined) return join(await collect(request, take))
   try {
     take(Number(length))
   } catch (error) {
@@ -66,18 +70,22 @@ export async function readBytes(
     throw error
   }
   // Node's parser ends the body at its content-length (RFC 9112 §6.3).
-  return collect(request, () => {})
+  return join(await collect(request, () => {}))
 }
+
+/** Long bodies that end in one turn are not copied in one. */
+const join = (pieces: Pieces): Buffer | Promise<Buffer> =>
+  pieces.bytes > LONG_BYTES ? inSlices(pieces.takeSteps(), systemClock) : pieces.take()
 
 /**
  * Reads the body.
  * @param take called before each chunk is stored; an error it throws ends the reading
  */
-function collect(request: IncomingMessage, take: (bytes: number) => void): Promise<Buffer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+function collect(request: IncomingMessage, take: (bytes: number) => void): Promise<Pieces> {
+  const { promise, resolve, reject } = Promise.withResolvers<Pieces>()
   // Removing listeners costs more than keeping them. They must not hold the promise, which holds
   // the body.
-  let waiting: { resolve(body: Buffer): void; reject(error: Error): void } | null = { resolve, reject }
+  let waiting: { resolve(body: Pieces): void; reject(error: Error): void } | null = { resolve, reject }
   const chunks = new Pieces()
   const onData = (chunk: Buffer) => {
     try {
@@ -93,7 +101,7 @@ function collect(request: IncomingMessage, take: (bytes: number) => void): Promi
   }
   request.on('data', onData)
   request.on('end', () => {
-    waiting?.resolve(chunks.take())
+    waiting?.resolve(chunks)
     waiting = null
   })
   // Every request closes, and an error is expensive, so it is made only when the body is

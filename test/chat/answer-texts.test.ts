@@ -3,10 +3,11 @@
 import t from 'tap'
 import { MESSAGES } from '../../src/chat/messages/messages-api.ts'
 import { RESPONSES } from '../../src/chat/responses/responses-api.ts'
+import { atOnce } from '../../src/core/steps.ts'
 
 const text = (value: string, more = {}) => ({ type: 'text', text: value, ...more })
 const groupsOf = ({ answer }: typeof MESSAGES, body: Parameters<typeof answer.texts>[0]) =>
-  answer.group(answer.texts(body).texts, false).map((group) => group.text)
+  atOnce(answer.group(answer.texts(body).texts, false)).map((group) => group.text)
 
 t.test('blocks of text that stand next to each other are one text', async (t) => {
   const cited = text('card 4111 1111 ', { citations: [{ cited_text: 'a source' }] })

@@ -97,7 +97,7 @@ t.test('members keep their order and numbers their digits where a text is replac
   const text = `{ "model":"m", "temperature": 1.0, "messages": [{"role":"user","content":"ann\\u0040example.com \\u00e9"}],
   "tools": [{"properties": {"name": 1, "2026": 0.10, "2025": 12345678901234567890, "bob@example.com": {"b": 1e3, "1": 2}}}], "seed": -0 }`
   const body = parse(text) as JsonObject
-  const walk = requestTexts(body)
+  const walk = atOnce(requestTexts(body))
   for (const one of walk.texts)
     if (one.text.includes('@')) one.replace(one.text.replace(/\w+@[\w.]+/, '[EMAIL_1]'))
   walk.commit()

@@ -49,6 +49,17 @@ t.test('the weight is that of the parsed value, with or without white space', as
   )
 })
 
+t.test('a string longer than a step is read in steps, wherever its escapes are', async (t) => {
+  const STEP = 256 * 1024
+  for (const before of [0, 1, 2, 3])
+    for (const written of ['\\"', '\\\\', 'x\\n']) {
+      const json = `["${'y'.repeat(before)}${written.repeat(STEP)}","b"]`
+      t.equal(weigh(json), 2 * TEXT + 2 * VALUE)
+      const steps = [...weighSteps(Buffer.from(json))].length
+      t.ok(steps >= Math.floor(json.length / STEP) - 1, `${steps} steps for ${json.length} bytes`)
+    }
+})
+
 t.test('any bytes are weighed', async () => {
   fc.assert(fc.property(fc.uint8Array(), (bytes) => atOnce(weighSteps(Buffer.from(bytes))) >= 0))
 })

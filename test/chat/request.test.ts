@@ -1,9 +1,10 @@
 import t from 'tap'
 import { APIS } from '../../src/chat/apis.ts'
-import { parseExactly } from '../../src/chat/exact-numbers.ts'
+import { parseExactSteps } from '../../src/chat/exact-numbers.ts'
 import type { ModelRequest } from '../../src/chat/model-request.ts'
 import { readChatRequest, upstreamBodies } from '../../src/chat/request.ts'
 import type { JsonObject, JsonValue } from '../../src/core/json.ts'
+import { atOnce } from '../../src/core/steps.ts'
 import type { StreamUsage } from '../../src/core/upstream-config.ts'
 import { requestBody } from './api-bodies.ts'
 
@@ -108,7 +109,7 @@ t.test('values that the gateway does not need pass as they are', async (t) => {
   const both = passes({ max_completion_tokens: -1, max_tokens: 5 })
   t.equal(both.maxTokens, 5, 'the larger one counts')
   t.equal(passes({ max_completion_tokens: 5, max_tokens: 500 }).maxTokens, 500)
-  const large = parseExactly('{"model":"m","messages":[{"role":"user"}],"max_tokens":1e400}')
+  const large = atOnce(parseExactSteps('{"model":"m","messages":[{"role":"user"}],"max_tokens":1e400}'))
   t.equal(readChatRequest(large).maxTokens, Number.MAX_SAFE_INTEGER)
 })
 
@@ -209,7 +210,7 @@ t.test('no API takes a member of its own from extra_body', async (t) => {
 
 t.test('every API lists the text that its model reads', async (t) => {
   for (const api of APIS) {
-    const { texts } = api.requestTexts(requestBody(api.name, 'I am alice'))
+    const { texts } = atOnce(api.requestTexts(requestBody(api.name, 'I am alice')))
     t.ok(
       texts.some(({ text }) => text.includes('I am alice')),
       api.name,

@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { dropLogprobs, requestTexts, responseTexts } from '../../src/chat/texts.ts'
+import { dropLogprobs, responseTexts, requestTexts as textsInSteps } from '../../src/chat/texts.ts'
 import type { JsonObject } from '../../src/core/json.ts'
+import { atOnce } from '../../src/core/steps.ts'
+
+const requestTexts = (body: JsonObject) => atOnce(textsInSteps(body))
 
 const user = (content: unknown): JsonObject => ({ role: 'user', content }) as JsonObject
 const chat = (...messages: JsonObject[]): JsonObject => ({ model: 'm', messages })

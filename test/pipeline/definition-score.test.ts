@@ -1,7 +1,7 @@
 // Scores of what is no message of a user: tool definitions, schemas, history and arguments.
 
 import t from 'tap'
-import { requestTexts } from '../../src/chat/texts.ts'
+import { requestTexts as textsInSteps } from '../../src/chat/texts.ts'
 import type { JsonObject, JsonValue } from '../../src/core/json.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { type InjectionModel, loadInjectionModel } from '../../src/detect/injection/score.ts'
@@ -11,6 +11,8 @@ import { ScanCache } from '../../src/pipeline/prompt/scan-cache.ts'
 import { rule } from '../policy/rules.ts'
 import { agentTools, assistantTurns, PLANTED, toolArguments, toolDefinitions } from './definitions-data.ts'
 import { selectRules } from './fixture.ts'
+
+const requestTexts = (body: Parameters<typeof textsInSteps>[0]) => atOnce(textsInSteps(body))
 
 const model = loadInjectionModel()
 const selection = selectRules([rule('score', '', { type: 'prompt_injection', action: 'monitor' })])

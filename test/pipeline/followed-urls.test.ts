@@ -1,7 +1,7 @@
 // URLs of pictures, sound, video and files: a rule may refuse them, and nothing alters them.
 
 import t from 'tap'
-import { requestTexts } from '../../src/chat/texts.ts'
+import { requestTexts as textsInSteps } from '../../src/chat/texts.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { RuleAction } from '../../src/core/rule-action.ts'
 import { atOnce } from '../../src/core/steps.ts'
@@ -9,6 +9,8 @@ import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { inspect } from '../../src/pipeline/prompt/inspect.ts'
 import { rule } from '../policy/rules.ts'
 import { ALL_KINDS, chunksOf, END, event, relay, selectRules } from './fixture.ts'
+
+const requestTexts = (body: Parameters<typeof textsInSteps>[0]) => atOnce(textsInSteps(body))
 
 const model = loadInjectionModel()
 const SIGNATURE = 'a1b2c3d4'.repeat(64)

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { requestTexts } from '../../src/chat/texts.ts'
+import { requestTexts as textsInSteps } from '../../src/chat/texts.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { RuleAction } from '../../src/core/rule-action.ts'
 import { atOnce } from '../../src/core/steps.ts'
@@ -11,6 +11,8 @@ import { countKinds, inspect } from '../../src/pipeline/prompt/inspect.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { rule } from '../policy/rules.ts'
 import { ALL_KINDS, selectRules } from './fixture.ts'
+
+const requestTexts = (body: Parameters<typeof textsInSteps>[0]) => atOnce(textsInSteps(body))
 
 const model = loadInjectionModel()
 const ruleOf = (name: string, type: Rule['type'], pattern: string, action: RuleAction): Rule =>

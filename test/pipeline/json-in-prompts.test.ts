@@ -1,13 +1,15 @@
 // JSON in a prompt hides nothing, however it is escaped, and stays JSON when it is redacted.
 
 import t from 'tap'
-import { requestTexts } from '../../src/chat/texts.ts'
+import { requestTexts as textsInSteps } from '../../src/chat/texts.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { countKinds, inspect } from '../../src/pipeline/prompt/inspect.ts'
 import { rule } from '../policy/rules.ts'
 import { ALL_KINDS, selectRules } from './fixture.ts'
+
+const requestTexts = (body: Parameters<typeof textsInSteps>[0]) => atOnce(textsInSteps(body))
 
 const selection = selectRules([rule('aurora', 'project\\saurora')])
 const model = loadInjectionModel()

@@ -118,7 +118,7 @@ const SHAPES: readonly Shape[] = [
 /** What is forwarded of a body, by member. */
 function forwarded(api: Api, body: JsonObject, rules: readonly Rule[]): Record<string, string> {
   const copy = structuredClone(body)
-  const walk = api.requestTexts(copy)
+  const walk = atOnce(api.requestTexts(copy))
   atOnce(inspect(walk, selectRules(rules), { kinds: ALL_KINDS, injection }))
   return Object.fromEntries(Object.entries(copy).map(([name, one]) => [name, JSON.stringify(one)]))
 }

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { requestTexts } from '../../src/chat/texts.ts'
+import { requestTexts as textsInSteps } from '../../src/chat/texts.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { RuleAction } from '../../src/core/rule-action.ts'
 import { atOnce, STEP_UNITS } from '../../src/core/steps.ts'
@@ -17,6 +17,8 @@ import { ATTACKS, INNOCENT } from '../detect/injection/clear-data.ts'
 import { TEXTS } from '../detect/pii/texts-data.ts'
 import { rule } from '../policy/rules.ts'
 import { selectRules } from './fixture.ts'
+
+const requestTexts = (body: Parameters<typeof textsInSteps>[0]) => atOnce(textsInSteps(body))
 
 const ruleOf = (type: Rule['type'], pattern: string, action: RuleAction): Rule =>
   rule(`${type} ${pattern}`, pattern, { type, action })

@@ -1,6 +1,7 @@
 // Checks that a JSON value is a request of Anthropic's messages API, and lists its texts.
 
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import type { Steps } from '../../core/steps.ts'
 import { BodyWalk, readingOrder } from '../body-walk.ts'
 import type { PathNode } from '../json-path.ts'
 import {
@@ -39,19 +40,18 @@ const asksForJson = ({ output_config: config, output_format: format }: JsonObjec
   (isObject(config) && isObject(config['format'])) || isObject(format)
 
 /**
- * Lists the texts of a request in the order in which it is read.
+ * Lists the texts of a request in the order in which it is read, in steps.
  * @throws GatewayError `invalid_body` as BodyWalk
  */
-export function messagesTexts(body: JsonObject): Texts {
+export function* messagesTexts(body: JsonObject): Steps<Texts> {
   const walk = new BodyWalk('request')
   for (const key of readingOrder(body)) {
     const value = body[key]
-    if (key === 'system') walk.spoken(body, key, 'system')
+    if (key === 'system') yield* walk.spoken(body, key, 'system')
     else if (key === 'messages' && Array.isArray(value)) {
       const list: PathNode = { parent: null, key }
-      value.forEach((message, index) => {
-        walk.message(message as JsonObject, { parent: list, key: index }, 3)
-      })
+      for (const [index, message] of value.entries())
+        yield* walk.message(message as JsonObject, { parent: list, key: index }, 3)
     } else walk.member(body, key, null, 1)
   }
   return walk

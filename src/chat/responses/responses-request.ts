@@ -1,6 +1,7 @@
 // Checks that a JSON value is a request of the Responses API, and lists its texts.
 
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import type { Steps } from '../../core/steps.ts'
 import { BodyWalk, readingOrder } from '../body-walk.ts'
 import type { PathNode } from '../json-path.ts'
 import {
@@ -52,22 +53,22 @@ export function readResponsesRequest(json: JsonValue): ModelRequest {
 }
 
 /**
- * Lists the texts of a request in the order in which it is read.
+ * Lists the texts of a request in the order in which it is read, in steps.
  * @throws GatewayError `invalid_body` as BodyWalk
  */
-export function responsesTexts(body: JsonObject): Texts {
+export function* responsesTexts(body: JsonObject): Steps<Texts> {
   const walk = new BodyWalk('request')
   for (const key of readingOrder(body)) {
     const value = body[key]
-    if (key === 'instructions') walk.spoken(body, key, 'system')
+    if (key === 'instructions') yield* walk.spoken(body, key, 'system')
     else if (key !== 'input') walk.member(body, key, null, 1)
-    else if (typeof value === 'string') walk.spoken(body, key, 'user')
+    else if (typeof value === 'string') yield* walk.spoken(body, key, 'user')
     else if (Array.isArray(value)) {
       const list: PathNode = { parent: null, key }
-      value.forEach((item, index) => {
-        if (isObject(item)) walk.message(item, { parent: list, key: index }, 3, roleOf(item))
+      for (const [index, item] of value.entries()) {
+        if (isObject(item)) yield* walk.message(item, { parent: list, key: index }, 3, roleOf(item))
         else walk.value(value, index, list, 2)
-      })
+      }
     } else walk.member(body, key, null, 1)
   }
   return walk

@@ -1,17 +1,41 @@
 // Reads the body of an answer as received: its JSON, and the reason in it. Decides nothing.
 
 import { isUtf8 } from 'node:buffer'
-import { parseReceived } from '../../chat/strict-json.ts'
+import { findsDuplicateKeys, parseReceived, parseReceivedSteps } from '../../chat/strict-json.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
+import { atOnce, type Steps } from '../../core/steps.ts'
 
-/** Parses an answer. A list of one object counts as that object; Google sends its errors so. */
-export function parseAnswer(received: Buffer): {
+/** An answer as received. */
+interface ReceivedAnswer {
+  /** Null when it is not a JSON object. */
   readonly body: JsonObject | null
   readonly isList: boolean
-} {
+}
+
+/** Parses an answer. A list of one object counts as that object; Google sends its errors so. */
+export const parseAnswer = (received: Buffer): ReceivedAnswer => atOnce(parseText(decodeAnswer(received)))
+
+/**
+ * Works like `parseAnswer`, in steps. `isPlain` says whether every parser reads the bytes alike:
+ * they are UTF-8 without duplicate keys.
+ */
+export function* parseAnswerSteps(received: Buffer): Steps<ReceivedAnswer & { readonly isPlain: boolean }> {
+  const text = decodeAnswer(received)
+  yield
+  const parsed = yield* parseText(text)
+  yield
+  const { body, isList } = parsed
+  const isPlain =
+    body !== null && isUtf8(received) && !(yield* findsDuplicateKeys(text, isList ? [body] : body))
+  return { ...parsed, isPlain }
+}
+
+/** Some proxies prepend a byte order mark; a parser may ignore it (RFC 8259 §8.1). */
+export const decodeAnswer = (received: Buffer): string => received.toString('utf8').replace(/^\ufeff/, '')
+
+function* parseText(text: string): Steps<ReceivedAnswer> {
   try {
-    // Some proxies prepend a byte order mark; a parser may ignore it (RFC 8259 §8.1).
-    const body = parseReceived(received.toString('utf8').replace(/^\ufeff/, ''))
+    const body = yield* parseReceivedSteps(text)
     const isList = Array.isArray(body) && body.length === 1
     const only = isList ? body[0] : body
     return { body: isObject(only) ? only : null, isList }

@@ -73,7 +73,7 @@ async function pump(answer: Answer, relay: StreamEvents): Promise<boolean> {
     const piece = await call.waitForUpstream(response.read())
     call.record.responseBytes += piece?.length ?? 0
     const steps = piece === null ? relay.end() : relay.take(piece)
-    const text = await call.measureSlices('response', steps, client)
+    const text = await call.measurePiece('response', steps, client)
     answer.keep(relay.assembler.characters - counted)
     counted = relay.assembler.characters
     if (!isStarted && hasBegun(relay, text)) {

@@ -1,14 +1,12 @@
 // Delivers an answer that is not streamed: reads it whole, scans its texts and holds it until the
 // entry is sealed.
 
-import { isUtf8 } from 'node:buffer'
 import { isOneLine } from '../../audit/content.ts'
 import type { AnswerFormat } from '../../chat/api-format.ts'
 import { decodeView } from '../../chat/inner-json/json-text.ts'
 import { rewriteSteps } from '../../chat/json-rewrite.ts'
 import { type SignedThought, signedThoughts } from '../../chat/signed-thoughts.ts'
 import { isErrorBody } from '../../chat/stream-chunk.ts'
-import { findsDuplicateKeys } from '../../chat/strict-json.ts'
 import type { Text } from '../../chat/texts.ts'
 import { estimateTokens } from '../../chat/token-usage.ts'
 import type { Budget } from '../../core/budget.ts'
@@ -16,7 +14,8 @@ import { Pieces } from '../../core/chunks.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { atOnce, endOfTurn, Pace, type Steps } from '../../core/steps.ts'
+import { jsonSteps } from '../../core/json-steps.ts'
+import { atOnce, endOfTurn, inSlices, Pace, type Steps } from '../../core/steps.ts'
 import { detectSteps } from '../../detect/pii/detect.ts'
 import type { Selection } from '../../policy/compile.ts'
 import { decideResponse } from '../../policy/decide.ts'
@@ -35,7 +34,7 @@ import { rulesFor } from '../scan/followed-rules.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
 import { isRestored, joinOutputs, loggedBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
 import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
-import { parseAnswer, reasonIn } from './received-body.ts'
+import { decodeAnswer, parseAnswerSteps, reasonIn } from './received-body.ts'
 import type { ThoughtMemory } from './thought-memory.ts'
 
 /** Largest answer that is read into memory. */
@@ -69,8 +68,10 @@ export async function deliverWholeAnswer(answer: Answer): Promise<Delivered> {
 }
 
 /** Reads an answer to its end, without the credential. @throws GatewayError as `readAll` */
-export async function readWhole({ call, response, scan, keep }: Answer): Promise<Buffer> {
-  return removeFromBytes(await call.waitForUpstream(readAll(response, keep)), scan.credential)
+export async function readWhole({ call, response, scan, keep, clock }: Answer): Promise<Buffer> {
+  const pieces = await call.waitForUpstream(readPieces(response, keep, MAXIMUM_ANSWER_BYTES))
+  const received = isLongBody(pieces.bytes) ? await inSlices(pieces.takeSteps(), clock) : pieces.take()
+  return removeFromBytes(received, scan.credential)
 }
 
 /**
@@ -108,9 +109,6 @@ export function respondWhole(
   client.respond(status, headers, body)
 }
 
-/** Some proxies begin an answer with one. */
-const BYTE_ORDER_MARK = /^\ufeff/
-
 /** Scans a long answer in slices, so that other calls run, within the memory budget. */
 async function scanLong<T>(answer: Answer, received: Buffer, steps: Steps<T>): Promise<T> {
   const release = await waitToScanAnswer(answer, received)
@@ -126,18 +124,22 @@ async function scanLong<T>(answer: Answer, received: Buffer, steps: Steps<T>): P
  * @param keep as in Answer
  * @throws GatewayError `upstream_*`, also for more than `maxBytes`; and what `keep` throws
  */
-export async function readAll(
+export const readAll = async (
   response: UpstreamResponse,
   keep: (bytes: number) => void = () => {},
   maxBytes = MAXIMUM_ANSWER_BYTES,
-): Promise<Buffer> {
+): Promise<Buffer> => (await readPieces(response, keep, maxBytes)).take()
+
+async function readPieces(
+  response: UpstreamResponse,
+  keep: (bytes: number) => void,
+  maxBytes: number,
+): Promise<Pieces> {
   const pieces = new Pieces()
-  let bytes = 0
   for (;;) {
     const piece = await response.read()
-    if (piece === null) return pieces.take()
-    bytes += piece.length
-    if (bytes > maxBytes) {
+    if (piece === null) return pieces
+    if (pieces.bytes + piece.length > maxBytes) {
       response.abort()
       throw new GatewayError(
         'upstream_unavailable',
@@ -153,7 +155,7 @@ export async function readAll(
 function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   const { call, response, selection } = answer
   const format = call.api.answer
-  const { body: parsed, isList } = parseAnswer(received)
+  const { body: parsed, isList, isPlain } = yield* parseAnswerSteps(received)
   if ((parsed === null || isList) && response.status < 400) {
     throw new GatewayError('upstream_unavailable', "The upstream's answer is not a JSON object.")
   }
@@ -168,7 +170,7 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   call.record.completeUsage()
   yield
   call.record.response = isRestored(outputs)
-    ? loggedBody(format, parseAnswer(received).body ?? {}, outputs)
+    ? loggedBody(format, (yield* parseAnswerSteps(received)).body ?? {}, outputs)
     : body
   yield* keepThoughts(answer, thoughts)
   call.record.finishReason = format.finishReason(call.record.response)
@@ -176,17 +178,17 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   if (blocking !== null) throw responseBlockedBy(blocking)
   yield
   // Duplicate keys and bytes that are not UTF-8 were not scanned, so the body is written anew.
-  const text = isUtf8(received) ? received.toString('utf8') : null
-  yield
-  const isRead = text !== null && !(yield* findsDuplicateKeys(text, isList ? [body] : body))
-  if (parsed !== null && !changed && isRead) {
+  if (parsed !== null && !changed && isPlain) {
     if (call.record.response === parsed && isOneLine(received)) call.record.received = received
     return received
   }
-  yield
   const sent = isList ? [body] : body
-  if (parsed === null || !isRead) return Buffer.from(JSON.stringify(sent))
-  return Buffer.from(yield* rewriteSteps(text.replace(BYTE_ORDER_MARK, ''), sent))
+  if (parsed === null || !isPlain) return yield* jsonSteps(sent)
+  const text = decodeAnswer(received)
+  yield
+  const rewritten = yield* rewriteSteps(text, sent)
+  yield
+  return Buffer.from(rewritten)
 }
 
 /**
@@ -199,7 +201,7 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   const rules = isErrorBody(body) ? { ...answer.scan, restoration: null } : answer.scan
   const walk = call.api.answer.texts(body)
   yield
-  const groups = call.api.answer.group(walk.texts, call.record.asksForJson)
+  const groups = yield* call.api.answer.group(walk.texts, call.record.asksForJson)
   yield
   const scanners: TextScanner[] = []
   const outputs = new Array<ScanOutput>(walk.texts.length)

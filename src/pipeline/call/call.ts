@@ -3,7 +3,7 @@
 import type { Api } from '../../chat/api-format.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import type { CallKey } from '../../core/key-terms.ts'
-import { inSlices, type Steps } from '../../core/steps.ts'
+import { inSlices, nowOrInSlices, type Steps } from '../../core/steps.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Phase } from '../../metrics/registry.ts'
 import { drainingError } from './admission.ts'
@@ -86,17 +86,25 @@ export class Call {
 
   /**
    * Runs a long step in slices, between which other calls run; their time counts too.
-   * @throws GatewayError `draining` when a stop interrupts the call, so that it can be sealed
+   * @throws GatewayError (rejects) `draining` when a stop interrupts the call, so that it can be
+   * sealed
+   */
+  async measureSlices<T>(phase: Phase, steps: Steps<T>, client: Pick<Client, 'interrupted'>): Promise<T> {
+    const startMs = this.#clock.monotonic()
+    try {
+      return await inSlices(steps, this.#clock, () => assertNotInterrupted(client))
+    } finally {
+      this.addPhase(phase, this.#clock.monotonic() - startMs)
+    }
+  }
+
+  /**
+   * Works like `measureSlices`, but runs the first slice at once, and throws its errors.
    * @returns a promise only for more than one slice
    */
-  measureSlices<T>(phase: Phase, steps: Steps<T>, client: Pick<Client, 'interrupted'>): T | Promise<T> {
-    const assertNotInterrupted = () => {
-      if (client.interrupted) throw drainingError()
-    }
-    const result = this.measure(phase, () => {
-      assertNotInterrupted()
-      return inSlices(steps, this.#clock, assertNotInterrupted)
-    })
+  measurePiece<T>(phase: Phase, steps: Steps<T>, client: Pick<Client, 'interrupted'>): T | Promise<T> {
+    const check = () => assertNotInterrupted(client)
+    const result = this.measure(phase, () => nowOrInSlices(steps, this.#clock, check))
     if (!(result instanceof Promise)) return result
     const laterMs = this.#clock.monotonic()
     return result.finally(() => this.addPhase(phase, this.#clock.monotonic() - laterMs))
@@ -133,4 +141,9 @@ export class Call {
   markFirstToken(): void {
     this.firstTokenMs ??= this.elapsedMs()
   }
+}
+
+/** @throws GatewayError `draining` */
+function assertNotInterrupted(client: Pick<Client, 'interrupted'>): void {
+  if (client.interrupted) throw drainingError()
 }

@@ -10,7 +10,6 @@ import {
   type SealedRule,
 } from '../../audit/entry-fields.ts'
 import type { PiiKind } from '../../core/finding.ts'
-import type { JsonObject } from '../../core/json.ts'
 import type { KeyTerms } from '../../core/key-terms.ts'
 import type { RuleHit } from '../../policy/rule.ts'
 import type { UnscannedRequest } from '../../store/files/intents.ts'
@@ -174,12 +173,11 @@ const sealedInjection = ({
   threshold: inThousandths(threshold),
 })
 
-/**
- * The exchange after redaction, as it is stored with the entry.
- * @param received the bytes of the response, where they are known
- */
-export const captureOf = (
-  request: Uint8Array,
-  response: JsonObject | null,
-  received: Uint8Array | null,
-): Content => ['{"request":', request, ',"response":', received ?? JSON.stringify(response), '}']
+/** The exchange after redaction, as it is stored with the entry. Both are JSON. */
+export const captureOf = (request: Uint8Array, response: string | Uint8Array): Content => [
+  '{"request":',
+  request,
+  ',"response":',
+  response,
+  '}',
+]

@@ -4,7 +4,9 @@ import type { Content } from '../../audit/content.ts'
 import type { RequestDraft } from '../../audit/entry.ts'
 import type { Outcome } from '../../audit/entry-fields.ts'
 import type { Clock } from '../../core/clock.ts'
+import { jsonSteps } from '../../core/json-steps.ts'
 import { toUsd } from '../../core/money.ts'
+import { inSlices } from '../../core/steps.ts'
 import type { Metrics, Phase } from '../../metrics/registry.ts'
 import type { UsageMinutes } from '../../metrics/usage-minutes.ts'
 import { type CaptureMode, combineCapture } from '../../policy/capture-mode.ts'
@@ -13,6 +15,7 @@ import type { AppendOptions } from '../../store/log/append-options.ts'
 import type { Call } from '../call/call.ts'
 import { type CallRecord, isAnswered } from '../call/call-record.ts'
 import type { Used } from '../limits/quota.ts'
+import { isLongBody } from '../prompt/memory-turn.ts'
 import type { EndUsers } from './end-users.ts'
 import { captureOf, draftEntry, type Ending, hasLabels } from './entry-draft.ts'
 import { type StoredParts, settleStored } from './settle-stored.ts'
@@ -121,14 +124,17 @@ export async function recordIntent(
  */
 export async function record(parts: RecordParts, call: Call, ending: Ending): Promise<Receipt> {
   const { record: noted } = call
-  const stored = settleStored(parts, call, ending.outcome)
   const isCaptured = capturesText(parts, call)
+  const made = isCaptured && noted.request !== null ? contentOf(parts, noted.request, noted) : null
+  // Most answers are short, and cost no turn.
+  const content = made instanceof Promise ? await made : made
+  const stored = settleStored(parts, call, ending.outcome)
   const draft = draftEntry(call, ending, { usesTokens: stored.usesTokens, isCaptured })
   const keepsReserved = stored.keepsReserved || isUseLost(noted, ending)
   const reserved = noted.quota?.settle(usedBy(noted, draft, keepsReserved)) ?? []
   const startMs = parts.clock.monotonic()
   const receipt = await parts.log.append(draft, {
-    ...(isCaptured && noted.request !== null && { content: contentOf(parts, noted.request, noted) }),
+    ...(content !== null && { content }),
     counters: [...reserved, ...stored.charge(draft)],
     stored: stored.changes,
     user: noted.user,
@@ -166,12 +172,14 @@ const usedBy = (
 
 /** The exchange without the end user, whom some providers repeat in their answers. */
 function contentOf(
-  { endUsers }: Pick<RecordParts, 'endUsers'>,
+  { endUsers, clock }: Pick<RecordParts, 'endUsers' | 'clock'>,
   request: Buffer,
-  { response, received }: CallRecord,
-): Content {
+  { response, received, responseBytes }: CallRecord,
+): Content | Promise<Content> {
   const hidden = response === null ? null : endUsers.withoutNames(response)
-  return captureOf(request, hidden, hidden === response ? received : null)
+  if (received !== null && hidden === response) return captureOf(request, received)
+  if (!isLongBody(responseBytes)) return captureOf(request, JSON.stringify(hidden))
+  return inSlices(jsonSteps(hidden), clock).then((json) => captureOf(request, json))
 }
 
 function logCall(logger: Logger, call: Call, draft: RequestDraft, receipt: Receipt, ending: Ending): void {

@@ -13,7 +13,7 @@ import type { Clock, Milliseconds } from '../../core/clock.ts'
 import type { Direction, PiiKind } from '../../core/finding.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { RuleAction } from '../../core/rule-action.ts'
-import { inSlices, type Steps } from '../../core/steps.ts'
+import { nowOrInSlices, type Steps } from '../../core/steps.ts'
 import { detectSteps } from '../../detect/pii/detect.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
 import type { Metrics } from '../../metrics/registry.ts'
@@ -158,7 +158,7 @@ export class Shadow {
     const release = isLongBody(bytes) ? await this.#waitForBudget(call, bytes) : () => {}
     let hits: readonly RuleHit[]
     try {
-      hits = await inSlices(
+      hits = await nowOrInSlices(
         this.#judge(call, candidate.select(call.record.models, matchedKey(call.key))),
         clock,
       )
@@ -203,7 +203,7 @@ export class Shadow {
       call.record.findings.filter((finding) => finding.direction === direction)
     const { api } = call
     const body = parseReceived(String(call.record.request)) as JsonObject
-    const inspection = yield* inspect(api.requestTexts(body), selection, { kinds, injection })
+    const inspection = yield* inspect(yield* api.requestTexts(body), selection, { kinds, injection })
     const findings = [...seen('request'), ...inspection.findings]
     const asked = { models: call.record.models, keyModels: call.key.terms.models }
     const request = judgePrompt({ ...inspection, ...asked, findings }, selection, this.#parts)
@@ -213,7 +213,7 @@ export class Shadow {
     const words = new Set<RuleReference>()
     const keywords = selection.keywords('response')
     const { texts } = api.answer.texts(call.record.response)
-    for (const text of api.answer.group(texts, call.record.asksForJson)) {
+    for (const text of yield* api.answer.group(texts, call.record.asksForJson)) {
       const view = yield* decodeView(text, 'response')
       for (const finding of yield* detectSteps(view, kinds)) found.push(finding)
       if (keywords === null) continue

@@ -281,7 +281,7 @@ export class UsageLog {
     const salt = this.#salts.subarray(0, SALT_BYTES)
     this.#salts = this.#salts.subarray(SALT_BYTES)
     if (contentBytes(content) <= LONG_CONTENT_BYTES) return commit(salt, content)
-    return Promise.resolve(inSlices(commitSteps(salt, content), this.#clock))
+    return inSlices(commitSteps(salt, content), this.#clock)
   }
 
   #hasRoomFor(content: Content): boolean {
