@@ -1,7 +1,7 @@
 // The interface of an API that the gateway serves. Everything that the pipeline needs to know of a
 // wire format is here; src/README.md shows how to add one.
 
-import type { GatewayError } from '../core/errors.ts'
+import type { GatewayError, RefusalStatus } from '../core/errors.ts'
 import type { JsonObject, JsonValue } from '../core/json.ts'
 import type { Steps } from '../core/steps.ts'
 import type { ApiFamily, StreamUsage } from '../core/upstream-config.ts'
@@ -63,6 +63,8 @@ export interface Api {
 
 /** How errors of the gateway are written, so that the API's own clients read them. */
 export interface ErrorShape {
+  /** Status of a refusal by a rule. */
+  readonly refusalStatus: RefusalStatus
   /** The body of an error response, JSON. */
   body(error: GatewayError): string
   /** The event that ends a failed stream. */

@@ -14,6 +14,7 @@ function openAiFailure(own: JsonObject, message: string, status: number): JsonOb
 
 /** `{"error": {"message", "type", "param", "code"}}`, as the OpenAI SDKs read it. */
 export const openAiErrors: ErrorShape = {
+  refusalStatus: 403,
   body: errorBody,
   event: (error) => encodeData(errorBody(error)),
   failure: openAiFailure,
@@ -25,6 +26,8 @@ export const openAiErrors: ErrorShape = {
  */
 export const responsesErrors: ErrorShape = {
   ...openAiErrors,
+  // Codex sends a call that is answered with 403 again.
+  refusalStatus: 400,
   event(error) {
     const { code, message, param } = error
     return encodeEvent(
@@ -61,6 +64,8 @@ function anthropicBody(error: GatewayError): string {
 
 /** `{"type": "error", "error": {"type", "message"}}`, with our `code` and `param` next to them. */
 export const anthropicErrors: ErrorShape = {
+  // Claude Code takes 403 for a missing sign-in.
+  refusalStatus: 400,
   body: anthropicBody,
   event: (error) => encodeEvent('event: error', anthropicBody(error)),
   failure: (own, message, status) => ({

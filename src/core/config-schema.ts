@@ -132,6 +132,13 @@ export const CONFIG_SCHEMA = {
         default: 'pass',
       },
     }),
+    policy: section('How rules answer clients.', {
+      refusalStatus: {
+        description:
+          'Status of a refusal by a rule. By default 400 where clients take 403 for a missing sign-in (`/v1/messages`, `/v1/responses`), and 403 elsewhere.',
+        enum: [400, 403],
+      },
+    }),
     audit: section('The usage log.', {
       retainDays: integer(
         'Days to keep an entry and its content. Checked every hour. A `prune` entry records what was deleted.',

@@ -15,6 +15,7 @@ import {
   type SecretReference,
 } from './config-values.ts'
 import { formatPath, type Path, readDocument } from './document.ts'
+import type { RefusalStatus } from './errors.ts'
 import type { PiiKind } from './finding.ts'
 import { inOrder, type KeyTerms, NO_TERMS } from './key-terms.ts'
 import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
@@ -65,6 +66,7 @@ export interface Config {
   readonly keys: readonly FileKey[]
   readonly pii: { readonly kinds: readonly PiiKind[]; readonly binaryParts: 'pass' | 'block' }
   readonly tools: { readonly servers: 'pass' | 'refuse' }
+  readonly policy: { readonly refusalStatus?: RefusalStatus }
   readonly audit: {
     readonly retainDays: number
     /** Days to keep exchanges of keys with all these labels; the first match counts. */

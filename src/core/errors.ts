@@ -29,6 +29,8 @@ const kind = (status: number, type: string, outcome: FailedOutcome, closes = fal
 })
 
 const CLOSES = true
+/** A refusal by a rule. */
+const REFUSAL_TYPE = 'policy_violation'
 
 /** Every code a client can see in `error.code`. The code is also the metric label. */
 export const ERRORS = {
@@ -43,12 +45,12 @@ export const ERRORS = {
   unsupported_media_type: kind(415, 'invalid_request_error', 'invalid_request'),
   body_too_large: kind(413, 'invalid_request_error', 'invalid_request', CLOSES),
   request_timeout: kind(408, 'invalid_request_error', 'invalid_request', CLOSES),
-  blocked_by_policy: kind(403, 'policy_violation', 'blocked'),
-  model_not_allowed: kind(403, 'policy_violation', 'blocked'),
-  response_blocked_by_policy: kind(403, 'policy_violation', 'blocked'),
+  blocked_by_policy: kind(403, REFUSAL_TYPE, 'blocked'),
+  model_not_allowed: kind(403, REFUSAL_TYPE, 'blocked'),
+  response_blocked_by_policy: kind(403, REFUSAL_TYPE, 'blocked'),
   rate_limit_exceeded: kind(429, 'rate_limit_error', 'rate_limited'),
   budget_exceeded: kind(429, 'rate_limit_error', 'rate_limited'),
-  price_unknown: kind(403, 'policy_violation', 'blocked'),
+  price_unknown: kind(403, REFUSAL_TYPE, 'blocked'),
   upstream_unavailable: kind(502, 'upstream_error', 'upstream_error'),
   upstream_timeout: kind(504, 'upstream_error', 'upstream_error'),
   audit_unavailable: kind(503, 'server_error', 'interrupted'),
@@ -71,6 +73,9 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
+/** Status of a refusal by a rule. */
+export type RefusalStatus = 400 | 403
+
 export interface ErrorDetails {
   /** JSON path of the field at fault, e.g. `messages[0].content`. */
   readonly param?: string
@@ -82,6 +87,8 @@ export interface ErrorDetails {
    */
   readonly extra?: Readonly<Record<string, string | null>>
   readonly cause?: unknown
+  /** Status of a refusal by a rule, where the client reads 403 as a missing sign-in. */
+  readonly refusalStatus?: RefusalStatus
   /** The upstream's own error event, which ends the stream in place of one made of this error. */
   readonly event?: string
 }
@@ -103,13 +110,22 @@ export class GatewayError extends Error {
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
     this.code = code
-    this.status = ERRORS[code].status
-    this.type = ERRORS[code].type
+    const isRefusal = ERRORS[code].type === REFUSAL_TYPE && details.refusalStatus === 400
+    this.status = isRefusal ? 400 : ERRORS[code].status
+    this.type = isRefusal ? 'invalid_request_error' : ERRORS[code].type
     this.param = details.param ?? null
     this.headers = details.headers ?? {}
     this.extra = details.extra ?? {}
     this.event = details.event ?? null
   }
+}
+
+/** Returns a refusal by a rule with another status; any other error as it is. */
+export function withRefusalStatus(error: GatewayError, refusalStatus: RefusalStatus): GatewayError {
+  const { code, message, param, headers, extra, cause, event } = error
+  if (error.type !== REFUSAL_TYPE || error.status === refusalStatus) return error
+  const details = { ...(param !== null && { param }), ...(event !== null && { event }) }
+  return new GatewayError(code, message, { ...details, headers, extra, cause, refusalStatus })
 }
 
 const UNEXPECTED = 'The gateway met an unexpected condition. Find the request id in its log for the reason.'

@@ -215,6 +215,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     upstreams,
     bodyBytes: config.limits.bodyBytes,
     toolServers: config.tools.servers,
+    refusalStatus: config.policy.refusalStatus ?? null,
     thoughts: new ThoughtMemory(),
     admission,
     rules: () => rules.current(),

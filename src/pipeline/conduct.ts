@@ -1,7 +1,7 @@
 // Conducts a call: gives it a key and a place, runs its steps, and seals it before its answer ends.
 
 import type { Api } from '../chat/api-format.ts'
-import { toGatewayError } from '../core/errors.ts'
+import { toGatewayError, withRefusalStatus } from '../core/errors.ts'
 import { unusableAnswer, wasSent } from '../upstream/response.ts'
 import { drainingError } from './call/admission.ts'
 import { authenticate } from './call/authenticate.ts'
@@ -73,7 +73,8 @@ async function deliverFailure(
   error: unknown,
 ): Promise<Delivered> {
   const cause = toGatewayError(error)
-  const failure = client.interrupted ? drainingError() : cause
+  const refusalStatus = pipeline.refusalStatus ?? call.api.errors.refusalStatus
+  const failure = client.interrupted ? drainingError() : withRefusalStatus(cause, refusalStatus)
   const noted = call.record
   if (!wasSent(cause)) noted.forwarded = false
   const unusable = unusableAnswer(cause)

@@ -5,6 +5,7 @@ import type { ModelRequest } from '../chat/model-request.ts'
 import type { Budget } from '../core/budget.ts'
 import type { Clock } from '../core/clock.ts'
 import type { UnknownPrice } from '../core/config.ts'
+import type { RefusalStatus } from '../core/errors.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
 import type { Permit } from '../policy/decide.ts'
@@ -38,6 +39,8 @@ export interface Pipeline extends RecordParts, DecisionParts {
   readonly scanCache: ScanCache
   readonly bodyBytes: number
   readonly toolServers: 'pass' | 'refuse'
+  /** Status of a refusal by a rule; null for that of each API. */
+  readonly refusalStatus: RefusalStatus | null
   readonly thoughts: ThoughtMemory
   /** Memory for long prompts and answers under scan, bytes. */
   readonly searches: Budget

@@ -124,6 +124,7 @@ async function call(
     scanCache: new ScanCache(),
     bodyBytes: 1e9,
     toolServers: 'pass',
+    refusalStatus: null,
     thoughts: new ThoughtMemory(),
     searches,
     rules: () => ruleSet,

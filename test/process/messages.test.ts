@@ -196,9 +196,9 @@ t.test('errors have the form of the API', async (t) => {
   const stranger = new Anthropic({ apiKey: 'no', baseURL: gateway.url, maxRetries: 0, fetch: fetchInTime })
   await t.rejects(stranger.messages.create(request), Anthropic.AuthenticationError)
   t.match(await refusalOf(client.messages.create({ ...request, messages: say('about Project Aurora') })), {
-    status: 403,
+    status: 400,
     type: 'error',
-    error: { type: 'permission_error', code: 'blocked_by_policy', rule_name: 'no-aurora' },
+    error: { type: 'invalid_request_error', code: 'blocked_by_policy', rule_name: 'no-aurora' },
   })
   t.match(await refusalOf(client.messages.create({ ...request, messages: [] })), {
     status: 400,

@@ -442,7 +442,7 @@ rules:
     limited,
   )
   upstream.answer = json({ ...responseOf(outputText('about project aurora')), id })
-  await t.rejects(limited.responses.retrieve(id), { status: 403, code: 'response_blocked_by_policy' })
+  await t.rejects(limited.responses.retrieve(id), { status: 400, code: 'response_blocked_by_policy' })
   t.match(await strict.newestEntry(), { outcome: 'blocked', total_tokens: 18 })
   await t.rejects(create({ max_output_tokens: 5 }, {}, limited), { message: /./, status: 429 })
   upstream.answer = json({ id, object: 'response', deleted: true })
@@ -493,7 +493,7 @@ rules:
   const narrow = openAi(open, listed.key)
   const made = await create({}, {}, narrow)
   t.equal((await open.api('PATCH', `/keys/${listed.id}`, { models: ['other'] })).status, 200)
-  await t.rejects(narrow.responses.retrieve(made.id), { status: 403, code: 'model_not_allowed' })
+  await t.rejects(narrow.responses.retrieve(made.id), { status: 400, code: 'model_not_allowed' })
 })
 
 t.test('a response is known after a stop and after a kill', async (t) => {
