@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
 import { APIS } from './src/chat/apis.ts'
 import type { GatewayFacts } from './src/console/gateway-facts.ts'
+import { DIRECTIONS } from './src/core/finding.ts'
 import { RULE_TYPES } from './src/policy/rule-types.ts'
 
 const SOURCE = join(import.meta.dirname, 'src/console')
@@ -16,7 +17,10 @@ const COPIED = ['index.html', 'icon.svg']
 
 /** What the page knows of the gateway, which is code that no browser runs. */
 const FACTS: GatewayFacts = {
-  ruleTypes: RULE_TYPES.map(({ name, actions, form }) => ({ name, actions, form })),
+  ruleTypes: RULE_TYPES.map(({ name, actions, form, isCounted = false, directions }) => ({
+    ...{ name, actions, form, isCounted },
+    directions: directions?.allowed ?? DIRECTIONS,
+  })),
   apiPaths: Object.fromEntries(APIS.map(({ name, target }) => [name, `/v1${target}`])),
 }
 

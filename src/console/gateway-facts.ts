@@ -13,6 +13,10 @@ export interface RuleTypeFacts {
   readonly actions: readonly string[]
   /** How its pattern is asked for: as a text or as a list of one item a line. */
   readonly form: { readonly isList: boolean; readonly hint: string }
+  /** Whether the form asks which calls share a count. */
+  readonly isCounted: boolean
+  /** The directions that a rule may be bound to; none for a type that concerns the whole call. */
+  readonly directions: readonly string[]
 }
 
 declare const GATEWAY_FACTS: GatewayFacts

@@ -6,6 +6,12 @@ export interface PolicyRule {
   readonly type: string
   readonly pattern: string | readonly string[]
   readonly per?: string
+  readonly match?: {
+    readonly models?: readonly string[]
+    readonly keys?: readonly string[]
+    readonly labels?: Readonly<Record<string, string>>
+    readonly direction?: string
+  }
   readonly action?: string
   readonly enabled: boolean
   readonly declared_enabled: boolean
@@ -24,3 +30,17 @@ export interface RuleList {
   readonly declared_revision: string
   readonly errors: readonly { readonly text: string }[]
 }
+
+/** Says in one line which calls a rule is for; empty for a rule for all. */
+export const describeMatch = ({
+  models,
+  keys,
+  labels,
+  direction,
+}: NonNullable<PolicyRule['match']> = {}): string =>
+  [
+    ...(models === undefined ? [] : [`models ${models.join(', ')}`]),
+    ...(keys === undefined ? [] : [`keys ${keys.join(', ')}`]),
+    ...Object.entries(labels ?? {}).map(([name, value]) => `${name}=${value}`),
+    ...(direction === undefined ? [] : [direction]),
+  ].join('; ')

@@ -29,8 +29,9 @@ const OPT_IN: ReadonlySet<PiiKind> = new Set(['address', 'person'])
 /** Kinds that are detected unless the configuration names others. */
 export const DEFAULT_PII_KINDS: readonly PiiKind[] = PII_KINDS.filter((kind) => !OPT_IN.has(kind))
 
+export const DIRECTIONS = ['request', 'response'] as const
 /** Direction of a text: to the upstream or from it. */
-export type Direction = 'request' | 'response'
+export type Direction = (typeof DIRECTIONS)[number]
 
 /** Personal data found in a text. Offsets are UTF-16 code units. */
 export interface Finding {

@@ -23,6 +23,7 @@ const gateway = await openGateway(t, {
   upstreamUrl: upstream.baseUrl,
   rules: RULES,
   config: {
+    passThrough: [{ path: '/v1/files', methods: ['GET'] }],
     admin: { tokens: [{ name: 'vera', role: 'viewer', token: { env: 'VIEWER_TOKEN' } }] },
   },
   env: { VIEWER_TOKEN },
@@ -204,6 +205,58 @@ t.test('the form of a rule has a list or a text, and an action only where its ty
   t.strictSame(declared.get('listed-models'), [['gpt-*', '!gpt-secret'], 'block'])
   t.strictSame(declared.get('no-texts'), ['metadata', undefined])
 })
+
+t.test('the form of a rule says which calls it is for, as far as its type can', async (t) => {
+  const { page } = await openConsole(browser, gateway, '/console/rules')
+  await signIn(page)
+  await page.getByRole('button', { name: 'New rule' }).click()
+  const dialog = page.getByRole('dialog')
+  const asks = async () =>
+    Promise.all(['Count per', 'Direction'].map((label) => dialog.getByLabel(label).count()))
+  t.strictSame(await asks(), [0, 1], 'keywords')
+  await dialog.getByLabel('Direction').selectOption('response')
+  await dialog.getByLabel('Type').selectOption('rate_limit')
+  t.strictSame(await asks(), [1, 0], 'limits')
+  await dialog.getByLabel('Name').fill('search-budget')
+  await dialog.getByLabel('Pattern').fill('20 USD/1d')
+  await dialog.getByLabel('Models').fill('gpt-*, o?')
+  await dialog.getByLabel('Keys').fill('batch-*')
+  await dialog.getByLabel('Labels').fill('team=search')
+  await dialog.getByLabel('Count per').fill('team')
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await dialog.locator('.field', { hasText: 'Count per' }).getByRole('alert').waitFor()
+  await dialog.getByLabel('Count per').fill('label:team')
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  const row = page.getByRole('row', { name: /search-budget/ })
+  await row.waitFor()
+  t.match(await row.innerText(), /per label:team[\s\S]*Only models gpt-\*, o\?; keys batch-\*; team=search/)
+  const { rules } = (await gateway.api('GET', '/rules')).body
+  const made = rules.find(({ name }: { name: string }) => name === 'search-budget')
+  await gateway.api('DELETE', `/rules/${made.id}`)
+  t.match(made, {
+    per: 'label:team',
+    match: { models: ['gpt-*', 'o?'], keys: ['batch-*'], labels: { team: 'search' } },
+  })
+})
+
+t.test(
+  'the drawer of a call that passed says that nothing was scanned, where it went, and how much',
+  async (t) => {
+    const { key } = await gateway.createKey('files')
+    const answer = await fetchInTime(`${gateway.url}/v1/files?limit=1`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
+    const { length } = await answer.text()
+    const id = answer.headers.get('x-request-id')
+    const { page } = await openConsole(browser, gateway, `/console/log?entry=${id}`)
+    await signIn(page)
+    await page.getByText('Passed unscanned').waitFor()
+    const text = await page.getByRole('dialog').innerText()
+    t.match(text, /Passed unscanned/)
+    t.match(text, /GET \/v1\/files\n/)
+    t.match(text, new RegExp(`0 B sent, ${length} B received`))
+  },
+)
 
 t.test('everything works by keyboard, and the focus returns after a drawer', async (t) => {
   const { key } = await gateway.createKey('keyboard')

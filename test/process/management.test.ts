@@ -192,6 +192,23 @@ t.test('a rule of the API takes effect at once, and a bad one is refused with th
   }
 })
 
+t.test('a rule of the API may have every field of one in a file', async (t) => {
+  const rule = {
+    ...{
+      name: 'team-budget',
+      type: 'rate_limit',
+      pattern: '20 USD/1d',
+      per: 'label:team',
+      action: 'monitor',
+    },
+    ...{ enabled: false, description: 'For a test.' },
+    match: { models: ['gpt-*'], keys: ['batch-*'], labels: { team: 'search' } },
+  }
+  const made = await api('POST', '/rules', rule)
+  t.match([made.status, made.body], [201, rule])
+  await api('DELETE', `/rules/${made.body.id}`)
+})
+
 t.test('a dry run decides and leaves no trace', async (t) => {
   const before = [upstream.received.length, (await api('GET', '/usage/logs?limit=1')).body.total]
   const { body } = await api('POST', '/rules/evaluate', prompt('Tell alice@example.com about Project Aurora'))

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { UsageView } from '../../audit/entry-fields.ts'
 import { visible } from '../../core/hidden-characters.ts'
-import { showCount, showMs, showUsd } from '../display.ts'
+import { showBytes, showCount, showMs, showUsd } from '../display.ts'
 import { API_PATHS } from '../gateway-facts.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -67,6 +67,17 @@ function Entry({ entry }: { readonly entry: WholeEntry }) {
         <Fact name="Model">
           <Inert text={entry.model} /> <span class="muted">{entry.api}</span>
         </Fact>
+        {entry.unscanned === undefined ? null : (
+          <>
+            <Fact name="Scan">Passed unscanned</Fact>
+            <Fact name="Request">
+              {entry.method} <Inert text={entry.path ?? ''} />
+            </Fact>
+            <Fact name="Sizes">
+              {`${showBytes(entry.request_bytes ?? null)} sent, ${showBytes(entry.response_bytes ?? null)} received`}
+            </Fact>
+          </>
+        )}
         <Fact name="Tokens">
           {`${showCount(entry.prompt_tokens)} + ${showCount(entry.completion_tokens)}`}{' '}
           <span class="muted">

@@ -9,6 +9,7 @@ import { Select } from '../parts/select.tsx'
 import { Inert, LoadState } from '../parts/text.tsx'
 import type { PolicyRule } from '../policy-rule.ts'
 import { useResource } from '../resource.ts'
+import { BOTH_DIRECTIONS, EMPTY_DRAFT, type RuleDraft, ruleBody } from '../rule-draft.ts'
 
 const DURATIONS = [
   { value: '3600', title: 'one hour' },
@@ -97,30 +98,37 @@ export function DeleteRuleDialog({ rule, onClose }: RuleDialogProps) {
 
 const asOption = (value: string) => ({ value, title: value.replaceAll('_', ' ') })
 
+const FIELDS = [
+  ...['name', 'type', 'pattern', 'per', 'action'],
+  ...['match.models', 'match.keys', 'match.labels', 'match.direction'],
+]
+
 export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
-  const [rule, setRule] = useState({ name: '', pattern: '' })
+  const [draft, setDraft] = useState(EMPTY_DRAFT)
   const [type, setType] = useState<RuleTypeFacts>(RULE_TYPES[0]!)
   const [action, setAction] = useState(type.actions[0])
-  const input = (name: keyof typeof rule) => (event: { currentTarget: { value: string } }) =>
-    setRule({ ...rule, [name]: event.currentTarget.value })
+  const set = (name: keyof RuleDraft) => (value: string) => setDraft({ ...draft, [name]: value })
+  const input = (name: keyof RuleDraft) => ({
+    value: draft[name],
+    onInput: (event: { currentTarget: { value: string } }) => set(name)(event.currentTarget.value),
+  })
   const selectType = (name: string) => {
     const selected = RULE_TYPES.find((one) => one.name === name)!
     setType(selected)
     setAction(selected.actions[0])
+    setDraft({ ...draft, per: '', direction: BOTH_DIRECTIONS })
   }
   const send = async () => {
-    const pattern = type.form.isList ? rule.pattern.split('\n').filter((line) => line !== '') : rule.pattern
-    const body = { name: rule.name, type: type.name, pattern, ...(action && { action }), enabled: true }
-    await callApi('/rules', { method: 'POST', body })
+    await callApi('/rules', { method: 'POST', body: ruleBody(draft, type, action) })
     onClose()
   }
   return (
     <Dialog title="New rule" onClose={onClose}>
-      <ActionForm action="Create" fields={['name', 'type', 'pattern', 'action']} send={send}>
+      <ActionForm action="Create" fields={FIELDS} send={send}>
         {(failure) => (
           <>
             <Field label="Name" name="name" failure={failure}>
-              <input required value={rule.name} onInput={input('name')} />
+              <input required {...input('name')} />
             </Field>
             <Field label="Type" name="type" failure={failure}>
               <Select
@@ -131,16 +139,62 @@ export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
             </Field>
             <Field label="Pattern" name="pattern" failure={failure} hint={type.form.hint}>
               {type.form.isList ? (
-                <textarea rows={4} value={rule.pattern} onInput={input('pattern')} />
+                <textarea rows={4} {...input('pattern')} />
               ) : (
-                <input value={rule.pattern} onInput={input('pattern')} />
+                <input {...input('pattern')} />
               )}
             </Field>
+            {type.isCounted ? (
+              <Field
+                label="Count per"
+                name="per"
+                failure={failure}
+                hint="key (as when empty), all, or label:NAME."
+              >
+                <input {...input('per')} />
+              </Field>
+            ) : null}
             {action === undefined ? null : (
               <Field label="Action" name="action" failure={failure}>
                 <Select options={type.actions.map(asOption)} value={action} onSelect={setAction} />
               </Field>
             )}
+            <fieldset>
+              <legend>Only for some calls</legend>
+              <Field
+                label="Models"
+                name="match.models"
+                failure={failure}
+                hint="Globs such as gpt-*, separated by commas."
+              >
+                <input {...input('models')} />
+              </Field>
+              <Field
+                label="Keys"
+                name="match.keys"
+                failure={failure}
+                hint="Globs of their names, separated by commas."
+              >
+                <input {...input('keys')} />
+              </Field>
+              <Field
+                label="Labels"
+                name="match.labels"
+                failure={failure}
+                hint="Such as team=search, separated by commas."
+              >
+                <input {...input('labels')} />
+              </Field>
+              {type.directions.length === 0 ? null : (
+                <Field label="Direction" name="match.direction" failure={failure}>
+                  <Select
+                    options={[BOTH_DIRECTIONS, ...type.directions].map(asOption)}
+                    value={draft.direction}
+                    onSelect={set('direction')}
+                  />
+                </Field>
+              )}
+            </fieldset>
           </>
         )}
       </ActionForm>

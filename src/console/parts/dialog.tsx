@@ -40,11 +40,17 @@ export function Dialog({ title, isDrawer = false, onClose, children }: DialogPro
 
 interface FieldProps {
   readonly label: string
-  /** Name of the API's field; an error that names it is shown here. */
+  /** Name of the API's field; an error that names it, or an item of it, is shown here. */
   readonly name: string
   readonly hint?: string
   readonly failure: ApiFailure | Error | null
   readonly children: ComponentChildren
+}
+
+/** Whether a failure names a field, or an item or member of it: `models[0]`, `labels.team`. */
+function isAbout(failure: Error | null, name: string): boolean {
+  const param = failure instanceof ApiFailure ? (failure.param ?? '') : ''
+  return param === name || param.startsWith(`${name}[`) || param.startsWith(`${name}.`)
 }
 
 /** A labelled field with its hint, and the API's error about it. */
@@ -55,9 +61,9 @@ export const Field = ({ label, name, hint, failure, children }: FieldProps) => (
       {children}
     </label>
     {hint === undefined ? null : <small>{hint}</small>}
-    {failure instanceof ApiFailure && failure.param === name ? (
+    {isAbout(failure, name) ? (
       <span class="failure" role="alert">
-        {failure.message}
+        {failure?.message}
       </span>
     ) : null}
   </div>
@@ -92,7 +98,7 @@ export function ActionForm(props: ActionFormProps) {
       setBusy(false)
     }
   }
-  const isAtField = failure instanceof ApiFailure && fields.includes(failure.param ?? '')
+  const isAtField = fields.some((name) => isAbout(failure, name))
   return (
     <form onSubmit={submit}>
       {children(failure)}

@@ -7,12 +7,13 @@ import { formatProblem } from '../../core/problem.ts'
 import { isoTime, isoTimeOrNull } from '../../core/time.ts'
 import type { RuleEditor } from '../../rules/editor.ts'
 import type { EffectiveRule, EffectiveRules } from '../../rules/effective.ts'
+import { RULE_SCHEMA } from '../../rules/schema.ts'
 import type { PolicyStore } from '../../store/rules/policies.ts'
 import { type ApiRoute, ok, readFields } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
 import { QueryString } from '../query-string.ts'
 
-const FIELDS = ['name', 'type', 'pattern', 'action', 'enabled', 'description', 'match']
+const FIELDS = Object.keys(RULE_SCHEMA.properties)
 
 /** The pipeline's dry run: judges a request body without forwarding or logging it. */
 export type Evaluate = (body: JsonValue) => Promise<JsonObject>

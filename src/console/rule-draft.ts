@@ -1,0 +1,58 @@
+// What the form of a new rule holds, and the body that it sends.
+
+import type { RuleTypeFacts } from './gateway-facts.ts'
+
+/** Both directions; the form's word for a rule without one. */
+export const BOTH_DIRECTIONS = 'both'
+
+/** The texts of the fields; empty for one that is not used. */
+export interface RuleDraft {
+  readonly name: string
+  readonly pattern: string
+  readonly per: string
+  /** Globs, separated by commas. */
+  readonly models: string
+  readonly keys: string
+  /** `name=value`, separated by commas. */
+  readonly labels: string
+  readonly direction: string
+}
+
+export const EMPTY_DRAFT: RuleDraft = {
+  ...{ name: '', pattern: '', per: '', models: '', keys: '', labels: '' },
+  direction: BOTH_DIRECTIONS,
+}
+
+/** Returns the body of `POST /api/v1/rules`. Fields that the type does not have are left out. */
+export function ruleBody(draft: RuleDraft, type: RuleTypeFacts, action: string | undefined): object {
+  const { name, pattern } = draft
+  const match = matchOf(draft, type)
+  return {
+    name,
+    type: type.name,
+    pattern: type.form.isList ? pattern.split('\n').filter((line) => line !== '') : pattern,
+    ...(type.isCounted && draft.per.trim() !== '' && { per: draft.per.trim() }),
+    ...(action !== undefined && { action }),
+    enabled: true,
+    ...(Object.keys(match).length > 0 && { match }),
+  }
+}
+
+function matchOf({ models, keys, labels, direction }: RuleDraft, { directions }: RuleTypeFacts): object {
+  const pairs = itemsOf(labels).map((pair) => {
+    const [name = '', ...value] = pair.split('=')
+    return [name.trim(), value.join('=').trim()]
+  })
+  return {
+    ...(itemsOf(models).length > 0 && { models: itemsOf(models) }),
+    ...(itemsOf(keys).length > 0 && { keys: itemsOf(keys) }),
+    ...(pairs.length > 0 && { labels: Object.fromEntries(pairs) }),
+    ...(directions.includes(direction) && { direction }),
+  }
+}
+
+const itemsOf = (list: string): string[] =>
+  list
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')

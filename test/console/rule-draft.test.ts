@@ -1,0 +1,45 @@
+// The body that the form of a new rule sends.
+
+import t from 'tap'
+import { EMPTY_DRAFT, ruleBody } from '../../src/console/rule-draft.ts'
+
+const form = { isList: false, hint: '' }
+const LIMIT = { name: 'rate_limit', actions: ['block'], form, isCounted: true, directions: [] }
+const WORDS = {
+  ...{ name: 'keyword_block', actions: ['block'], form, isCounted: false },
+  directions: ['request', 'response'],
+}
+
+t.test('a body has only the fields that are filled and that its type has', async (t) => {
+  const draft = { ...EMPTY_DRAFT, name: 'a', pattern: 'x' }
+  const body = { name: 'a', type: 'keyword_block', pattern: 'x', action: 'block', enabled: true }
+  t.strictSame(ruleBody(draft, WORDS, 'block'), body)
+  t.strictSame(ruleBody({ ...draft, per: 'all', direction: 'response' }, WORDS, 'block'), {
+    ...body,
+    match: { direction: 'response' },
+  })
+  const limit = { name: 'a', type: 'rate_limit', pattern: 'x', per: 'label:team', enabled: true }
+  t.strictSame(ruleBody({ ...draft, per: ' label:team', direction: 'response' }, LIMIT, undefined), limit)
+})
+
+t.test('models, keys and labels are lists', async (t) => {
+  const draft = {
+    ...EMPTY_DRAFT,
+    models: 'gpt-*, o?,',
+    keys: ' batch one ',
+    labels: 'team = search,x=a=b, y',
+  }
+  t.match(ruleBody(draft, WORDS, 'block'), {
+    match: {
+      models: ['gpt-*', 'o?'],
+      keys: ['batch one'],
+      labels: { team: 'search', x: 'a=b', y: '' },
+    },
+  })
+})
+
+t.test('a list is one item a line', async (t) => {
+  const draft = { ...EMPTY_DRAFT, pattern: 'gpt-*\n!gpt-secret\n' }
+  const type = { ...LIMIT, form: { isList: true, hint: '' } }
+  t.match(ruleBody(draft, type, 'block'), { pattern: ['gpt-*', '!gpt-secret'] })
+})
