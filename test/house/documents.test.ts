@@ -10,6 +10,7 @@ import { ROOT } from './sources.ts'
 
 const MAXIMUM_README_WORDS = 700
 const MAXIMUM_ARCHITECTURE_WORDS = 2300
+const MAXIMUM_BENCH_WORDS = 1700
 
 const DOCUMENTS = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
   cwd: ROOT,
@@ -78,6 +79,11 @@ t.test('the README takes a newcomer three minutes', async (t) => {
 t.test('the architecture takes a contributor ten minutes', async (t) => {
   const words = wordsOf('src/README.md')
   t.ok(words <= MAXIMUM_ARCHITECTURE_WORDS, `${words} words, at most ${MAXIMUM_ARCHITECTURE_WORDS}`)
+})
+
+t.test('the page of what a call costs has the figures that matter only', async (t) => {
+  const words = wordsOf('test/bench/README.md')
+  t.ok(words <= MAXIMUM_BENCH_WORDS, `${words} words, at most ${MAXIMUM_BENCH_WORDS}`)
 })
 
 t.test('every link of the documents in the npm package leads to a file in it', async (t) => {
