@@ -104,6 +104,8 @@ type ChangeFields =
       /** Name of the administrator whose session it was. */
       readonly administrator: string
     }
+  /** The clock of the gateway is right: what is too old may be removed. */
+  | { readonly type: 'clock_trusted' }
   | {
       /**
        * Removes the entries before `first_seq`. This entry, and every signature over it, holds

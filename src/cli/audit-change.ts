@@ -99,6 +99,19 @@ export async function rebuildRollups(config: Config, io: CommandIo): Promise<Exi
   }
 }
 
+/** @throws SourceError (rejects) when there is no log */
+export async function sealClockTrust(config: Config, io: CommandIo): Promise<ExitCode> {
+  requireLog(config.data.path)
+  const store = openConfiguredStore(config)
+  try {
+    await store.trustClock(commandActor())
+    writeLine(io.out, io.out.isTTY ? 'Sealed that the clock is right.' : JSON.stringify({ trusted: true }))
+    return 0
+  } finally {
+    await store.close()
+  }
+}
+
 const REASON = 'begun by hand'
 
 /**

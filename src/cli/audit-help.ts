@@ -13,6 +13,7 @@ export const AUDIT_HELP = `Usage: sidegate audit verify [--config FILE | --expor
        sidegate audit erase [--config FILE] --request ID | --key ID |
                              --user VALUE | --before TIME
        sidegate audit rollup --rebuild [--config FILE]
+       sidegate audit trust-clock [--config FILE]
        sidegate audit compact [--config FILE] --to FOLDER
        sidegate audit new-log [--config FILE]
 
@@ -69,6 +70,10 @@ them, also while a gateway runs. Hours of which the log has only a part keep the
 Calls whose end user was erased count under the user "erased".
 
   --rebuild           required: nothing else can be done with the sums
+
+trust-clock seals that the clock of the machine is right. After a jump of more than a
+day, or a start more than a day after the newest entry, a gateway removes nothing for
+its age until its clock was steady for an hour; with this it need not wait.
 
 compact copies the data directory without the free pages of its file, which may hold
 bytes of erased exchanges until they are overwritten.

@@ -13,7 +13,7 @@ import { DirectorySource } from '../store/verification/directory.ts'
 import { ExportSource } from '../store/verification/exportfile.ts'
 import { type LogSource, openDirectory, SourceError } from '../store/verification/log-source.ts'
 import { openAndVerify, unreadableVerdict } from '../store/verification/verification.ts'
-import { beginNewLog, compact, erase, readSelection, rebuildRollups } from './audit-change.ts'
+import { beginNewLog, compact, erase, readSelection, rebuildRollups, sealClockTrust } from './audit-change.ts'
 import { isAuditChild, runInAuditChild } from './audit-child.ts'
 import { describeOmissions, exportLog, printPublicKey } from './audit-export.ts'
 import { AUDIT_HELP } from './audit-help.ts'
@@ -80,6 +80,7 @@ export const audit: Command = {
       if (action === 'export') return await runExport(values, io)
       if (action === 'erase') return await runErase(values, io)
       if (action === 'rollup') return await runRollup(values, io)
+      if (action === 'trust-clock') return await runTrustClock(values, io)
       if (action === 'compact') return await runCompact(values, io)
       if (action === 'new-log') return await runNewLog(values, io)
     } catch (error) {
@@ -87,7 +88,9 @@ export const audit: Command = {
       writeLine(io.err, `sidegate audit: ${error.message}`)
       return 2
     }
-    throw new UsageError('give an action: verify, public-key, export, erase, rollup, compact or new-log')
+    throw new UsageError(
+      'give an action: verify, public-key, export, erase, rollup, trust-clock, compact or new-log',
+    )
   },
 }
 
@@ -187,6 +190,12 @@ async function runRollup(values: Values, io: CommandIo): Promise<ExitCode> {
   if (values.rebuild !== true) throw new UsageError('rollup needs --rebuild')
   const config = configOf(values, io)
   return config === null ? 2 : rebuildRollups(config, io)
+}
+
+async function runTrustClock(values: Values, io: CommandIo): Promise<ExitCode> {
+  refuseOptions(values, [...CHECKS, ...EXPORTS, ...SELECTIONS, ...OTHERS], 'trust-clock')
+  const config = configOf(values, io)
+  return config === null ? 2 : sealClockTrust(config, io)
 }
 
 async function runCompact(values: Values, io: CommandIo): Promise<ExitCode> {

@@ -245,7 +245,7 @@ function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
     startedAtMs: systemClock.now(),
     path: config.data.path,
     state: () => state.read(),
-    log: store.log,
+    store,
     ...{ admission, rules, prices, upstreams, attestation },
   }
   const { oidc } = config.admin

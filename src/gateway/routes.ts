@@ -57,6 +57,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     usageReportRoute(store.rollups, systemClock),
     ...auditRoutes({
       log: store.log,
+      trustClock: (actor) => store.trustClock(actor),
       checkpoints: store.checkpoints,
       receipts: pipeline.receipts,
       signatures: attestation.signatures,

@@ -10,6 +10,7 @@ import type { GatewayState } from '../metrics/registry.ts'
 import type { AdmissionControl } from '../pipeline/call/admission.ts'
 import type { EffectiveRules } from '../rules/effective.ts'
 import { freeBytesOf } from '../store/files/disk-space.ts'
+import { CLOCK_DOUBT } from '../store/log/clock-doubt.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Attestation } from './attestation.ts'
@@ -22,7 +23,7 @@ interface StatusParts {
   /** The values of the metrics page. */
   readonly state: () => GatewayState
   readonly admission: Pick<AdmissionControl, 'draining'>
-  readonly log: Pick<Store['log'], 'head'>
+  readonly store: Pick<Store, 'log' | 'isClockDoubted'>
   readonly rules: Pick<EffectiveRules, 'list' | 'errors' | 'loadedAtMs'>
   /** Null without prices. */
   readonly prices: Pick<LivePrices, 'current'> | null
@@ -45,7 +46,7 @@ export function statusOf(parts: StatusParts): JsonObject {
     prices:
       prices === null ? null : { revision: prices.current().revision, in_force: state.priceFileInForce },
     upstreams: upstreams.names.map((name) => ({ name, open: open.has(name) })),
-    audit: auditOf(parts.log.head, attestation, state),
+    audit: auditOf(parts.store, attestation, state),
     calls_in_flight: state.callsInFlight,
   }
 }
@@ -71,11 +72,12 @@ const rulesOf = (rules: StatusParts['rules'], state: GatewayState): JsonObject =
 })
 
 function auditOf(
-  { seq, hash }: Store['log']['head'],
+  { log, isClockDoubted }: StatusParts['store'],
   { signatures, check }: StatusParts['attestation'],
   { verified }: GatewayState,
 ): JsonObject {
   const { newest } = signatures
+  const { seq, hash } = log.head
   return {
     seq,
     hash,
@@ -85,5 +87,6 @@ function auditOf(
       ok: verified?.ok ?? null,
       finished_at: verified ? isoTime(verified.timeSeconds * 1000) : null,
     },
+    retention: { waits: isClockDoubted, reason: isClockDoubted ? CLOCK_DOUBT : null },
   }
 }

@@ -6,6 +6,7 @@ import type { Config } from '../core/config.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { LiveTail } from '../server/live-tail.ts'
 import { freeBytesOf, isDiskFull } from '../store/files/disk-space.ts'
+import { CLOCK_DOUBT } from '../store/log/clock-doubt.ts'
 import { identityOf } from '../store/opening/identity.ts'
 import { openStore, type Store } from '../store/store.ts'
 import type { Checkpointing } from './checkpointing.ts'
@@ -59,11 +60,7 @@ export function openStorage(
         logger.info({ entries }, 'the oldest entries of the usage log were pruned')
         metrics.auditPruned.inc(entries)
       },
-      onClockDoubt: () =>
-        logger.warn(
-          {},
-          'the clock is more than a day ahead of the usage log or jumped; nothing is removed for its age until the clock is steady for an hour',
-        ),
+      onClockDoubt: () => logger.warn({}, CLOCK_DOUBT),
     },
     onUnavailable: (cause) => {
       const message = 'the usage log cannot be written; calls are refused'

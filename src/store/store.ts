@@ -2,6 +2,7 @@
 // housekeeping. Knows nothing of their contents.
 
 import type { EntryType } from '../audit/entry.ts'
+import type { Actor } from '../core/actor.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { FileKey } from '../core/config.ts'
 import type { JournalState } from './environment/holder.ts'
@@ -11,6 +12,7 @@ import { KeyStore } from './keys/api-keys.ts'
 import { Counters } from './limits/counters.ts'
 import { CallTail } from './log/call-tail.ts'
 import { Checkpoints } from './log/checkpoints.ts'
+import { trustClock } from './log/clock-doubt.ts'
 import { UsageLog, type UsageLogEvents, type WhenFull } from './log/log.ts'
 import { type RebuiltRollups, RollupRebuild } from './log/rebuild.ts'
 import { Retention, type RetentionOptions } from './log/retention.ts'
@@ -76,6 +78,13 @@ export interface Store {
    * @param progress receives the share of the log that is counted
    */
   rebuildRollups(progress: (done: number) => void): Promise<RebuiltRollups>
+  /**
+   * Seals that the clock is right, so that ages are acted on again.
+   * @throws GatewayError `audit_unavailable` (rejects)
+   */
+  trustClock(actor: Actor): Promise<void>
+  /** Whether nothing is removed for its age, because the clock may be wrong. */
+  readonly isClockDoubted: boolean
   size(): StoreSize
   /** State of the journal; null in a process that does not hold it. */
   journal(): JournalState | null
@@ -168,6 +177,14 @@ class OpenStore implements Store {
 
   rebuildRollups(progress: (done: number) => void): Promise<RebuiltRollups> {
     return new RollupRebuild(this.#environment, this.#clock.now()).run(progress)
+  }
+
+  trustClock(actor: Actor): Promise<void> {
+    return trustClock(this.log, this.#environment.tables, actor)
+  }
+
+  get isClockDoubted(): boolean {
+    return this.#retention?.isClockDoubted ?? false
   }
 
   size(): StoreSize {

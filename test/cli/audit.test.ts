@@ -460,7 +460,7 @@ t.test('an audit that cannot run says why and exits with 2', async (t) => {
   writeFileSync(junk, '{"a":1}')
   const there = ['--export', junk]
   for (const [reason, args] of [
-    [/give an action: verify, public-key, export, erase, rollup, compact or new-log/, []],
+    [/give an action: verify, public-key, export, erase, rollup, trust-clock, compact or new-log/, []],
     [/unexpected argument/, ['verify', 'it']],
     [/there is no log in/, ['verify', '--config', deployment.file]],
     [/there is no log in/, ['export', '--config', deployment.file]],

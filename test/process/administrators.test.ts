@@ -107,6 +107,7 @@ const NEEDED: Readonly<Record<string, AdminRole>> = {
   'GET /api/v1/usage/security': 'viewer',
   'GET /api/v1/usage/series': 'viewer',
   'POST /api/v1/audit/erase': 'admin',
+  'POST /api/v1/audit/clock': 'admin',
   'GET /api/v1/audit/changes': 'viewer',
   'GET /api/v1/audit/checkpoint': 'viewer',
   'GET /api/v1/audit/export': 'auditor',

@@ -131,6 +131,48 @@ t.test('exchanges of a label are erased at their own time, and the log verifies'
   t.match(problems, /sidegate\.yaml:1:\d+ audit\.retain\[1\]\.labels: is required/)
 })
 
+t.test(
+  'a doubted clock waits, and removes at once when an administrator says that it is right',
+  async (t) => {
+    const ways = {
+      'over REST': async (gateway: TestGateway) => {
+        t.match(await gateway.api('POST', '/audit/clock', { trusted: false }), { status: 400 })
+        t.match(await gateway.api('POST', '/audit/clock', { trusted: true }), {
+          status: 200,
+          body: { trusted: true },
+        })
+      },
+      'by a command': async (_: TestGateway, file: string) => {
+        t.match(await runProgram(['audit', 'trust-clock', '--config', file]), {
+          code: 0,
+          stdout: '{"trusted":true}\n',
+        })
+      },
+    }
+    for (const [way, trust] of Object.entries(ways))
+      t.test(way, async (t) => {
+        const { folder, file } = writeDeployment({ upstreamUrl: upstream.baseUrl })
+        const data = join(folder, 'data')
+        await seal(data, 400, 3, 50)
+        await seal(data, 3, 2, 50)
+        const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, folder })
+        const retention = async () => (await gateway.api('GET', '/status')).body.audit.retention
+        const waiting = await eventually('retention waits', retention, ({ waits }) => waits)
+        t.match(waiting.reason, /sidegate audit trust-clock/)
+        t.equal((await gateway.api('GET', '/usage/logs/400-0')).status, 200)
+        await trust(gateway, file)
+        await until(
+          'it is pruned',
+          async () => (await gateway.api('GET', '/usage/logs/400-0')).status === 404,
+        )
+        t.strictSame(await retention(), { waits: false, reason: null })
+        const { changes } = (await gateway.api('GET', '/audit/changes?type=clock_trusted')).body
+        t.equal(changes.length, 1)
+        t.match(changes[0].actor, way === 'over REST' ? /^admin/ : /^cli:/)
+      })
+  },
+)
+
 t.test('a store that is too large is pruned until it fits, then the gateway serves', async (t) => {
   const { folder } = writeDeployment({ upstreamUrl: upstream.baseUrl })
   const data = join(folder, 'data')

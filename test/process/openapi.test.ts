@@ -179,6 +179,8 @@ t.test('every answer matches its schema', async (t) => {
   await check(t, 'POST', '/audit/erase', '/audit/erase', { request_id: logs.logs[0].id })
   await check(t, 'POST', '/audit/erase', '/audit/erase', { request_id: 'unknown' })
   await check(t, 'POST', '/audit/erase', '/audit/erase', {})
+  await check(t, 'POST', '/audit/clock', '/audit/clock', { trusted: true })
+  await check(t, 'POST', '/audit/clock', '/audit/clock', {})
   await check(t, 'GET', '/usage/logs/{id}', `/usage/logs/${logs.logs[0].id}`)
   await check(t, 'GET', '/usage/security', '/usage/security')
   const { size } = await check(t, 'GET', '/audit/checkpoint', '/audit/checkpoint')

@@ -29,7 +29,10 @@ t.test('the state of a gateway, from its parts', async (t) => {
     rules: { total: 2, enabled: 1, overrides: 0, in_force: true, errors: [] },
     prices: null,
     upstreams: [{ name: 'default', open: false }],
-    audit: { verification: { running: false, ok: null, finished_at: null } },
+    audit: {
+      verification: { running: false, ok: null, finished_at: null },
+      retention: { waits: false, reason: null },
+    },
     calls_in_flight: 0,
   })
   t.equal(first.rules.revision, newest.policy_revision)

@@ -49,6 +49,16 @@ t.test('a jump of more than a day is doubted, in either direction, and slow cloc
   }
 })
 
+t.test('a doubt that was ended begins anew with the next jump', async (t) => {
+  const clock = clockAt(START_MS + 2 * DAY_MS)
+  const doubt = new ClockDoubt(clock, START_MS)
+  t.equal(doubt.isOpen(), true)
+  doubt.end()
+  t.equal(doubt.isOpen(), false)
+  clock.set(clock.now() + 2 * DAY_MS)
+  t.equal(doubt.isOpen(), true)
+})
+
 t.test('an empty log is no reason for doubt', async (t) => {
   t.equal(new ClockDoubt(clockAt(START_MS), null).isOpen(), false)
 })

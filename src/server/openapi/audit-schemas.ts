@@ -31,6 +31,7 @@ export const AUDIT_SCHEMAS: Record<string, JsonObject> = {
     erased: whole('Number of exchanges erased.'),
     entries: whole('Number of `erase` entries sealed, one for each 1,000 exchanges.'),
   }),
+  ClockTrust: object({ trusted: { const: true, description: 'That the clock of the gateway is right.' } }),
   Checkpoint: object({
     checkpoint: text(
       'Signed note (C2SP tlog-checkpoint). Keep it where the operator of the log cannot change it.',

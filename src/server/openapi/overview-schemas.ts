@@ -75,6 +75,10 @@ export const OVERVIEW_SCHEMAS: Record<string, JsonObject> = {
         ok: orNull(flag('Result of the last full check; null before the first.')),
         finished_at: orNull(time('When the last full check ended.')),
       }),
+      retention: object({
+        waits: flag('Whether nothing is removed for its age for a while.'),
+        reason: orNull(text('Why, and what ends it; null while it does not wait.')),
+      }),
     }),
     calls_in_flight: whole('Calls that are running, or whose answer is still being read.'),
   }),

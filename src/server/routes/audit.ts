@@ -7,6 +7,7 @@ import {
   inclusionObject,
   type NotedCheckpoint,
 } from '../../audit/receipt.ts'
+import type { Actor } from '../../core/actor.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import { within } from '../../core/deadline.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -17,7 +18,7 @@ import type { ReceiptSource } from '../../pipeline/receipt-source.ts'
 import type { Checkpoints } from '../../store/log/checkpoints.ts'
 import type { UsageLog } from '../../store/log/log.ts'
 import type { BackgroundVerification, VerificationStatus } from '../../store/verification/background.ts'
-import { type ApiAnswer, type ApiRoute, ok } from '../api.ts'
+import { type ApiAnswer, type ApiRoute, ok, readFields } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
 import { QueryString } from '../query-string.ts'
 
@@ -35,13 +36,16 @@ interface Signatures {
 
 interface AuditParts {
   readonly log: Pick<UsageLog, 'listChanges'>
+  /** Seals that the clock is right. */
+  readonly trustClock: (actor: Actor) => Promise<void>
   readonly signatures: Signatures
   readonly checkpoints: Checkpoints
   readonly receipts: ReceiptSource
   readonly check: BackgroundVerification
 }
 
-export function auditRoutes({ log, signatures, checkpoints, receipts, check }: AuditParts): ApiRoute[] {
+export function auditRoutes(parts: AuditParts): ApiRoute[] {
+  const { log, signatures, checkpoints, receipts, check } = parts
   return [
     {
       method: 'GET',
@@ -138,6 +142,22 @@ export function auditRoutes({ log, signatures, checkpoints, receipts, check }: A
             type: query.text('type'),
           }),
         )
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/v1/audit/clock',
+      access: 'admin',
+      operation: operation(
+        'Says that the clock of the gateway is right, so that entries are removed for their age without an hour of waiting after a jump. Sealed as an entry `clock_trusted`.',
+        { answer: 'ClockTrust', body: 'ClockTrust', errors: [503] },
+      ),
+      async answer(request) {
+        const { trusted } = await readFields(request, ['trusted'])
+        if (trusted !== true)
+          throw new GatewayError('invalid_body', 'trusted must be true.', { param: 'trusted' })
+        await parts.trustClock(request.session.name)
+        return ok({ trusted })
       },
     },
     {

@@ -10,7 +10,7 @@ import { isoTime } from '../../core/time.ts'
 import type { Environment } from '../environment/journaled.ts'
 import type { StoreSize } from '../environment/lmdb.ts'
 import { readJson, readU64, u64, unpackEntry } from '../tables/layout.ts'
-import { ClockDoubt } from './clock-doubt.ts'
+import { ClockDoubt, trustedSeq } from './clock-doubt.ts'
 import type { UsageLog } from './log.ts'
 import { type NextPrunePoint, oldestSeq, PrunePointMover, readPrunePoint, writePrunePoint } from './prune.ts'
 import { type RetainRule, TextExpiry } from './text-expiry.ts'
@@ -63,6 +63,8 @@ export class Retention {
   readonly #expiry: TextExpiry
   readonly #doubt: ClockDoubt
   #isDoubtReported = false
+  /** Newest entry when the doubt began; a later one may end it. */
+  #doubtedSeq = 0
   /** Last time ages were checked; null before the first. */
   #ageCheckedAtMs: Milliseconds | null = null
   #pausedUntilMs: Milliseconds = Number.NEGATIVE_INFINITY
@@ -86,12 +88,17 @@ export class Retention {
     if (this.#running !== null) return this.#running
     const nowMs = clock.monotonic()
     if (this.#closed || !log.writable || nowMs < this.#pausedUntilMs) return Promise.resolve()
-    const isDue = this.#isAgeDue(nowMs) && !this.#isClockDoubted()
+    const isDue = this.#isAgeDue(nowMs) && !this.#doubtsClock()
     if (!isDue && !isNearLimit(log, maxBytes)) return Promise.resolve()
     this.#running = this.#run(isDue).finally(() => {
       this.#running = null
     })
     return this.#running
+  }
+
+  /** Whether nothing is removed for its age, because the clock may be wrong. */
+  get isClockDoubted(): boolean {
+    return this.#isDoubtReported
   }
 
   /** Resolves when the current slice is durable. */
@@ -104,11 +111,17 @@ export class Retention {
     return this.#ageCheckedAtMs === null || nowMs - this.#ageCheckedAtMs >= AGE_CHECK_MS
   }
 
-  #isClockDoubted(): boolean {
+  #doubtsClock(): boolean {
+    const { environment, log, onClockDoubt } = this.#options
     const isOpen = this.#doubt.isOpen()
-    if (isOpen && !this.#isDoubtReported) this.#options.onClockDoubt?.()
-    this.#isDoubtReported = isOpen
-    return isOpen
+    if (isOpen && !this.#isDoubtReported) {
+      this.#doubtedSeq = log.head.seq
+      onClockDoubt?.()
+    }
+    const isEnded = isOpen && trustedSeq(environment.tables) > this.#doubtedSeq
+    if (isEnded) this.#doubt.end()
+    this.#isDoubtReported = isOpen && !isEnded
+    return this.#isDoubtReported
   }
 
   async #run(isDue: boolean): Promise<void> {
