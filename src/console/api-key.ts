@@ -15,6 +15,23 @@ export interface ApiKey {
   readonly capture: string | null
   readonly max_parallel: number | null
   readonly owner: string | null
+  /** Id of the key that it replaced in a rotation. */
+  readonly replaces: string | null
+}
+
+/** Returns the keys that a key replaced, at any distance, and that still work. */
+export function workingPredecessors(
+  keys: readonly ApiKey[],
+  { replaces }: Pick<ApiKey, 'replaces'>,
+): ApiKey[] {
+  const found: ApiKey[] = []
+  for (let id = replaces; id !== null; ) {
+    const key = keys.find((one) => one.id === id)
+    if (key === undefined) break
+    if (key.state === 'active') found.push(key)
+    id = key.replaces
+  }
+  return found
 }
 
 /** An answer to a creation or a rotation. */

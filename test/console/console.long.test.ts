@@ -2,7 +2,7 @@
 
 import OpenAI from 'openai'
 import t from 'tap'
-import { openGateway } from '../process/gateway.ts'
+import { openGateway, prompt } from '../process/gateway.ts'
 import { eventually, fetchInTime } from '../process/until.ts'
 import { completion, json, startUpstream } from '../process/upstream.ts'
 import { openBrowser, openConsole, signIn } from './browser.ts'
@@ -96,6 +96,37 @@ t.test('a key is made, used, proved, and revoked, and a rule is switched off for
   await revoke.click()
   await page.getByText('revoked', { exact: true }).waitFor()
   await t.rejects(say('more'), /401/)
+  t.strictSame(faults, [])
+})
+
+t.test('whoever revokes a rotated key is offered the older one that still works', async (t) => {
+  const { page, faults } = await openConsole(browser, gateway)
+  await signIn(page)
+  const rotated = async (name: string) => {
+    const { id, key } = await gateway.createKey(name)
+    const { body } = await gateway.api('POST', `/keys/${id}/rotate`, { grace_seconds: 3600 })
+    return { older: key, newer: body.key as string }
+  }
+  const statusOf = async (key: string) => (await gateway.chat(key, prompt('hi'))).status
+  const offer = page.getByLabel('Also revoke the older key that still works')
+  for (const [name, takesOffer] of [
+    ['kept', false],
+    ['both', true],
+  ] as const) {
+    const { older, newer } = await rotated(name)
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByRole('link', { name: 'Keys' }).click()
+    await page
+      .getByRole('button', { name: `Revoke ${name}` })
+      .last()
+      .click()
+    if (takesOffer) await offer.check()
+    else t.equal(await offer.isChecked(), false)
+    await page.getByLabel('Type the name of the key').fill(name)
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    t.strictSame([await statusOf(newer), await statusOf(older)], [401, takesOffer ? 401 : 200], name)
+  }
   t.strictSame(faults, [])
 })
 

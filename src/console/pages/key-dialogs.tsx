@@ -100,10 +100,17 @@ export function RotateKeyDialog({ apiKey, onClose }: KeyDialogProps) {
   )
 }
 
-export function RevokeKeyDialog({ apiKey, onClose }: KeyDialogProps) {
+interface RevokeKeyDialogProps extends KeyDialogProps {
+  /** Number of keys that it replaced and that still work. */
+  readonly older: number
+}
+
+export function RevokeKeyDialog({ apiKey, older, onClose }: RevokeKeyDialogProps) {
   const [typed, setTyped] = useState('')
+  const [isForOlder, setForOlder] = useState(false)
   const send = async () => {
-    await callApi(`/keys/${encodeURIComponent(apiKey.id)}`, { method: 'DELETE' })
+    const query = isForOlder ? '?revoke_predecessor=true' : ''
+    await callApi(`/keys/${encodeURIComponent(apiKey.id)}${query}`, { method: 'DELETE' })
     onClose()
   }
   return (
@@ -118,6 +125,20 @@ export function RevokeKeyDialog({ apiKey, onClose }: KeyDialogProps) {
               </strong>{' '}
               fail at once. A revoked key never works again.
             </p>
+            {older === 0 ? null : (
+              <label class="check">
+                <input
+                  type="checkbox"
+                  checked={isForOlder}
+                  onChange={(event) => setForOlder(event.currentTarget.checked)}
+                />
+                <span>
+                  {older === 1
+                    ? 'Also revoke the older key that still works'
+                    : `Also revoke the ${older} older keys that still work`}
+                </span>
+              </label>
+            )}
             <label>
               <span>Type the name of the key</span>
               <input

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import { visible } from '../../core/hidden-characters.ts'
-import type { ApiKey, LimitsInUse, ReportAnswer } from '../api-key.ts'
+import { type ApiKey, type LimitsInUse, type ReportAnswer, workingPredecessors } from '../api-key.ts'
 import { showCount, showUsd } from '../display.ts'
 import { useActors } from '../last-changes.ts'
 import { logHref } from '../log-address.ts'
@@ -83,7 +83,13 @@ export function KeysPage() {
       </LoadState>
       {dialog?.kind === 'create' ? <CreateKeyDialog onClose={close} /> : null}
       {dialog?.kind === 'rotate' ? <RotateKeyDialog apiKey={dialog.apiKey} onClose={close} /> : null}
-      {dialog?.kind === 'revoke' ? <RevokeKeyDialog apiKey={dialog.apiKey} onClose={close} /> : null}
+      {dialog?.kind === 'revoke' ? (
+        <RevokeKeyDialog
+          apiKey={dialog.apiKey}
+          older={workingPredecessors(list.data?.keys ?? [], dialog.apiKey).length}
+          onClose={close}
+        />
+      ) : null}
     </>
   )
 }
