@@ -23,6 +23,7 @@ import { openDirectory, requireLog, SourceError } from '../store/verification/lo
 import { progressBar } from './audit-verify.ts'
 import { type CommandIo, type ExitCode, UsageError, writeLine } from './command.ts'
 import { commandActor } from './command-actor.ts'
+import { memoryFault } from './command-memory.ts'
 import { openConfiguredStore } from './open-store.ts'
 
 /** Returns the selection of the options. @throws UsageError unless exactly one is given */
@@ -81,9 +82,14 @@ function describeErasure({ erased, entries }: Erasure): string {
   return `Erased ${erased} ${erased === 1 ? 'exchange' : 'exchanges'}; sealed in ${entries} ${entries === 1 ? 'entry' : 'entries'}.`
 }
 
-/** @throws SourceError (rejects) when there is no log */
+/** Memory of a count of the whole log, whose sums are written in large frames. */
+const REBUILD_BYTES = 64 * 1024 ** 2
+
+/** @throws SourceError (rejects) when there is no log, or no memory */
 export async function rebuildRollups(config: Config, io: CommandIo): Promise<ExitCode> {
   requireLog(config.data.path)
+  const fault = memoryFault(REBUILD_BYTES)
+  if (fault !== null) throw new SourceError(fault)
   const store = openConfiguredStore(config)
   const bar = progressBar(io.err, 'counting')
   try {

@@ -35,6 +35,7 @@ import {
   UsageError,
   writeLine,
 } from './command.ts'
+import { COMMAND_BYTES, memoryFault } from './command-memory.ts'
 
 const OPTIONS = {
   config: { type: 'string' },
@@ -119,6 +120,8 @@ async function runVerify(values: Values, io: CommandIo): Promise<ExitCode> {
     return verdict.ok ? 0 : 1
   }
   if (values.export === undefined && !isAuditChild(io)) {
+    const fault = memoryFault(2 * COMMAND_BYTES)
+    if (fault !== null) throw new SourceError(fault)
     const ended = await runInAuditChild(io)
     if (typeof ended === 'number') return ended
     const path = configOf(values, io)?.data.path ?? null

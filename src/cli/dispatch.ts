@@ -3,6 +3,7 @@
 
 import { VERSION } from '../core/version.ts'
 import { type Command, type CommandIo, type ExitCode, UsageError, writeLine } from './command.ts'
+import { boundHeap, COMMAND_BYTES, memoryFault } from './command-memory.ts'
 import { Output } from './output.ts'
 import { isPid1, runInChild } from './pid1.ts'
 import { killOnUncaughtError } from './signals.ts'
@@ -47,11 +48,17 @@ export async function dispatch(args: readonly string[], commands: readonly Comma
     return run(command, rest, PROCESS_IO)
   }
   if (command !== undefined && isPid1()) return runInChild()
+  const fault = command === undefined ? null : memoryFault(COMMAND_BYTES)
+  if (fault !== null) {
+    writeLine(PROCESS_IO.err, `sidegate ${name}: ${fault}`)
+    return 2
+  }
+  boundHeap()
   const output = new Output()
   const code = await answer(args, commands, PROCESS_IO)
-  const fault = await output.end()
-  if (fault === null) return code
-  writeLine(PROCESS_IO.err, `sidegate${command === undefined ? '' : ` ${command.name}`}: ${fault}`)
+  const unwritten = await output.end()
+  if (unwritten === null) return code
+  writeLine(PROCESS_IO.err, `sidegate${command === undefined ? '' : ` ${command.name}`}: ${unwritten}`)
   return code === 2 ? 2 : 1
 }
 
