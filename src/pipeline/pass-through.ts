@@ -140,8 +140,11 @@ async function read(
   assertWaiting(client)
   call.record.unscanned = { method, path, requestBytes: bytes.length }
   const target = path.replace(/^\/v1(?=\/)/, '') + (search === '' ? '' : `?${search}`)
-  const type = client.headers['content-type']
-  const defaults: Record<string, string> = type === undefined ? {} : { 'content-type': type }
+  const { 'content-type': type, 'content-encoding': coding } = client.headers
+  const defaults = {
+    ...(type !== undefined && { 'content-type': type }),
+    ...(coding !== undefined && { 'content-encoding': coding }),
+  }
   const body = bytes.length === 0 ? null : bytes
   return { upstream, model: '', method, target, body, defaults }
 }

@@ -1,8 +1,17 @@
-// Reads request bodies up to a limit, with either framing (content-length or chunked).
+// Reads request bodies up to a limit, with either framing (content-length or chunked), and decodes
+// compressed ones.
 
 import type { IncomingMessage } from 'node:http'
 import { Pieces } from '../core/chunks.ts'
 import { type Milliseconds, systemClock } from '../core/clock.ts'
+import {
+  CODINGS,
+  type Coding,
+  decode,
+  NotDecodable,
+  readCoding,
+  TooCompressed,
+} from '../core/content-coding.ts'
 import { GatewayError } from '../core/errors.ts'
 import { inSlices } from '../core/steps.ts'
 
@@ -26,10 +35,10 @@ interface BodyOptions {
 }
 
 /**
- * Reads the whole body of a JSON request.
- * @param limitBytes checked against `content-length` before reading, else by counting while reading
- * @throws GatewayError (rejects) `unsupported_media_type`, `body_too_large`, or `bad_request` when
- * the client disconnects
+ * Reads the whole body of a JSON request, decoded.
+ * @param limitBytes checked against `content-length` before reading, and by counting while reading
+ * @throws GatewayError (rejects) `unsupported_media_type`, `body_too_large`, `invalid_body` for a
+ * body that is not in its coding, or `bad_request` when the client disconnects
  */
 export async function readJsonBody(
   request: IncomingMessage,
@@ -40,13 +49,53 @@ export async function readJsonBody(
   if (type === undefined || !JSON_TYPE.test(type)) {
     throw new GatewayError('unsupported_media_type', 'Send the body with content-type: application/json.')
   }
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new GatewayError('unsupported_media_type', 'Send the body without a content-encoding.')
-  }
-  return readBytes(request, limitBytes, options)
+  const coding = readCoding(encoding)
+  if (coding === 'identity') return readBytes(request, limitBytes, options)
+  if (coding !== null) return readDecoded(request, limitBytes, coding, options)
+  throw new GatewayError(
+    'unsupported_media_type',
+    `Send the body without a content-encoding, or with one of ${CODINGS.join(', ')}.`,
+    { headers: { 'accept-encoding': CODINGS.join(', ') } },
+  )
 }
 
-/** As `readJsonBody`, for a body of any type and coding. */
+async function readDecoded(
+  request: IncomingMessage,
+  limitBytes: number,
+  coding: Coding,
+  { setBy, reserve = () => {} }: BodyOptions,
+): Promise<Buffer> {
+  const tooLarge = () => tooLargeFor(limitBytes, setBy)
+  if (Number(request.headers['content-length']) > limitBytes) {
+    await discardRefused(request)
+    throw tooLarge()
+  }
+  const pieces = new Pieces()
+  try {
+    // An iterator that destroys the request would end the connection before the answer.
+    for await (const piece of decode(request.iterator({ destroyOnReturn: false }), coding)) {
+      if (pieces.bytes + piece.length > limitBytes) throw tooLarge()
+      reserve(piece.length)
+      pieces.add(piece)
+    }
+    return await join(pieces)
+  } catch (error) {
+    pieces.take()
+    if (request.destroyed && !request.complete) throw brokenOff()
+    if (!request.readableEnded) await discard(request)
+    if (error instanceof TooCompressed) throw tooLarge()
+    if (error instanceof NotDecodable)
+      throw new GatewayError('invalid_body', `The body is not valid ${coding} (content-encoding).`)
+    throw error
+  }
+}
+
+function tooLargeFor(limitBytes: number, setBy: string | undefined): GatewayError {
+  const hint = setBy === undefined ? '' : ` (${setBy})`
+  return new GatewayError('body_too_large', `The body is larger than ${limitBytes} bytes${hint}.`)
+}
+
+/** As `readJsonBody`, for a body of any type and coding, as received. */
 export async function readBytes(
   request: IncomingMessage,
   limitBytes: number,
@@ -56,10 +105,7 @@ export async function readBytes(
   let bytes = 0
   const take = (more: number) => {
     bytes += more
-    if (bytes > limitBytes) {
-      const hint = setBy === undefined ? '' : ` (${setBy})`
-      throw new GatewayError('body_too_large', `The body is larger than ${limitBytes} bytes${hint}.`)
-    }
+    if (bytes > limitBytes) throw tooLargeFor(limitBytes, setBy)
     reserve(more)
   }
   if (length === undefined) return join(await collect(request, take))

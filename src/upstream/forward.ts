@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
 import type { UpstreamConfig } from '../core/upstream-config.ts'
 import type { PermittedRequest } from '../policy/decide.ts'
+import { decoded } from './decoded-response.ts'
 import { retryHeaders, upstreamHeaders } from './headers.ts'
 import { type ConnectionOptions, Connections } from './pool.ts'
 import {
@@ -201,7 +202,8 @@ export class Upstream {
  * Returns a response that may be delivered.
  * @throws GatewayError `upstream_unavailable` for any other, after aborting it
  */
-function accept(response: UpstreamResponse): UpstreamResponse {
+function accept(received: UpstreamResponse): UpstreamResponse {
+  const response = decoded(received)
   const { status, headers } = response
   // The encoded body of a failure is not read.
   if (status >= 500) return response
@@ -210,7 +212,7 @@ function accept(response: UpstreamResponse): UpstreamResponse {
   response.abort()
   const message = isRedirect
     ? unusableStatus(status)
-    : 'The upstream used a content encoding that was not requested.'
+    : 'The upstream used a content encoding that was not requested and is not known.'
   const cause = new UnusableAnswer(message, response)
   throw new GatewayError('upstream_unavailable', message, { cause, headers: retryHeaders(headers) })
 }

@@ -58,6 +58,9 @@ export function upstreamHeaders(
     'accept-encoding',
     'identity',
   ]
+  // Of a body that is forwarded as it came.
+  const coding = defaults['content-encoding']
+  if (coding !== undefined) headers.push('content-encoding', coding)
   const isOwn = (name: string) => Object.hasOwn(own.headers, name) || isCredentialHeader(auth, name)
   const forward = (name: string) => {
     const value = client[name]

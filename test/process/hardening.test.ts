@@ -71,7 +71,11 @@ const REFUSED: [string, string, number[]][] = [
     `${HEAD.replace('application/json', 'text/plain')}${LENGTH}${CLOSE}\r\n${body}`,
     [415],
   ],
-  ['a compressed body', `${HEAD}content-encoding: gzip\r\n${LENGTH}${CLOSE}\r\n${body}`, [415]],
+  [
+    'a body that is not in its coding',
+    `${HEAD}content-encoding: gzip\r\n${LENGTH}${CLOSE}\r\n${body}`,
+    [400],
+  ],
   [
     'a body too large by its declared length',
     `${HEAD}content-length: 5000\r\n${CLOSE}\r\n${'x'.repeat(5000)}`,

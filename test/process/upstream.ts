@@ -9,6 +9,8 @@ export interface Received {
   readonly url: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
+  /** The body as received. */
+  readonly bytes: Buffer
   /** Resolves when the connection closes or the answer is complete. */
   readonly closed: Promise<void>
 }
@@ -42,6 +44,7 @@ export async function startUpstream(answer: Answer = json(completion('Hello.')))
         url: request.url ?? '',
         headers: request.headers,
         body: Buffer.concat(pieces).toString('utf8'),
+        bytes: Buffer.concat(pieces),
         closed: new Promise((resolve) => response.once('close', () => resolve())),
       }
       received.push(one)

@@ -1,5 +1,6 @@
 // Calls to the upstream: what is sent, what is returned, what is retried, and which failures are errors.
 
+import { brotliCompressSync, createGzip, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import t from 'tap'
 import { type Answer, json, startUpstream } from '../process/upstream.ts'
 import { Client, chat, deploy, inTurn, newCall, open, readAll, requestTo, settings, soon } from './fixture.ts'
@@ -142,11 +143,49 @@ t.test('retries to a failing upstream are limited by a budget', async (t) => {
   t.equal(server.received.length - calls, 10 + calls / 5 - 1)
 })
 
-t.test('a redirect and a compressed response are errors', async (t) => {
+t.test('an answer that is compressed unasked is decoded as it arrives', async (t) => {
+  const text = JSON.stringify({ text: 'é'.repeat(1000) })
+  for (const [coding, encode] of [
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+    ['deflate', deflateRawSync],
+  ] as const) {
+    const bytes = encode(text)
+    const { forward } = await deploy(t, (response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': coding })
+      response.end(bytes)
+    })
+    const answer = await forward()
+    t.equal(answer.headers['content-encoding'], undefined)
+    t.equal(String(await readAll(answer)), text, coding)
+    const cut = await deploy(t, (response) => {
+      response.writeHead(200, { 'content-encoding': coding })
+      response.end(bytes.subarray(0, -9))
+    })
+    await t.rejects(readAll(await cut.forward()), { code: 'upstream_unavailable' }, `${coding}: cut`)
+  }
+  // Each event is readable before the next is made.
+  const packed = createGzip()
+  const { forward } = await deploy(t, (response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' })
+    packed.pipe(response)
+  })
+  const answering = forward()
+  for (const event of ['one', 'two', 'three']) {
+    packed.write(event)
+    await new Promise<void>((resolve) => packed.flush(() => resolve()))
+    t.equal(String(await soon((await answering).read(), event)), event)
+  }
+  packed.end()
+  t.equal(await soon((await answering).read(), 'the end'), null)
+})
+
+t.test('a redirect and a response in an unknown coding are errors', async (t) => {
   const moved = await deploy(t, json({}, 307, { location: 'http://127.0.0.1:1/' }))
   await t.rejects(moved.forward(), { code: 'upstream_unavailable', message: /307/ })
   t.equal(moved.server.received.length, 1, 'the redirect is not followed')
-  const packed = await deploy(t, json({}, 200, { 'content-encoding': 'gzip' }))
+  const packed = await deploy(t, json({}, 200, { 'content-encoding': 'x' }))
   await t.rejects(packed.forward(), { code: 'upstream_unavailable', message: /encoding/ })
   const plain = await deploy(t, json({}, 200, { 'content-encoding': 'identity' }))
   t.equal((await plain.forward()).status, 200)
