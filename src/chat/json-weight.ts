@@ -24,24 +24,36 @@ const SHORT_RUN = 24
 /** Digits of the smallest integer that is scanned as a text. */
 const LONG_INTEGER = 7
 
+/** Strings from this length on have few objects besides their characters. */
+const LONG_STRING_BYTES = 64 * 1024
+
 /** Bytes that one step reads. */
 const BYTES_OF_STEP = 256 * 1024
 
 /**
- * Returns, in steps, the weight of the texts, keys, numbers, lists and objects of a JSON text.
+ * Returns, in steps, the weight of a JSON text.
  * Reads the bytes once and keeps nothing, so that a body can be refused before it is parsed.
  */
-export function* weighSteps(json: Buffer): Steps<number> {
-  const read: Reading = { weight: 0, at: 0, open: -1 }
+export function* weighSteps(json: Buffer): Steps<JsonWeight> {
+  const read: Reading = { weight: 0, longBytes: 0, at: 0, open: -1 }
   while (read.at < json.length) {
     weigh(json, read, Math.min(json.length, read.at + BYTES_OF_STEP))
     if (read.at < json.length) yield
   }
-  return read.weight
+  return { values: read.weight, longBytes: read.longBytes }
+}
+
+/** What a JSON text takes to parse and scan. */
+export interface JsonWeight {
+  /** Weight of its texts, keys, numbers, lists and objects. */
+  readonly values: number
+  /** Bytes in strings of at least LONG_STRING_BYTES, such as pictures. */
+  readonly longBytes: number
 }
 
 interface Reading {
   weight: number
+  longBytes: number
   at: number
   /** Offset of the quote that opened the string around `at`; -1 outside strings. */
   open: number
@@ -49,7 +61,7 @@ interface Reading {
 
 /** Adds the weight of what ends before `end`. */
 function weigh(json: Buffer, read: Reading, end: number): void {
-  let { weight, at, open } = read
+  let { weight, longBytes, at, open } = read
   for (; at < end; at++) {
     const code = json[at]!
     if (open >= 0 || code === QUOTE) {
@@ -57,6 +69,7 @@ function weigh(json: Buffer, read: Reading, end: number): void {
       at = skipString(json, at, end)
       if (at >= end) break
       if (!isFree(json, open + 1, at)) weight += TEXT_WEIGHT
+      if (at - open > LONG_STRING_BYTES) longBytes += at - open
       open = -1
     } else if (isDigit(code)) {
       const close = endOfNumber(json, at)
@@ -67,7 +80,7 @@ function weigh(json: Buffer, read: Reading, end: number): void {
       weight += VALUE_WEIGHT
     }
   }
-  Object.assign(read, { weight, at, open })
+  Object.assign(read, { weight, longBytes, at, open })
 }
 
 /**

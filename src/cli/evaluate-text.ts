@@ -37,7 +37,7 @@ Exit: 0 for any decision, 1 with --fail-on block, 2 could not run.
 `
 
 /** As the default of `limits.bodyBytes`. */
-const MAXIMUM_INPUT_BYTES = 10 * 1024 * 1024
+const MAXIMUM_INPUT_BYTES = 32 * 1024 * 1024
 
 export const evaluate: Command = {
   name: 'evaluate',

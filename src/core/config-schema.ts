@@ -242,7 +242,7 @@ export const CONFIG_SCHEMA = {
     }),
     admin: ADMIN_SECTION,
     limits: section('Limits of one process.', {
-      bodyBytes: integer('Largest request body, bytes.', 1024, 256 * 1024 ** 2, 10 * 1024 ** 2),
+      bodyBytes: integer('Largest request body, decoded, bytes.', 1024, 256 * 1024 ** 2, 32 * 1024 ** 2),
       concurrentRequests: integer(
         'Maximum number of calls in flight; further calls get status 503. So do calls whose prompts and answers would together take more than a fifth of the memory.',
         1,

@@ -46,28 +46,46 @@ export function readCoding(field: string | undefined): Coding | 'identity' | nul
   return CODINGS.find((coding) => coding === name) ?? null
 }
 
+/** The bytes before decoding. */
+class CodedBytes {
+  /** Bytes so far. */
+  received = 0
+  /** Why the source failed; null while it has not. */
+  failure: unknown = null
+  readonly #first: Buffer
+  readonly #rest: AsyncIterator<Buffer>
+
+  constructor(first: Buffer, rest: AsyncIterator<Buffer>) {
+    this.#first = first
+    this.#rest = rest
+  }
+
+  async *pieces(): AsyncGenerator<Buffer> {
+    let piece: Buffer | null = this.#first
+    try {
+      while (piece !== null) {
+        this.received += piece.length
+        yield piece
+        const next: IteratorResult<Buffer> = await this.#rest.next()
+        piece = next.done === true ? null : next.value
+      }
+    } catch (error) {
+      this.failure = error
+      throw error
+    }
+  }
+}
+
 /**
  * Decodes a body. Holds some pieces at a time.
  * @throws NotDecodable, TooCompressed, and what `source` throws
  */
 export async function* decode(source: AsyncIterable<Buffer>, coding: Coding): AsyncGenerator<Buffer> {
-  const pieces = source[Symbol.asyncIterator]()
-  const first = await pieces.next()
+  const rest = source[Symbol.asyncIterator]()
+  const first = await rest.next()
   if (first.done === true) return
-  let received = 0
-  let failure: unknown = null
-  async function* coded() {
-    try {
-      for (let piece: IteratorResult<Buffer> = first; piece.done !== true; piece = await pieces.next()) {
-        received += piece.value.length
-        yield piece.value
-      }
-    } catch (error) {
-      failure = error
-      throw error
-    }
-  }
-  const input = Readable.from(coded())
+  const coded = new CodedBytes(first.value, rest)
+  const input = Readable.from(coded.pieces())
   const decoder = decoderOf(coding, first.value)
   input.on('error', (error) => decoder.destroy(error))
   input.pipe(decoder)
@@ -75,11 +93,11 @@ export async function* decode(source: AsyncIterable<Buffer>, coding: Coding): As
   try {
     for await (const piece of decoder) {
       given += piece.length
-      if (given > RATIO_FROM_BYTES && given > received * MAXIMUM_RATIO) throw new TooCompressed()
+      if (given > RATIO_FROM_BYTES && given > coded.received * MAXIMUM_RATIO) throw new TooCompressed()
       yield piece
     }
   } catch (error) {
-    if (failure !== null) throw failure
+    if (coded.failure !== null) throw coded.failure
     throw error instanceof TooCompressed ? error : new NotDecodable('', { cause: error })
   } finally {
     input.destroy()

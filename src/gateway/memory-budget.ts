@@ -4,12 +4,21 @@
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { Budget } from '../core/budget.ts'
+import { ScanMemory } from '../pipeline/prompt/memory-turn.ts'
 
 /**
  * Share of the memory (of a container's limit, where there is one) for prompts and answers of calls
  * in flight.
  */
-const BODY_SHARE = 1 / 5
+const BODY_SHARE = 1 / 16
+/** Share of the memory for the largest body under scan and the program itself. */
+const SCAN_SHARE = 3 / 4
+/** Share of the memory in use from which on garbage is collected before a long body is scanned. */
+const FULL_SHARE = 2 / 5
+/** Memory of the program itself, bytes. */
+const OWN_BYTES = 200 * 1024 * 1024
+/** Every process can scan bodies of a megabyte. */
+const MINIMUM_SCAN_BYTES = 16 * 1024 * 1024
 /** Heap of the program itself, bytes: its code, rules and caches. */
 const OWN_HEAP_BYTES = 24 * 1024 * 1024
 /** V8's young generation is three semi-spaces. */
@@ -44,12 +53,21 @@ export const bodyBudget = (maxBodyBytes: number): Budget =>
   new Budget(Math.max(maxBodyBytes, memoryBytes() * BODY_SHARE))
 
 /**
- * Budget for long prompts and answers while they are scanned, in units of `scanWeight`: bytes, or
+ * Memory for long prompts and answers while they are scanned, in units of `scanWeight`: bytes, or
  * more when a body consists of many small values.
  */
-export function searchBudget(): Budget {
+export function scanMemory(): ScanMemory {
   const share = Math.max(0, oldGenerationBytes() - OWN_HEAP_BYTES) * SEARCH_SHARE
-  return new Budget(Math.min(share, MAXIMUM_SEARCH_WEIGHT))
+  const bodyBytes = Math.max(MINIMUM_SCAN_BYTES, memoryBytes() * SCAN_SHARE - OWN_BYTES)
+  return new ScanMemory(Math.min(share, MAXIMUM_SEARCH_WEIGHT), bodyBytes, makeRoom)
+}
+
+/**
+ * Collects garbage when the process uses much of its memory. V8 knows the limit of its heap only:
+ * dropped buffers of large bodies would end a container first.
+ */
+function makeRoom(): void {
+  if (process.memoryUsage.rss() > memoryBytes() * FULL_SHARE) globalThis.gc?.()
 }
 
 /** Largest heap for long-lived objects. V8's limit adds the young generation. */

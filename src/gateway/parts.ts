@@ -39,7 +39,7 @@ import { LivePrices } from './live-prices.ts'
 import { LiveRules } from './live-rules.ts'
 import type { GatewayLogger } from './logger.ts'
 import { collectorOf, type IdleCollector } from './memory.ts'
-import { bodyBudget, searchBudget } from './memory-budget.ts'
+import { bodyBudget, scanMemory } from './memory-budget.ts'
 import { OpenIdProvider } from './openid-provider.ts'
 import { managementRoutes } from './routes.ts'
 import { createShadowRules, type ShadowRules } from './shadow-rules.ts'
@@ -195,7 +195,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     kinds: kindSet(config.pii.kinds),
     binaryParts: config.pii.binaryParts,
     scanCache: new ScanCache(),
-    searches: searchBudget(),
+    searches: scanMemory(),
   }
   const { candidatePath } = config.rules
   const live = (): string => rules.effective.current.revision

@@ -2,7 +2,6 @@
 // immutable; only `Call` keeps state.
 
 import type { ModelRequest } from '../chat/model-request.ts'
-import type { Budget } from '../core/budget.ts'
 import type { Clock } from '../core/clock.ts'
 import type { UnknownPrice } from '../core/config.ts'
 import type { RefusalStatus } from '../core/errors.ts'
@@ -21,6 +20,7 @@ import type { Client } from './call/client.ts'
 import type { ParallelCalls } from './limits/parallel-calls.ts'
 import type { DecisionParts } from './prompt/decide-prompt.ts'
 import type { Inspection } from './prompt/inspect.ts'
+import type { ScanMemory } from './prompt/memory-turn.ts'
 import type { ScanCache } from './prompt/scan-cache.ts'
 import type { ReceiptSource } from './receipt-source.ts'
 import type { RecordParts } from './record/record.ts'
@@ -43,7 +43,7 @@ export interface Pipeline extends RecordParts, DecisionParts {
   readonly refusalStatus: RefusalStatus | null
   readonly thoughts: ThoughtMemory
   /** Memory for long prompts and answers under scan, bytes. */
-  readonly searches: Budget
+  readonly searches: ScanMemory
   readonly admission: AdmissionControl
   /** The rule set in force; taken once a call. */
   rules(): RuleSet

@@ -6,7 +6,6 @@ import { apiNamed } from '../chat/apis.ts'
 import { CHAT } from '../chat/chat-api.ts'
 import { StreamCollector } from '../chat/stream-collector.ts'
 import { parseJson } from '../chat/strict-json.ts'
-import { Budget } from '../core/budget.ts'
 import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { PiiKind } from '../core/finding.ts'
@@ -21,6 +20,7 @@ import { Call } from '../pipeline/call/call.ts'
 import { readCleanRequest } from '../pipeline/prompt/clean-model.ts'
 import { type DecisionParts, judgePrompt } from '../pipeline/prompt/decide-prompt.ts'
 import { countKinds, inspect } from '../pipeline/prompt/inspect.ts'
+import { ScanMemory } from '../pipeline/prompt/memory-turn.ts'
 import type { RuleSet } from '../policy/compile.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import type { CaseDecision, RuleCase } from './cases.ts'
@@ -47,7 +47,7 @@ export interface CaseOutcome {
 const STOPPED_CLOCK: Clock = { now: () => 0, monotonic: () => 0 }
 const RECEIPT = { log: 'test', seq: 0, hash: '' }
 /** One answer is scanned at a time, so that no budget is needed. */
-const UNBOUNDED = new Budget(Number.POSITIVE_INFINITY)
+const UNBOUNDED = new ScanMemory(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)
 
 /**
  * @param seed null for an answer in one piece; with a seed it streams, cut at random by the seed

@@ -58,7 +58,7 @@ export function upstreamHeaders(
     'accept-encoding',
     'identity',
   ]
-  // Of a body that is forwarded as it came.
+  // A body that is forwarded unchanged keeps its coding.
   const coding = defaults['content-encoding']
   if (coding !== undefined) headers.push('content-encoding', coding)
   const isOwn = (name: string) => Object.hasOwn(own.headers, name) || isCredentialHeader(auth, name)

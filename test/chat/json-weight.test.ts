@@ -10,7 +10,7 @@ const TEXT = 20
 const VALUE = 2
 const FREE = new Set(['role', 'content', 'type', 'text'])
 
-const weigh = (json: string) => atOnce(weighSteps(Buffer.from(json)))
+const weigh = (json: string) => atOnce(weighSteps(Buffer.from(json))).values
 
 /** The weight of a parsed value, by walking over it. Each item or member also weighs as a value. */
 function weightOf(value: JsonValue): number {
@@ -61,5 +61,15 @@ t.test('a string longer than a step is read in steps, wherever its escapes are',
 })
 
 t.test('any bytes are weighed', async () => {
-  fc.assert(fc.property(fc.uint8Array(), (bytes) => atOnce(weighSteps(Buffer.from(bytes))) >= 0))
+  fc.assert(fc.property(fc.uint8Array(), (bytes) => atOnce(weighSteps(Buffer.from(bytes))).values >= 0))
+})
+
+t.test('bytes of long strings are counted apart, also of one that crosses a step', async (t) => {
+  const longBytes = (json: string) => atOnce(weighSteps(Buffer.from(json))).longBytes
+  const long = (length: number) => `"${'x'.repeat(length)}"`
+  t.equal(longBytes(JSON.stringify(Array.from({ length: 1000 }, () => 'y'.repeat(1000)))), 0)
+  for (const length of [65_536, 300_000, 1_000_000]) {
+    t.equal(longBytes(`["a",${long(length)},{"b":${long(length)}}]`), 2 * (length + 1))
+  }
+  t.equal(longBytes(`[${long(60_000)}]`), 0)
 })

@@ -10,6 +10,7 @@ import { GatewayError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { deliverAnswer } from '../../src/pipeline/answer/deliver-answer.ts'
 import { ThoughtMemory } from '../../src/pipeline/answer/thought-memory.ts'
+import { ScanMemory } from '../../src/pipeline/prompt/memory-turn.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
@@ -55,7 +56,7 @@ async function deliver(
         selection: SELECTION,
         placeholders,
         thoughts: new ThoughtMemory(),
-        searches: new Budget(1 << 20),
+        searches: new ScanMemory(1 << 20, Number.POSITIVE_INFINITY),
         clock: STILL_CLOCK,
         keep,
         streamBegan: () => {},

@@ -2,7 +2,6 @@
 
 import type { Api } from '../../src/chat/api-format.ts'
 import { CHAT } from '../../src/chat/chat-api.ts'
-import { Budget } from '../../src/core/budget.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import type { GatewayError } from '../../src/core/errors.ts'
 import { PII_KINDS } from '../../src/core/finding.ts'
@@ -12,6 +11,7 @@ import { deliverStreamedAnswer } from '../../src/pipeline/answer/streamed-answer
 import { ThoughtMemory } from '../../src/pipeline/answer/thought-memory.ts'
 import { Call } from '../../src/pipeline/call/call.ts'
 import type { Client } from '../../src/pipeline/call/client.ts'
+import { ScanMemory } from '../../src/pipeline/prompt/memory-turn.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
@@ -123,7 +123,7 @@ export async function relay(
     selection: STREAM_RULES,
     placeholders,
     thoughts: new ThoughtMemory(),
-    searches: new Budget(0),
+    searches: new ScanMemory(0, Number.POSITIVE_INFINITY),
     clock: STILL_CLOCK,
     keep,
     streamBegan: () => {},

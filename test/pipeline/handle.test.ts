@@ -17,6 +17,7 @@ import { AdmissionControl } from '../../src/pipeline/call/admission.ts'
 import { handle } from '../../src/pipeline/handle.ts'
 import { ParallelCalls } from '../../src/pipeline/limits/parallel-calls.ts'
 import type { Pipeline } from '../../src/pipeline/pipeline.ts'
+import { ScanMemory } from '../../src/pipeline/prompt/memory-turn.ts'
 import { ScanCache } from '../../src/pipeline/prompt/scan-cache.ts'
 import { EndUsers } from '../../src/pipeline/record/end-users.ts'
 import type { Rule } from '../../src/policy/rule.ts'
@@ -109,7 +110,7 @@ async function call(
       discard: () => {},
     }
   }
-  const searches = new Budget(ROOM)
+  const searches = new ScanMemory(ROOM, Number.POSITIVE_INFINITY)
   const { memory = MEMORY } = options
   const bodies = new Budget(memory)
   const ruleSet = compileRules(rules, 'r')

@@ -1,13 +1,13 @@
 // Limits of shadow evaluation, for any answer of an upstream.
 
 import t from 'tap'
-import { Budget } from '../../src/core/budget.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import type { Call } from '../../src/pipeline/call/call.ts'
 import type { CallRecord } from '../../src/pipeline/call/call-record.ts'
+import { ScanMemory } from '../../src/pipeline/prompt/memory-turn.ts'
 import { Shadow } from '../../src/pipeline/record/shadow.ts'
 import type { Rule, RuleHit } from '../../src/policy/rule.ts'
 import { compileRules } from '../policy/rules.ts'
@@ -23,7 +23,7 @@ function trial(candidate = compileRules([], 'candidate')) {
     live: () => revision,
     candidate: () => candidate,
     kinds: DEFAULT_KINDS,
-    searches: new Budget(Number.POSITIVE_INFINITY),
+    searches: new ScanMemory(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
     injection,
     binaryParts: 'block',
     metrics: { candidateCalls: counter, candidateDifferences: counter },

@@ -3,7 +3,6 @@
 import { isUtf8 } from 'node:buffer'
 import fc from 'fast-check'
 import t from 'tap'
-import { Budget } from '../../src/core/budget.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { STEP_UNITS } from '../../src/core/steps.ts'
@@ -11,6 +10,7 @@ import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { ThoughtMemory } from '../../src/pipeline/answer/thought-memory.ts'
 import { deliverWholeAnswer, readAll } from '../../src/pipeline/answer/whole-answer.ts'
 import type { Call } from '../../src/pipeline/call/call.ts'
+import { ScanMemory } from '../../src/pipeline/prompt/memory-turn.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import type { ScanRules } from '../../src/pipeline/scan/text-scanner.ts'
@@ -58,7 +58,7 @@ async function whole(
     selection,
     placeholders,
     thoughts: new ThoughtMemory(),
-    searches: new Budget(STEP_UNITS),
+    searches: new ScanMemory(STEP_UNITS, Number.POSITIVE_INFINITY),
     clock: STILL_CLOCK,
     keep: () => {},
     streamBegan: () => {},

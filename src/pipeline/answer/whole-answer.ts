@@ -9,7 +9,6 @@ import { type SignedThought, signedThoughts } from '../../chat/signed-thoughts.t
 import { isErrorBody } from '../../chat/stream-chunk.ts'
 import type { Text } from '../../chat/texts.ts'
 import { estimateTokens } from '../../chat/token-usage.ts'
-import type { Budget } from '../../core/budget.ts'
 import { Pieces } from '../../core/chunks.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -26,7 +25,7 @@ import type { Call } from '../call/call.ts'
 import { callHeaders } from '../call/call-headers.ts'
 import type { Client } from '../call/client.ts'
 import { countKinds } from '../prompt/inspect.ts'
-import { isLongBody, waitToScanAnswer } from '../prompt/memory-turn.ts'
+import { isLongBody, type ScanMemory, waitToScanAnswer } from '../prompt/memory-turn.ts'
 import { responseBlockedBy } from '../record/failure.ts'
 import { type Delivered, formatReceipt, type Receipt } from '../record/record.ts'
 import { removeFromBytes } from '../scan/credential-filter.ts'
@@ -51,7 +50,7 @@ export interface Answer {
   /** As in Pipeline. */
   readonly thoughts: ThoughtMemory
   /** As in Pipeline. */
-  readonly searches: Budget
+  readonly searches: ScanMemory
   readonly clock: Pick<Clock, 'monotonic'>
   /** Takes bytes of the call's memory budget. @throws GatewayError `overloaded` without room */
   keep(bytes: number): void

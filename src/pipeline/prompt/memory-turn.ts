@@ -1,7 +1,7 @@
 // Grants memory to the scan of a long body, by its bytes and by its values, before it is parsed.
 
 import { weighSteps } from '../../chat/json-weight.ts'
-import type { Budget } from '../../core/budget.ts'
+import { Budget } from '../../core/budget.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { inSlices, STEP_UNITS } from '../../core/steps.ts'
@@ -16,23 +16,57 @@ const ORDINARY_WEIGHT = 1024 * 1024
 /** Weight of a finding with its value and its placeholder, as in `weighSteps`. */
 const FINDING_WEIGHT = 25
 
+/**
+ * Memory that a body takes at most while it is parsed, scanned and written, for each byte in a long
+ * string and for any other, measured with an address in each message.
+ */
+const LONG_COPIES = 5
+const SHORT_COPIES = 15
+
 /** A body is long when its scan takes several slices; a short one needs no turn. */
 export const isLongBody = (bytes: number): boolean => bytes > STEP_UNITS
 
+/** Memory for long bodies while they are scanned, in units of `scanWeight`. */
+export class ScanMemory extends Budget {
+  /** Memory for one body while it is parsed, scanned and written, bytes. */
+  readonly bodyBytes: number
+
+  readonly #makeRoom: () => void
+
+  /** @param makeRoom collects garbage when memory is short */
+  constructor(size: number, bodyBytes: number, makeRoom: () => void = () => {}) {
+    super(size)
+    this.bodyBytes = bodyBytes
+    this.#makeRoom = makeRoom
+  }
+
+  /**
+   * Waits until there is memory for a body.
+   * @returns releases it; calling it again has no effect
+   */
+  async waitFor(weight: number): Promise<() => void> {
+    const release = await this.wait(weight)
+    this.#makeRoom()
+    return release
+  }
+}
+
 /** What a scan waits for. */
 export interface ScanTurn {
-  readonly searches: Budget
+  readonly searches: ScanMemory
   readonly clock: Pick<Clock, 'monotonic'>
 }
 
 /**
  * Returns what a long body takes of the budget. One with more bytes than the budget is granted
  * alone. Values are refused instead, because they take memory all at the same time.
- * @returns null for a body whose values the budget never holds
+ * @returns null for a body that there is never enough memory for
  */
 export async function scanWeight({ searches, clock }: ScanTurn, body: Buffer): Promise<number | null> {
-  const values = await inSlices(weighSteps(body), clock)
-  return values > Math.max(searches.size, ORDINARY_WEIGHT) ? null : Math.max(body.length, values)
+  const { values, longBytes } = await inSlices(weighSteps(body), clock)
+  const neededBytes = longBytes * LONG_COPIES + (body.length - longBytes) * SHORT_COPIES
+  if (values > Math.max(searches.size, ORDINARY_WEIGHT) || neededBytes > searches.bodyBytes) return null
+  return Math.max(body.length, values)
 }
 
 /** Maximum findings of one body that there is memory for. */
@@ -47,7 +81,7 @@ export const maxFindings = (searches: Budget): number =>
 export async function waitToScan(turn: ScanTurn, body: Buffer): Promise<() => void> {
   if (!isLongBody(body.length)) return () => {}
   const weight = await scanWeight(turn, body)
-  if (weight !== null) return await turn.searches.wait(weight)
+  if (weight !== null) return await turn.searches.waitFor(weight)
   throw new GatewayError(
     'body_too_large',
     'The body has more messages, parts, tools or other values than the memory of the gateway allows; send fewer or give it more memory.',
@@ -60,7 +94,7 @@ export async function waitToScan(turn: ScanTurn, body: Buffer): Promise<() => vo
  */
 export async function waitToScanAnswer(turn: ScanTurn, received: Buffer): Promise<() => void> {
   const weight = await scanWeight(turn, received)
-  if (weight !== null) return await turn.searches.wait(weight)
+  if (weight !== null) return await turn.searches.waitFor(weight)
   throw new GatewayError(
     'upstream_unavailable',
     "The upstream's answer has more values than the memory of the gateway allows.",

@@ -24,7 +24,7 @@ import { ruleTypeOf } from '../../policy/rule-types.ts'
 import type { Call } from '../call/call.ts'
 import { type DecisionParts, judgePrompt } from '../prompt/decide-prompt.ts'
 import { countKinds, inspect } from '../prompt/inspect.ts'
-import { isLongBody, scanWeight } from '../prompt/memory-turn.ts'
+import { isLongBody, type ScanMemory, scanWeight } from '../prompt/memory-turn.ts'
 
 /** Differences that are kept as samples; the newest win. */
 const MAXIMUM_SAMPLES = 100
@@ -69,7 +69,7 @@ export interface ShadowParts extends DecisionParts {
   readonly candidate: () => RuleSet | null
   readonly kinds: KindSet
   /** As in Pipeline. */
-  readonly searches: Budget
+  readonly searches: ScanMemory
   readonly metrics: Pick<Metrics, 'candidateCalls' | 'candidateDifferences'>
   readonly clock: Clock
   /** Receives the error when a call cannot be judged. */
