@@ -10,6 +10,7 @@ const keys = {
   authenticate(key: string): CallKey | 'expired' | null {
     asked.push(key)
     if (key === 'old') return 'expired'
+    if (key === 'second') return callKey('2')
     return key === 'right' ? OWNER : null
   },
 }
@@ -22,6 +23,26 @@ t.test('reads the bearer token as RFC 6750 and clients write it', async (t) => {
 t.test('reads x-api-key, as clients of Anthropic send it', async (t) => {
   t.equal(authenticate(keys, { 'x-api-key': 'right' }), OWNER)
   t.equal(authenticate(keys, { 'x-api-key': 'right', authorization: 'Basic x' }), OWNER)
+})
+
+t.test('the credential that is a key counts, in either header', async (t) => {
+  for (const [authorization, key] of [
+    ['Bearer theirs', 'right'],
+    ['Bearer right', 'theirs'],
+    ['Bearer old', 'right'],
+    ['Bearer right', 'right'],
+    ['Basic dXNlcjpwYXNz', 'right'],
+  ])
+    t.equal(authenticate(keys, { authorization, 'x-api-key': key }), OWNER, `${authorization}, ${key}`)
+  t.throws(() => authenticate(keys, { authorization: 'Bearer right', 'x-api-key': 'second' }), {
+    code: 'invalid_parameter',
+    message: /two different Sidegate keys/,
+  })
+  for (const [authorization, key] of [
+    ['Bearer old', 'theirs'],
+    ['Bearer theirs', 'old'],
+  ])
+    t.throws(() => authenticate(keys, { authorization, 'x-api-key': key }), { code: 'expired_api_key' })
 })
 
 t.test('every kind of bad key gets the same error', async (t) => {
@@ -40,7 +61,7 @@ t.test('every kind of bad key gets the same error', async (t) => {
     { authorization: 'XBearer right' },
     { 'x-api-key': 'wrong' },
     { 'x-api-key': 'Bearer right' },
-    { authorization: 'Bearer wrong', 'x-api-key': 'right' },
+    { authorization: 'Bearer wrong', 'x-api-key': 'wrong too' },
     { cookie: 'authorization=Bearer right' },
   ]
   const messages = new Set<string>()

@@ -71,6 +71,32 @@ t.test('a message is redacted both ways and sealed', async (t) => {
   })
 })
 
+t.test('a credential of another kind beside the key is ignored, and never leaves', async (t) => {
+  upstream.answer = json(message(textBlock('ok')))
+  const theirs = 'sk-ant-oat01-of-the-provider'
+  for (const headers of [
+    { authorization: `Bearer ${theirs}`, 'x-api-key': key },
+    { authorization: `Bearer ${key}`, 'x-api-key': theirs },
+  ]) {
+    const both = new Anthropic({
+      apiKey: key,
+      baseURL: gateway.url,
+      defaultHeaders: headers,
+      fetch: fetchInTime,
+    })
+    t.match(await both.messages.create(request), { content: [{ text: 'ok' }] })
+    t.match(JSON.stringify(upstream.received.at(-1)?.headers), /^(?!.*(?:of-the-provider|sgate_live_))/)
+  }
+  const { key: second } = await gateway.createKey('second')
+  const two = new Anthropic({
+    apiKey: key,
+    baseURL: gateway.url,
+    defaultHeaders: { authorization: `Bearer ${key}`, 'x-api-key': second },
+    fetch: fetchInTime,
+  })
+  await t.rejects(two.messages.create(request), { status: 400, message: /two different Sidegate keys/ })
+})
+
 t.test('a stream is redacted block by block, and ends with its receipt', async (t) => {
   upstream.answer = streamed(
     messageEvents(

@@ -17,23 +17,34 @@ export interface KeyRing {
 const MESSAGE =
   'Incorrect API key provided. Send a Sidegate key as `authorization: Bearer sgate_live_…` or in `x-api-key`; an administrator can create one.'
 
+const TWO_KEYS =
+  '`authorization` and `x-api-key` hold two different Sidegate keys; send only the one that the call is for.'
+
 /** RFC 6750 §2.1; the scheme's name in any case (RFC 9110 §11.1). */
 const BEARER = /^bearer +([^\s]+)$/i
 
-function keyHeader({ 'x-api-key': key }: IncomingHttpHeaders): string | undefined {
-  return typeof key === 'string' && key !== '' ? key : undefined
+/**
+ * What may be keys, the bearer token (RFC 6750 §2.1) first; the same one only once. Anthropic's
+ * clients send `x-api-key`.
+ */
+function credentialsIn({ authorization = '', 'x-api-key': key }: IncomingHttpHeaders): readonly string[] {
+  const token = BEARER.exec(authorization)?.[1]
+  const found = [token, typeof key === 'string' && key !== '' ? key : undefined]
+  return [...new Set(found.filter((one) => one !== undefined))]
 }
 
 /**
- * The owner of the bearer token (RFC 6750 §2.1), or without one of `x-api-key`, which Anthropic's
- * clients send.
- * @throws GatewayError `invalid_api_key`, or `expired_api_key`, which clients cannot tell from it
+ * The owner of the key in `authorization` or `x-api-key`. Agents send a credential of their
+ * provider in the one and the key in the other: it is ignored.
+ * @throws GatewayError `invalid_api_key`, or `expired_api_key`, which clients cannot tell from it;
+ *   `invalid_parameter` for two different keys
  */
 export function authenticate(keys: KeyRing, headers: IncomingHttpHeaders): CallKey {
-  const token = BEARER.exec(headers.authorization ?? '')?.[1] ?? keyHeader(headers)
-  const key = token === undefined ? null : keys.authenticate(token)
-  if (key !== null && key !== 'expired') return key
-  throw new GatewayError(key === null ? 'invalid_api_key' : 'expired_api_key', MESSAGE, {
+  const answers = credentialsIn(headers).map((credential) => keys.authenticate(credential))
+  const [key, other] = answers.filter((one) => one !== null && one !== 'expired')
+  if (other !== undefined) throw new GatewayError('invalid_parameter', TWO_KEYS)
+  if (key !== undefined) return key
+  throw new GatewayError(answers.includes('expired') ? 'expired_api_key' : 'invalid_api_key', MESSAGE, {
     headers: { 'www-authenticate': 'Bearer' },
     extra: { code: 'invalid_api_key' },
   })
