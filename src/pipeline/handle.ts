@@ -220,7 +220,8 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
   noted.hits.push(...decision.hits)
   if (decision.outcome === 'denial') {
     if (decision.reason === 'payload') call.deferredScore?.withoutRules()
-    throw denialError(decision, noted.quota, call.id)
+    const place = decision.reason === 'blocked' ? inspection.placeOf(decision.rule) : null
+    throw denialError(decision, noted.quota, call.id, place)
   }
   // Without a score to make, nobody reads the prompt's texts any more.
   if (call.deferredScore === null) release()

@@ -46,6 +46,10 @@ export interface Inspection {
   /** Whether a text was replaced. */
   readonly isRewritten: boolean
   readonly keywordHits: readonly RuleReference[]
+  /**
+   * Path of the first text that fires a rule on content; null for a rule that needs several texts.
+   */
+  placeOf(rule: RuleReference): string | null
   /** Null when the prompt was not scored. Offsets count in the redacted text. */
   readonly injection: InjectionEvidence | null
   /** What rules judge besides the texts. */
@@ -117,12 +121,17 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   }
   walk.commit()
   const score = () => scoreInjection(items, injection, scanOf, cachedScan)
-  const keywordHits = yield* matchKeywords(items, conversation, selection, pace)
+  const hits = yield* matchKeywords(items, conversation, selection, pace)
+  const keywordHits = [...hits.keys()]
   const evidence = scored ? yield* score() : null
   return {
     findings,
     isRewritten: items.some(({ isRewritten }) => isRewritten),
     keywordHits,
+    placeOf: (rule) =>
+      hits.get(rule)?.text.path ??
+      findings.find(({ kind }) => selection.pii(kind, 'request').rule?.id === rule.id)?.path ??
+      (selection.injection.some((one) => one.rule.id === rule.id) ? (evidence?.path ?? null) : null),
     injection: evidence,
     facts: { injectionScore: evidence?.score ?? null, modelThreshold: injection.threshold },
     score,
@@ -222,27 +231,38 @@ function* matchKeywords(
   conversation: readonly InspectedText[],
   selection: Selection,
   pace: Pace,
-): Steps<RuleReference[]> {
+): Steps<KeywordHits> {
   const keywords = selection.keywords('request')
-  if (keywords === null) return []
-  const hits = new Set<RuleReference>()
+  const hits: KeywordHits = new Map()
+  if (keywords === null) return hits
   // Most conversations match nothing; one pass of the prefilter replaces three searches.
   const matchesNothing = conversation.length > 1 && !(yield* keywords.matcher.mayMatchJoined(conversation))
-  for (const { text, view } of items) {
-    if (matchesNothing && text.joined !== null) continue
-    if (pace.isOver(view.length)) yield
-    yield* matchInto(hits, keywords, view)
+  for (const item of items) {
+    if (matchesNothing && item.text.joined !== null) continue
+    if (pace.isOver(item.view.length)) yield
+    yield* matchInto(hits, keywords, item.view, item)
   }
   if (conversation.length > 1 && !matchesNothing) {
     // A split may fall inside a word or between two words.
-    yield* matchInto(hits, keywords, joinTexts(conversation, ''))
-    yield* matchInto(hits, keywords, joinTexts(conversation, ' '))
+    yield* matchInto(hits, keywords, joinTexts(conversation, ''), null)
+    yield* matchInto(hits, keywords, joinTexts(conversation, ' '), null)
   }
-  return [...hits]
+  return hits
 }
 
-function* matchInto(hits: Set<RuleReference>, { matcher, rules }: KeywordRules, text: string): Steps<void> {
-  for (const { pattern } of yield* matcher.matchSteps(text)) hits.add(rules[pattern]!)
+/** The first text that each rule matches in; null for a match over several. */
+type KeywordHits = Map<RuleReference, InspectedText | null>
+
+function* matchInto(
+  hits: KeywordHits,
+  { matcher, rules }: KeywordRules,
+  text: string,
+  item: InspectedText | null,
+): Steps<void> {
+  for (const { pattern } of yield* matcher.matchSteps(text)) {
+    const rule = rules[pattern]!
+    if (!hits.has(rule)) hits.set(rule, item)
+  }
 }
 
 /** Counts the findings by kind, in order of first appearance. */

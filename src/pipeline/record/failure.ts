@@ -56,8 +56,15 @@ export function refuse(
  * The error of a denied prompt.
  * @param quota the call's limits; null when none was asked
  * @param callId spreads the retries of calls that are refused at one moment
+ * @param place path of the text that a rule blocks, which a client may send again in every turn;
+ *   null when it is not known
  */
-export function denialError(denial: PromptDenial, quota: Quota | null, callId: string): GatewayError {
+export function denialError(
+  denial: PromptDenial,
+  quota: Quota | null,
+  callId: string,
+  place: string | null = null,
+): GatewayError {
   if (denial.reason === 'payload')
     return new GatewayError(
       'blocked_by_policy',
@@ -65,7 +72,7 @@ export function denialError(denial: PromptDenial, quota: Quota | null, callId: s
       { param: 'messages', headers: { 'x-should-retry': 'false' } },
     )
   if (denial.reason === 'blocked')
-    return blocked('blocked_by_policy', denial.rule, 'The request was blocked by the policy rule')
+    return blocked('blocked_by_policy', denial.rule, 'The request was blocked by the policy rule', place)
   return denial.reason === 'model_not_allowed' ? modelRefused(denial) : limited(quota!.refusal!, callId)
 }
 
@@ -93,8 +100,10 @@ const blocked = (
   code: 'blocked_by_policy' | 'response_blocked_by_policy',
   rule: RuleReference,
   message: string,
+  place: string | null = null,
 ): GatewayError =>
-  new GatewayError(code, `${message} "${rule.name}".`, {
+  new GatewayError(code, `${message} "${rule.name}"${place === null ? '' : ` because of ${place}`}.`, {
+    ...(place !== null && { param: place }),
     headers: { 'x-should-retry': 'false' },
     extra: named(rule),
   })
