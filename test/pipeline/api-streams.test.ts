@@ -7,13 +7,16 @@ import { CHAT } from '../../src/chat/chat-api.ts'
 import { COMPLETIONS } from '../../src/chat/completions-api.ts'
 import { MESSAGES } from '../../src/chat/messages/messages-api.ts'
 import { RESPONSES } from '../../src/chat/responses/responses-api.ts'
-import { messageEvents, streamedText } from '../process/messages-upstream.ts'
+import { messageEvents, named, streamedText } from '../process/messages-upstream.ts'
 import { responseEvents, streamedMessage } from '../process/responses-upstream.ts'
 import { cutText, END, event, relay } from './fixture.ts'
 
 const TEXT =
   'Write to bob@example.org or call +1 415 555 2671, project harbour, card 4111 1111 1111 1111 now.'
 const REDACTED = 'Write to [EMAIL_2] or call [PHONE_1], project harbour, card [CREDIT_CARD_1] now.'
+
+const eventsIn = (stream: string): any[] =>
+  [...stream.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!))
 
 interface Format {
   readonly api: Api
@@ -74,10 +77,37 @@ const FORMATS: readonly Format[] = [
       ),
     textOf: ({ type, delta }) => (type === 'response.novel_text.delta' ? delta : ''),
   },
+  ...[
+    {
+      place: 'an object',
+      wrap: (text: string) => ({ delta: { type: 'novel', text } }),
+      textOf: (body: any) => body.delta?.text,
+    },
+    {
+      place: 'a list in an object',
+      wrap: (text: string) => ({ delta: { parts: [{ kind: 1 }, { inner: { text } }] } }),
+      textOf: (body: any) => body.delta?.parts?.[1]?.inner?.text,
+    },
+    {
+      place: 'another member',
+      wrap: (text: string) => ({ part: { text } }),
+      textOf: (body: any) => body.part?.text,
+    },
+  ].map(
+    ({ place, wrap, textOf }): Format => ({
+      api: RESPONSES,
+      name: `responses with events of an unknown type whose texts are in ${place}`,
+      events: (pieces) =>
+        responseEvents([streamedMessage(...pieces)]).map((text) => {
+          if (!text.includes('"response.output_text.delta"'))
+            return text.replaceAll('output_text', 'novel_text')
+          const { delta, logprobs: _logprobs, ...body } = eventsIn(text)[0]
+          return named({ ...body, type: 'response.novel_text.delta', ...wrap(delta) })
+        }),
+      textOf: (body) => (body.type === 'response.novel_text.delta' ? (textOf(body) ?? '') : ''),
+    }),
+  ),
 ]
-
-const eventsIn = (stream: string): any[] =>
-  [...stream.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!))
 
 for (const { api, name = api.name, events, textOf } of FORMATS) {
   const readText = (stream: string) => eventsIn(stream).map(textOf).join('')
@@ -90,7 +120,7 @@ for (const { api, name = api.name, events, textOf } of FORMATS) {
         const isCounted = counts.join() === 'credit_card 1,email 1,phone 1'
         return failure === '' && readText(stream) === REDACTED && isCounted
       }),
-      { numRuns: 60 },
+      { numRuns: 40 },
     )
     t.pass()
   })
@@ -126,3 +156,22 @@ for (const { api, name = api.name, events, textOf } of FORMATS) {
     t.match(stream, /: sidegate-audit l;seq=0;hash=h\ndata: [^\n]+\n\n$/)
   })
 }
+
+t.test('texts whose indexes have names that are not known yet are told apart', async (t) => {
+  const card = '4111 1111 1111 1111'
+  for (let cut = 1; cut < card.length; cut++) {
+    const pieces = [card.slice(0, cut), 'and ', card.slice(cut), 'more ']
+    const events = responseEvents([streamedMessage(...pieces)])
+    let part = 0
+    const interleaved = events.map((text) =>
+      text.includes('"response.output_text.delta"')
+        ? text.replace('"content_index":0', `"part_index":${part++ % 2}`)
+        : text,
+    )
+    const { stream } = await relay(interleaved, { api: RESPONSES })
+    const ofFirst = eventsIn(stream).filter(
+      ({ type, part_index }) => type === 'response.output_text.delta' && part_index === 0,
+    )
+    t.equal(ofFirst.map(({ delta }) => delta).join(''), '[CREDIT_CARD_1]', `cut at ${cut}`)
+  }
+})

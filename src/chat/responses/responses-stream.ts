@@ -8,14 +8,14 @@ import { BodyWalk } from '../body-walk.ts'
 import type { ChannelText } from '../channel.ts'
 import { type Delta, GrowingPiece } from '../growing-piece.ts'
 import { isErrorBody, parseObject, type StreamChunk } from '../stream-chunk.ts'
+import { parseReceived } from '../strict-json.ts'
+import { setMember } from '../text.ts'
 import type { ProgressOf } from '../token-probabilities.ts'
 import { readUsage } from '../token-usage.ts'
 import { isLabel, isWireValue } from '../vocabulary.ts'
+import { DELTA, readPieces, writePieces } from './piece-texts.ts'
 import { dropResponseProbabilities } from './response-probabilities.ts'
 import { ResponsesAssembler } from './responses-assembler.ts'
-
-/** The member that holds a piece of a text. */
-const CHANNEL = 'delta'
 
 /** Ends the type of an event that adds to a text, and of the event that repeats it whole. */
 const PIECE = /^(.+)\.delta$/
@@ -34,11 +34,15 @@ const LAST: ReadonlySet<unknown> = new Set([
  * itself, its place, and what the provider fills in.
  */
 function isPieceMember(name: string, value: JsonValue | undefined): boolean {
-  if (name === CHANNEL || name === 'type') return true
+  if (name === DELTA || name === 'type') return true
   if (name === 'item_id' || name === 'obfuscation') return typeof value === 'string' && isLabel(value)
   if (name === 'logprobs') return Array.isArray(value) && value.length === 0
   return typeof value === 'number' && Math.abs(value) < MAXIMUM_PLACE
 }
+
+/** Works like `isPieceMember`, without the piece itself. */
+const isPlaceMember = (name: string, value: JsonValue): boolean =>
+  name !== DELTA && isPieceMember(name, value)
 
 /** The number of an event, and random characters that hide the length of its piece. */
 const VARYING = ['sequence_number', 'obfuscation'] as const
@@ -51,8 +55,8 @@ const JSON_PIECE = /arguments$/
 /** Pieces of sound and pictures, base64. */
 const PAYLOAD_PIECE = /(?:^|\.)(?:audio|image\w*)$/
 
-/** Members that identify a text within its item. */
-const PLACE = ['content_index', 'summary_index'] as const
+/** Members that identify a text within its item: `content_index`, `summary_index`, and others. */
+const PLACE = /(?:^|_)index$/
 
 /** A text that grows, with the last event that added to it. */
 interface GrowingPlace {
@@ -88,19 +92,19 @@ export class ResponsesStream implements StreamReader {
     const type = typeof body['type'] === 'string' ? body['type'] : ''
     const kind = PIECE.exec(type)?.[1]
     // Also in an event of a type that is not known yet; its type is then a text like any other.
-    const grows = kind !== undefined && typeof body[CHANNEL] === 'string' && !PAYLOAD_PIECE.test(kind)
-    const isKnown = isWireValue('type', type)
+    const grows = kind !== undefined && !PAYLOAD_PIECE.test(kind)
     const walk = new BodyWalk('response', this.#asksForJson)
-    for (const key of Object.keys(body)) {
-      const value = body[key]
-      if (key === 'response' && isObject(value)) walk.object(value, null, 1)
-      else if (!grows || !isPieceMember(key, value) || (key === 'type' && !isKnown))
-        walk.member(body, key, null, 1)
-    }
+    const deltas = grows ? this.#piecesOf(kind, body, walk) : []
+    if (!grows)
+      for (const key of Object.keys(body)) {
+        const value = body[key]
+        if (key === 'response' && isObject(value)) walk.object(value, null, 1)
+        else walk.member(body, key, null, 1)
+      }
     const isLast = LAST.has(type)
     return {
       body,
-      deltas: grows ? [this.#pieceOf(kind, body)] : [],
+      deltas,
       others: walk.texts,
       commit: () => walk.commit(),
       finished: this.#finished(type, body, isLast),
@@ -113,7 +117,12 @@ export class ResponsesStream implements StreamReader {
     }
   }
 
-  #pieceOf(kind: string, body: JsonObject): Delta {
+  #piecesOf(kind: string, body: JsonObject, walk: BodyWalk): Delta[] {
+    const isKnown = isWireValue('type', `${kind}.delta`)
+    const isOther = (name: string, value: JsonValue) =>
+      isPlaceMember(name, value) && (name !== 'type' || isKnown)
+    const pieces = readPieces(body, walk, isOther)
+    if (pieces.length === 0) return []
     const key = placeOf(kind, body)
     let place = this.#open.get(key)
     if (place === undefined) {
@@ -121,9 +130,12 @@ export class ResponsesStream implements StreamReader {
       this.#open.set(key, place)
     }
     place.like = body
+    const { choice } = place
     const isJson = JSON_PIECE.test(kind) || (this.#asksForJson && kind === 'response.output_text')
-    const text = { choice: place.choice, channel: CHANNEL, encoding: isJson ? 'json' : 'plain' } as const
-    return new GrowingPiece(text, body, CHANNEL)
+    return pieces.map(({ channel, object, key: name, names }) => {
+      const encoding = isJson && channel === DELTA ? 'json' : 'plain'
+      return new GrowingPiece({ choice, channel, encoding }, object, name, names)
+    })
   }
 
   /** The texts that an event repeats whole, and that have no later piece. */
@@ -142,10 +154,15 @@ export class ResponsesStream implements StreamReader {
   note(): void {}
 
   flush(_like: JsonObject, choice: number, pieces: readonly ChannelText[]): JsonObject {
-    const like = this.#likeOf(choice)
-    const text = pieces.map(([, piece]) => piece).join('')
-    const { logprobs, obfuscation: _obfuscation, ...event } = like
-    return { ...event, [CHANNEL]: text, ...(logprobs === undefined ? {} : { logprobs: [] }) }
+    const { logprobs, obfuscation: _obfuscation, ...like } = this.#likeOf(choice)
+    const others = logprobs === undefined ? {} : { logprobs: [] }
+    if (typeof like[DELTA] === 'string' && pieces.every(([channel]) => channel === DELTA))
+      return { ...like, [DELTA]: pieces.map(([, piece]) => piece).join(''), ...others }
+    const event = parseReceived(JSON.stringify(like)) as JsonObject
+    for (const { object, key } of readPieces(event, new BodyWalk('response'), isPlaceMember))
+      setMember(object, key, '')
+    writePieces(event, pieces)
+    return { ...event, ...others }
   }
 
   #likeOf(choice: number): JsonObject {
@@ -162,7 +179,12 @@ export class ResponsesStream implements StreamReader {
 
   repeats({ body, deltas, others }: StreamChunk): RepeatedForm | null {
     const isPiece = deltas.length === 1 && others.length === 0
-    if (!isPiece || !Object.keys(body).every((name) => isPieceMember(name, body[name]))) return null
+    if (
+      !isPiece ||
+      typeof body[DELTA] !== 'string' ||
+      !Object.keys(body).every((name) => isPieceMember(name, body[name]))
+    )
+      return null
     return { isDroppable: true, varying: VARYING.filter((name) => body[name] !== undefined) }
   }
 
@@ -183,9 +205,9 @@ export class ResponsesStream implements StreamReader {
     const type = typeof event['type'] === 'string' ? event['type'] : ''
     const kind = PIECE.exec(type)?.[1]
     const choice = kind === undefined ? undefined : this.#open.get(placeOf(kind, event))?.choice
-    const text = choice === undefined ? null : progress(choice, CHANNEL)
+    const text = choice === undefined ? null : progress(choice, DELTA)
     // The end of a text may redact what it held back, and later events list its probabilities.
-    const isRedacted = (one: number) => progress(one, CHANNEL)?.redacted === true
+    const isRedacted = (one: number) => progress(one, DELTA)?.redacted === true
     this.#redacted ||= text?.redacted === true || finished.some(isRedacted)
     const isSent = text === null || text.sentCharacters === text.receivedCharacters
     return this.#redacted || !isSent ? dropResponseProbabilities(event) : false
@@ -209,4 +231,11 @@ const itemOf = ({ output_index: index, item_id: id, item }: JsonObject): string 
 }
 
 const placeOf = (kind: string, event: JsonObject): string =>
-  JSON.stringify([kind, itemOf(event), ...PLACE.map((name) => event[name] ?? null)])
+  JSON.stringify([
+    kind,
+    itemOf(event),
+    ...Object.keys(event)
+      .filter((name) => PLACE.test(name) && name !== 'output_index')
+      .sort()
+      .map((name) => [name, event[name] ?? null]),
+  ])
