@@ -217,7 +217,7 @@ export class BodyWalk {
       this.#add(new ValueText(text, container, key, node, { ...this.#alone, isFollowed: true }))
       return
     }
-    const payload = readPayload(text, key, node)
+    const payload = readPayload(text, container, key, node)
     if (payload === null) {
       this.#text(text, container, key, node)
       return

@@ -1,10 +1,14 @@
 // Finds the strings of a body that hold a payload or a URL that a machine follows. Knows places and
 // forms; payload.ts decodes.
 
+import type { JsonObject, JsonValue } from '../core/json.ts'
 import type { PathNode } from './json-path.ts'
-import { isLongBase64, type Payload, readBase64, readDataUrl } from './payload.ts'
+import { isKnownFile, isLongBase64, type Payload, readBase64, readDataUrl } from './payload.ts'
 
 type Key = string | number
+type Container = JsonObject | JsonValue[]
+/** Strings that are longer may be files in a place that is not known. */
+const KNOWN_FILE_CHARACTERS = 4096
 const keys = (list: string): ReadonlySet<Key> => new Set<Key>(list.split(' '))
 
 /** Members that hold an image, audio or video, and names of objects around such a `url`. */
@@ -26,10 +30,33 @@ function isPicturePlace(key: Key, node: PathNode | null): boolean {
 const isPart = (node: PathNode | null): boolean =>
   typeof node?.key === 'number' && node.parent?.key === 'content'
 
+/** Members that hold base64 by their name: `b64_json`, `partial_image_b64`. */
+const NAMED_BASE64 = /(?:^|_)(?:b64|base64)(?:_|$)/i
+/** Members that hold base64 by the type of the object around them. */
+const TYPED_BASE64: Readonly<Record<string, RegExp>> = {
+  result: /^image_generation_call$/,
+  delta: /(?:^|[._])(?:audio|image\w*)\.delta$/,
+}
+
+/** Reports whether a member holds the bytes of a picture or a sound. */
+function isBytesPlace(key: Key, container: Container): boolean {
+  if (typeof key === 'number' || Array.isArray(container)) return false
+  if (NAMED_BASE64.test(key)) return true
+  const { type } = container
+  return typeof type === 'string' && TYPED_BASE64[key]?.test(type) === true
+}
+
 const UNREADABLE: Payload = { texts: [], isText: false }
 
 /** Reads the payload at a place; null for a string to scan as written. */
-export function readPayload(text: string, key: Key, node: PathNode | null): Payload | null {
+export function readPayload(
+  text: string,
+  container: Container,
+  key: Key,
+  node: PathNode | null,
+): Payload | null {
+  if (text.length > KNOWN_FILE_CHARACTERS && isKnownFile(text)) return UNREADABLE
+  if (isBytesPlace(key, container)) return readDataUrl(text) ?? readBase64(text)
   const around = node === null ? '' : node.key
   if (MEDIA.has(key) || (key === 'url' && MEDIA.has(around))) return readDataUrl(text)
   if (key === 'file_data') return readDataUrl(text) ?? readBase64(text)

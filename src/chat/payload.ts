@@ -92,6 +92,18 @@ const unwrapped = (data: string): string => (/[\r\n]/.test(data) ? data.replace(
 export const isOpaque = (text: string): boolean =>
   /[a-z]/.test(text) && /[A-Z]/.test(text) && /[0-9]/.test(text) && isLongBase64(text)
 
+/**
+ * First bytes of pictures, sounds, videos, documents and archives: PNG, JPEG, GIF, BMP, TIFF, RIFF
+ * (WebP, WAV), ISO media (MP4, AVIF, HEIC), Matroska, Ogg, FLAC, MP3, PDF, ZIP, gzip, zstd.
+ */
+const FILE_HEAD =
+  /^(?:\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a|BM....\0\0\0\0|II\*\0|MM\0\*|RIFF....(?:WEBP|WAVE)|....ftyp|\x1a\x45\xdf\xa3|OggS\0|fLaC\0|ID3[\x02-\x04]|\xff[\xf3\xfb]|%PDF-1|PK\x03\x04|\x1f\x8b\x08|\x28\xb5\x2f\xfd)/s
+const HEAD_CHARACTERS = 24
+
+/** Reports whether a string is a file of a known type, in base64. */
+export const isKnownFile = (text: string): boolean =>
+  FILE_HEAD.test(Buffer.from(text.slice(0, HEAD_CHARACTERS), 'base64').toString('latin1')) && isBase64(text)
+
 /** Reports whether a string is base64 long enough for a payload. */
 export const isLongBase64 = (text: string): boolean => text.length >= MIN_PAYLOAD_CHARACTERS && isBase64(text)
 

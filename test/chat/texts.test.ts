@@ -566,3 +566,50 @@ t.test('long numeric ids of tool calls are ids, card numbers are not', async (t)
     t.ok(isText(id), id)
   }
 })
+
+/** Bytes that hold what looks like a phone number in base64. */
+const withNumber = (head: readonly number[], length: number) => {
+  const bytes = Buffer.alloc(length, 0xfb)
+  bytes.set(head)
+  return bytes.toString('base64').replace(/^(.{60})................/, '$1/+14155552671/AA')
+}
+const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
+
+t.test('bytes in the places of both vocabularies are counted and left alone', async (t) => {
+  const picture = withNumber([0xff], 300)
+  for (const [what, body] of Object.entries({
+    'the result of a picture tool': { output: [{ type: 'image_generation_call', result: picture }] },
+    'a partial picture': { type: 'response.image_generation_call.partial_image', partial_image_b64: picture },
+    'a picture by its name': { data: [{ b64_json: picture }] },
+    'a piece of sound': { type: 'response.output_audio.delta', delta: picture },
+    'a file in any place': { anything: withNumber(PNG, 6000) },
+  })) {
+    const { texts, binaryParts } = responseTexts(body)
+    t.same(
+      texts.filter(({ text }) => text.includes('14155552671')),
+      [],
+      what,
+    )
+    t.equal(binaryParts, 1, what)
+    const history = requestTexts({ model: 'm', input: [body] } as JsonObject)
+    t.equal(history.binaryParts, 1, `${what} in a prompt`)
+  }
+})
+
+t.test('what only looks like bytes is scanned', async (t) => {
+  for (const body of [
+    { output: [{ type: 'image_generation_call', result: '+14155552671' }] },
+    { output: [{ type: 'other_call', result: withNumber([0xff], 300) }] },
+    { anything: withNumber([0x01], 6000) },
+    { anything: withNumber(PNG, 300) },
+    { anything: `${withNumber(PNG, 6000)} +14155552671` },
+    { type: 'response.output_text.delta', delta: withNumber([0xff], 300) },
+    { b64_json: Buffer.from(`${'call me '.repeat(20)}+14155552671`).toString('base64') },
+  ]) {
+    const { texts } = responseTexts(body as JsonObject)
+    t.ok(
+      texts.some(({ text }) => text.includes('14155552671')),
+      JSON.stringify(body).slice(0, 60),
+    )
+  }
+})

@@ -53,7 +53,7 @@ const MAXIMUM_PLACE = 10 ** 6
 /** Texts that are JSON: arguments of functions and tools. */
 const JSON_PIECE = /arguments$/
 /** Pieces of sound and pictures, base64. */
-const PAYLOAD_PIECE = /(?:^|\.)(?:audio|image\w*)$/
+const PAYLOAD_PIECE = /(?:^|[._])(?:audio|image\w*)$/
 
 /** Members that identify a text within its item: `content_index`, `summary_index`, and others. */
 const PLACE = /(?:^|_)index$/
