@@ -15,6 +15,7 @@ import { ThoughtMemory } from '../pipeline/answer/thought-memory.ts'
 import { AdmissionControl } from '../pipeline/call/admission.ts'
 import { ParallelCalls } from '../pipeline/limits/parallel-calls.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
+import { Identifiers } from '../pipeline/prompt/identifiers.ts'
 import { ScanCache } from '../pipeline/prompt/scan-cache.ts'
 import { EndUsers } from '../pipeline/record/end-users.ts'
 import { NO_PRICES } from '../prices/price-book.ts'
@@ -205,6 +206,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     shadow: shadowRules?.shadow ?? null,
     capture: config.audit.capture,
     endUsers: new EndUsers(config.audit.user, config.audit.userFields, folder.userKey),
+    identifiers: new Identifiers(folder.signingKey),
     log: store.log,
     intents: folder.intents,
     keys: store.keys,

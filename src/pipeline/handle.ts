@@ -151,6 +151,7 @@ function* inspectAndCapture(
   const inspection = yield* inspect(walk, selection, {
     kinds,
     injection: model,
+    identifiers: pipeline.identifiers,
     scanOf: (text) => scanCache.lookUp(call.key.id, text),
     continued,
     scored: selection.injection.length > 0 && !selection.watchesInjection,

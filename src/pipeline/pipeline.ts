@@ -19,6 +19,7 @@ import type { Call } from './call/call.ts'
 import type { Client } from './call/client.ts'
 import type { ParallelCalls } from './limits/parallel-calls.ts'
 import type { DecisionParts } from './prompt/decide-prompt.ts'
+import type { Identifiers } from './prompt/identifiers.ts'
 import type { Inspection } from './prompt/inspect.ts'
 import type { ScanMemory } from './prompt/memory-turn.ts'
 import type { ScanCache } from './prompt/scan-cache.ts'
@@ -42,6 +43,7 @@ export interface Pipeline extends RecordParts, DecisionParts {
   /** Status of a refusal by a rule; null for that of each API. */
   readonly refusalStatus: RefusalStatus | null
   readonly thoughts: ThoughtMemory
+  readonly identifiers: Identifiers
   /** Memory for long prompts and answers under scan, bytes. */
   readonly searches: ScanMemory
   readonly admission: AdmissionControl

@@ -17,6 +17,7 @@ import { AdmissionControl } from '../../src/pipeline/call/admission.ts'
 import { handle } from '../../src/pipeline/handle.ts'
 import { ParallelCalls } from '../../src/pipeline/limits/parallel-calls.ts'
 import type { Pipeline } from '../../src/pipeline/pipeline.ts'
+import { Identifiers } from '../../src/pipeline/prompt/identifiers.ts'
 import { ScanMemory } from '../../src/pipeline/prompt/memory-turn.ts'
 import { ScanCache } from '../../src/pipeline/prompt/scan-cache.ts'
 import { EndUsers } from '../../src/pipeline/record/end-users.ts'
@@ -127,6 +128,7 @@ async function call(
     toolServers: 'pass',
     refusalStatus: null,
     thoughts: new ThoughtMemory(),
+    identifiers: new Identifiers('secret'),
     searches,
     rules: () => ruleSet,
     prices: () => NO_PRICES,

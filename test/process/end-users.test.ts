@@ -61,7 +61,7 @@ t.test('the official client names the user in a stream, in any of the fields', a
 t.test('a user that is personal data is read before it is redacted', async (t) => {
   const ann = await callFor(gateway, key, { user: 'ann@example.com' })
   const ben = await callFor(gateway, key, { user: 'ben@example.com' })
-  t.equal(ann.sent.user, '[EMAIL_1]')
+  t.equal(ann.sent.user.slice(0, 3), 'id-')
   t.same(await found(gateway, 'ann@example.com'), [ann.entry.id])
   t.not(ann.entry.user, ben.entry.user)
 })

@@ -18,6 +18,7 @@ import type { InjectionEvidence } from '../call/call-record.ts'
 import { Placeholders } from '../scan/placeholders.ts'
 import { Restoration } from '../scan/restore.ts'
 import { rawOf, rawRanges, replaceSteps, viewOf } from '../scan/spans.ts'
+import { type Identifiers, isIdentifierPlace } from './identifiers.ts'
 import { scoreInjection } from './injection.ts'
 import {
   formsToAvoid,
@@ -69,6 +70,8 @@ export interface InspectOptions {
   readonly injection: InjectionModel
   /** Returns the cached scan of a text; a new, empty one when the text is unknown. */
   readonly scanOf?: (text: string) => CachedScan
+  /** Hides names of users and sessions; without it they are numbered. */
+  readonly identifiers?: Identifiers
   /** Highest placeholders of the conversation that the prompt continues; none by default. */
   readonly continued?: Readonly<Record<string, number>> | undefined
   /** Whether to score the prompt for injection. Default: when a rule reads the score. */
@@ -86,7 +89,7 @@ const newScan = () => new CachedScan()
  */
 export function* inspect(walk: Texts, selection: Selection, options: InspectOptions): Steps<Inspection> {
   const { kinds, injection, scanOf: cachedScan = newScan, maxFindings = MAXIMUM_FINDINGS } = options
-  const { scored = selection.injection.length > 0 } = options
+  const { scored = selection.injection.length > 0, identifiers = null } = options
   const placeholders = new Placeholders(null, options.continued)
   // Without an assistant message this is a first turn, whose texts no earlier turn has cached.
   const scanOf = walk.texts.some(({ role }) => role === 'assistant') ? cachedScan : newScan
@@ -116,8 +119,8 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
     avoidForms(index)
     if (isRestoring) keepForms(item, selection, placeholders)
     if (item.replacements.length === 0) continue
-    for (const finding of yield* rewrite(item, selection, numberingOf(index), restored, scanOf))
-      findings.push(finding)
+    const writing = { selection, placeholders: numberingOf(index), restored, scanOf, identifiers }
+    for (const finding of yield* rewrite(item, writing)) findings.push(finding)
   }
   walk.commit()
   const score = () => scoreInjection(items, injection, scanOf, cachedScan)
@@ -174,16 +177,20 @@ function endsInKey({ replacements, view }: InspectedText): boolean {
   return last !== undefined && isOpenKey(last.value) && last.finding.end >= view.trimEnd().length
 }
 
-/**
- * Redacts one text and returns its findings.
- * @param restored receives each placeholder to restore, with its value
- */
+/** How the values of a text are written. */
+interface Writing {
+  readonly selection: Selection
+  readonly placeholders: Placeholders
+  /** Receives each placeholder to restore, with its value. */
+  readonly restored: Map<string, string>
+  readonly scanOf: (text: string) => CachedScan
+  readonly identifiers: Identifiers | null
+}
+
+/** Redacts one text and returns its findings. */
 function* rewrite(
   item: InspectedText,
-  selection: Selection,
-  placeholders: Placeholders,
-  restored: Map<string, string>,
-  scanOf: (text: string) => CachedScan,
+  { selection, placeholders, restored, scanOf, identifiers }: Writing,
 ): Steps<LocatedFinding[]> {
   const { text, replacements } = item
   // A short text is one step.
@@ -197,7 +204,12 @@ function* rewrite(
     if (replacement.value !== '' && replacement.isForm !== true) counted.push(replacement.finding)
     if (action === 'block' || isReplacing(action)) replaced.push(replacement)
   }
-  if (replaced.length > 0) {
+  if (replaced.length > 0 && identifiers !== null && isIdentifierPlace(text.path)) {
+    item.view = identifiers.hide(item.view)
+    item.cached = scanOf(item.view)
+    text.replace(item.view)
+    item.isRewritten = true
+  } else if (replaced.length > 0) {
     if (isLong) yield
     let next = 0
     const toReplace = replaced.map(({ finding }) => finding)
