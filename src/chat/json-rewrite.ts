@@ -2,7 +2,8 @@
 // escapes and digits stay as they were, except where the value changed.
 
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
-import { atOnce, type Steps } from '../core/steps.ts'
+import { stringParts } from '../core/json-steps.ts'
+import { atOnce, STEP_UNITS, type Steps } from '../core/steps.ts'
 import { endOfString } from './exact-numbers.ts'
 import { newNameOf } from './text.ts'
 
@@ -53,17 +54,25 @@ class Rewriter {
   /** The value of the member whose name was read. */
   #member: JsonValue
   #expectsName = false
+  /** The parts of a long string that are not written yet. */
+  #parts: Iterator<string> | null = null
 
   constructor(source: string, value: JsonValue) {
     this.#source = source
     this.#member = value
   }
 
-  /** Reads a step. @returns false at the end of the source */
+  /** Reads or writes a step. @returns false at the end of the source */
   step(): boolean {
+    const part = this.#parts?.next()
+    if (part?.done === false) {
+      this.#pieces.push(part.value)
+      return true
+    }
+    this.#parts = null
     const source = this.#source
     const end = Math.min(source.length, this.#at + UNITS_OF_STEP)
-    for (let left = VALUES_OF_STEP; this.#at < end && left > 0; ) {
+    for (let left = VALUES_OF_STEP; this.#at < end && left > 0 && this.#parts === null; ) {
       const code = source.charCodeAt(this.#at)
       if (code === CLOSE_OBJECT || code === CLOSE_LIST) this.#close()
       else if (code === COMMA) {
@@ -76,7 +85,7 @@ class Rewriter {
         else this.#readValue(code)
       }
     }
-    return this.#at < source.length
+    return this.#at < source.length || this.#parts !== null
   }
 
   finish(): string {
@@ -126,8 +135,12 @@ class Rewriter {
       return
     }
     this.#at = this.#endOfValue(start)
-    if (!isWrittenAs(value, this.#source, start, this.#at))
-      this.#replace(start, this.#at, JSON.stringify(value))
+    if (!isWrittenAs(value, this.#source, start, this.#at)) {
+      if (typeof value === 'string' && value.length > STEP_UNITS) {
+        this.#replace(start, this.#at, '')
+        this.#parts = stringParts(value)
+      } else this.#replace(start, this.#at, JSON.stringify(value))
+    }
     if (open !== undefined) open.end = this.#at
   }
 

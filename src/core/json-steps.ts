@@ -76,16 +76,32 @@ function* objectParts(object: JsonObject): Generator<string> {
   yield before === '{' ? '{}' : '}'
 }
 
-function* stringParts(text: string): Generator<string> {
+/** The parts of the JSON of a string, each no longer than a step. */
+export function* stringParts(text: string): Generator<string> {
   yield '"'
+  for (const part of cut(text)) yield JSON.stringify(part).slice(1, -1)
+  yield '"'
+}
+
+/** Returns, in steps, the UTF-8 of a text. */
+export function* encodeSteps(text: string): Steps<Buffer> {
+  if (text.length <= UNITS_OF_STEP) return Buffer.from(text)
+  const written: Buffer[] = []
+  for (const part of cut(text)) {
+    written.push(Buffer.from(part))
+    yield
+  }
+  return yield* joinSteps(written)
+}
+
+/** Cuts a text into parts, but no pair of surrogates. */
+function* cut(text: string): Generator<string> {
   for (let at = 0; at < text.length; ) {
     let end = Math.min(text.length, at + UNITS_OF_STEP)
-    // Half of a pair would be written as an escape.
     if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end--
-    yield JSON.stringify(text.slice(at, end)).slice(1, -1)
+    yield text.slice(at, end)
     at = end
   }
-  yield '"'
 }
 
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff

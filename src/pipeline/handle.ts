@@ -11,7 +11,7 @@ import { takeServerSecrets } from '../chat/tool-servers.ts'
 import { settledWith } from '../core/deadline.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
-import { jsonSteps } from '../core/json-steps.ts'
+import { encodeSteps, jsonSteps } from '../core/json-steps.ts'
 import { atOnce, endOfTurn, inSlices, type Steps } from '../core/steps.ts'
 import { matchedKey } from '../policy/compile.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
@@ -192,7 +192,7 @@ function* rewritten(bytes: Buffer, body: JsonObject): Steps<Buffer> {
   yield
   const text = yield* rewriteSteps(source, body)
   yield
-  return text === source ? bytes : Buffer.from(text)
+  return text === source ? bytes : yield* encodeSteps(text)
 }
 
 const serversRefused = (): GatewayError =>

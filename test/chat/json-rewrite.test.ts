@@ -55,6 +55,19 @@ const source = fc
   .map(([one, s, isEscaped]) => s + written(one, s, isEscaped) + s)
   .filter((text) => text.isWellFormed() && !/__proto__|\\ud[89a-f]|005f/i.test(text))
 
+t.test('a long text is written in steps', async (t) => {
+  const text = 'a "b"\n'.repeat(50_000)
+  const source = JSON.stringify({ a: ['x', 1], b: { c: 'y' } })
+  for (const value of [
+    { a: [text, 1], b: { c: text } },
+    { a: [text], b: {}, d: text },
+  ]) {
+    t.equal(rewrite(source, value), JSON.stringify(value))
+    t.ok([...rewriteSteps(source, value)].length > text.length / (64 * 1024))
+  }
+  t.equal(rewrite('"x"', text), JSON.stringify(text))
+})
+
 t.test('what did not change is the source itself', async () => {
   fc.assert(
     fc.property(source, (text) => rewrite(text, parse(text)) === text),

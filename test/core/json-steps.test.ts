@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type JsonValue, rawNumber } from '../../src/core/json.ts'
-import { jsonSteps } from '../../src/core/json-steps.ts'
+import { encodeSteps, jsonSteps } from '../../src/core/json-steps.ts'
 import { atOnce } from '../../src/core/steps.ts'
 
 const UNITS_OF_STEP = 64 * 1024
@@ -30,6 +30,13 @@ t.test('a long value is written as JSON.stringify does, in steps', async (t) => 
     const steps = [...jsonSteps(value)].length
     // An escape has up to six characters, and a character up to three bytes.
     t.ok(steps >= json.length / UNITS_OF_STEP / 6, `${name}: ${steps} steps for ${json.length} bytes`)
+  }
+})
+
+t.test('a long text is encoded in steps, and no pair of surrogates is cut', async (t) => {
+  for (const text of ['', 'x', 'x'.repeat(200_000), `x${'\u{1f600}'.repeat(100_000)}`]) {
+    t.ok(atOnce(encodeSteps(text)).equals(Buffer.from(text)))
+    t.ok([...encodeSteps(text)].length >= Math.floor(text.length / UNITS_OF_STEP))
   }
 })
 

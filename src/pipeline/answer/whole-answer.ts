@@ -13,7 +13,7 @@ import { Pieces } from '../../core/chunks.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { jsonSteps } from '../../core/json-steps.ts'
+import { encodeSteps, jsonSteps } from '../../core/json-steps.ts'
 import { atOnce, endOfTurn, inSlices, Pace, type Steps } from '../../core/steps.ts'
 import { detectSteps } from '../../detect/pii/detect.ts'
 import type { Selection } from '../../policy/compile.ts'
@@ -187,7 +187,7 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   yield
   const rewritten = yield* rewriteSteps(text, sent)
   yield
-  return Buffer.from(rewritten)
+  return yield* encodeSteps(rewritten)
 }
 
 /**
