@@ -8,6 +8,7 @@ import type { ApiFamily, StreamUsage, UpstreamConfig } from '../core/upstream-co
 import { type Permit, type PermittedRequest, usePermit } from '../policy/decide.ts'
 import { compileGlob } from '../policy/glob.ts'
 import { CircuitBreaker } from './breaker.ts'
+import { readBeginning } from './first-event.ts'
 import { type Cancellation, type ForwardedCall, Upstream } from './forward.ts'
 import type { UpstreamResponse } from './response.ts'
 
@@ -48,8 +49,6 @@ interface Member {
 
 /** A limit of the provider; another one may have room. */
 const TOO_MANY_REQUESTS = 429
-
-const hasFailed = ({ status }: UpstreamResponse): boolean => status >= 500
 
 /** All upstreams and their connections. Serves any number of concurrent calls. */
 export class Upstreams {
@@ -103,7 +102,8 @@ export class Upstreams {
 
   /**
    * Sends what a permit holds: the requests to its first upstream, and after a failure or a 429
-   * those to the next. Passes over upstreams whose breaker is open.
+   * those to the next. A failure may also be in the first event of a stream, or in a short body.
+   * Passes over upstreams whose breaker is open.
    * @throws GatewayError as `Upstream.forward` of the last one that was asked;
    *   `upstream_unavailable` when every breaker is open
    * @throws Error for a permit that was used before
@@ -124,8 +124,13 @@ export class Upstreams {
       call.sentModel = group[0]!.model
       let failed: { readonly response: UpstreamResponse } | { readonly error: unknown }
       try {
-        const response = await upstream.forward(group, client, cancellation, call)
-        const isFailure = hasFailed(response)
+        const answer = await upstream.forward(group, client, cancellation, call)
+        // Without another upstream nothing is read before it is delivered.
+        const isPeeked = answer.status < 300 && next + 1 < groups.length
+        const { response, hasFailed } = isPeeked
+          ? await readBeginning(answer)
+          : { response: answer, hasFailed: false }
+        const isFailure = hasFailed || response.status >= 500
         this.#note(call.upstream, breaker, isFailure)
         if (!isFailure && response.status !== TOO_MANY_REQUESTS) return response
         failed = { response }

@@ -164,3 +164,54 @@ t.test('the model is part of the address where the base URL says so', async (t) 
     '/openai/deployments/a%2Fb%20c/chat/completions?api-version=2024-10-21',
   )
 })
+
+const events =
+  (...bodies: readonly (object | string)[]): Answer =>
+  (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const body of bodies)
+      response.write(typeof body === 'string' ? body : `data: ${JSON.stringify(body)}\n\n`)
+    response.end()
+  }
+
+t.test('a failure in the first event, or in a body with status 200, goes to the next upstream', async (t) => {
+  const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
+  for (const [what, answer] of Object.entries({
+    'an overload of Messages': events(`event: error\ndata: ${JSON.stringify(overloaded)}\n\n`),
+    'an error after comments': events(': PROCESSING\n\n: PROCESSING\n\n', {
+      error: { code: 502, message: 'x' },
+    }),
+    'a failed response': events({ type: 'response.failed', response: { error: { code: 'server_error' } } }),
+    'a limit of the provider': events({ error: { code: 'rate_limit_exceeded' } }),
+    'a body that is an error': json({ error: { code: 503, message: 'no capacity' } }),
+    'an error with a status as text': json({ error: { status: '529', message: 'busy' } }),
+  })) {
+    const deployed = await deployAll(t, { one: answer, two: json({ ok: true }) })
+    t.match(await deployed.send(), { body: '{"ok":true}', upstream: 'two', attempts: 2 }, what)
+    t.same(deployed.events, ['one failed', 'two ok'], what)
+  }
+})
+
+t.test('any other answer is delivered as it is, from its beginning', async (t) => {
+  const chunk = { choices: [{ delta: { content: 'hi' } }] }
+  const late = { error: { code: 502, message: 'x' } }
+  for (const [what, answer, body] of [
+    ['a stream', events(chunk, late), `data: ${JSON.stringify(chunk)}\n\ndata: ${JSON.stringify(late)}\n\n`],
+    ['a fault of the caller', json({ error: { code: 400 } }), '{"error":{"code":400}}'],
+    ['a long body', json({ error: 'x'.repeat(100_000) }), JSON.stringify({ error: 'x'.repeat(100_000) })],
+    ['no JSON', json('hello'), 'hello'],
+    ['nothing', json(''), ''],
+    ['a stream without data', events(': ping\n\n'), ': ping\n\n'],
+  ] as const) {
+    const deployed = await deployAll(t, { one: answer, two: json({ ok: true }) })
+    t.match(await deployed.send(), { body, upstream: 'one', attempts: 1 }, what)
+  }
+})
+
+t.test('without another upstream a failure in the first event is delivered', async (t) => {
+  const failure = { error: { code: 502, message: 'x' } }
+  const alone = await deployAll(t, { one: events(failure) })
+  t.match(await alone.send(), { status: 200, body: `data: ${JSON.stringify(failure)}\n\n` })
+  const both = await deployAll(t, { one: events(failure), two: events(failure) })
+  t.match(await both.send(), { body: `data: ${JSON.stringify(failure)}\n\n`, upstream: 'two' })
+})
