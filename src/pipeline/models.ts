@@ -99,12 +99,12 @@ async function passOn(
     metrics.refusals.inc({ code: 'upstream_unavailable' })
     const body = errorBody(new GatewayError('upstream_unavailable', reason))
     const status = failureStatus(response.status)
-    client.respond(status, { ...retryHeaders(response.headers), ...JSON_TYPE, ...headers() }, body)
+    client.respond(status, { ...retryHeaders(response), ...JSON_TYPE, ...headers() }, body)
     return
   }
   const list = removeFromJson(await readAll(response), response.credential)
   const body = response.status === 200 ? bodyOf(list, model, isShown) : list
-  client.respond(response.status, { ...clientHeaders(response.headers), ...headers() }, body)
+  client.respond(response.status, { ...clientHeaders(response, false), ...headers() }, body)
 }
 
 /** The list as received where nothing is left out; else a list of shown models, or one model. */

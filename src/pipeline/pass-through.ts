@@ -15,7 +15,7 @@ import { passedHeaders } from '../upstream/headers.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import { ReportedUse } from './answer/reported-use.ts'
 import type { Call } from './call/call.ts'
-import { callHeaders } from './call/call-headers.ts'
+import { callHeaders, hasLimits } from './call/call-headers.ts'
 import { type CallRecord, isAnswered } from './call/call-record.ts'
 import { assertWaiting, type RawClient } from './call/client.ts'
 import { decideUnscanned } from './decide-unscanned.ts'
@@ -159,7 +159,7 @@ async function deliver(call: Call, client: RawClient, response: UpstreamResponse
   noted.isUseUnknown &&= isAnswered(noted)
   const use = noted.isUseUnknown ? new ReportedUse(response.headers['content-type']) : null
   noted.isUseUnknown = use?.isReadable ?? false
-  client.startBytes(status, { ...passedHeaders(response.headers), ...callHeaders(call) })
+  client.startBytes(status, { ...passedHeaders(response, hasLimits(call)), ...callHeaders(call) })
   for (;;) {
     const piece = await call.waitForUpstream(response.read())
     if (piece !== null) noteUse(noted, use, piece)

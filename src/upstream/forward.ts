@@ -214,7 +214,7 @@ function accept(received: UpstreamResponse): UpstreamResponse {
     ? unusableStatus(status)
     : 'The upstream used a content encoding that was not requested and is not known.'
   const cause = new UnusableAnswer(message, response)
-  throw new GatewayError('upstream_unavailable', message, { cause, headers: retryHeaders(headers) })
+  throw new GatewayError('upstream_unavailable', message, { cause, headers: retryHeaders(response) })
 }
 
 /** Resolves after the delay, or on cancellation. */

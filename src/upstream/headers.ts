@@ -3,6 +3,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UpstreamConfig } from '../core/upstream-config.ts'
+import type { UpstreamHead } from './response.ts'
 
 /** Request headers that the upstream receives. */
 const FORWARDED = [
@@ -25,7 +26,7 @@ const FORWARDED = [
 const RETRY = ['retry-after', 'retry-after-ms', 'x-should-retry'] as const
 
 /** Response headers that the client receives. The gateway computes `content-length` itself. */
-const RETURNED = ['content-type', ...RETRY, 'openai-processing-ms'] as const
+const RETURNED = ['content-type', ...RETRY, 'openai-processing-ms', 'openai-version'] as const
 
 /** Returns the names listed in `Connection`, which are for this hop only (RFC 9110 §7.6.1). */
 function namedInConnection(headers: IncomingHttpHeaders): ReadonlySet<string> | null {
@@ -101,23 +102,50 @@ const NEVER_FORWARDED: ReadonlySet<string> = new Set([
 ])
 
 /** Rate limits of OpenAI's providers: `x-ratelimit-remaining-tokens`. */
-const PROVIDER_LIMIT = /^x-ratelimit-(?:limit|remaining|reset)(?:-[a-z]{1,20}){0,2}$/
-/** A count or a duration, `17`, `1s`, `6m0s`, `350ms`: too short for a number of a person. */
-const LIMIT_VALUE = /^\d{1,8}(?:\.\d{1,3})?(?:(?:ms|[hms])(?:\d{1,3}(?:\.\d{1,3})?(?:ms|[ms])){0,2})?$/
-/** Maximum such headers that are returned. */
-const MAXIMUM_LIMITS = 12
+const OPENAI_LIMIT = /^x-ratelimit-(?:limit|remaining|reset)(?:-[a-z]{1,20}){0,2}$/
+/** And of Anthropic: `anthropic-ratelimit-tokens-reset`, `anthropic-ratelimit-unified-status`. */
+const ANTHROPIC_LIMIT = /^anthropic-(?:ratelimit|priority)(?:-(?:[a-z]{1,20}|\d{1,2}[hd])){1,5}$/
 
-/** The provider's rate limits as the client receives them: `x-upstream-ratelimit-…`. */
-function providerLimits(upstream: IncomingHttpHeaders): Record<string, string> {
+/** Values of a rate limit: too short for a number of a person. */
+const LIMIT_VALUES: readonly RegExp[] = [
+  // A count, a share or a duration: `17`, `0.25`, `1s`, `6m0s`, `350ms`.
+  /^\d{1,8}(?:\.\d{1,3})?(?:(?:ms|[hms])(?:\d{1,3}(?:\.\d{1,3})?(?:ms|[ms])){0,2})?$/,
+  // A time, RFC 3339 or in Unix seconds.
+  /^20\d{2}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:\d{2})$/,
+  /^1[6-9]\d{8}$/,
+  // A state: `allowed_warning`, `five_hour`.
+  /^[a-z]{1,16}(?:_[a-z]{1,16}){0,3}$/,
+]
+/** Maximum such headers that are returned. */
+const MAXIMUM_LIMITS = 32
+
+/**
+ * The provider's rate limits as the client receives them. Those of OpenAI's providers are named
+ * `x-upstream-ratelimit-…`, and as they were too where the gateway sets none.
+ */
+function providerLimits(head: ReceivedHead, hasOwnLimits: boolean): Record<string, string> {
   const limits: Record<string, string> = {}
   let count = 0
-  for (const name in upstream) {
-    const value = upstream[name]
-    if (!PROVIDER_LIMIT.test(name) || typeof value !== 'string' || !LIMIT_VALUE.test(value)) continue
+  for (const name in head.headers) {
+    const isOpenAi = OPENAI_LIMIT.test(name)
+    if (!isOpenAi && !ANTHROPIC_LIMIT.test(name)) continue
+    const value = returnable(head, name)
+    if (value === null || !LIMIT_VALUES.some((form) => form.test(value))) continue
     if (count++ === MAXIMUM_LIMITS) break
-    limits[name.replace('x-', 'x-upstream-')] = value
+    if (isOpenAi) limits[name.replace('x-', 'x-upstream-')] = value
+    if (!isOpenAi || !hasOwnLimits) limits[name] = value
   }
   return limits
+}
+
+/** The part of an upstream's answer that says which headers the client receives. */
+type ReceivedHead = Pick<UpstreamHead, 'headers' | 'credential'>
+
+/** The value of a header; null without one, and for one that repeats the credential. */
+function returnable({ headers, credential }: ReceivedHead, name: string): string | null {
+  const value = headers[name]
+  if (typeof value !== 'string') return null
+  return credential !== null && value.includes(credential) ? null : value
 }
 
 const DECIMAL = /^\d{1,12}(?:\.\d{1,6})?$/
@@ -131,11 +159,15 @@ const FORMATS: Readonly<Record<(typeof RETURNED)[number], RegExp>> = {
   'retry-after-ms': DECIMAL,
   'x-should-retry': /^(?:true|false)$/,
   'openai-processing-ms': DECIMAL,
+  'openai-version': /^20\d{2}-\d{2}-\d{2}$/,
 }
 
-/** Returns the upstream's response headers that the client receives. */
-export const clientHeaders = (upstream: IncomingHttpHeaders): Record<string, string> =>
-  Object.assign(pick(upstream, RETURNED), providerLimits(upstream))
+/**
+ * Returns the upstream's response headers that the client receives.
+ * @param hasOwnLimits whether the gateway's own `x-ratelimit-*` are next to them
+ */
+export const clientHeaders = (head: ReceivedHead, hasOwnLimits: boolean): Record<string, string> =>
+  Object.assign(pick(head, RETURNED), providerLimits(head, hasOwnLimits))
 
 /** Response headers of an answer that is passed on unscanned. */
 const PASSED = [
@@ -149,29 +181,26 @@ const PASSED = [
 
 const VISIBLE = /^[\x20-\x7e]{1,512}$/
 
-/** Returns the headers of an answer that is passed on unscanned. */
-export function passedHeaders(upstream: IncomingHttpHeaders): Record<string, string> {
-  const dropped = namedInConnection(upstream)
-  const headers: Record<string, string> = providerLimits(upstream)
+/** As `clientHeaders`, of an answer that is passed on unscanned. */
+export function passedHeaders(head: ReceivedHead, hasOwnLimits: boolean): Record<string, string> {
+  const dropped = namedInConnection(head.headers)
+  const headers = providerLimits(head, hasOwnLimits)
   for (const name of PASSED) {
-    const value = upstream[name]
-    if (typeof value === 'string' && dropped?.has(name) !== true && VISIBLE.test(value)) headers[name] = value
+    const value = returnable(head, name)
+    if (value !== null && dropped?.has(name) !== true && VISIBLE.test(value)) headers[name] = value
   }
   return headers
 }
 
 /** Returns the upstream's headers about retries, for an error that the gateway words itself. */
-export const retryHeaders = (upstream: IncomingHttpHeaders): Record<string, string> => pick(upstream, RETRY)
+export const retryHeaders = (head: ReceivedHead): Record<string, string> => pick(head, RETRY)
 
-function pick(
-  upstream: IncomingHttpHeaders,
-  names: readonly (typeof RETURNED)[number][],
-): Record<string, string> {
-  const dropped = namedInConnection(upstream)
+function pick(head: ReceivedHead, names: readonly (typeof RETURNED)[number][]): Record<string, string> {
+  const dropped = namedInConnection(head.headers)
   const headers: Record<string, string> = {}
   for (const name of names) {
-    const value = upstream[name]
-    if (typeof value !== 'string' || dropped?.has(name) === true) continue
+    const value = returnable(head, name)
+    if (value === null || dropped?.has(name) === true) continue
     // Clients read no parameter but charset.
     const allowed =
       name === 'content-type' && !MEDIA_TYPE.test(value) ? value.split(';', 1)[0]!.trim() : value

@@ -102,11 +102,12 @@ export const isEncoded = ({ 'content-encoding': encoding }: IncomingHttpHeaders)
 const REQUEST_ID = /^[\w.:/-]{1,128}$/
 
 /**
- * The upstream's id of a call, from `x-request-id`. It is sealed and logged, so there is none when
- * the header has another form, or repeats the credential or personal data: null then.
+ * The upstream's id of a call, from `request-id` (Anthropic's) or `x-request-id`. It is sealed and
+ * logged, so there is none when the header has another form, or repeats the credential or personal
+ * data: null then.
  */
 export function upstreamRequestId({ headers, credential }: UpstreamHead, kinds: KindSet): string | null {
-  const id = headers['x-request-id']
+  const id = headers['request-id'] ?? headers['x-request-id']
   if (typeof id !== 'string' || !REQUEST_ID.test(id)) return null
   if (credential !== null && id.includes(credential)) return null
   return detect(id, kinds).length === 0 ? id : null

@@ -18,6 +18,7 @@ import {
   json,
   silent,
   startUpstream,
+  streamOf,
   unfinished,
 } from './upstream.ts'
 
@@ -202,6 +203,34 @@ t.test('the id of the upstream is in the header and the entry, unless it repeats
   const list = await fetchInTime(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
   t.match([list.status, list.headers.get('x-upstream-request-id')], [529, 'req_8'])
   t.match(await list.json(), { error: { message: 'no GPU', code: 'upstream_unavailable' } })
+})
+
+t.test('the headers that clients act on come back, with limits of the gateway next to them', async (t) => {
+  const sent = {
+    'request-id': 'req_011CX',
+    'openai-version': '2020-10-01',
+    'openai-processing-ms': '31',
+    'x-ratelimit-remaining-requests': '17',
+    'anthropic-ratelimit-tokens-reset': '2026-11-27T16:03:11Z',
+    'set-cookie': 'secret=1',
+    'openai-organization': 'org-of-the-company',
+  }
+  const named = (headers: Headers) =>
+    Object.fromEntries(
+      Object.keys(sent).flatMap((name) => (headers.has(name) ? [[name, headers.get(name)]] : [])),
+    )
+  const { 'set-cookie': _, 'openai-organization': __, ...expected } = sent
+  for (const status of [200, 400, 429, 500]) {
+    const { headers } = await ask(json(completion('ok'), status, sent))
+    t.same(named(headers), expected, String(status))
+    t.equal((await gateway.newestEntry()).upstream_request_id, 'req_011CX')
+  }
+  const { headers } = await ask((response) => {
+    for (const name in sent) response.setHeader(name, sent[name as keyof typeof sent])
+    for (const text of streamOf(['Hi'], false)) response.write(text)
+    response.end()
+  }, streamed)
+  t.same(named(headers), expected, 'a stream')
 })
 
 t.test('without an upstream calls fail and the gateway stays ready', async (t) => {

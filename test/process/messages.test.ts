@@ -71,6 +71,28 @@ t.test('a message is redacted both ways and sealed', async (t) => {
   })
 })
 
+t.test('the id of a call is where the client reads it, of an answer, a stream and an error', async (t) => {
+  const theirs = { 'request-id': 'req_011CX' }
+  upstream.answer = json(message(textBlock('ok')), 200, theirs)
+  t.match(await client.messages.create(request), { _request_id: 'req_011CX' })
+  upstream.answer = json(message(textBlock('ok')))
+  const own = client.messages.create(request)
+  const { data, response } = await own.withResponse()
+  t.match(data, { _request_id: response.headers.get('x-request-id') })
+  upstream.answer = json({ type: 'error', error: { type: 'api_error', message: 'no' } }, 500, theirs)
+  t.equal(await client.messages.create(request).catch(({ requestID }) => requestID), 'req_011CX')
+  const events = messageEvents([streamedText('Hi')])
+  upstream.answer = (response, received) => {
+    response.setHeader('request-id', 'req_011CX')
+    return streamed(events)(response, received)
+  }
+  const stream = client.messages.stream(request)
+  await stream.done()
+  t.equal(stream.request_id, 'req_011CX')
+  const refused = client.messages.create({ ...request, messages: say('project aurora') })
+  t.match(await refused.catch(({ status, requestID }) => [status, requestID]), [400, /^[\da-f-]{36}$/])
+})
+
 t.test('a credential of another kind beside the key is ignored, and never leaves', async (t) => {
   upstream.answer = json(message(textBlock('ok')))
   const theirs = 'sk-ant-oat01-of-the-provider'

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import t from 'tap'
 import { fixedSecret } from '../../src/core/secret.ts'
-import { clientHeaders, type OwnHeaders, upstreamHeaders } from '../../src/upstream/headers.ts'
+import { clientHeaders, type OwnHeaders, passedHeaders, upstreamHeaders } from '../../src/upstream/headers.ts'
 
 const pairs = (raw: string[]) =>
   Object.fromEntries(raw.flatMap((name, i) => (i % 2 === 0 ? [[name, raw[i + 1]]] : [])))
@@ -53,6 +53,10 @@ t.test('headers named in Connection are not forwarded', async (t) => {
   t.equal(sent['accept'], '*/*')
 })
 
+/** What the client receives of these headers. */
+const returned = (headers: IncomingHttpHeaders, hasOwnLimits = false, credential: string | null = null) =>
+  clientHeaders({ headers, credential }, hasOwnLimits)
+
 t.test('response headers with an unexpected value are dropped', async (t) => {
   const valid = {
     'content-type': 'text/event-stream; charset=utf-8',
@@ -60,21 +64,23 @@ t.test('response headers with an unexpected value are dropped', async (t) => {
     'retry-after-ms': '1500.5',
     'x-should-retry': 'false',
     'openai-processing-ms': '31',
+    'openai-version': '2020-10-01',
   }
-  t.same(clientHeaders(valid), valid)
-  t.same(clientHeaders({ 'content-type': 'application/problem+json;charset=UTF-8' }), {
+  t.same(returned(valid), valid)
+  t.same(returned({ 'content-type': 'application/problem+json;charset=UTF-8' }), {
     'content-type': 'application/problem+json;charset=UTF-8',
   })
-  t.same(clientHeaders({ 'content-type': 'application/json; key=sk-upstream-credential' }), {
+  t.same(returned({ 'content-type': 'application/json; key=sk-upstream-credential' }), {
     'content-type': 'application/json',
   })
   t.same(
-    clientHeaders({
+    returned({
       'content-type': 'sk-upstream-credential',
       'retry-after': 'bob@example.com',
       'retry-after-ms': 'sk-upstream-credential',
       'x-should-retry': 'maybe',
       'openai-processing-ms': '4111 1111 1111 1111',
+      'openai-version': 'bob@example.com',
     }),
     {},
   )
@@ -82,7 +88,7 @@ t.test('response headers with an unexpected value are dropped', async (t) => {
 
 t.test('only allowed response headers are returned', async (t) => {
   t.same(
-    clientHeaders({
+    returned({
       'content-type': 'application/json',
       'set-cookie': ['a=b'],
       server: 'cloudflare',
@@ -122,20 +128,56 @@ t.test('a default header is sent when the client leaves it out', async (t) => {
   t.equal(pairs(sentFor(newer, null, { defaults }))['anthropic-version'], '2026-01-01')
 })
 
-t.test("the provider's rate limits come back under names of their own", async (t) => {
-  const sent = clientHeaders({
-    'x-ratelimit-limit-requests': '5000',
-    'x-ratelimit-remaining-tokens': '149984',
-    'x-ratelimit-reset-requests': '1s',
-    'x-ratelimit-reset-tokens': '6m0s',
+const OPENAI_LIMITS = {
+  'x-ratelimit-limit-requests': '5000',
+  'x-ratelimit-remaining-tokens': '149984',
+  'x-ratelimit-reset-requests': '1s',
+  'x-ratelimit-reset-tokens': '6m0s',
+}
+const UPSTREAM_LIMITS = {
+  'x-upstream-ratelimit-limit-requests': '5000',
+  'x-upstream-ratelimit-remaining-tokens': '149984',
+  'x-upstream-ratelimit-reset-requests': '1s',
+  'x-upstream-ratelimit-reset-tokens': '6m0s',
+}
+const ANTHROPIC_LIMITS = {
+  'anthropic-ratelimit-requests-limit': '50',
+  'anthropic-ratelimit-input-tokens-remaining': '80000000',
+  'anthropic-ratelimit-tokens-reset': '2026-11-27T16:03:11Z',
+  'anthropic-ratelimit-unified-status': 'allowed_warning',
+  'anthropic-ratelimit-unified-reset': '1764259200',
+  'anthropic-ratelimit-unified-5h-utilization': '0.07',
+  'anthropic-ratelimit-unified-representative-claim': 'five_hour',
+  'anthropic-priority-output-tokens-limit': '10000',
+}
+
+t.test("the provider's rate limits come back, OpenAI's also under names of their own", async (t) => {
+  const strange = {
     'x-ratelimit-reset': '4111111111111111',
     'x-ratelimit-reset-project': 'bob@example.com',
+    'anthropic-ratelimit-requests-reset': '4155552671',
+    'anthropic-ratelimit-unified-status': 'Bob Smith',
+    'anthropic-ratelimit-4111111111111111-limit': '5',
+    'anthropic-organization-id': '0199b6c4-0000-7000-8000-000000000000',
     'x-request-id': 'r',
-  })
-  t.same(sent, {
-    'x-upstream-ratelimit-limit-requests': '5000',
-    'x-upstream-ratelimit-remaining-tokens': '149984',
-    'x-upstream-ratelimit-reset-requests': '1s',
-    'x-upstream-ratelimit-reset-tokens': '6m0s',
+  }
+  t.same(returned({ ...OPENAI_LIMITS, ...strange }), { ...OPENAI_LIMITS, ...UPSTREAM_LIMITS })
+  t.same(returned({ ...OPENAI_LIMITS, ...strange }, true), UPSTREAM_LIMITS, 'the gateway sets its own')
+  for (const hasOwnLimits of [true, false])
+    t.same(returned({ ...strange, ...ANTHROPIC_LIMITS }, hasOwnLimits), ANTHROPIC_LIMITS)
+  const many = Array.from({ length: 26 }, (_, index) => String.fromCharCode(97 + index)).flatMap((letter) => [
+    [`anthropic-ratelimit-${letter}-limit`, '1'],
+    [`anthropic-ratelimit-${letter}-reset`, '1'],
+  ])
+  t.equal(Object.keys(returned(Object.fromEntries(many))).length, 32)
+})
+
+t.test('no header repeats the credential of the upstream', async (t) => {
+  const headers = { 'anthropic-ratelimit-unified-status': 'secret_word', 'retry-after': '31' }
+  t.same(returned(headers, false, 'secret_word'), { 'retry-after': '31' })
+  const passed = { etag: '"secret_word"', 'openai-version': '2020-10-01' }
+  t.same(passedHeaders({ headers: { ...headers, ...passed }, credential: 'secret_word' }, false), {
+    'retry-after': '31',
+    'openai-version': '2020-10-01',
   })
 })

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { atOnce } from '../../core/steps.ts'
 import type { RuleReference } from '../../policy/rule.ts'
 import { clientHeaders } from '../../upstream/headers.ts'
-import { callHeaders } from '../call/call-headers.ts'
+import { callHeaders, hasLimits } from '../call/call-headers.ts'
 import { assertWaiting } from '../call/client.ts'
 import { responseBlockedBy } from '../record/failure.ts'
 import { type Delivered, formatReceipt } from '../record/record.ts'
@@ -77,7 +77,7 @@ async function pump(answer: Answer, relay: StreamEvents): Promise<boolean> {
     answer.keep(relay.assembler.characters - counted)
     counted = relay.assembler.characters
     if (!isStarted && hasBegun(relay, text)) {
-      client.startStream({ ...clientHeaders(response.headers), ...callHeaders(call) })
+      client.startStream({ ...clientHeaders(response, hasLimits(call)), ...callHeaders(call) })
       answer.streamBegan()
       isStarted = true
     }

@@ -22,7 +22,7 @@ import type { RuleReference } from '../../policy/rule.ts'
 import { clientHeaders } from '../../upstream/headers.ts'
 import { type UpstreamResponse, unusableStatus } from '../../upstream/response.ts'
 import type { Call } from '../call/call.ts'
-import { callHeaders } from '../call/call-headers.ts'
+import { callHeaders, hasLimits } from '../call/call-headers.ts'
 import type { Client } from '../call/client.ts'
 import { countKinds } from '../prompt/inspect.ts'
 import { isLongBody, type ScanMemory, waitToScanAnswer } from '../prompt/memory-turn.ts'
@@ -101,7 +101,7 @@ export function respondWhole(
   body: string | Buffer,
   receipt: Receipt,
 ): void {
-  const headers = Object.assign(callHeaders(call), clientHeaders(response.headers))
+  const headers = Object.assign(callHeaders(call), clientHeaders(response, hasLimits(call)))
   // The body is JSON even when a proxy sent a page; clients read no other types as JSON.
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) headers['content-type'] = 'application/json'
   headers['x-sidegate-audit'] = formatReceipt(receipt)

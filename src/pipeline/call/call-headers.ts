@@ -8,15 +8,19 @@ import type { CallRecord } from './call-record.ts'
 /** Longest `x-sidegate-policy`: common clients refuse more than 16 KiB of headers in all. */
 const MAXIMUM_POLICY_CHARACTERS = 4096
 
+/** Whether the answer to a call has `x-ratelimit-*` of the gateway's own. */
+export const hasLimits = ({ record }: Call): boolean => record.limits.length > 0
+
 /**
  * `x-request-id`, `server-timing`, and where they apply `x-sidegate-policy`, `x-ratelimit-*`,
- * `x-sidegate-upstream`, `x-sidegate-attempts` and `x-upstream-request-id`.
+ * `x-sidegate-upstream`, `x-sidegate-attempts`, `x-upstream-request-id` and `request-id`.
  */
 export function callHeaders(call: Call): Record<string, string> {
   const { hits, limits } = call.record
   const headers: Record<string, string> = {
     'x-request-id': call.id,
     'server-timing': serverTiming(call),
+    ...(call.api.family === 'anthropic' && { 'request-id': call.id }),
     ...forwardedHeaders(call.record),
   }
   if (hits.length > 0) headers['x-sidegate-policy'] = policyNames(call)
@@ -29,8 +33,8 @@ export function callHeaders(call: Call): Record<string, string> {
 }
 
 /**
- * `x-sidegate-upstream` and `x-sidegate-attempts` once there was one, and `x-upstream-request-id`
- * if there is one.
+ * `x-sidegate-upstream` and `x-sidegate-attempts` once there was one, and the upstream's id if it
+ * gave one: as `x-upstream-request-id`, and as `request-id`, which Anthropic's clients read.
  */
 export const forwardedHeaders = ({
   attempts,
@@ -39,7 +43,7 @@ export const forwardedHeaders = ({
 }: Pick<CallRecord, 'attempts' | 'upstream' | 'upstreamRequestId'>): Record<string, string> => ({
   ...(upstream !== null && { 'x-sidegate-upstream': upstream }),
   ...(attempts > 0 && { 'x-sidegate-attempts': String(attempts) }),
-  ...(id !== null && { 'x-upstream-request-id': id }),
+  ...(id !== null && { 'x-upstream-request-id': id, 'request-id': id }),
 })
 
 /** Names of the rules that fired, percent-encoded, as many as fit. */
