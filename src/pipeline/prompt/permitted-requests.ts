@@ -3,6 +3,7 @@
 import type { Api } from '../../chat/api-format.ts'
 import { rewrite } from '../../chat/json-rewrite.ts'
 import type { ModelRequest } from '../../chat/model-request.ts'
+import { portableBody } from '../../chat/portable-body.ts'
 import type { PermittedRequest, PermittedRequests } from '../../policy/decide.ts'
 import type { Route } from '../../upstream/upstreams.ts'
 
@@ -13,8 +14,23 @@ export function permittedRequests(
   routes: readonly [Route, ...Route[]],
   json: Buffer,
 ): PermittedRequests {
-  const [first, ...rest] = routes.flatMap((route) => requestsTo(api, request, route, json))
-  return [first!, ...rest]
+  const [own, ...others] = routes
+  const [first, ...rest] = requestsTo(api, request, own, json)
+  return [first!, ...rest, ...requestsToOthers(api, request, others, json)]
+}
+
+/** Other upstreams may be of another provider; none is asked for what only the first can read. */
+function requestsToOthers(
+  api: Api,
+  request: ModelRequest,
+  routes: readonly Route[],
+  json: Buffer,
+): PermittedRequest[] {
+  if (routes.length === 0) return []
+  const body = portableBody(request.body)
+  if (body === null) return []
+  const written = body === request.body ? json : rewrite(json, body)
+  return routes.flatMap((route) => requestsTo(api, { ...request, body }, route, written))
 }
 
 function requestsTo(

@@ -1,0 +1,87 @@
+// Makes a request fit for another provider than the one that a conversation began with. Signed and
+// encrypted reasoning is readable for its provider alone, and so are the ids of files.
+
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+
+/** Types of reasoning whose text is signed or encrypted, and the members that are. */
+const OWN_PARTS: Readonly<Record<string, string>> = {
+  thinking: 'signature',
+  redacted_thinking: 'data',
+  reasoning: 'encrypted_content',
+  'reasoning.text': 'signature',
+  'reasoning.encrypted': 'data',
+}
+/** A member next to the text or the call that it signs. */
+const SIGNATURE = 'thought_signature'
+/** Items that stand for a part of the conversation which no other provider has. */
+const KEPT_ITEMS: ReadonlySet<unknown> = new Set(['compaction', 'item_reference'])
+/** Members with the id of something that the provider keeps. */
+const KEPT_IDS = ['file_id', 'container_id'] as const
+
+/**
+ * Returns a request without what only one provider can read; the same object if there is nothing
+ * such. @returns null for a request that no other provider can serve
+ */
+export function portableBody(body: JsonObject): JsonObject | null {
+  if (typeof body['container'] === 'string' || needsThought(body)) return null
+  const stripped = strip(body)
+  return isObject(stripped) ? stripped : null
+}
+
+/** Returns a value without what only one provider can read; undefined when it cannot go without. */
+function strip(value: JsonValue): JsonValue | undefined {
+  if (Array.isArray(value)) return stripList(value)
+  return isObject(value) ? stripObject(value) : value
+}
+
+function stripList(list: JsonValue[]): JsonValue[] | undefined {
+  const kept: JsonValue[] = []
+  let isSame = true
+  for (const item of list) {
+    if (isOwnPart(item)) {
+      isSame = false
+      continue
+    }
+    const stripped = strip(item)
+    if (stripped === undefined) return undefined
+    isSame &&= stripped === item
+    kept.push(stripped)
+  }
+  return isSame ? list : kept
+}
+
+function stripObject(object: JsonObject): JsonObject | undefined {
+  if (KEPT_ITEMS.has(object['type']) || KEPT_IDS.some((name) => typeof object[name] === 'string'))
+    return undefined
+  let changed: JsonObject | null = null
+  for (const name of Object.keys(object)) {
+    const value = object[name]!
+    const isSignature = name === SIGNATURE && typeof value === 'string'
+    const stripped = isSignature ? null : strip(value)
+    if (stripped === undefined) return undefined
+    if (stripped === value) continue
+    changed ??= { ...object }
+    if (isSignature) delete changed[name]
+    else changed[name] = stripped
+  }
+  return changed ?? object
+}
+
+function isOwnPart(item: JsonValue): boolean {
+  if (!isObject(item) || typeof item['type'] !== 'string') return false
+  const member = OWN_PARTS[item['type']]
+  return member !== undefined && typeof item[member] === 'string' && item[member] !== ''
+}
+
+/**
+ * Reports whether the last turn is between a call of a tool and its result with thinking on, in
+ * which Messages wants the thought back.
+ */
+function needsThought({ thinking, messages }: JsonObject): boolean {
+  if (!isObject(thinking) || thinking['type'] === 'disabled' || !Array.isArray(messages)) return false
+  const last = messages.findLast((message) => isObject(message) && message['role'] === 'assistant')
+  if (!isObject(last) || !Array.isArray(last['content'])) return false
+  const { content } = last
+  const calls = content.some((part) => isObject(part) && part['type'] === 'tool_use')
+  return calls && content.some(isOwnPart)
+}

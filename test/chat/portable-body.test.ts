@@ -1,0 +1,75 @@
+// What another provider is sent of a conversation that one began.
+
+import fc from 'fast-check'
+import t from 'tap'
+import { portableBody } from '../../src/chat/portable-body.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+
+const text = { type: 'text', text: 'hi' }
+const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' }
+const use = { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} }
+const messages = (...content: object[]) => ({
+  model: 'm',
+  messages: [
+    { role: 'user', content: 'go' },
+    { role: 'assistant', content },
+  ],
+})
+
+t.test('signed and encrypted reasoning is left out, and nothing else', async (t) => {
+  const call = (more: object) => ({
+    role: 'assistant',
+    tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{}' }, ...more }],
+  })
+  for (const [before, after] of [
+    [messages(thinking, { type: 'redacted_thinking', data: 'eA==' }, text), messages(text)],
+    [messages(thinking, use), messages(use)],
+    [
+      {
+        input: [
+          { type: 'reasoning', encrypted_content: 'eA==', summary: [] },
+          { role: 'user', content: 'x' },
+        ],
+      },
+      { input: [{ role: 'user', content: 'x' }] },
+    ],
+    [
+      {
+        messages: [{ role: 'assistant', reasoning_details: [{ type: 'reasoning.encrypted', data: 'eA==' }] }],
+      },
+      { messages: [{ role: 'assistant', reasoning_details: [] }] },
+    ],
+    [
+      { messages: [call({ extra_content: { google: { thought_signature: 'eA==' } } })] },
+      { messages: [call({ extra_content: { google: {} } })] },
+    ],
+  ] as [JsonObject, JsonObject][]) {
+    const copy = structuredClone(before)
+    t.strictSame(portableBody(before), after)
+    t.strictSame(before, copy, 'the body itself stays')
+  }
+})
+
+t.test('a body that every provider can read is returned as it is', async () => {
+  const plain = messages(text, use, { type: 'thinking', thinking: 'unsigned' }) as JsonObject
+  if (portableBody(plain) !== plain) throw new Error('changed')
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (body) => {
+      const made = portableBody(body as JsonObject)
+      return made === null || made === body || JSON.stringify(made) !== JSON.stringify(body)
+    }),
+  )
+})
+
+t.test('what stands for something that one provider keeps goes to no other', async (t) => {
+  for (const body of [
+    { input: [{ type: 'compaction', encrypted_content: 'eA==' }] },
+    { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }] },
+    { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'f' } }] }] },
+    { ...messages(text), container: 'container_1' },
+    { ...messages(thinking, use), thinking: { type: 'enabled', budget_tokens: 9 } },
+  ])
+    t.equal(portableBody(body as JsonObject), null, JSON.stringify(body).slice(0, 60))
+  const over = { ...messages(thinking, text), thinking: { type: 'enabled', budget_tokens: 9 } }
+  t.not(portableBody(over as JsonObject), null, 'a turn that is over needs no thought')
+})
