@@ -67,10 +67,17 @@ export interface ErrorShape {
   readonly refusalStatus: RefusalStatus
   /** The body of an error response, JSON. */
   body(error: GatewayError): string
-  /** The event that ends a failed stream. */
-  event(error: GatewayError): string
+  /**
+   * The event that ends a failed stream.
+   * @param number of the event, in a format whose events are numbered
+   */
+  event(error: GatewayError, number: number): string
   /** The upstream's failure as a body. @param own members of the upstream's own error */
   failure(own: JsonObject, message: string, status: number): JsonObject
+  /** The status that providers give an error of this code or type; null for any other. */
+  statusOf(own: JsonObject): number | null
+  /** The upstream's error event in the form of the API; itself when it has that form. */
+  reported(body: JsonObject): JsonObject
 }
 
 /** An answer that is not streamed. */
@@ -141,6 +148,8 @@ export interface StreamReader {
   ): boolean
   /** Updates what counts the events that are sent. @returns whether the chunk changed */
   number(chunk: JsonObject): boolean
+  /** The number of the next event; 0 in a format without numbers. */
+  readonly nextNumber: number
 }
 
 /** The form that the events of one text share. */

@@ -14,6 +14,7 @@ export class ChatStream implements StreamReader {
   /** Clients of chat send reasoning back by its id. */
   readonly thoughts = []
   readonly closing = encodeData(DONE)
+  readonly nextNumber = 0
   readonly #asksForJson: boolean
   readonly #probabilities = new LogprobGate()
 

@@ -110,18 +110,21 @@ export const inErrorForm = (body: JsonObject): JsonObject =>
 const ERROR_EVENT = /^event: ?error$/m
 
 /**
- * Adds `error` to the data of an event that is an error by name only. Most clients ignore the name.
+ * Writes an event that is an error by name only as an error by its data, too. Most clients ignore
+ * the name.
+ * @param inForm returns an error in the form that clients read
  */
-export function withErrorInData(event: SseEvent): SseEvent {
+export function withErrorInData(event: SseEvent, inForm = inErrorForm): SseEvent {
   const { data, otherLines } = event
   const body = data !== null && ERROR_EVENT.test(otherLines) && !isTooDeep(data) ? parseObject(data) : null
   if (body === null || isErrorBody(body)) return event
-  return toErrorEvent(body, otherLines)
+  const reported = inForm(body)
+  return reported === body ? event : toErrorEvent(reported, otherLines)
 }
 
-/** The event of an error, in the form that clients read. */
+/** The event of an error. */
 export function toErrorEvent(body: JsonObject, otherLines: string): SseEvent {
-  const data = JSON.stringify(inErrorForm(body))
+  const data = JSON.stringify(body)
   return { data, otherLines, raw: encodeEvent(otherLines, data) }
 }
 

@@ -67,7 +67,7 @@ export class StreamCollector {
     const body = isTooDeep(data) ? null : parseObject(data)
     if (isHeartbeat(data, body, otherLines)) return
     if (body === null) throw notAnObject()
-    if (isErrorBody(body)) {
+    if (isErrorBody(body) || body['type'] === 'error') {
       this.#error = inErrorForm(body)
       this.done = true
     } else this.#reader.assembler.add(body)

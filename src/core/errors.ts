@@ -135,7 +135,7 @@ export const toGatewayError = (error: unknown): GatewayError =>
   error instanceof GatewayError ? error : new GatewayError('internal_error', UNEXPECTED, { cause: error })
 
 /** An error as the OpenAI SDKs read it. */
-export const errorDetails = ({ message, type, param, code, extra }: GatewayError) => ({
+const errorDetails = ({ message, type, param, code, extra }: GatewayError) => ({
   message,
   type,
   param,

@@ -40,7 +40,7 @@ export async function conduct(
     delivered.finish(receipt)
   } catch (error) {
     // A call without an entry is never answered as a success.
-    refuse(pipeline, client, error, callHeaders(call))
+    refuse(pipeline, client, error, callHeaders(call), call.record.nextEvent)
   } finally {
     call.releaseAll()
   }
@@ -88,7 +88,7 @@ async function deliverFailure(
     ending,
     finish(receipt) {
       const headers = { ...callHeaders(call), 'x-sidegate-audit': formatReceipt(receipt) }
-      refuse(pipeline, client, failure, headers)
+      refuse(pipeline, client, failure, headers, noted.nextEvent)
     },
   }
 }

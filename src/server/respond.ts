@@ -70,8 +70,12 @@ export function respondJson(
  * Ends a failed event stream: the error, the receipt directly above its data if the call is sealed,
  * and no `[DONE]`.
  */
-export function errorEvent(error: GatewayError, shape: ErrorShape, receipt: string | undefined): string {
-  const event = error.event ?? shape.event(error)
+export function errorEvent(
+  { error, number }: { readonly error: GatewayError; readonly number: number },
+  shape: ErrorShape,
+  receipt: string | undefined,
+): string {
+  const event = error.event ?? shape.event(error, number)
   return receipt === undefined ? event : withComment(event, `sidegate-audit ${receipt}`)
 }
 

@@ -147,7 +147,7 @@ export class SocketClient implements RawClient {
     watchDelivery(this.#response, this.#stallMs)
   }
 
-  fail(error: GatewayError, headers: Readonly<Record<string, string>>): void {
+  fail(error: GatewayError, headers: Readonly<Record<string, string>>, number = 0): void {
     const stream = this.#stream
     if (this.#isRaw) {
       // No form of an error is known to the client, but a connection that breaks is one.
@@ -159,7 +159,7 @@ export class SocketClient implements RawClient {
       return
     }
     if (!this.#response.writableEnded && !this.#response.destroyed)
-      stream.end(errorEvent(error, this.#errors, headers['x-sidegate-audit']))
+      stream.end(errorEvent({ error, number }, this.#errors, headers['x-sidegate-audit']))
     watchDelivery(this.#response, this.#stallMs)
   }
 }

@@ -135,7 +135,11 @@ export async function relay(
     delivered.finish({ log: 'l', seq: 0, hash: 'h' })
   } catch (error) {
     failure = (error as GatewayError).code
-    end = errorEvent(error as GatewayError, api.errors, 'l;seq=0;hash=h')
+    end = errorEvent(
+      { error: error as GatewayError, number: call.record.nextEvent },
+      api.errors,
+      'l;seq=0;hash=h',
+    )
     // An error of the upstream is part of its answer.
     if ((error as GatewayError).event !== null) sent.push(end)
   }

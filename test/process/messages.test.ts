@@ -7,6 +7,7 @@ import {
   MESSAGES_USAGE,
   message,
   messageEvents,
+  named,
   streamed,
   streamedText,
   streamedThinking,
@@ -117,6 +118,39 @@ t.test('a credential of another kind beside the key is ignored, and never leaves
     fetch: fetchInTime,
   })
   await t.rejects(two.messages.create(request), { status: 400, message: /two different Sidegate keys/ })
+})
+
+t.test("an error before any part of the answer has Anthropic's status and type", async (t) => {
+  for (const [type, status] of [
+    ['invalid_request_error', 400],
+    ['authentication_error', 401],
+    ['billing_error', 402],
+    ['permission_error', 403],
+    ['not_found_error', 404],
+    ['request_too_large', 413],
+    ['rate_limit_error', 429],
+    ['api_error', 500],
+    ['timeout_error', 504],
+    ['overloaded_error', 529],
+  ] as const) {
+    const body = { type: 'error', error: { type, message: 'no room for bob@example.org' } } as const
+    for (const answer of [streamed([named(body)]), json(body)]) {
+      upstream.answer = answer
+      const calls = [
+        () => client.messages.create(request),
+        () => client.messages.stream(request).finalMessage(),
+      ]
+      for (const call of calls)
+        t.match(await refusalOf(call()), {
+          status,
+          type: 'error',
+          error: { type, message: 'no room for [EMAIL_1]' },
+        })
+      t.match(await gateway.newestEntry(), { status, outcome: 'upstream_error' })
+    }
+  }
+  upstream.answer = streamed([named({ type: 'error', error: { type: 'new_error', message: 'no' } })])
+  t.match(await refusalOf(client.messages.create(request)), { status: 502, error: { type: 'api_error' } })
 })
 
 t.test('a stream is redacted block by block, and ends with its receipt', async (t) => {

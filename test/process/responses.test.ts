@@ -3,7 +3,7 @@
 import t from 'tap'
 import { openAi } from './client.ts'
 import { BLOCK_AURORA, deploy } from './gateway.ts'
-import { streamed } from './messages-upstream.ts'
+import { named, streamed } from './messages-upstream.ts'
 import {
   functionCall,
   outputText,
@@ -121,6 +121,97 @@ t.test('an answer that breaks off or is blocked ends with an error', async (t) =
   t.match(await gateway.newestEntry(), { outcome: 'blocked' })
   await t.rejects(client.responses.create({ model, input: 'Project Aurora' }), { code: 'blocked_by_policy' })
   await t.rejects(client.responses.create({ model, input: 1 as never }), { code: 'invalid_body' })
+})
+
+const FAILURE = { code: 'server_error', message: 'no GPU for bob@example.org', param: null }
+const eventsIn = (text: string) => [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!))
+
+async function post(body: object): Promise<{ status: number; text: string }> {
+  const response = await fetchInTime(`${gateway.url}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return { status: response.status, text: await response.text() }
+}
+
+t.test('an error event of the upstream keeps its members at the top', async (t) => {
+  const begun = responseEvents([streamedMessage('half ', 'an answer')]).slice(0, 5)
+  const redacted = { type: 'error', ...FAILURE, message: 'no GPU for [EMAIL_1]', sequence_number: 5 }
+  for (const [sent, expected] of [
+    [{ type: 'error', ...FAILURE, sequence_number: 5 }, redacted],
+    [
+      { type: 'error', sequence_number: 5, error: FAILURE },
+      { ...redacted, error: {} },
+    ],
+    [FAILURE, redacted],
+    [{ message: FAILURE.message }, { ...redacted, code: null }],
+  ] as const) {
+    upstream.answer = streamed([...begun, `event: error\ndata: ${JSON.stringify(sent)}\n\n`])
+    const { text } = await post({ model, input: 'hi', stream: true })
+    const last = eventsIn(text).at(-1)
+    if ('error' in sent) t.match(last, { type: 'error', sequence_number: 5, error: { code: 'server_error' } })
+    else t.same(last, expected)
+    t.match(text, /\nevent: error\n: sidegate-audit [^\n]+\ndata: [^\n]+\n\n$/)
+    t.match(await gateway.newestEntry(), { outcome: 'upstream_error' })
+  }
+  upstream.answer = streamed([...begun, named({ type: 'error', ...FAILURE, sequence_number: 5 })])
+  await t.rejects(client.responses.stream({ model, input: 'hi' }).finalResponse(), {
+    code: 'server_error',
+    message: 'no GPU for [EMAIL_1]',
+  })
+})
+
+t.test("the gateway's own error event has the next number, and each member once", async (t) => {
+  const pieces = ['about ', 'pro', 'ject aurora', ' now']
+  for (const [events, expected] of [
+    [responseEvents([streamedMessage('half ', 'of it')]).slice(0, 6), { code: 'upstream_unavailable' }],
+    [
+      responseEvents([streamedMessage(...pieces)]),
+      { code: 'response_blocked_by_policy', rule_name: 'no-aurora' },
+    ],
+  ] as const) {
+    upstream.answer = streamed(events)
+    const { status, text } = await post({ model, input: 'hi', stream: true })
+    const received = eventsIn(text)
+    t.equal(status, 200)
+    t.same(
+      received.map(({ sequence_number: number }) => number),
+      received.map((_event, index) => index),
+    )
+    t.match(received.at(-1), { type: 'error', message: /./, param: null, ...expected })
+    t.notOk('error' in received.at(-1))
+  }
+})
+
+t.test('an error before any part of the answer has a status', async (t) => {
+  for (const [error, status] of [
+    [{ code: 'rate_limit_exceeded', message: 'slow for bob@example.org' }, 429],
+    [{ code: 'server_error', message: 'slow for bob@example.org' }, 502],
+    [{ code: 'server_is_overloaded', message: 'slow for bob@example.org' }, 503],
+    [{ code: 'context_length_exceeded', message: 'slow for bob@example.org' }, 400],
+  ] as const) {
+    const code = status < 500 ? error.code : 'upstream_unavailable'
+    for (const event of [
+      named({ type: 'error', ...error, param: null, sequence_number: 0 }),
+      named({ type: 'error', error: { type: 'server_error', ...error, param: null }, sequence_number: 0 }),
+    ]) {
+      upstream.answer = streamed([event])
+      for (const stream of [true, false]) {
+        const answer = await post({ model, input: 'hi', stream })
+        t.equal(answer.status, status, event)
+        t.match(JSON.parse(answer.text), { error: { code, message: 'slow for [EMAIL_1]', param: null } })
+        t.notMatch(answer.text, /sequence_number/)
+        t.match(await gateway.newestEntry(), { status, outcome: 'upstream_error' })
+      }
+    }
+  }
+  const response = { ...responseOf(), status: 'failed', error: { code: 'server_error', message: 'no GPU' } }
+  upstream.answer = streamed([named({ type: 'response.failed', response, sequence_number: 0 })])
+  const failed = await post({ model, input: 'hi', stream: true })
+  t.equal(failed.status, 200)
+  t.match(eventsIn(failed.text), [{ type: 'response.failed', response: { error: { message: 'no GPU' } } }])
+  t.match(await gateway.newestEntry(), { outcome: 'upstream_error' })
 })
 
 t.test('a whole answer and a stream replace each other for clients that asked for the other', async (t) => {

@@ -27,6 +27,7 @@ export class MessagesStream implements StreamReader {
   readonly thoughts: SignedText[] = []
   readonly closing = null
   readonly holdsProbabilities = false
+  readonly nextNumber = 0
   readonly #asksForJson: boolean
   /** Reasoning of open blocks as received, bounded by the logged answer. */
   readonly #thinking = new Map<number, string>()

@@ -71,11 +71,11 @@ export class ResponsesStream implements StreamReader {
   readonly thoughts = []
   readonly closing = null
   readonly holdsProbabilities = false
+  nextNumber = 0
   readonly #asksForJson: boolean
   /** Open texts by the kind of their events and their place. */
   readonly #open = new Map<string, GrowingPlace>()
   #choices = 0
-  #sequence = 0
   /** Events like those of the texts that ended last. */
   #ended = new Map<number, JsonObject>()
   /** True once the text of the answer was redacted. */
@@ -216,7 +216,7 @@ export class ResponsesStream implements StreamReader {
   /** Numbers the events as they are sent: some are held back, and some are new. */
   number(event: JsonObject): boolean {
     if (typeof event['sequence_number'] !== 'number') return false
-    const next = this.#sequence++
+    const next = this.nextNumber++
     const changed = event['sequence_number'] !== next
     event['sequence_number'] = next
     return changed

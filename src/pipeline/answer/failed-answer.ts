@@ -76,13 +76,16 @@ export function deliverReportedError(answer: Answer, answered: JsonObject): Prom
   const body = isError ? inErrorForm(answered) : answered
   const received = removeFromBytes(reasonBytes(body, isError), answer.scan.credential)
   const summary = isError ? REPORTED : NO_ANSWER
-  return deliverFailure(answer, received, { status: reportedStatus(body), summary })
+  const status = reportedStatus(answer.call.api.errors, body)
+  return deliverFailure(answer, received, { status, summary })
 }
 
 /** As `deliverReportedError`, for an error that was scanned. */
-export function deliverScannedError(answer: Answer, body: JsonObject): Delivered {
-  const failure = { status: reportedStatus(body), summary: REPORTED }
-  const sent = JSON.stringify(failureBody(answer.call.api.errors, reasonBytes(body, true), failure))
+export function deliverScannedError(answer: Answer, event: JsonObject): Delivered {
+  const { errors } = answer.call.api
+  const body = inErrorForm(event)
+  const failure = { status: reportedStatus(errors, body), summary: REPORTED }
+  const sent = JSON.stringify(failureBody(errors, reasonBytes(body, true), failure))
   answer.call.record.estimatedCompletionTokens = 0
   return {
     ending: endingWith(failure),
@@ -108,11 +111,16 @@ const endingWith = ({ status, summary }: Failure): Ending => ({
   cause: summary,
 })
 
-/** The status for an error in a body: its own from 400 to 599, as if it were the answer's. */
-function reportedStatus({ error }: JsonObject): number {
-  const members = isObject(error) ? [error['code'], error['status'], error['status_code']] : []
+/**
+ * The status for an error in a body: its own from 400 to 599, as if it were the answer's; without
+ * one that of its kind.
+ */
+function reportedStatus(errors: ErrorShape, { error }: JsonObject): number {
+  if (!isObject(error)) return 502
+  const members = [error['code'], error['status'], error['status_code']]
   const status = members.map(Number).find((one) => Number.isInteger(one) && one >= 400 && one < 600)
-  return status === undefined || status >= 500 ? failureStatus(status ?? 502) : status
+  if (status === undefined) return errors.statusOf(error) ?? 502
+  return status >= 500 ? failureStatus(status) : status
 }
 
 async function readReason({ call, response, scan, keep }: Answer): Promise<Buffer> {

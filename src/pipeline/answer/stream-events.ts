@@ -55,6 +55,7 @@ export class StreamEvents {
   last = ''
   readonly #answer: Answer
   readonly #includeUsage: boolean
+  readonly #inForm: (body: JsonObject) => JsonObject
   readonly #credential: string | null
   readonly #parser = new SseParser(MAXIMUM_EVENT_BYTES)
   readonly #texts: GrowingTexts
@@ -79,6 +80,7 @@ export class StreamEvents {
     this.#texts = new GrowingTexts(answer, this.#results)
     this.#held = new HeldTexts(this.#reader, this.#writer, this.#texts, this.#ends)
     this.#includeUsage = includeUsage
+    this.#inForm = answer.call.api.errors.reported
     this.#credential = answer.scan.credential
   }
 
@@ -90,6 +92,11 @@ export class StreamEvents {
   /** Signed reasoning so far. */
   get thoughts(): StreamReader['thoughts'] {
     return this.#reader.thoughts
+  }
+
+  /** The number of an event that ends the stream in place of `last`. */
+  get nextNumber(): number {
+    return Math.max(0, this.#reader.nextNumber - (this.last === '' ? 0 : 1))
   }
 
   /** The logged answer so far. */
@@ -143,7 +150,7 @@ export class StreamEvents {
   }
 
   *#relayEvent(received: SseEvent): Steps<string> {
-    const event = received.otherLines === '' ? received : withErrorInData(received)
+    const event = received.otherLines === '' ? received : withErrorInData(received, this.#inForm)
     const { data: written } = event
     const otherLines = isEventName(event.otherLines)
       ? event.otherLines
@@ -158,8 +165,8 @@ export class StreamEvents {
     if (isHeartbeat(data, chunk?.body ?? null, otherLines))
       return isPing(data) && isEventName(otherLines) ? raw : encodeEvent(otherLines, null)
     if (chunk === null) throw notAnObject()
-    if (isErrorBody(chunk.body) && chunk.body['error'] == null)
-      return yield* this.#relayEvent(toErrorEvent(chunk.body, otherLines))
+    const reported = isErrorBody(chunk.body) ? this.#inForm(chunk.body) : chunk.body
+    if (reported !== chunk.body) return yield* this.#relayEvent(toErrorEvent(reported, otherLines))
     this.#answer.call.record.addUsage(chunk.usage)
     this.#reader.note(chunk.body)
     const hasDuplicates = hasDuplicateKeys(data, chunk.body)
@@ -256,7 +263,7 @@ export class StreamEvents {
     changed =
       this.#reader.releaseProbabilities(chunk.body, this.#texts.progress, textIn(chunk), final) || changed
     this.#writer.envelope = logged
-    if (chunk.error && !this.assembler.begun) this.firstError = chunk.body
+    if (chunk.error && !chunk.isLast && !this.assembler.begun) this.firstError = chunk.body
     this.assembler.add(logged)
     if (changed && !chunk.error && isBare(otherLines) && this.#isEmpty(chunk, deltas)) return out
     changed = this.#reader.number(chunk.body) || changed

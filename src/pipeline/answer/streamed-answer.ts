@@ -33,6 +33,7 @@ export async function deliverStreamedAnswer(answer: Answer, includeUsage: boolea
     blocking = decideOnAnswer(call, selection, relay.results)
     call.record.response = relay.assembler.result()
     call.record.finishReason = relay.assembler.finishReason
+    call.record.nextEvent = relay.nextNumber
     atOnce(keepThoughts(answer, relay.thoughts))
     if (!call.record.isAnswerCounted)
       call.record.estimatedCompletionTokens = estimateAnswer(call.api.answer, call.record.response)

@@ -116,6 +116,8 @@ export class CallRecord {
   /** True once the upstream may have read the call; only then tokens were used. */
   forwarded = false
   finishReason: string | null = null
+  /** Number of the event that would end a stream that fails, where events are numbered. */
+  nextEvent = 0
   /** Name of the upstream that was asked last; null before. */
   upstream: string | null = null
   /** Set for a call that is forwarded without a scan; null for any other. */

@@ -32,8 +32,11 @@ export interface Client extends Cancellation {
    */
   write(text: string): Promise<void> | undefined
   end(text: string): void
-  /** Answers with an error, as an event if a stream is under way. Ends the exchange either way. */
-  fail(error: GatewayError, headers: Readonly<Record<string, string>>): void
+  /**
+   * Answers with an error, as an event if a stream is under way. Ends the exchange either way.
+   * @param number of that event, in a format whose events are numbered
+   */
+  fail(error: GatewayError, headers: Readonly<Record<string, string>>, number?: number): void
 }
 
 /** A caller whose body and answer may have any type. */

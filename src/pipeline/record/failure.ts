@@ -39,17 +39,21 @@ export function reportUnexpected(logger: Logger, id: string | undefined, error: 
   if (code === 'internal_error') logger.error({ id, err: cause }, 'unexpected error in a call')
 }
 
-/** Answers with an error and counts it; logs it when it is unexpected. */
+/**
+ * Answers with an error and counts it; logs it when it is unexpected.
+ * @param number as in Client.fail
+ */
 export function refuse(
   { logger, metrics }: { readonly logger: Logger; readonly metrics: Pick<Metrics, 'refusals'> },
   client: Client,
   error: unknown,
   headers: Record<string, string>,
+  number = 0,
 ): void {
   const failure = toGatewayError(error)
   if (!client.cancelled) metrics.refusals.inc({ code: failure.code })
   reportUnexpected(logger, headers['x-request-id'], failure)
-  client.fail(failure, headers)
+  client.fail(failure, headers, number)
 }
 
 /**
