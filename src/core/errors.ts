@@ -67,6 +67,7 @@ export const ERRORS = {
   method_not_allowed: kind(405, 'invalid_request_error', 'invalid_request'),
   conflict: kind(409, 'invalid_request_error', 'invalid_request'),
   upgrade_unsupported: kind(501, 'invalid_request_error', 'invalid_request', CLOSES),
+  http_required: kind(426, 'invalid_request_error', 'invalid_request', CLOSES),
   misdirected_request: kind(421, 'invalid_request_error', 'invalid_request'),
   internal_error: kind(500, 'server_error', 'interrupted'),
 } as const satisfies Record<string, ErrorKind>

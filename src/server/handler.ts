@@ -4,6 +4,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ErrorShape } from '../chat/api-format.ts'
 import { APIS, isGoverned } from '../chat/apis.ts'
+import { RESPONSES } from '../chat/responses/responses-api.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import type { Clock } from '../core/clock.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
@@ -53,11 +54,7 @@ export function gatewayHandler(parts: HandlerParts): Handler {
     try {
       const method = request.method ?? 'GET'
       const search = mark < 0 ? '' : url.slice(mark + 1)
-      if (WEBSOCKET.test(request.headers.upgrade ?? ''))
-        throw new GatewayError(
-          'upgrade_unsupported',
-          'The gateway does not carry WebSockets, whose messages it could not scan; use the HTTP API, with streams of events.',
-        )
+      if (WEBSOCKET.test(request.headers.upgrade ?? '')) throw noWebSocket(path)
       const passed = path.startsWith('/v1/') ? findUnserved(router, findPassed, method, path, search) : null
       if (passed !== null) {
         void passThrough(pipeline, new SocketClient(request, response, arrivedMs), passed)
@@ -90,6 +87,16 @@ const shapeAt = (path: string): ErrorShape | undefined =>
   APIS.find(({ target }) => path === `/v1${target}` || path.startsWith(`/v1${target}/`))?.errors
 
 const WEBSOCKET = /\bwebsocket\b/i
+/** The path at which Codex tries a WebSocket first; it uses HTTP at once after a 426. */
+const RESPONSES_PATH = `/v1${RESPONSES.target}`
+
+const noWebSocket = (path: string): GatewayError =>
+  new GatewayError(
+    path === RESPONSES_PATH ? 'http_required' : 'upgrade_unsupported',
+    'The gateway does not carry WebSockets, whose messages it could not scan; use the HTTP API, with streams of events.',
+    // RFC 9110 §15.5.22.
+    path === RESPONSES_PATH ? { headers: { upgrade: 'HTTP/1.1', connection: 'close, upgrade' } } : {},
+  )
 
 const SERVED = new Router(DATA_ROUTES)
 

@@ -1,7 +1,7 @@
 // Paths that are forwarded without a scan.
 
 import t from 'tap'
-import { openAi, rawRequest } from './client.ts'
+import { openAi, openSocket, rawRequest, readSocket } from './client.ts'
 import { openGateway, prompt, type TestGateway, UPSTREAM_KEY } from './gateway.ts'
 import { eventually, fetchInTime } from './until.ts'
 import { completion, json, startUpstream, stream } from './upstream.ts'
@@ -441,11 +441,23 @@ t.test('an answer that passes runs nothing in a browser, and every answer names 
 
 t.test('a WebSocket is refused with a sentence', async (t) => {
   const count = upstream.received.length
+  const headers = { upgrade: 'websocket', connection: 'Upgrade', authorization: `Bearer ${key}` }
   for (const path of ['/v1/files', '/v1/realtime', '/v1/chat/completions']) {
-    const headers = { upgrade: 'websocket', connection: 'Upgrade', authorization: `Bearer ${key}` }
     const { status, body } = await rawRequest('GET', `${gateway.url}${path}`, headers)
     t.equal(status, 501, path)
     t.match(JSON.parse(body), { error: { code: 'upgrade_unsupported', message: /WebSocket/ } })
   }
+  for (const path of ['/v1/responses', '/v1/responses?beta=1']) {
+    const socket = openSocket(gateway)
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n${lines.join('')}\r\n`)
+    const answer = await readSocket(socket)
+    t.match(answer, /^HTTP\/1\.1 426 Upgrade Required\r\n/, 'Codex uses HTTP at once')
+    t.match(answer, /\r\nupgrade: HTTP\/1\.1\r\n/i)
+    t.match(answer, /\r\nconnection: close, upgrade\r\n/i)
+    t.match(answer, /"code":"http_required"/)
+  }
+  for (const path of ['/v1/responses/resp_1', '/v1/responses/'])
+    t.equal((await rawRequest('GET', `${gateway.url}${path}`, headers)).status, 501, path)
   t.equal(upstream.received.length, count)
 })
