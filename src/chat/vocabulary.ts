@@ -34,6 +34,13 @@ export const REQUEST_FIELDS = {
   ),
 }
 
+const FIELD_NAMES: ReadonlySet<string> = new Set(
+  Object.values(REQUEST_FIELDS).flatMap((fields) => [...fields].map((name) => name.replaceAll('_', ''))),
+)
+
+/** Reports whether a name is a field of any API. @param plain in small letters, without `_` */
+export const isRequestField = (plain: string): boolean => FIELD_NAMES.has(plain)
+
 /** Member names of the wire format. Names that people choose are scanned. */
 const WIRE_NAMES: ReadonlySet<string> = new Set([
   ...Object.values(REQUEST_FIELDS).flatMap((fields) => [...fields]),

@@ -17,6 +17,7 @@ import { matchedKey } from '../policy/compile.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import { deliverAnswer } from './answer/deliver-answer.ts'
 import type { Call } from './call/call.ts'
+import { cleanQuery } from './call/clean-query.ts'
 import { assertWaiting, type Client } from './call/client.ts'
 import { reserveLimits } from './call/reserve-limits.ts'
 import { conduct } from './conduct.ts'
@@ -36,12 +37,15 @@ import type { ScanRules } from './scan/text-scanner.ts'
 
 const DONE = Promise.resolve()
 
-/** Handles one call of an API from its head to the last byte of its answer. Never rejects. */
-export const handle = (pipeline: Pipeline, client: Client, api: Api): Promise<void> =>
+/**
+ * Handles one call of an API from its head to the last byte of its answer. Never rejects.
+ * @param search the query without `?`
+ */
+export const handle = (pipeline: Pipeline, client: Client, api: Api, search = ''): Promise<void> =>
   // Read: the body is parsed once, and what was parsed is what is sent. Chained, so that the
   // prompt's texts are free while the upstream works.
   carryOut(pipeline, client, api, (admitted) =>
-    read(pipeline, admitted)
+    read(pipeline, admitted, search)
       // Inspect: personal data leaves the prompt first, so the rules judge what would be forwarded.
       .then((received) => inspectPrompt(pipeline, admitted, received))
       // Decide: the only maker of a permit, which holds the bytes of everything that may leave.
@@ -87,11 +91,16 @@ export const carryOutWith = <P extends Pick<Permitted, 'permit'>>(
   })
 
 /**
- * @throws GatewayError without room for the call, for a body that is not a request of the API, and
- *   for a model that no upstream serves
+ * @throws GatewayError without room for the call, for a body that is not a request of the API, for
+ *   a model that no upstream serves, and for a query that is not forwarded
  */
-async function read(pipeline: Pipeline, { call, client, admission }: Admitted): Promise<Received> {
+async function read(
+  pipeline: Pipeline,
+  { call, client, admission }: Admitted,
+  search: string,
+): Promise<Received> {
   if (admission.refusal !== null) throw admission.refusal
+  const target = call.api.target + cleanQuery(search)
   const { admission: control, bodyBytes, clock, rules, prices, upstreams, endUsers } = pipeline
   const keep = (bytes: number) => control.keep(admission, bytes)
   const bytes = await call.waitForClient(client.readBody(bodyBytes, keep))
@@ -114,7 +123,7 @@ async function read(pipeline: Pipeline, { call, client, admission }: Admitted): 
   const continuation = continueAnswers(pipeline, call, request)
   const routes = continuation?.routes ?? upstreams.routesFor(call.api.family, model)
   call.addPhase('inspect', clock.monotonic() - startMs)
-  return { bytes, request, routes, selection, continued: continuation?.numbers, isLong, release }
+  return { bytes, request, target, routes, selection, continued: continuation?.numbers, isLong, release }
 }
 
 /** @throws GatewayError as `parseSteps` and `Api.readRequest` */
@@ -207,14 +216,14 @@ const serversRefused = (): GatewayError =>
  */
 function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): Permitted {
   const { clock } = pipeline
-  const { request, routes, selection, inspection, json, release } = inspected
+  const { request, target, routes, selection, inspection, json, release } = inspected
   const noted = call.record
   const startMs = clock.monotonic()
   const reserve = () => {
     const demand = call.api.usesTokens ? demandFor(pipeline, call, inspected) : NO_DEMAND
     return reserveLimits(pipeline, call, selection, demand).evidence
   }
-  const requests = () => permittedRequests(call.api, request, routes, json)
+  const requests = () => permittedRequests({ ...call.api, target }, request, routes, json)
   const asked = { models: request.models, keyModels: call.key.terms.models }
   const decision = decidePrompt({ ...inspection, ...asked }, selection, pipeline, reserve, requests)
   call.addPhase('policy', clock.monotonic() - startMs)

@@ -68,6 +68,8 @@ export interface Received {
   /** The body as received. */
   readonly bytes: Buffer
   readonly request: ModelRequest
+  /** Path below the upstream's base URL, with the query of the client. */
+  readonly target: string
   /** Where the call may go, in order. */
   readonly routes: readonly [Route, ...Route[]]
   readonly selection: Selection

@@ -90,7 +90,7 @@ function routesOf(api: Api): DataRoute[] {
     method: 'POST',
     path: `/v1${target}`,
     errors,
-    data: (pipeline, client) => handle(pipeline, client, api),
+    data: (pipeline, client, _params, search) => handle(pipeline, client, api, search),
     operation: operation(document.summary, {
       body: document.request.name,
       passesOn: true,

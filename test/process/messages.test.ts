@@ -94,6 +94,21 @@ t.test('the id of a call is where the client reads it, of an answer, a stream an
   t.match(await refused.catch(({ status, requestID }) => [status, requestID]), [400, /^[\da-f-]{36}$/])
 })
 
+t.test('the query of the client is forwarded, unless it may hold what is not checked', async (t) => {
+  upstream.answer = json(message(textBlock('ok')))
+  const flagged = { query: { beta: true } }
+  t.match(await client.messages.create(request, flagged), { content: [{ text: 'ok' }] })
+  t.equal(upstream.received.at(-1)?.url, '/v1/messages?beta=true')
+  upstream.answer = json({ input_tokens: 3 })
+  await client.messages.countTokens({ model, messages: say('hi') }, flagged)
+  t.equal(upstream.received.at(-1)?.url, '/v1/messages/count_tokens?beta=true')
+  const count = upstream.received.length
+  const call = client.messages.create(request, { query: { to: 'ann@example.com' } })
+  t.match(await refusalOf(call), { status: 400, error: { code: 'invalid_parameter' } })
+  t.equal(upstream.received.length, count)
+  t.match(await gateway.newestEntry(), { outcome: 'invalid_request' })
+})
+
 t.test('a credential of another kind beside the key is ignored, and never leaves', async (t) => {
   upstream.answer = json(message(textBlock('ok')))
   const theirs = 'sk-ant-oat01-of-the-provider'

@@ -163,6 +163,13 @@ t.test('the model is part of the address where the base URL says so', async (t) 
     servers['a']?.received[0]?.url,
     '/openai/deployments/a%2Fb%20c/chat/completions?api-version=2024-10-21',
   )
+  const asked = { ...request, target: '/chat/completions?beta=a?b&Api-Version=1&api%2Dversion=2' }
+  await readAll(await azure.forward(permit(asked), {}, new Client(), newCall()))
+  t.match(
+    servers['a']?.received[1]?.url,
+    /\/chat\/completions\?beta=a\?b&api-version=2024-10-21$/,
+    'the configured parameter replaces that of the client',
+  )
 })
 
 const events =

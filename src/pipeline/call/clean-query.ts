@@ -1,0 +1,38 @@
+// Checks the query of a call, which is forwarded without a scan.
+
+import { isRequestField } from '../../chat/vocabulary.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { kindInName } from '../../detect/pii/clean-name.ts'
+
+/** Clients send a flag or a version. */
+const MAXIMUM_QUERY_CHARACTERS = 512
+/** Servers agree on how they read these characters (RFC 3986 §3.4); some take `;` for `&`. */
+const PLAIN = /^(?:[\w.~!$'()*,:@/?+=&[\]-]|%[\da-f]{2})*$/i
+/** Parameters for credentials, without their separators. */
+const CREDENTIALS =
+  /^(?:x?(?:goog)?api(?:key|token)|key|(?:access|id|auth|bearer|session)?token|auth|authorization|bearer|(?:client)?secret|passw(?:or)?d|sig|signature|subscriptionkey|credentials?)$/
+
+const refused = (message: string): GatewayError => new GatewayError('invalid_parameter', message)
+
+/**
+ * Returns the query to forward, with its `?`; '' for none.
+ * @param search the query without `?`
+ * @throws GatewayError `invalid_parameter` for one that is too long, that servers read in different
+ *   ways, or that may hold personal data, a credential or what belongs in the body
+ */
+export function cleanQuery(search: string): string {
+  if (search === '') return ''
+  if (search.length > MAXIMUM_QUERY_CHARACTERS)
+    throw refused(`The query is longer than ${MAXIMUM_QUERY_CHARACTERS} characters.`)
+  if (!PLAIN.test(search)) throw refused('The query has a character that must be percent-encoded.')
+  for (const [name, value] of new URLSearchParams(search)) {
+    const plain = name.toLowerCase().replaceAll(/[^a-z\d]/g, '')
+    if (CREDENTIALS.test(plain))
+      throw refused('The query has a parameter for a credential, which is not forwarded.')
+    if (isRequestField(plain))
+      throw refused('The query has a parameter that belongs in the body, where it is checked.')
+    if ([name, value, `${name}=${value}`, `${name}: ${value}`].some((text) => kindInName(text) !== null))
+      throw refused('The query must hold no personal data and no credential: it is forwarded without a scan.')
+  }
+  return `?${search}`
+}
