@@ -5,12 +5,14 @@ import { CHAT } from './chat-api.ts'
 import { COMPLETIONS } from './completions-api.ts'
 import { EMBEDDINGS, MODERATIONS } from './embeddings-api.ts'
 import { COUNT_TOKENS, MESSAGES } from './messages/messages-api.ts'
-import { RESPONSES } from './responses/responses-api.ts'
+import { COMPACT, INPUT_TOKENS, RESPONSES } from './responses/responses-api.ts'
 
 /** Each is served at `/v1` and its target. */
 export const APIS: readonly Api[] = [
   CHAT,
   RESPONSES,
+  COMPACT,
+  INPUT_TOKENS,
   COMPLETIONS,
   EMBEDDINGS,
   MODERATIONS,

@@ -99,10 +99,15 @@ const WIRE_VALUES: ReadonlyMap<string | number, ReadonlySet<string>> = new Map([
   [
     'type',
     words(
-      `text input_text output_text reference image_url input_audio file video_url refusal thinking redacted_thinking function custom grammar content json_object json_schema ephemeral url_citation message function_call function_call_output custom_tool_call custom_tool_call_output item_reference reasoning summary_text reasoning_text input_image input_file output_audio web_search_call file_search_call code_interpreter_call image_generation_call computer_call mcp_call mcp_list_tools compaction tool_use tool_result server_tool_use document image base64 url enabled disabled adaptive any auto tool text_delta input_json_delta thinking_delta signature_delta citations_delta content_block_start content_block_delta content_block_stop message_start message_delta message_stop ping error reasoning.text reasoning.summary reasoning.encrypted string number integer boolean object array null invalid_request_error`,
+      `text input_text output_text reference image_url input_audio file video_url refusal thinking redacted_thinking function custom grammar content json_object json_schema ephemeral url_citation message function_call function_call_output custom_tool_call custom_tool_call_output item_reference reasoning summary_text reasoning_text input_image input_file output_audio web_search_call file_search_call code_interpreter_call image_generation_call computer_call mcp_call mcp_list_tools compaction compaction_summary tool_use tool_result server_tool_use document image base64 url enabled disabled adaptive any auto tool text_delta input_json_delta thinking_delta signature_delta citations_delta content_block_start content_block_delta content_block_stop message_start message_delta message_stop ping error reasoning.text reasoning.summary reasoning.encrypted string number integer boolean object array null invalid_request_error`,
     ),
   ],
-  ['object', words('chat.completion chat.completion.chunk text_completion response list embedding model')],
+  [
+    'object',
+    words(
+      'chat.completion chat.completion.chunk text_completion response response.compaction response.input_tokens list embedding model',
+    ),
+  ],
   ['status', words('completed in_progress incomplete failed queued cancelled searching')],
   ['encoding_format', words('float base64')],
   ['truncation', words('auto disabled')],
@@ -130,7 +135,7 @@ export const isWireValue = (field: string | number, value: string): boolean =>
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const PREFIXED_ID =
-  /^(?:call|toolu?|chatcmpl|fc|ctc|rs|msg|gen|file|audio|resp|req|function-call|functions)[-_.:][\w.:-]{1,128}$/
+  /^(?:call|toolu?|chatcmpl|fc|ctc|rs|msg|gen|file|audio|resp|cmp|req|function-call|functions)[-_.:][\w.:-]{1,128}$/
 const SHORT_ID = /^(?=.*\d)[A-Za-z0-9]{9}$/
 /** As many digits as the shortest number that identifies a person, with or without separators. */
 const LONG_NUMBER = /\d(?:[-_.:]?\d){8}/

@@ -19,7 +19,7 @@ const MEDIA_PARTS = [
 
 /** Signed or encrypted members of reasoning, and the types of the objects around them. */
 const OPAQUE = keys('signature encrypted_content data')
-const THOUGHT = /^(?:redacted_)?thinking$|^reasoning(?:$|\.)|^(?:signature_delta|compaction)$/
+const THOUGHT = /^(?:redacted_)?thinking$|^reasoning(?:$|\.)|^(?:signature_delta|compaction(?:_summary)?)$/
 const SIGNATURE = 'thought_signature'
 
 /** Reports whether a content part quotes a document or the answer of a tool. */

@@ -14,6 +14,8 @@ import {
   answerCompletion,
   answerMessages,
   answerResponse,
+  compactResponse,
+  countInput,
   countMessages,
 } from './text-answers.ts'
 
@@ -40,6 +42,8 @@ const ANSWERS: Readonly<Record<string, (body: DemoBody) => object>> = {
   count_tokens: countMessages,
   moderations: answerModeration,
   responses: answerResponse,
+  compact: compactResponse,
+  input_tokens: countInput,
 }
 
 export interface StandIn {
@@ -67,7 +71,8 @@ function close(server: Server): Promise<void> {
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { method, url } = request
+  const { method } = request
+  const url = request.url?.split('?', 1)[0]
   const api = APIS.find(({ target }) => url === `/v1${target}`)
   const write = api === undefined ? undefined : ANSWERS[api.name]
   if (method === 'GET' && url === '/v1/models') sendJson(response, 200, { object: 'list', data: MODELS })

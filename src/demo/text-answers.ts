@@ -133,3 +133,33 @@ export function answerResponse(body: DemoBody): object {
     },
   }
 }
+
+/** The compacted form of a conversation: what the user said, and a summary that nobody can read. */
+export function compactResponse(body: DemoBody): object {
+  const { input = '', instructions = '' } = body
+  const turns = Array.isArray(input) ? input : [{ role: 'user', content: input }]
+  const input_tokens = countTokens([instructions, input])
+  const encrypted_content = Buffer.from(`a summary of ${input_tokens} tokens`).toString('base64')
+  return {
+    id: newId('resp'),
+    object: 'response.compaction',
+    created_at: nowSeconds(),
+    output: [
+      ...turns.filter(({ role }) => role === 'user'),
+      { id: newId('cmp'), type: 'compaction', encrypted_content },
+    ],
+    usage: {
+      input_tokens,
+      input_tokens_details: { cached_tokens: 0 },
+      output_tokens: 1,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: input_tokens + 1,
+    },
+  }
+}
+
+/** The tokens of a request to OpenAI's responses. */
+export const countInput = ({ input = '', instructions = '', tools = [] }: DemoBody): object => ({
+  object: 'response.input_tokens',
+  input_tokens: countTokens([instructions, input, tools]),
+})

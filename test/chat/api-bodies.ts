@@ -7,6 +7,8 @@ const model = 'm'
 const BODIES: Readonly<Record<string, (text: string) => JsonObject>> = {
   chat: (content) => ({ model, messages: [{ role: 'user', content }] }),
   responses: (input) => ({ model, input }),
+  compact: (input) => ({ model, input }),
+  input_tokens: (input) => ({ model, input }),
   completions: (prompt) => ({ model, prompt }),
   embeddings: (input) => ({ model, input: [input] }),
   moderations: (input) => ({ input }),

@@ -7,6 +7,7 @@ import { named, streamed } from './messages-upstream.ts'
 import {
   functionCall,
   outputText,
+  RESPONSES_USAGE,
   reasoning,
   responseEvents,
   responseOf,
@@ -212,6 +213,63 @@ t.test('an error before any part of the answer has a status', async (t) => {
   t.equal(failed.status, 200)
   t.match(eventsIn(failed.text), [{ type: 'response.failed', response: { error: { message: 'no GPU' } } }])
   t.match(await gateway.newestEntry(), { outcome: 'upstream_error' })
+})
+
+t.test('a compacted conversation is redacted both ways, sealed and priced as a response', async (t) => {
+  const compaction = {
+    id: 'cmp_67ccd2bf17f04155552671',
+    type: 'compaction',
+    encrypted_content: 'gAAAAABoISQ24OyVRYbkYfukdJoqdzWT9yFADiR0iRbyzXlN8LMrVqYmW8tE4KTR',
+  }
+  const said = { id: 'msg_1', type: 'message', role: 'user', status: 'completed' }
+  upstream.answer = json({
+    id: 'resp_001',
+    object: 'response.compaction',
+    created_at: 1_764_967_971,
+    output: [{ ...said, content: [{ type: 'input_text', text: 'Write to bob@example.org.' }] }, compaction],
+    usage: RESPONSES_USAGE,
+  })
+  const input = [
+    { role: 'user' as const, content: 'I am ann@example.com.' },
+    { ...compaction, type: 'compaction' as const },
+  ]
+  const answer = await client.responses.compact({ model, instructions: 'For dora@example.com.', input })
+  t.match(answer, { object: 'response.compaction', output: [{ content: [{ text: 'Write to [EMAIL_3].' }] }] })
+  t.same(answer.output[1], compaction)
+  t.match(upstream.received.at(-1), { url: '/v1/responses/compact', method: 'POST' })
+  t.same(sent(), {
+    model,
+    instructions: 'For [EMAIL_1].',
+    input: [{ role: 'user', content: 'I am [EMAIL_2].' }, compaction],
+  })
+  t.match(await gateway.newestEntry(), {
+    api: 'compact',
+    outcome: 'ok',
+    prompt_tokens: 13,
+    completion_tokens: 5,
+    pii_types: ['email'],
+  })
+  const count = upstream.received.length
+  await t.rejects(client.responses.compact({ model, input: 'Project Aurora' }), { message: /no-aurora/ })
+  for (const id of ['resp_001', 'resp_unknown'])
+    await t.rejects(client.responses.compact({ model, previous_response_id: id }), {
+      message: /not found/,
+      code: 'previous_response_not_found',
+    })
+  t.equal(upstream.received.length, count, 'the compacted answer is not kept, and belongs to nobody')
+})
+
+t.test('tokens of an input are counted without using any', async (t) => {
+  upstream.answer = json({ object: 'response.input_tokens', input_tokens: 41 })
+  const count = await client.responses.inputTokens.count({ model, input: 'I am ann@example.com.' })
+  t.same(count, { object: 'response.input_tokens', input_tokens: 41 })
+  t.match(upstream.received.at(-1), { url: '/v1/responses/input_tokens' })
+  t.equal(sent().input, 'I am [EMAIL_1].')
+  t.match(await gateway.newestEntry(), { api: 'input_tokens', outcome: 'ok', total_tokens: 0 })
+  await t.rejects(client.responses.inputTokens.count({ model, conversation: 'conv_1' }), {
+    message: /not found/,
+    status: 404,
+  })
 })
 
 t.test('a whole answer and a stream replace each other for clients that asked for the other', async (t) => {

@@ -1,4 +1,4 @@
-// Describes OpenAI's Responses API.
+// Describes OpenAI's Responses API, and its compaction of a conversation and count of tokens.
 
 import { joinBlocks } from '../answer-texts.ts'
 import type { Api } from '../api-format.ts'
@@ -11,18 +11,12 @@ import { dropResponseProbabilities } from './response-probabilities.ts'
 import { responseFinishReason } from './responses-assembler.ts'
 import { estimateResponses, readResponsesRequest, responsesTexts } from './responses-request.ts'
 import { ResponsesStream } from './responses-stream.ts'
-import { STORED_RESPONSES } from './stored-responses.ts'
+import { STORED_BY_OTHERS, STORED_RESPONSES } from './stored-responses.ts'
 
 const PART_TEXT = /^(output\[\d+\]\.content)\[(\d+)\]\.text$/
 
-/** `POST /v1/responses` (https://platform.openai.com/docs/api-reference/responses). */
-export const RESPONSES: Api = {
-  name: 'responses',
-  document: {
-    summary: 'Creates a response, whole or streamed, as in the OpenAI API.',
-    request: RESPONSES_REQUEST,
-  },
-  target: '/responses',
+/** What the endpoints have in common. */
+const SHARED = {
   usesTokens: true,
   family: 'openai',
   headers: {},
@@ -40,7 +34,49 @@ export const RESPONSES: Api = {
     usage: readUsage,
     finishReason: responseFinishReason,
   },
+  stored: STORED_BY_OTHERS,
+  readStream: (asksForJson) => new ResponsesStream(asksForJson),
+} as const satisfies Partial<Api>
+
+/** `POST /v1/responses` (https://platform.openai.com/docs/api-reference/responses). */
+export const RESPONSES: Api = {
+  ...SHARED,
+  name: 'responses',
+  document: {
+    summary: 'Creates a response, whole or streamed, as in the OpenAI API.',
+    request: RESPONSES_REQUEST,
+  },
+  target: '/responses',
   keepsAnswers: true,
   stored: STORED_RESPONSES,
-  readStream: (asksForJson) => new ResponsesStream(asksForJson),
+}
+
+/**
+ * `POST /v1/responses/compact`
+ * (https://platform.openai.com/docs/api-reference/responses/compact).
+ */
+export const COMPACT: Api = {
+  ...SHARED,
+  name: 'compact',
+  document: {
+    summary: 'Compacts a conversation for later calls, as in the OpenAI API.',
+    request: RESPONSES_REQUEST,
+  },
+  target: '/responses/compact',
+}
+
+/**
+ * `POST /v1/responses/input_tokens`
+ * (https://platform.openai.com/docs/api-reference/responses/input-tokens).
+ */
+export const INPUT_TOKENS: Api = {
+  ...SHARED,
+  name: 'input_tokens',
+  document: {
+    summary: 'Counts the tokens of the input of a response, as in the OpenAI API.',
+    request: RESPONSES_REQUEST,
+  },
+  target: '/responses/input_tokens',
+  answer: { ...SHARED.answer, isAnswer: ({ input_tokens: count }) => typeof count === 'number' },
+  usesTokens: false,
 }

@@ -143,3 +143,10 @@ export const STORED_RESPONSES: StoredFormat = {
   isPending: ({ status }) => PENDING.includes(status),
   notFound: (shown) => notFound('Response', shown),
 }
+
+/** For an endpoint whose requests name stored responses and whose own answers are not kept. */
+export const STORED_BY_OTHERS: StoredFormat = {
+  ...STORED_RESPONSES,
+  operations: [],
+  readRequest: (body) => ({ ...readRequest(body), isKept: false, isBackground: false }),
+}
