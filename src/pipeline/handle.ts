@@ -31,7 +31,7 @@ import { countKinds, inspect } from './prompt/inspect.ts'
 import { isLongBody, maxFindings, waitToScan } from './prompt/memory-turn.ts'
 import { MonitoredScore } from './prompt/monitored-score.ts'
 import { permittedRequests } from './prompt/permitted-requests.ts'
-import { denialError } from './record/failure.ts'
+import { denialError, restoreInBackground } from './record/failure.ts'
 import { type Delivered, recordIntent } from './record/record.ts'
 import type { ScanRules } from './scan/text-scanner.ts'
 
@@ -212,12 +212,14 @@ const serversRefused = (): GatewayError =>
 
 /**
  * @throws GatewayError `blocked_by_policy`, `model_not_allowed`, `rate_limit_exceeded`,
- * `budget_exceeded` or `price_unknown`
+ * `budget_exceeded`, `price_unknown` or `invalid_parameter`
  */
 function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): Permitted {
   const { clock } = pipeline
   const { request, target, routes, selection, inspection, json, release } = inspected
   const noted = call.record
+  const isBackground = noted.stored?.type === 'makes' && noted.stored.isBackground
+  if (isBackground && inspection.restoration !== null) throw restoreInBackground()
   const startMs = clock.monotonic()
   const reserve = () => {
     const demand = call.api.usesTokens ? demandFor(pipeline, call, inspected) : NO_DEMAND

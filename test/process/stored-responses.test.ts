@@ -302,6 +302,24 @@ t.test('the usage of a background answer counts once, when it is first read as a
   t.match(await gateway.newestEntry(), { total_tokens: 0 })
 })
 
+t.test('a background call is refused when values would have to be restored in its answer', async (t) => {
+  const rules = 'rules: [{ name: addresses, type: pii, pattern: email, action: restore, enabled: true }]\n'
+  const restoring = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules })
+  const own = openAi(restoring, (await restoring.createKey()).key)
+  const ask = (body: object) => own.responses.create({ model, input: 'I am ann@example.com.', ...body })
+  for (const stream of [false, true])
+    await refused(
+      t,
+      () => ask({ background: true, stream }),
+      { message: /placeholders. Leave `background` out/, status: 400, param: 'background' },
+      `stream: ${stream}`,
+    )
+  t.match(await restoring.newestEntry(), { outcome: 'invalid_request', total_tokens: 0 })
+  upstream.answer = json({ ...responseOf(outputText('You are [EMAIL_1].')), id: 'resp_restored' })
+  t.match(await ask({}), { output_text: 'You are ann@example.com.' })
+  t.match(await ask({ background: true, input: 'I am nobody.' }), { id: 'resp_restored' })
+})
+
 t.test('a background answer whose stream the client leaves counts when it is read', async (t) => {
   const events = responseEvents([streamedMessage('Hello, ', 'world.')])
   const left = new Promise<void>((resolve) => {

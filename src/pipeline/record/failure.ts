@@ -97,6 +97,14 @@ function modelRefused({ rule, model, globs }: ModelDenial): GatewayError {
   )
 }
 
+/** The error of a background call whose answer could not be restored when it is fetched. */
+export const restoreInBackground = (): GatewayError =>
+  new GatewayError(
+    'invalid_parameter',
+    'background: a `restore` rule replaced values of this call, and they are kept only until the call ends, so an answer that is fetched later would have placeholders. Leave `background` out.',
+    { param: 'background', headers: { 'x-should-retry': 'false' } },
+  )
+
 export const responseBlockedBy = (rule: RuleReference): GatewayError =>
   blocked('response_blocked_by_policy', rule, 'The answer was blocked by the policy rule')
 
