@@ -31,10 +31,18 @@ export interface StoredOperation {
   readonly effect: 'reads' | 'lists' | 'removes'
   /**
    * Checks the query, which is forwarded without a scan.
-   * @returns the query without `?`, and whether the client asked for a stream
    * @throws GatewayError `invalid_parameter`
    */
-  readQuery(search: string): { readonly query: string; readonly stream: boolean }
+  readQuery(search: string): StoredQuery
+}
+
+export interface StoredQuery {
+  /** To forward, without `?`. */
+  readonly query: string
+  /** Whether the client asked for a stream. */
+  readonly stream: boolean
+  /** Number of the last event of the stream that the client has; null for the whole stream. */
+  readonly after: number | null
 }
 
 export interface StoredFormat {

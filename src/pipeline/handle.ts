@@ -239,7 +239,7 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
   if (call.deferredScore === null) release()
   const { placeholders, restoration } = inspection
   const { stream, includeUsage } = request
-  return { permit: decision.permit, selection, placeholders, restoration, stream, includeUsage }
+  return { permit: decision.permit, selection, placeholders, restoration, stream, includeUsage, after: null }
 }
 
 /** What a call asks of its limits. Its cost is estimated only for limits of money. */
@@ -290,7 +290,7 @@ async function forward(
 async function deliver(
   { admission: control, clock, kinds, searches, metrics, minutes, thoughts }: Pipeline,
   { call, client, admission }: Admitted,
-  { selection, placeholders, restoration, stream, includeUsage }: Permitted,
+  { selection, placeholders, restoration, stream, includeUsage, after }: Permitted,
   response: UpstreamResponse,
 ): Promise<Delivered> {
   const scan: ScanRules = {
@@ -309,7 +309,7 @@ async function deliver(
   const parts = { scan, selection, placeholders, thoughts, searches, clock, keep, streamBegan }
   const answer = { call, client, response, ...parts }
   try {
-    const delivered = await deliverAnswer(answer, { stream, includeUsage })
+    const delivered = await deliverAnswer(answer, { stream, includeUsage, after })
     assertWaiting(client)
     if (delivered.ending.errorCode !== null) metrics.refusals.inc({ code: delivered.ending.errorCode })
     return delivered

@@ -94,4 +94,6 @@ export interface Permitted extends Pick<Inspection, 'placeholders' | 'restoratio
   readonly selection: Selection
   readonly stream: boolean
   readonly includeUsage: boolean
+  /** Number of the last event of the stream that the client has; null for the whole stream. */
+  readonly after: number | null
 }

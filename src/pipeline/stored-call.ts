@@ -54,7 +54,7 @@ function readAndPermit(
   const [model = ''] = answer?.models ?? []
   const route = answer === null ? null : pipeline.upstreams.routeTo(answer.upstream, model)
   if (answer === null || answer.isItem || route === null) throw api.stored.notFound(shown)
-  const { query, stream } = operation.readQuery(search)
+  const { query, stream, after } = operation.readQuery(search)
   const selection = pipeline.rules().select(answer.models, matchedKey(call.key))
   const placeholders = new Placeholders(null, answer.numbers)
   const { models, asksForJson } = answer
@@ -69,7 +69,7 @@ function readAndPermit(
   const request = { ...route, method, target, body: null, defaults: api.headers } as const
   const judged = { selection: withoutUsage(selection), demand: NO_DEMAND, models }
   const permit = decideUnscanned(pipeline, call, judged, request)
-  return { permit, selection, placeholders, restoration: null, stream, includeUsage: true }
+  return { permit, selection, placeholders, restoration: null, stream, includeUsage: true, after }
 }
 
 /**

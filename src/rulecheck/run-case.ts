@@ -116,7 +116,9 @@ export async function runCase(
     streamBegan: () => {},
   }
   try {
-    const delivery = await (isStream ? deliverStreamedAnswer(answer, false) : deliverWholeAnswer(answer))
+    const delivery = await (isStream
+      ? deliverStreamedAnswer(answer, { includeUsage: false, after: null })
+      : deliverWholeAnswer(answer))
     delivery.finish(RECEIPT)
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'response_blocked_by_policy') throw error

@@ -21,7 +21,11 @@ const STORED: Readonly<Record<string, RouteOperation>> = {
     'Returns a stored response of the same API key, whole or streamed, for 30 days after its call.',
     {
       ...ABOUT_STORED,
-      query: { stream: { type: 'boolean', default: false }, 'include[]': LIST_OF_TEXTS },
+      query: {
+        stream: { type: 'boolean', default: false },
+        starting_after: { type: 'integer', minimum: 0 },
+        'include[]': LIST_OF_TEXTS,
+      },
     },
   ),
   'DELETE ': operation('Deletes a stored response of the same API key.', ABOUT_STORED),

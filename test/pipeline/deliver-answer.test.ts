@@ -61,7 +61,7 @@ async function deliver(
         keep,
         streamBegan: () => {},
       },
-      { stream, includeUsage: true },
+      { stream, includeUsage: true, after: null },
     )
     delivered.finish({ log: 'l', seq: 0, hash: 'h' })
     failure = delivered.ending.outcome === 'ok' ? '' : delivered.ending.outcome

@@ -131,7 +131,7 @@ export async function relay(
   let failure = ''
   let end = ''
   try {
-    const delivered = await deliverStreamedAnswer(answer, false)
+    const delivered = await deliverStreamedAnswer(answer, { includeUsage: false, after: null })
     delivered.finish({ log: 'l', seq: 0, hash: 'h' })
   } catch (error) {
     failure = (error as GatewayError).code

@@ -208,6 +208,9 @@ t.test('a query is forwarded only with known parameters', async (t) => {
   const before = upstream.received.length
   for (const query of [
     'starting_after=3',
+    'stream=false&starting_after=3',
+    'stream=true&starting_after=-1',
+    'stream=true&starting_after=4111111111111111',
     'x=ann@example.com',
     'stream=maybe',
     'include=a%20b',
@@ -222,6 +225,31 @@ t.test('a query is forwarded only with known parameters', async (t) => {
   t.equal((await raw('PUT', `/v1/responses/${id}`)).status, 405)
   t.equal((await raw('GET', `/v1/responses/${id}`, {})).status, 401)
   t.equal(upstream.received.length, before)
+})
+
+t.test('a stream is read from the event after the last one that the client has', async (t) => {
+  const { id } = await create()
+  const pieces = ['Write to bo', 'b@exam', 'ple.org', ' or ca', 'll +1 415 5', '55 2671 no', 'w.']
+  const all = responseEvents([streamedMessage(...pieces)])
+  const read = async (query: string) => {
+    const { status, body } = await raw('GET', `/v1/responses/${id}?${query}`)
+    t.match([status, body], [200, /: sidegate-audit /], query)
+    return [...body.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!))
+  }
+  upstream.answer = streamed(all)
+  const whole = await read('stream=true')
+  t.equal(whole.map(({ delta = '' }) => delta).join(''), 'Write to [EMAIL_1] or call [PHONE_1] now.')
+  for (let after = 0; after <= whole.length; after++) {
+    t.same(await read(`stream=true&starting_after=${after}`), whole.slice(after + 1), String(after))
+    t.equal(upstream.received.at(-1)?.url, `/v1/responses/${id}?stream=true`)
+  }
+  const resumed = await client.responses.retrieve(id, { stream: true, starting_after: 4 })
+  const numbers: number[] = []
+  for await (const { sequence_number: number } of resumed) numbers.push(number)
+  t.equal(numbers[0], 5)
+  upstream.answer = streamed(all.slice(5))
+  const [first] = await read('stream=true&starting_after=4')
+  t.equal(first.sequence_number, 5, 'also of an upstream that sends no earlier ones')
 })
 
 const AUTHORIZED = { authorization: `Bearer ${key}` }

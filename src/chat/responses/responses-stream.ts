@@ -71,11 +71,12 @@ export class ResponsesStream implements StreamReader {
   readonly thoughts = []
   readonly closing = null
   readonly holdsProbabilities = false
-  nextNumber = 0
   readonly #asksForJson: boolean
   /** Open texts by the kind of their events and their place. */
   readonly #open = new Map<string, GrowingPlace>()
   #choices = 0
+  /** Null before the first event, whose number is that of the provider. */
+  #next: number | null = null
   /** Events like those of the texts that ended last. */
   #ended = new Map<number, JsonObject>()
   /** True once the text of the answer was redacted. */
@@ -83,6 +84,10 @@ export class ResponsesStream implements StreamReader {
 
   constructor(asksForJson: boolean) {
     this.#asksForJson = asksForJson
+  }
+
+  get nextNumber(): number {
+    return this.#next ?? 0
   }
 
   read(data: string): StreamChunk | null {
@@ -151,7 +156,9 @@ export class ResponsesStream implements StreamReader {
     return [...this.#ended.keys()]
   }
 
-  note(): void {}
+  note({ sequence_number: number }: JsonObject): void {
+    if (typeof number === 'number') this.#next ??= Math.max(0, Math.trunc(number))
+  }
 
   flush(_like: JsonObject, choice: number, pieces: readonly ChannelText[]): JsonObject {
     const { logprobs, obfuscation: _obfuscation, ...like } = this.#likeOf(choice)
@@ -215,11 +222,12 @@ export class ResponsesStream implements StreamReader {
 
   /** Numbers the events as they are sent: some are held back, and some are new. */
   number(event: JsonObject): boolean {
-    if (typeof event['sequence_number'] !== 'number') return false
-    const next = this.nextNumber++
-    const changed = event['sequence_number'] !== next
+    const { sequence_number: number } = event
+    if (typeof number !== 'number') return false
+    const next = this.nextNumber
+    this.#next = next + 1
     event['sequence_number'] = next
-    return changed
+    return number !== next
   }
 }
 

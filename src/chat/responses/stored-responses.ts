@@ -98,7 +98,14 @@ type Parameters = Readonly<Record<string, { test(value: string): boolean }>>
 
 const LIST_NAME = /^include(?:\[\d*\])?$/
 const NO_PARAMETERS: Parameters = {}
-const READ_PARAMETERS: Parameters = { include: FIELD, stream: BOOLEAN, include_obfuscation: BOOLEAN }
+/** Answered here, from the whole stream. */
+const RESUMED = 'starting_after'
+const READ_PARAMETERS: Parameters = {
+  include: FIELD,
+  stream: BOOLEAN,
+  include_obfuscation: BOOLEAN,
+  [RESUMED]: /^\d{1,9}$/,
+}
 const LIST_PARAMETERS: Parameters = {
   include: FIELD,
   limit: /^\d{1,4}$/,
@@ -116,9 +123,6 @@ const queryReader =
     const values = new URLSearchParams(search)
     const seen = new Set<string>()
     for (const [written, value] of values) {
-      // A text that began before the cursor could not be scanned.
-      if (written === 'starting_after')
-        throw refused('starting_after: a stream is sent from its beginning; leave it out.', written)
       const name = LIST_NAME.test(written) ? 'include' : written
       if (!Object.hasOwn(parameters, name))
         throw refused(`Unknown parameter; known ones: ${Object.keys(parameters).join(', ') || 'none'}.`)
@@ -126,7 +130,11 @@ const queryReader =
       if (!parameters[name]!.test(value)) throw refused(`${name}: has a value that is not allowed.`, name)
       seen.add(name)
     }
-    return { query: values.toString(), stream: values.get('stream') === 'true' }
+    const stream = values.get('stream') === 'true'
+    const after = values.get(RESUMED)
+    if (after !== null && !stream) throw refused(`${RESUMED}: is for streams (stream=true).`, RESUMED)
+    values.delete(RESUMED)
+    return { query: values.toString(), stream, after: after === null ? null : Number(after) }
   }
 
 const PENDING: readonly unknown[] = ['queued', 'in_progress']

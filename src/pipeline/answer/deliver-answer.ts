@@ -26,22 +26,24 @@ interface AskedForm {
   readonly stream: boolean
   /** True when a stream ends with its usage. */
   readonly includeUsage: boolean
+  /** As in Permitted. */
+  readonly after: number | null
 }
 
 /**
  * Delivers an answer in the form that the client asked for.
  * @throws GatewayError `upstream_*` or `response_blocked_by_policy`
  */
-export async function deliverAnswer(answer: Answer, { stream, includeUsage }: AskedForm): Promise<Delivered> {
+export async function deliverAnswer(answer: Answer, asked: AskedForm): Promise<Delivered> {
+  const { stream } = asked
   if (isFailed(answer.response)) return deliverFailedAnswer(answer)
   // An error is one answer in every form: its status must reach the client.
   if (answer.response.status >= 400) return deliverWholeAnswer(answer)
   const { form, response } = await answer.call.waitForUpstream(readForm(answer.response))
   const formed = { ...answer, response }
-  if (form === 'stream')
-    return stream ? deliverStreamedAnswer(formed, includeUsage) : deliverCollectedAnswer(formed)
+  if (form === 'stream') return stream ? deliverStreamedAnswer(formed, asked) : deliverCollectedAnswer(formed)
   if (!stream) return deliverWhole(formed)
-  if (form === 'whole') return deliverAsStream(formed, includeUsage)
+  if (form === 'whole') return deliverAsStream(formed, asked)
   if (form === 'unknown') return deliverUnreadableAnswer(formed)
   throw new GatewayError('upstream_unavailable', "The upstream's answer is empty.")
 }
@@ -58,14 +60,14 @@ async function deliverWhole(answer: Answer): Promise<Delivered> {
 }
 
 /** Delivers a whole answer to a client that asked for a stream. */
-async function deliverAsStream(answer: Answer, includeUsage: boolean): Promise<Delivered> {
+async function deliverAsStream(answer: Answer, asked: AskedForm): Promise<Delivered> {
   const body = await readBody(answer)
   if (body === null)
     throw new GatewayError('upstream_unavailable', "The upstream's answer is not a JSON object.")
   const format = answer.call.api.answer
   if (!format.isAnswer(body)) return deliverReportedError(answer, body)
   const response = resumed(answer.response, encoded(format.toEvents(body)))
-  return deliverStreamedAnswer({ ...answer, response }, includeUsage)
+  return deliverStreamedAnswer({ ...answer, response }, asked)
 }
 
 /** Reads and parses a whole answer; a long one within the memory budget. */

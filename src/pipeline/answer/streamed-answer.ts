@@ -1,7 +1,8 @@
 // Delivers a streamed answer as it arrives. Only its end waits for the entry.
 
 import type { AnswerFormat } from '../../chat/api-format.ts'
-import { withComment } from '../../chat/sse.ts'
+import { MAXIMUM_EVENT_BYTES, SseParser, withComment } from '../../chat/sse.ts'
+import { parseObject } from '../../chat/stream-chunk.ts'
 import { estimateTokens } from '../../chat/token-usage.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { atOnce } from '../../core/steps.ts'
@@ -15,19 +16,30 @@ import { deliverScannedError } from './failed-answer.ts'
 import { StreamEvents } from './stream-events.ts'
 import { type Answer, decideOnAnswer, keepThoughts } from './whole-answer.ts'
 
+/** What the client asked for. */
+interface AskedStream {
+  /** Whether the stream ends with the usage event. */
+  readonly includeUsage: boolean
+  /** As in Permitted. */
+  readonly after: number | null
+}
+
 /**
  * Relays a stream up to `[DONE]`, which `finish` sends after the entry is sealed. The answer to the
  * client begins with the first event, so that an error before it has a status.
- * @param includeUsage whether the client asked for the usage event
  * @throws GatewayError `upstream_*` or `response_blocked_by_policy`; safe text was sent before
  */
-export async function deliverStreamedAnswer(answer: Answer, includeUsage: boolean): Promise<Delivered> {
+export async function deliverStreamedAnswer(
+  answer: Answer,
+  { includeUsage, after }: AskedStream,
+): Promise<Delivered> {
   const { call, response, selection } = answer
   const relay = new StreamEvents(answer, includeUsage)
+  const resumed = after === null ? null : new EventsAfter(after)
   let blocking: RuleReference | null
   let isStarted: boolean
   try {
-    isStarted = await pump(answer, relay)
+    isStarted = await pump(answer, relay, resumed)
   } finally {
     // Record the answer on every path, also when the stream fails.
     blocking = decideOnAnswer(call, selection, relay.results)
@@ -46,10 +58,10 @@ export async function deliverStreamedAnswer(answer: Answer, includeUsage: boolea
     return deliverScannedError(answer, relay.firstError)
   }
   response.discard()
+  const last = resumed === null ? relay.last : resumed.of(relay.last)
   return {
     ending: { outcome: 'ok', status: response.status, errorCode: null },
-    finish: (receipt) =>
-      answer.client.end(withComment(relay.last, `sidegate-audit ${formatReceipt(receipt)}`)),
+    finish: (receipt) => answer.client.end(withComment(last, `sidegate-audit ${formatReceipt(receipt)}`)),
   }
 }
 
@@ -66,7 +78,7 @@ function estimateAnswer(format: AnswerFormat, response: JsonObject): number {
 }
 
 /** Relays the events. @returns whether the answer to the client has begun */
-async function pump(answer: Answer, relay: StreamEvents): Promise<boolean> {
+async function pump(answer: Answer, relay: StreamEvents, resumed: EventsAfter | null): Promise<boolean> {
   const { call, client, response } = answer
   let counted = 0
   let isStarted = false
@@ -82,9 +94,10 @@ async function pump(answer: Answer, relay: StreamEvents): Promise<boolean> {
       answer.streamBegan()
       isStarted = true
     }
-    if (text !== '') {
+    const sent = resumed === null ? text : resumed.of(text)
+    if (sent !== '') {
       call.markFirstToken()
-      const room = client.write(text)
+      const room = client.write(sent)
       if (room !== undefined) await call.waitForClient(room)
     }
     assertWaiting(client)
@@ -95,3 +108,30 @@ async function pump(answer: Answer, relay: StreamEvents): Promise<boolean> {
 /** Reports whether the answer has begun, also when all of its text is held back or blocked. */
 const hasBegun = ({ firstError, failure, done, assembler }: StreamEvents, text: string): boolean =>
   text !== '' || (firstError === null && (assembler.begun || (done && failure === null)))
+
+/**
+ * Leaves out the events that the client has. The upstream is asked for the whole stream: what is
+ * sent of a text depends on its beginning, and so do the numbers of the events, of which some are
+ * held back.
+ */
+class EventsAfter {
+  readonly #parser = new SseParser(MAXIMUM_EVENT_BYTES)
+  readonly #number: number
+
+  /** @param number of the last event that the client has */
+  constructor(number: number) {
+    this.#number = number
+  }
+
+  /** Returns what is to be sent of a piece of the stream. */
+  of(piece: string): string {
+    let out = ''
+    for (const { raw, data } of this.#parser.push(Buffer.from(piece))) if (!this.#isKnown(data)) out += raw
+    return out
+  }
+
+  #isKnown(data: string | null): boolean {
+    const number = data === null ? null : parseObject(data)?.['sequence_number']
+    return typeof number === 'number' && number <= this.#number
+  }
+}
