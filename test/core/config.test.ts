@@ -41,7 +41,7 @@ t.test('a configuration with only a base URL gets every default', async (t) => {
     audit: { retainDays: 365, maxBytes: 10 * 1024 ** 3 },
     data: { path: '/etc/data' },
     admin: { token: null, sessionTtlSeconds: 28_800, allowedHosts: [] },
-    limits: { bodyBytes: 10 * 1024 ** 2, concurrentRequests: 1024, drainSeconds: 25 },
+    limits: { bodyBytes: 32 * 1024 ** 2, concurrentRequests: 1024, drainSeconds: 25 },
     log: { level: 'info' },
   })
 })
@@ -128,7 +128,7 @@ t.test('a written value replaces its default', async (t) => {
     'upstream: { baseUrl: http://h }\nlimits: { drainSeconds: 3 }\nlisten: { gateway: "[::1]:0" }',
   )
   t.match(config, {
-    limits: { drainSeconds: 3, bodyBytes: 10 * 1024 ** 2 },
+    limits: { drainSeconds: 3, bodyBytes: 32 * 1024 ** 2 },
     pii: { binaryParts: 'pass' },
     listen: { gateway: { host: '::1', port: 0 } },
   })
