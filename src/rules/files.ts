@@ -30,6 +30,8 @@ const CONFIG_MAP_LINK = '..data'
 /** Maximum attempts on a folder that changes while it is read. */
 const MAXIMUM_READINGS = 5
 
+const UNSTABLE = 'changes while it is read; the rules before it stay in force'
+
 const RULE_FILE = /\.ya?ml$/
 const TEST_FILE = /_test\.ya?ml$/
 
@@ -40,12 +42,11 @@ const TEST_FILE = /_test\.ya?ml$/
 export async function readRuleFiles(path: string, label: string): Promise<RuleFiles> {
   try {
     if ((await stat(path)).isFile()) return await readAll([{ path, name: label }])
-    for (let reading = 1; ; reading++) {
+    for (let reading = 1; reading <= MAXIMUM_READINGS; reading++) {
       const folder = await currentFolder(path)
       const targets = await targetsIn(folder)
       const isStable = async () =>
-        reading === MAXIMUM_READINGS ||
-        ((await currentFolder(path)) === folder && (await targetsIn(folder)) === targets)
+        (await currentFolder(path)) === folder && (await targetsIn(folder)) === targets
       try {
         const files = await readFolder(folder, label)
         if (await isStable()) return files
@@ -53,6 +54,8 @@ export async function readRuleFiles(path: string, label: string): Promise<RuleFi
         if (await isStable()) throw error
       }
     }
+    // Files of two moments are no rule set. The next event reads again.
+    return { files: [], problems: [{ ...wholeFile(label, UNSTABLE), unread: true }] }
   } catch (error) {
     return { files: [], problems: [{ ...wholeFile(label, cannotBeRead(error)), unread: true }] }
   }
