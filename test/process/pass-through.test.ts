@@ -255,8 +255,6 @@ t.test('nothing at or below an endpoint with kept answers passes', async (t) => 
     ['DELETE', '/v1/Responses/resp_1/cancel'],
     ['POST', '/v1/responses/resp_1/input_items'],
     ['GET', '/v1/responses/resp_1/events'],
-    ['POST', '/v1/responses/compact'],
-    ['POST', '/v1/responses/input_tokens'],
     ['GET', '/v1/chat/completions/chatcmpl-1'],
     ['GET', '/v1/chat/completions/chatcmpl-1/messages'],
   ] as const) {
