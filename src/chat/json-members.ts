@@ -2,6 +2,7 @@
 // is not scanned. Keeps nothing else, and takes time linear in the bytes.
 
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { parseReceived } from './strict-json.ts'
 
 /** Names of members, outermost first. */
 export type MemberPlace = readonly string[]
@@ -169,7 +170,7 @@ export class JsonMembers {
 
 function parsed(text: string): JsonValue {
   try {
-    return JSON.parse(text) as JsonValue
+    return parseReceived(text)
   } catch {
     return null
   }

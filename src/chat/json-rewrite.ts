@@ -4,7 +4,7 @@
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
 import { stringParts } from '../core/json-steps.ts'
 import { atOnce, STEP_UNITS, type Steps } from '../core/steps.ts'
-import { endOfString } from './exact-numbers.ts'
+import { endOfString } from './exact-json.ts'
 import { newNameOf } from './text.ts'
 
 /** Text, and values, that one step reads. */

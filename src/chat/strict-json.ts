@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../core/errors.ts'
 import { isInexact, isObject, type JsonValue } from '../core/json.ts'
 import { atOnce, STEP_UNITS, type Steps } from '../core/steps.ts'
-import { endOfString, parseExactSteps } from './exact-numbers.ts'
+import { endOfString, mayHaveEscapedName, parseExactSteps } from './exact-json.ts'
 import { formatPath } from './json-path.ts'
 import { ValueWalk } from './value-walk.ts'
 
@@ -53,8 +53,9 @@ export function* parseSteps(body: Buffer): Steps<JsonValue> {
     throw invalid(`The body has more than ${MAXIMUM_DIFFERENT_KEYS} different keys.`)
   if (isLong) yield
   let value: JsonValue
+  const isExact = yield* mayHaveEscapedName(text)
   try {
-    value = JSON.parse(text) as JsonValue
+    value = isExact ? yield* parseExactSteps(text) : (JSON.parse(text) as JsonValue)
   } catch {
     throw invalid('The body is not valid JSON.')
   }
@@ -64,7 +65,8 @@ export function* parseSteps(body: Buffer): Steps<JsonValue> {
   // The value keeps one of several equal keys.
   if (checked.keys !== marks.keys)
     throw invalid('The body has an object with the same key twice.', yield* findDuplicate(text))
-  return checked.isExact && !MAY_HOLD_MORE.test(text) ? value : yield* parseExactSteps(text)
+  if (isExact || (checked.isExact && !MAY_HOLD_MORE.test(text))) return value
+  return yield* parseExactSteps(text)
 }
 
 /** Matches numbers as written that `holdsMore` may report, and few others. */
@@ -77,12 +79,12 @@ export const parseJson = (body: Buffer): JsonValue => atOnce(parseSteps(body))
 const MAY_BE_INEXACT = /[[:,\s]-?(?:\d{16}|\d[\d.]*[eE]\+?\d\d)/
 
 /**
- * Parses JSON of an upstream or of the gateway itself, in steps. Keeps numbers that a double cannot
- * hold as written.
+ * Parses JSON of an upstream or of the gateway itself, in steps. Keeps names and numbers as
+ * written, where JSON.parse does not.
  * @throws SyntaxError that quotes the text, when it is not JSON
  */
 export function* parseReceivedSteps(text: string): Steps<JsonValue> {
-  const mayBeInexact = MAY_BE_INEXACT.test(text)
+  const mayBeInexact = MAY_BE_INEXACT.test(text) || (yield* mayHaveEscapedName(text))
   if (text.length > STEP_UNITS) yield
   return mayBeInexact ? yield* parseExactSteps(text) : (JSON.parse(text) as JsonValue)
 }

@@ -1,6 +1,6 @@
 // Merges the lists of models of several upstreams. Knows neither sockets nor keys.
 
-import { isTooDeep } from '../chat/strict-json.ts'
+import { isTooDeep, parseReceived } from '../chat/strict-json.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 
@@ -18,7 +18,7 @@ export interface ModelSource {
 export function modelsIn(list: Buffer): readonly JsonObject[] {
   try {
     const text = String(list)
-    const { data } = JSON.parse(text) as JsonObject
+    const { data } = parseReceived(text) as JsonObject
     if (Array.isArray(data) && !isTooDeep(text)) return data.filter(isObject)
   } catch {
     // Not a list; the error below says so.

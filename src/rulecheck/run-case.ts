@@ -5,7 +5,7 @@ import type { Api } from '../chat/api-format.ts'
 import { apiNamed } from '../chat/apis.ts'
 import { CHAT } from '../chat/chat-api.ts'
 import { StreamCollector } from '../chat/stream-collector.ts'
-import { parseJson } from '../chat/strict-json.ts'
+import { parseJson, parseReceived } from '../chat/strict-json.ts'
 import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { PiiKind } from '../core/finding.ts'
@@ -141,7 +141,7 @@ function outcomeOf(
     refusedBy,
     rules: [...new Set(call.record.hits.map(({ rule }) => rule.name))].sort(),
     redacted,
-    answer: delivered === null ? null : answerText(call.api, JSON.parse(delivered)),
+    answer: delivered === null ? null : answerText(call.api, parseReceived(delivered) as JsonObject),
     findings,
   }
 }

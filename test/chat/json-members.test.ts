@@ -45,7 +45,7 @@ const { value } = fc.letrec<{ value: JsonValue }>((tie) => ({
   ),
 }))
 
-t.test('finds the members that JSON.parse finds, however the bytes are cut', async () => {
+t.test('finds the members of a document, however the bytes are cut', async () => {
   fc.assert(
     fc.property(
       fc.dictionary(name, value, { maxKeys: 5 }) as fc.Arbitrary<JsonObject>,
@@ -54,7 +54,7 @@ t.test('finds the members that JSON.parse finds, however the bytes are cut', asy
       (document, cut, indent) => {
         const written = JSON.stringify(document, null, indent)
         const documents = documentsIn(`data: ${written}\n\ndata: [DONE]\n\n${written}`, cut)
-        const wanted = JSON.stringify(expected(JSON.parse(written)))
+        const wanted = JSON.stringify(expected(document))
         const count = wanted === '{}' ? 0 : 2
         return documents.length === count && documents.every((one) => JSON.stringify(sorted(one)) === wanted)
       },

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { rewriteSteps } from '../../src/chat/json-rewrite.ts'
-import { parseJson } from '../../src/chat/strict-json.ts'
+import { parseJson, parseReceived } from '../../src/chat/strict-json.ts'
 import { requestTexts } from '../../src/chat/texts.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../src/core/json.ts'
 import { atOnce } from '../../src/core/steps.ts'
@@ -92,8 +92,8 @@ function change(value: JsonValue, dice: () => number): JsonValue {
   return value
 }
 
-/** The value of a JSON text, without zeros below zero, which JSON.stringify does not write. */
-const meaning = (text: string) => JSON.parse(text, (_, one) => (one === 0 ? 0 : one))
+/** The value of a JSON text, as JSON.stringify writes it: without zeros below zero. */
+const meaning = (text: string) => parseReceived(JSON.stringify(parseReceived(text)))
 
 t.test('a changed value is written, in each place that changed', async () => {
   fc.assert(

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { APIS } from '../../src/chat/apis.ts'
-import { parseExactSteps } from '../../src/chat/exact-numbers.ts'
+import { parseExactSteps } from '../../src/chat/exact-json.ts'
 import type { ModelRequest } from '../../src/chat/model-request.ts'
 import { readChatRequest, upstreamBodies } from '../../src/chat/request.ts'
 import type { JsonObject, JsonValue } from '../../src/core/json.ts'

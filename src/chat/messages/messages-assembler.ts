@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from '../../core/json.ts'
 import { AnswerSize, tooLong } from '../answer-size.ts'
 import type { StreamAssembler } from '../api-format.ts'
 import { isReplacedString } from '../delta-fields.ts'
+import { parseReceived } from '../strict-json.ts'
 import { setMember } from '../text.ts'
 
 /** Maximum content blocks of one message. */
@@ -95,7 +96,7 @@ export class MessagesAssembler implements StreamAssembler {
 function withInput({ partial_json: written, ...block }: JsonObject): JsonObject {
   if (typeof written !== 'string') return block
   try {
-    return { ...block, input: JSON.parse(written) }
+    return { ...block, input: parseReceived(written) }
   } catch {
     return { ...block, input: written }
   }

@@ -2,6 +2,7 @@
 // request in their errors.
 
 import type { JsonSpan } from '../../chat/inner-json/json-span.ts'
+import { parseReceived } from '../../chat/strict-json.ts'
 import { replaceFindings, TextSpanQueue, viewOf } from './spans.ts'
 
 const MARK = '[UPSTREAM_CREDENTIAL]'
@@ -24,7 +25,7 @@ export function removeFromJson(bytes: Buffer, credential: string | null): Buffer
   if (credential === null) return bytes
   let text: string
   try {
-    text = JSON.stringify(JSON.parse(bytes.toString('utf8')))
+    text = JSON.stringify(parseReceived(bytes.toString('utf8')))
   } catch {
     return removeFromBytes(bytes, credential)
   }
