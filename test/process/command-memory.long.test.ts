@@ -47,9 +47,8 @@ async function peakOf(args: readonly string[]): Promise<{ code: number | null; b
   // The last of equal options counts.
   const program = line.indexOf(PROGRAM)
   const heap = `--max-old-space-size=${COMMAND_BYTES / MIB - OTHER_MIB}`
-  const env: NodeJS.ProcessEnv = { ...process.env, NODE_OPTIONS: '', ADMIN_TOKEN, UPSTREAM_KEY }
-  // Its counters lie in the heap.
-  delete env['NODE_V8_COVERAGE']
+  // The counters of coverage lie in the heap.
+  const env = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', ADMIN_TOKEN, UPSTREAM_KEY }
   const child = spawn(node, [...line.slice(0, program), ...COMMAND_OPTIONS, heap, ...line.slice(program)], {
     env,
     stdio: ['ignore', 'ignore', 'inherit'],
