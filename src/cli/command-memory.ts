@@ -21,7 +21,7 @@ const SYSTEM: MemoryFiles = { group: '/sys/fs/cgroup', process: '/proc/self' }
 /** Keeps the young generation to 3 MiB; that of the gateway may have 48. */
 export const COMMAND_OPTIONS = ['--min-semi-space-size=1', '--max-semi-space-size=1']
 /** Memory of a command besides the heap for long-lived objects. */
-const OTHER_BYTES = 32 * MIB
+const OTHER_BYTES = 26 * MIB
 
 /**
  * Starts the same command line in the place of this process with a heap that fits into the

@@ -8,7 +8,7 @@ import { readHeader, SEGMENT_HEADER_BYTES, type SegmentHeader } from './segment-
 /** Names of segment files end with a number. */
 export const SEGMENT_PREFIX = 'journal-'
 /** Bytes searched at a time for frames after a bad one. */
-const SEARCH_BYTES = 16 * 1024 ** 2
+const SEARCH_BYTES = 1024 ** 2
 
 /** The frames up to a point are in the database. */
 export interface JournalPosition {
