@@ -17,6 +17,8 @@ export interface RuleTypeFacts {
   readonly isCounted: boolean
   /** The directions that a rule may be bound to; none for a type that concerns the whole call. */
   readonly directions: readonly string[]
+  /** The parts of a call whose texts a rule may look at; none for a type that looks at no text. */
+  readonly parts: readonly string[]
 }
 
 declare const GATEWAY_FACTS: GatewayFacts

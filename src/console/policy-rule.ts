@@ -11,6 +11,7 @@ export interface PolicyRule {
     readonly keys?: readonly string[]
     readonly labels?: Readonly<Record<string, string>>
     readonly direction?: string
+    readonly parts?: readonly string[]
   }
   readonly action?: string
   readonly enabled: boolean
@@ -37,10 +38,12 @@ export const describeMatch = ({
   keys,
   labels,
   direction,
+  parts,
 }: NonNullable<PolicyRule['match']> = {}): string =>
   [
     ...(models === undefined ? [] : [`models ${models.join(', ')}`]),
     ...(keys === undefined ? [] : [`keys ${keys.join(', ')}`]),
     ...Object.entries(labels ?? {}).map(([name, value]) => `${name}=${value}`),
     ...(direction === undefined ? [] : [direction]),
+    ...(parts === undefined ? [] : [`parts ${parts.join(', ')}`]),
   ].join('; ')

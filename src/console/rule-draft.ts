@@ -16,10 +16,12 @@ export interface RuleDraft {
   /** `name=value`, separated by commas. */
   readonly labels: string
   readonly direction: string
+  /** Names, separated by commas. */
+  readonly parts: string
 }
 
 export const EMPTY_DRAFT: RuleDraft = {
-  ...{ name: '', pattern: '', per: '', models: '', keys: '', labels: '' },
+  ...{ name: '', pattern: '', per: '', models: '', keys: '', labels: '', parts: '' },
   direction: BOTH_DIRECTIONS,
 }
 
@@ -38,7 +40,8 @@ export function ruleBody(draft: RuleDraft, type: RuleTypeFacts, action: string |
   }
 }
 
-function matchOf({ models, keys, labels, direction }: RuleDraft, { directions }: RuleTypeFacts): object {
+function matchOf(draft: RuleDraft, type: RuleTypeFacts): object {
+  const { models, keys, labels, direction, parts } = draft
   const pairs = itemsOf(labels).map((pair) => {
     const [name = '', ...value] = pair.split('=')
     return [name.trim(), value.join('=').trim()]
@@ -47,7 +50,8 @@ function matchOf({ models, keys, labels, direction }: RuleDraft, { directions }:
     ...(itemsOf(models).length > 0 && { models: itemsOf(models) }),
     ...(itemsOf(keys).length > 0 && { keys: itemsOf(keys) }),
     ...(pairs.length > 0 && { labels: Object.fromEntries(pairs) }),
-    ...(directions.includes(direction) && { direction }),
+    ...(type.directions.includes(direction) && { direction }),
+    ...(type.parts.length > 0 && itemsOf(parts).length > 0 && { parts: itemsOf(parts) }),
   }
 }
 

@@ -74,7 +74,11 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
   return {
     decision: decision.outcome === 'denial' ? 'block' : 'allow',
     rules: decision.hits.map(({ rule, direction }) => ({ ...rule, direction })),
-    findings: inspection.findings.map((finding) => ({ ...finding, direction: 'request' })),
+    findings: inspection.findings.map(({ place, ...finding }) => ({
+      ...finding,
+      part: place,
+      direction: 'request',
+    })),
     injection: describeInjection(inspection.injection!, selection, pipeline),
     estimated_cost: estimatedCost(pipeline.prices(), api, request),
     redacted: parseReceived(String(bodyToSend(api, request))),

@@ -168,12 +168,14 @@ function* inspectAndCapture(
   })
   if (selection.watchesInjection) {
     const steps = inspection.score()
-    const { facts } = inspection
-    call.deferredScore = new MonitoredScore({ call, client, steps, selection, model, facts, isLong, release })
+    const { factsWith } = inspection
+    call.deferredScore = new MonitoredScore({
+      ...{ call, client, steps, selection, model, factsWith, isLong, release },
+    })
   }
   noted.placeholders = inspection.placeholders
   if (inspection.binaryParts > 0) metrics.binaryParts.inc({ decision: binaryParts }, inspection.binaryParts)
-  noted.addFindings(countKinds(inspection.findings), selection, 'request')
+  noted.addFindings(countKinds(inspection.findings), selection)
   if (inspection.injection !== null)
     noted.injection = injectionJudgement(inspection.injection, selection, model)
   // Each of the next steps reads the whole prompt.
@@ -295,7 +297,7 @@ async function deliver(
 ): Promise<Delivered> {
   const scan: ScanRules = {
     kinds,
-    piiAction: (kind) => selection.pii(kind, 'response').action,
+    piiAction: (kind) => selection.pii(kind, 'answer').action,
     keywords: selection.keywords('response'),
     credential: response.credential,
     // Clients log error messages, so values are not restored there.

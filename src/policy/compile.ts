@@ -4,13 +4,14 @@
 import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
 import { type CallKey, includesLabels, type KeyLabels } from '../core/key-terms.ts'
 import { RULE_ACTIONS, type RuleAction } from '../core/rule-action.ts'
+import { TEXT_PARTS, TEXT_PLACES, type TextPlace } from '../core/text-part.ts'
 import { type AccessTest, compileAccessList } from './access-list.ts'
 import { type CaptureMode, combineCapture } from './capture-mode.ts'
 import { compileGlob } from './glob.ts'
 import { KeywordRuleIndex, type KeywordRules } from './keyword-rules.ts'
 import { type LimitScope, readScope } from './limit-scope.ts'
 import type { ParsedRule } from './parse-rule.ts'
-import { concernsDirection, type Rule, type RuleReference } from './rule.ts'
+import { concernsPlace, partsOf, type Rule, type RuleParts, type RuleReference } from './rule.ts'
 import type { PromptFacts } from './rule-type.ts'
 import { type RulePattern, ruleTypeOf } from './rule-types.ts'
 import type { UsageLimit } from './types/rate-limit.ts'
@@ -53,6 +54,8 @@ interface PiiDecision {
 /** A rule that fires on facts of a prompt. */
 export interface PromptCheck {
   readonly rule: RuleReference
+  /** The parts of the prompt whose facts it is asked with. */
+  readonly parts: RuleParts
   fires(facts: PromptFacts): boolean
 }
 
@@ -60,6 +63,7 @@ interface InjectionRule {
   readonly rule: RuleReference
   /** Null means the model's own threshold. */
   readonly threshold: number | null
+  readonly parts: RuleParts
 }
 
 export interface LimitRule extends UsageLimit {
@@ -84,7 +88,7 @@ export interface Selection {
    * several models the strictest decision counts. In an answer, `restore` applies to data that is
    * new in it and means redact; whether values are put back is decided by the prompt's rules alone.
    */
-  pii(kind: PiiKind, direction: Direction): PiiDecision
+  pii(kind: PiiKind, place: TextPlace): PiiDecision
   /** Null when no keyword rule concerns the direction. */
   keywords(direction: Direction): KeywordRules | null
   /** Rules that fire on facts of a prompt, in order. */
@@ -181,22 +185,22 @@ function selectionOf(
   const concerned = new Set(byModel.flat())
   const chosen = scoped.filter((candidate) => concerned.has(candidate))
   const chosenRules = new Set(chosen.map(({ rule }) => rule))
-  const pii = {
-    request: strictest(byModel.map((rules) => piiDecisions(rules, 'request'))),
-    response: strictest(byModel.map((rules) => piiDecisions(rules, 'response'))),
-  }
+  const pii = new Map(
+    TEXT_PLACES.map((place) => [place, strictest(byModel.map((rules) => piiDecisions(rules, place)))]),
+  )
   const keywordRules = {
-    request: keywords.select(chosenRules, 'request'),
-    response: keywords.select(chosenRules, 'response'),
+    request: keywords.select(chosenRules, TEXT_PARTS),
+    response: keywords.select(chosenRules, ['answer']),
   }
-  const checks = chosen.flatMap(({ reference, pattern }) => {
+  const checks = chosen.flatMap(({ rule, reference, pattern }) => {
     const type = ruleTypeOf(pattern.type)
     if (type.fires === undefined) return []
-    return [Object.freeze({ rule: reference, fires: (facts: PromptFacts) => type.fires!(pattern, facts) })]
+    const fires: PromptCheck['fires'] = (facts) => type.fires!(pattern, facts)
+    return [Object.freeze({ rule: reference, parts: partsOf(rule), fires })]
   })
-  const injection = chosen.flatMap(({ reference, pattern }) =>
+  const injection = chosen.flatMap(({ rule, reference, pattern }) =>
     pattern.type === 'prompt_injection'
-      ? [Object.freeze({ rule: reference, threshold: pattern.threshold })]
+      ? [Object.freeze({ rule: reference, threshold: pattern.threshold, parts: partsOf(rule) })]
       : [],
   )
   const limits = limitsOf(chosen)
@@ -209,7 +213,7 @@ function selectionOf(
   const modes = chosen.flatMap(({ pattern }) => (pattern.type === 'capture' ? [pattern.capture] : []))
   return Object.freeze({
     revision,
-    pii: (kind: PiiKind, direction: Direction) => pii[direction].get(kind) ?? NO_RULE,
+    pii: (kind: PiiKind, place: TextPlace) => pii.get(place)!.get(kind) ?? NO_RULE,
     keywords: (direction: Direction) => keywordRules[direction],
     checks,
     injection,
@@ -221,10 +225,10 @@ function selectionOf(
 }
 
 /** Applies claims from the weakest to the strongest, so that the strongest remains. */
-function piiDecisions(rules: readonly ScopedRule[], direction: Direction): PiiDecisions {
+function piiDecisions(rules: readonly ScopedRule[], place: TextPlace): PiiDecisions {
   const claims = rules
     .flatMap(({ rule, reference, pattern }) =>
-      pattern.type === 'pii' && concernsDirection(rule, direction)
+      pattern.type === 'pii' && concernsPlace(rule, place)
         ? [{ kinds: pattern.kinds, reference, isForAnswers: rule.match?.direction === 'response' }]
         : [],
     )
@@ -241,7 +245,7 @@ function piiDecisions(rules: readonly ScopedRule[], direction: Direction): PiiDe
     for (const kind of kinds === '*' ? PII_KINDS : kinds) {
       // Restoring concerns values of the prompt. A rule for answers decides on values new in one.
       const weaker = claimed.get(kind)
-      const yields = reference.action === 'restore' && direction === 'response'
+      const yields = reference.action === 'restore' && place === 'answer'
       if (yields && weaker?.isForAnswers && (weaker.kinds === '*') === (kinds === '*')) continue
       claimed.set(kind, claim)
       decisions.set(kind, Object.freeze({ action: reference.action, rule: reference }))

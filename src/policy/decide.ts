@@ -2,23 +2,33 @@
 // Knows neither texts nor counters, only what was found in them.
 
 import type { Direction, PiiKind } from '../core/finding.ts'
+import type { TextPlace } from '../core/text-part.ts'
 import { accessOf, allowsEvery } from './access-list.ts'
 import type { AccessRule, PromptCheck, Selection } from './compile.ts'
-import type { RuleHit, RuleReference } from './rule.ts'
+import type { RuleHit, RuleParts, RuleReference } from './rule.ts'
 import type { PromptFacts } from './rule-type.ts'
 
 /** What the steps before found out about a request. */
 export interface PolicyEvidence {
   readonly selection: Selection
   /** Null for a call without a prompt, or whose prompt is not scanned. */
-  readonly facts: PromptFacts | null
-  readonly findings: readonly { readonly kind: PiiKind; readonly count: number }[]
+  readonly facts: FactsOfParts | null
+  readonly findings: readonly PlacedKind[]
   readonly keywordHits: readonly RuleReference[]
   readonly limits: readonly LimitEvidence[]
   /** Every model that the call may end up at; null when none is known. */
   readonly models: readonly string[] | null
   /** The list of the key; null for none. */
   readonly keyModels: readonly string[] | null
+}
+
+/** Returns the facts of some parts of a prompt; of all without parts. */
+export type FactsOfParts = (parts: RuleParts) => PromptFacts
+
+/** A kind of personal data that was found, and where. */
+export interface PlacedKind {
+  readonly kind: PiiKind
+  readonly place: TextPlace
 }
 
 /** The evidence of a call whose content is not scanned, or that has none. */
@@ -131,12 +141,12 @@ export function judge(evidence: PolicyEvidence): Judgement {
   const { selection, findings, keywordHits, facts, limits } = evidence
   const unlisted = selection.access.filter((one) => !allowsAll(one, evidence.models))
   const content = [
-    ...piiRules(selection, findings, 'request'),
+    ...piiRules(selection, findings),
     ...keywordHits,
     ...(facts === null ? [] : firing(selection.checks, facts)),
   ]
   // A score may be missing only where every rule that asks for it monitors.
-  if (facts?.injectionScore === null && selection.injection.some(({ rule }) => isBlocking(rule))) {
+  if (facts?.(null).injectionScore === null && selection.injection.some(({ rule }) => isBlocking(rule))) {
     throw new Error('A blocking injection rule applies, but the prompt was not scored.')
   }
   const exceeded = limits.flatMap(({ rule, exceeded }) => (exceeded && rule !== null ? [rule] : []))
@@ -181,9 +191,9 @@ const firstRefused = ({ allows }: AccessList, models: PolicyEvidence['models']):
 
 /**
  * The monitoring injection rules that fire at a score which was made after the decision.
- * @param facts with the score
+ * @param facts with the scores
  */
-export function monitoredInjection({ checks, injection }: Selection, facts: PromptFacts): RuleHit[] {
+export function monitoredInjection({ checks, injection }: Selection, facts: FactsOfParts): RuleHit[] {
   const scored = checks.filter((check) => injection.some(({ rule }) => rule === check.rule))
   return toHits(firing(scored, facts), 'request')
 }
@@ -191,26 +201,26 @@ export function monitoredInjection({ checks, injection }: Selection, facts: Prom
 /** Decides on an answer. `blocked` is the rule that denies it, null when none does. */
 export function decideResponse(
   selection: Selection,
-  evidence: Pick<PolicyEvidence, 'findings' | 'keywordHits'>,
+  evidence: { readonly findings: readonly { readonly kind: PiiKind }[] } & Pick<
+    PolicyEvidence,
+    'keywordHits'
+  >,
 ): { readonly blocked: RuleReference | null; readonly hits: readonly RuleHit[] } {
-  const content = [...piiRules(selection, evidence.findings, 'response'), ...evidence.keywordHits]
+  const findings = evidence.findings.map(({ kind }): PlacedKind => ({ kind, place: 'answer' }))
+  const content = [...piiRules(selection, findings), ...evidence.keywordHits]
   return { blocked: content.find(isBlocking) ?? null, hits: toHits(content, 'response') }
 }
 
 /** Rules that apply to the findings. A kind that is allowed fires no rule. */
-function piiRules(
-  selection: Selection,
-  findings: PolicyEvidence['findings'],
-  direction: Direction,
-): RuleReference[] {
-  return findings.flatMap(({ kind, count }) => {
-    const { action, rule } = selection.pii(kind, direction)
-    return rule === null || action === 'allow' || count === 0 ? [] : [rule]
+function piiRules(selection: Selection, findings: readonly PlacedKind[]): RuleReference[] {
+  return findings.flatMap(({ kind, place }) => {
+    const { action, rule } = selection.pii(kind, place)
+    return rule === null || action === 'allow' ? [] : [rule]
   })
 }
 
-const firing = (checks: readonly PromptCheck[], facts: PromptFacts): RuleReference[] =>
-  checks.filter((check) => check.fires(facts)).map(({ rule }) => rule)
+const firing = (checks: readonly PromptCheck[], facts: FactsOfParts): RuleReference[] =>
+  checks.filter((check) => check.fires(facts(check.parts))).map(({ rule }) => rule)
 
 const isBlocking = (rule: RuleReference): boolean => rule.action === 'block'
 

@@ -5,6 +5,7 @@ import { RULE_ACTIONS } from '../core/rule-action.ts'
 import { controlCharacterIn } from './control-character.ts'
 import { MAXIMUM_GLOB_CHARACTERS } from './glob.ts'
 import type { Rule, RuleDeclaration } from './rule.ts'
+import type { RuleType } from './rule-type.ts'
 import { parsePattern, RULE_TYPES, type RulePattern, ruleTypeOf } from './rule-types.ts'
 
 /**
@@ -28,10 +29,14 @@ export interface RuleProblem {
  */
 const MAXIMUM_DECLARATION_BYTES = 245_760
 
-/** Names of the types whose rules count calls. */
-const COUNTED = RULE_TYPES.filter(({ isCounted }) => isCounted)
-  .map(({ name }) => name)
-  .join(' and ')
+/** Names of the types that may have a field. */
+const namesOf = (isMeant: (type: RuleType) => boolean | undefined): string =>
+  RULE_TYPES.filter(isMeant)
+    .map(({ name }) => name)
+    .join(', ')
+    .replace(/, (?!.*,)/, ' and ')
+const COUNTED = namesOf(({ isCounted }) => isCounted)
+const READING = namesOf(({ readsTexts }) => readsTexts)
 
 /** Parses a declaration that fits the schema, or returns every error in it. */
 export function parseRule<Declared extends RuleDeclaration>(
@@ -81,6 +86,11 @@ function parse(
     add('match.direction', `must be ${alternatives([...bounds.allowed, 'both'])}: ${bounds.because}`)
   if (declaration.per !== undefined && value !== null && !value.isCounted)
     add('per', `is allowed for ${COUNTED} rules only; remove it`)
+  if (match?.parts !== undefined && value !== null) {
+    if (!value.readsTexts) add('match.parts', `is allowed for ${READING} rules only; remove it`)
+    else if (direction === 'response' && !match.parts.includes('assistant'))
+      add('match.parts', 'must name `assistant`, whose text an answer is; or remove `match.direction`')
+  }
   if (action === 'restore' && match?.direction === 'response') {
     add('match.direction', 'must be `request` or `both`: only values redacted from a prompt can be restored')
   }

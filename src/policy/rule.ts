@@ -4,6 +4,7 @@ import type { Milliseconds } from '../core/clock.ts'
 import type { Direction } from '../core/finding.ts'
 import type { KeyLabels } from '../core/key-terms.ts'
 import type { RuleAction } from '../core/rule-action.ts'
+import { TEXT_PARTS, type TextPart, type TextPlace } from '../core/text-part.ts'
 import type { WrittenPattern } from './rule-type.ts'
 import type { RuleTypeName } from './rule-types.ts'
 
@@ -19,11 +20,23 @@ interface RuleMatch {
   readonly labels?: KeyLabels
   /** Default `both`. */
   readonly direction?: Direction | 'both'
+  /** Parts of a call's texts; all when absent. An answer counts as `assistant`. */
+  readonly parts?: readonly TextPart[]
 }
 
-/** Whether a rule concerns prompts (`request`) or answers (`response`). */
-export const concernsDirection = ({ match }: RuleDeclaration, direction: Direction): boolean =>
-  match?.direction === undefined || match.direction === 'both' || match.direction === direction
+/** Parts of a prompt that a rule looks at, in the order of TEXT_PARTS; null for all. */
+export type RuleParts = readonly TextPart[] | null
+
+export const partsOf = ({ match }: Pick<RuleDeclaration, 'match'>): RuleParts =>
+  match?.parts === undefined ? null : TEXT_PARTS.filter((part) => match.parts!.includes(part))
+
+/** Whether a rule concerns the texts of a place. */
+export const concernsPlace = ({ match }: Pick<RuleDeclaration, 'match'>, place: TextPlace): boolean =>
+  concernsDirection(match?.direction, place === 'answer' ? 'response' : 'request') &&
+  (match?.parts === undefined || match.parts.includes(place === 'answer' ? 'assistant' : place))
+
+const concernsDirection = (direction: Direction | 'both' = 'both', asked: Direction): boolean =>
+  direction === 'both' || direction === asked
 
 /** A rule without its identity. */
 export interface RuleDeclaration {

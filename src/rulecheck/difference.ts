@@ -1,6 +1,7 @@
 // Compares two rule sets: their declarations, and their effects on the same exchanges. Results hold
 // positions, decisions and rule names, never the texts of exchanges.
 
+import { canonicalize } from '../audit/canonical.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RuleSet } from '../policy/compile.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
@@ -9,7 +10,7 @@ import { ruleSetOf } from '../rules/rule-set.ts'
 import type { RuleCase } from './cases.ts'
 import { type CaseEnvironment, type CaseOutcome, runCase } from './run-case.ts'
 
-const FIELDS = ['type', 'pattern', 'action', 'enabled', 'match', 'description'] as const
+const FIELDS = ['type', 'pattern', 'per', 'action', 'enabled', 'match', 'description'] as const
 
 interface FieldChange {
   readonly field: (typeof FIELDS)[number]
@@ -106,10 +107,7 @@ function compareDeclarations(old: readonly ParsedRule[], next: readonly ParsedRu
 }
 
 function show(rule: RuleDeclaration, field: (typeof FIELDS)[number]): string | null {
-  if (field === 'match' && rule.match !== undefined) {
-    const { models, keys, direction } = rule.match
-    return JSON.stringify({ models, keys, direction })
-  }
   const value = rule[field]
-  return value === undefined ? null : String(value)
+  if (value === undefined) return null
+  return typeof value === 'object' ? canonicalize(value) : String(value)
 }

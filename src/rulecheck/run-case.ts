@@ -81,7 +81,7 @@ export async function runCase(
     arrivedMs: 0,
     policyRevision: rules.revision,
   })
-  call.record.addFindings(countKinds(inspection.findings), selection, 'request')
+  call.record.addFindings(countKinds(inspection.findings), selection)
   const decision = judgePrompt(
     { ...inspection, models: request.models, keyModels: null },
     selection,
@@ -102,7 +102,7 @@ export async function runCase(
     response: upstreamAnswer(isStream ? pieces : [Buffer.from(JSON.stringify(body))]),
     scan: {
       kinds: environment.kinds,
-      piiAction: (kind) => selection.pii(kind, 'response').action,
+      piiAction: (kind) => selection.pii(kind, 'answer').action,
       keywords: selection.keywords('response'),
       credential: null,
       restoration: inspection.restoration,

@@ -1,22 +1,21 @@
-// Compares the scopes of rules: which calls, directions and kinds of one rule another covers. Knows
+// Compares the scopes of rules: which calls, places and kinds of one rule another covers. Knows
 // no texts.
 
-import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
+import { PII_KINDS, type PiiKind } from '../core/finding.ts'
 import { RULE_ACTIONS } from '../core/rule-action.ts'
+import { TEXT_PLACES, type TextPlace } from '../core/text-part.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
-import { concernsDirection, type Rule } from '../policy/rule.ts'
-
-const DIRECTIONS: readonly Direction[] = ['request', 'response']
+import { concernsPlace, type Rule } from '../policy/rule.ts'
 
 /**
- * Whether every call and direction that `inner` concerns, `outer` concerns too; false where globs
- * do not show it.
+ * Whether every call and place that `inner` concerns, `outer` concerns too; false where globs do
+ * not show it.
  */
 export const covers = (outer: Rule, inner: Rule): boolean =>
-  coversCalls(outer, inner) && directionsOf(inner).every((direction) => concernsDirection(outer, direction))
+  coversCalls(outer, inner) && placesOf(inner).every((place) => concernsPlace(outer, place))
 
-const directionsOf = (rule: Rule): readonly Direction[] =>
-  DIRECTIONS.filter((direction) => concernsDirection(rule, direction))
+const placesOf = (rule: Rule): readonly TextPlace[] =>
+  TEXT_PLACES.filter((place) => concernsPlace(rule, place))
 
 const coversCalls = (outer: Rule, inner: Rule): boolean =>
   coversLabels(outer, inner) &&
@@ -68,10 +67,10 @@ export function overruling(rule: ParsedRule, rules: readonly ParsedRule[]): Pars
       outranks(other, rule, index < position),
   )
   const winners = new Set<ParsedRule>()
-  for (const direction of directionsOf(rule.rule)) {
+  for (const place of placesOf(rule.rule)) {
     for (const kind of kindsOf(rule)) {
       const winner = stronger.find(
-        (other) => concernsDirection(other.rule, direction) && kindsOf(other).includes(kind),
+        (other) => concernsPlace(other.rule, place) && kindsOf(other).includes(kind),
       )
       if (winner === undefined) return []
       winners.add(winner)

@@ -70,6 +70,7 @@ const canonicalParts = ({
   // Rules without these keep the hashes of earlier releases.
   ...(per === undefined ? [] : ['per', per]),
   ...(match?.labels === undefined ? [] : ['labels', match.labels]),
+  ...(match?.parts === undefined ? [] : ['parts', match.parts]),
 ]
 
 /** SHA-256 of a declaration, hex. */

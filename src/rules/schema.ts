@@ -4,6 +4,7 @@
 
 import { TERM_SCHEMAS } from '../core/key-terms.ts'
 import { RULE_ACTIONS } from '../core/rule-action.ts'
+import { TEXT_PARTS } from '../core/text-part.ts'
 import { MAXIMUM_GLOB_CHARACTERS } from '../policy/glob.ts'
 import type { RuleType } from '../policy/rule-type.ts'
 import { RULE_TYPES } from '../policy/rule-types.ts'
@@ -91,6 +92,13 @@ export const RULE_SCHEMA = {
           description: 'Prompts (request), answers (response) or both.',
           enum: ['request', 'response', 'both'],
           default: 'both',
+        },
+        parts: {
+          description: `For ${names(({ readsTexts }) => readsTexts === true)}, the parts of a call whose texts the rule looks at: user; system (instructions, tool definitions and everything outside messages); tool_result (results of tools, and quoted documents); assistant (earlier answers with their tool calls, and the answer itself). All when left out.`,
+          type: 'array',
+          minItems: 1,
+          uniqueItems: true,
+          items: { description: 'A part.', enum: [...TEXT_PARTS] },
         },
       },
     },

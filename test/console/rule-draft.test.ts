@@ -4,10 +4,11 @@ import t from 'tap'
 import { EMPTY_DRAFT, ruleBody } from '../../src/console/rule-draft.ts'
 
 const form = { isList: false, hint: '' }
-const LIMIT = { name: 'rate_limit', actions: ['block'], form, isCounted: true, directions: [] }
+const LIMIT = { name: 'rate_limit', actions: ['block'], form, isCounted: true, directions: [], parts: [] }
 const WORDS = {
   ...{ name: 'keyword_block', actions: ['block'], form, isCounted: false },
   directions: ['request', 'response'],
+  parts: ['user', 'assistant'],
 }
 
 t.test('a body has only the fields that are filled and that its type has', async (t) => {
@@ -22,20 +23,23 @@ t.test('a body has only the fields that are filled and that its type has', async
   t.strictSame(ruleBody({ ...draft, per: ' label:team', direction: 'response' }, LIMIT, undefined), limit)
 })
 
-t.test('models, keys and labels are lists', async (t) => {
+t.test('models, keys, labels and parts are lists', async (t) => {
   const draft = {
     ...EMPTY_DRAFT,
     models: 'gpt-*, o?,',
     keys: ' batch one ',
     labels: 'team = search,x=a=b, y',
+    parts: 'user, assistant',
   }
   t.match(ruleBody(draft, WORDS, 'block'), {
     match: {
       models: ['gpt-*', 'o?'],
       keys: ['batch one'],
       labels: { team: 'search', x: 'a=b', y: '' },
+      parts: ['user', 'assistant'],
     },
   })
+  t.notMatch(ruleBody(draft, LIMIT, 'block'), { match: { parts: [] } })
 })
 
 t.test('a list is one item a line', async (t) => {

@@ -6,6 +6,7 @@ import { requestTexts as textsInSteps } from '../../src/chat/texts.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { RuleAction } from '../../src/core/rule-action.ts'
 import { atOnce } from '../../src/core/steps.ts'
+import { TEXT_PARTS, type TextPart } from '../../src/core/text-part.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { countKinds, inspect } from '../../src/pipeline/prompt/inspect.ts'
 import type { Rule } from '../../src/policy/rule.ts'
@@ -94,7 +95,11 @@ t.test('no place in a request hides a keyword or an address', async (t) => {
   for (const [place, hide] of Object.entries(HIDING)) {
     const found = look(hide('project aurora', 'alice@example.com'))
     t.same(found.hits, ['aurora'], `${place}: the word`)
-    t.same(countKinds(found.findings), [{ kind: 'email', count: 1 }], `${place}: the address`)
+    t.same(
+      countKinds(found.findings).map(({ count }) => count),
+      [1],
+      `${place}: the address`,
+    )
     t.notMatch(
       found.sent.replace(/\\+u[0-9a-f]{4}/g, (code) => JSON.parse(`"${code.replace(/^\\+/, '\\')}"`)),
       /alice@/,
@@ -138,7 +143,7 @@ t.test('a split over parts or messages hides nothing', async (t) => {
     JSON.parse(two.sent).messages[0].content.map(({ text }: any) => text),
     ['mail [EMAIL_1]', ' now'],
   )
-  t.same(countKinds(two.findings), [{ kind: 'email', count: 1 }])
+  t.match(countKinds(two.findings), [{ kind: 'email', count: 1 }])
   const three = look(parts('card 4111 11', '11 1111', ' 1111 and more'))
   t.same(
     JSON.parse(three.sent).messages[0].content.map(({ text }: any) => text),
@@ -275,9 +280,82 @@ t.test('each action redacts, counts or leaves a value', async (t) => {
   const found = look(user(text), rules)
   t.match(found.sent, 'alice@example.com from 192.168.12.7, card [CREDIT_CARD_1]')
   t.same(countKinds(found.findings), [
-    { kind: 'email', count: 1 },
-    { kind: 'credit_card', count: 1 },
+    { kind: 'email', place: 'user', count: 1 },
+    { kind: 'credit_card', place: 'user', count: 1 },
   ])
+})
+
+/** A text in each part, in two messages where a part may have them. */
+const inParts = (texts: Readonly<Record<TextPart, readonly [string, string]>>): JsonObject => ({
+  model: 'm',
+  tools: [{ type: 'function', function: { name: 'f', description: texts.system[0] } }],
+  messages: [
+    { role: 'developer', content: texts.system[1] },
+    { role: 'user', content: texts.user[0] },
+    { role: 'assistant', content: texts.assistant[0] },
+    { role: 'assistant', content: texts.assistant[1] },
+    { role: 'tool', tool_call_id: 'c', content: texts.tool_result[0] },
+    { role: 'user', content: texts.user[1] },
+    { role: 'user', content: [{ type: 'tool_result', content: texts.tool_result[1] }] },
+  ],
+})
+const textOf = fc.constantFrom('hello', 'about project aurora', 'a@example.com', 'project')
+const pairOf = fc.tuple(textOf, textOf)
+
+t.test('a rule with parts looks at the texts of these parts alone', async () => {
+  fc.assert(
+    fc.property(
+      fc.record({ user: pairOf, system: pairOf, tool_result: pairOf, assistant: pairOf }),
+      fc.subarray([...TEXT_PARTS], { minLength: 1 }),
+      (texts, parts) => {
+        const holds = (word: string) => parts.some((part) => texts[part].some((text) => text.includes(word)))
+        const found = look(inParts(texts), [
+          { ...AURORA, match: { parts: parts.toReversed() } },
+          { ...ruleOf('mail', 'pii', 'email', 'monitor'), match: { parts } },
+        ])
+        const isSent = TEXT_PARTS.every((part) =>
+          texts[part].every(
+            (text) => found.sent.includes(text) === (text !== 'a@example.com' || holds(text)),
+          ),
+        )
+        return found.hits.length === Number(holds('project aurora')) && isSent
+      },
+    ),
+  )
+})
+
+t.test('a word split over texts counts where all of them are of the parts of the rule', async (t) => {
+  const split = (...roles: string[]): JsonObject => ({
+    model: 'm',
+    messages: roles.map((role, index) => ({ role, content: index === 0 ? 'about pro' : 'ject aurora' })),
+  })
+  const hits = (body: JsonObject, ...parts: TextPart[]) => look(body, [{ ...AURORA, match: { parts } }]).hits
+  t.same(hits(split('user', 'user'), 'user'), ['aurora'])
+  t.same(hits(split('user', 'user'), 'assistant'), [])
+  t.same(hits(split('user', 'assistant'), 'user'), [])
+  t.same(hits(split('user', 'assistant'), 'assistant', 'user'), ['aurora'])
+  const apart = { ...split('user', 'user') }
+  ;(apart['messages'] as JsonObject[]).splice(1, 0, { role: 'assistant', content: 'go on' })
+  t.same(hits(apart, 'user'), [], 'a text of another part stands between them')
+})
+
+t.test('each part follows its own rule for personal data, and its findings count so', async (t) => {
+  const body = inParts({
+    user: ['a@example.com', 'b@example.com'],
+    tool_result: ['c@example.com', 'a@example.com'],
+    system: ['d@example.com', 'x'],
+    assistant: ['x', 'x'],
+  })
+  const found = look(body, [
+    { ...ruleOf('kept', 'pii', 'email', 'allow'), match: { parts: ['system'] } },
+    { ...ruleOf('back', 'pii', 'email', 'restore'), match: { parts: ['tool_result'] } },
+  ])
+  t.same(countKinds(found.findings), [
+    { kind: 'email', place: 'user', count: 2 },
+    { kind: 'email', place: 'tool_result', count: 2 },
+  ])
+  t.match(found.sent, /"d@example\.com".*\[EMAIL_1\].*\[EMAIL_2\].*\[EMAIL_3\].*\[EMAIL_1\]/)
+  t.ok(found.restoration?.has('[EMAIL_2]'))
 })
 
 t.test('a body with too many findings is refused', async (t) => {

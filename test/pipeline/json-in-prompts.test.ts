@@ -18,7 +18,7 @@ function look(body: JsonObject) {
   const inspection = atOnce(inspect(requestTexts(body), selection, { kinds: ALL_KINDS, injection: model }))
   return {
     hits: inspection.keywordHits.map(({ name }) => name),
-    kinds: countKinds(inspection.findings),
+    kinds: countKinds(inspection.findings).map(({ kind, count }) => ({ kind, count })),
     findings: inspection.findings,
     body: body as any,
   }

@@ -313,7 +313,7 @@ t.test('an address that the model writes follows the rule for answers', async (t
     rule('back', 'email', { type: 'pii', action: 'restore' }),
     rule('own', 'email', { type: 'pii', action: 'allow', match: { direction: 'response' } }),
   ])
-  const scan = { ...rules(), piiAction: (kind: PiiKind) => selection.pii(kind, 'response').action }
+  const scan = { ...rules(), piiAction: (kind: PiiKind) => selection.pii(kind, 'answer').action }
   const text = '{"to":"dave@example.net","from":"[EMAIL_1]"}'
   const sent = '{"to":"dave@example.net","from":"alice@example.com"}'
   for (const pieces of [[text], text.split('')]) t.equal(run(pieces, scan, 'json').sent, sent)

@@ -21,7 +21,7 @@ import { newCall, responseOf, STILL_CLOCK, scanPieces, selectRules } from './fix
 const selection = selectRules([rule('aurora', 'project aurora')])
 const scan: ScanRules = {
   kinds: DEFAULT_KINDS,
-  piiAction: (kind) => selection.pii(kind, 'response').action,
+  piiAction: (kind) => selection.pii(kind, 'answer').action,
   keywords: selection.keywords('response'),
   credential: null,
   restoration: null,

@@ -1,10 +1,11 @@
 import t from 'tap'
 import type { RuleAction } from '../../src/core/rule-action.ts'
+import { TEXT_PLACES } from '../../src/core/text-part.ts'
 import { keyOf } from './keys.ts'
 import { compileRules, fired, firedNames, rule, select, withoutAction } from './rules.ts'
 
 t.test('personal data is redacted when no rule names it', async (t) => {
-  t.same(select([]).pii('email', 'request'), { action: 'redact', rule: null })
+  t.same(select([]).pii('email', 'user'), { action: 'redact', rule: null })
 })
 
 const pii = (name: string, pattern: string, action: RuleAction, more = {}) =>
@@ -32,7 +33,7 @@ const decisions: [what: string, rules: ReturnType<typeof pii>[], wins: string | 
 ]
 for (const [what, rules, wins] of decisions) {
   t.test(`the pii decision prefers ${what}`, async (t) => {
-    t.equal(select(rules).pii('email', 'request').rule?.name ?? null, wins)
+    t.equal(select(rules).pii('email', 'user').rule?.name ?? null, wins)
   })
 }
 
@@ -71,7 +72,7 @@ t.test('with several models the strictest pii decision counts, in any order', as
   const decide = (...models: string[]) => {
     const selection = set.select(models, keyOf('k'))
     return (['email', 'phone', 'iban', 'us_ssn'] as const).map((kind) => {
-      const { action, rule } = selection.pii(kind, 'request')
+      const { action, rule } = selection.pii(kind, 'user')
       return rule === null ? action : `${action} by ${rule.name}`
     })
   }
@@ -102,6 +103,20 @@ t.test('keyword rules fire in their direction, unless they are disabled', async 
   t.same(firedNames(selection, 'a'), ['in'])
   t.same(firedNames(selection, 'a', 'response'), ['out'])
   t.equal(select([rule('off', 'a', { enabled: false })]).keywords('request'), null)
+})
+
+t.test('an answer is a text of the assistant', async (t) => {
+  const selection = select([
+    rule('words', 'a', { match: { parts: ['assistant'] } }),
+    rule('users', 'a', { match: { parts: ['user'] } }),
+    pii('mail', 'email', 'block', { match: { parts: ['assistant', 'tool_result'] } }),
+    pii('number', 'phone', 'block', { match: { parts: ['user'] } }),
+  ])
+  t.same(firedNames(selection, 'a', 'response'), ['words'])
+  const blockedIn = (kind: 'email' | 'phone') =>
+    TEXT_PLACES.filter((place) => selection.pii(kind, place).action === 'block')
+  t.same(blockedIn('email'), ['tool_result', 'assistant', 'answer'])
+  t.same(blockedIn('phone'), ['user'])
 })
 
 t.test('a keyword rule that blocks holds back what may begin its match', async (t) => {
@@ -198,8 +213,8 @@ t.test('a rule for answers decides on new values before a rule that restores', a
     [[pii('a', 'email', 'redact'), pii('b', 'email', 'allow', answers)], 'redact'],
     [[pii('a', 'email', 'restore'), pii('b', 'email', 'allow')], 'restore'],
   ]
-  for (const [rules, action] of cases) t.equal(select(rules).pii('email', 'response').action, action)
-  t.equal(select(cases[0]![0]).pii('email', 'request').action, 'restore')
+  for (const [rules, action] of cases) t.equal(select(rules).pii('email', 'answer').action, action)
+  t.equal(select(cases[0]![0]).pii('email', 'user').action, 'restore')
 })
 
 t.test('a rule with labels applies to keys that have all of them', async (t) => {

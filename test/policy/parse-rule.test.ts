@@ -137,6 +137,16 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
     ],
   ],
   [
+    'a limit for some parts',
+    rule('r', '5/1m', { type: 'rate_limit', match: { parts: ['user'] } }),
+    [['match.parts', /^is allowed for keyword_block, pii and prompt_injection rules only/]],
+  ],
+  [
+    'parts that no answer has',
+    rule('r', 'a', { match: { direction: 'response', parts: ['user', 'system'] } }),
+    [['match.parts', /must name `assistant`/]],
+  ],
+  [
     'a token limit in one direction',
     rule('r', '5/1m', { type: 'rate_limit', match: { direction: 'request' } }),
     [['match.direction', /whole call/]],
@@ -202,7 +212,8 @@ const accepted = [
   rule('r', 'b'.repeat(1024)),
   rule('r', '*', { type: 'pii', action: 'allow' }),
   rule('r', 'email|phone', { type: 'pii', action: 'restore', match: { direction: 'request' } }),
-  rule('r', '', { type: 'prompt_injection', match: { direction: 'request' } }),
+  rule('r', '', { type: 'prompt_injection', match: { direction: 'request', parts: ['tool_result'] } }),
+  rule('r', 'a', { match: { direction: 'response', parts: ['user', 'assistant'] } }),
   rule('r', '', { type: 'prompt_injection', match: { direction: 'both' } }),
   rule('r', '60000/1m', { type: 'rate_limit', match: { direction: 'both' } }),
   { ...withoutAction('capture', 'metadata'), match: { models: ['hr/*'], keys: ['hr'] } },

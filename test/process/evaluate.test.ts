@@ -3,6 +3,7 @@
 
 import t from 'tap'
 import { APIS } from '../../src/chat/apis.ts'
+import { TEXT_PARTS } from '../../src/core/text-part.ts'
 import { requestBody } from '../chat/api-bodies.ts'
 import { deploy, prompt } from './gateway.ts'
 import { fetchInTime } from './until.ts'
@@ -13,6 +14,7 @@ rules:
   - { name: no-aurora, type: keyword_block, pattern: "project aurora", action: block, enabled: true }
   - { name: watch-budget, type: keyword_block, pattern: budget, action: monitor, enabled: true, match: { direction: request } }
   - { name: answers-only, type: keyword_block, pattern: hello, action: block, enabled: true, match: { direction: response } }
+  - { name: users-only, type: keyword_block, pattern: ledger, action: block, enabled: true, match: { parts: [user] } }
   - { name: give-back, type: pii, pattern: email, action: restore, enabled: true }
   - { name: watch-phones, type: pii, pattern: phone, action: monitor, enabled: true }
   - { name: let-addresses, type: pii, pattern: ip_address, action: allow, enabled: true }
@@ -82,6 +84,18 @@ const BODIES: Record<string, object> = {
       },
     ],
   },
+  'a word that users must not say, from a user': prompt('open the ledger'),
+  'the same word from a tool': {
+    model: 'm',
+    messages: [
+      { role: 'user', content: 'which files are there?' },
+      {
+        role: 'assistant',
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'ls', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: 'c', content: 'the ledger' },
+    ],
+  },
   'unknown fields and member names': prompt('hi', {
     metadata: { note: 'a@example.com', 'b@example.com': 'x' },
     future: [{ deep: 'the budget' }],
@@ -140,7 +154,7 @@ t.test('offsets of findings refer to the strings of the request', async (t) => {
       findings.map(({ path, start, end }: any) => at(body, path).slice(start, end)),
       expected,
     )
-    t.ok(findings.every((finding: { direction: string }) => finding.direction === 'request'))
+    t.ok(findings.every(({ direction, part }: any) => direction === 'request' && TEXT_PARTS.includes(part)))
   }
 })
 

@@ -42,6 +42,15 @@ const WARNED: readonly [name: string, rules: string[], message: RegExp, line: nu
     /never decides: `b` \(r\.yaml:3\), `c`/,
     2,
   ],
+  [
+    'a rule whose parts another covers',
+    [
+      rule('a', 'keyword_block', 'aurora', 'block', ', match: { parts: [user, system] }'),
+      rule('b', 'keyword_block', 'aurora', 'block', ', match: { parts: [user] }'),
+    ],
+    /adds nothing to `a`/,
+    3,
+  ],
   ['a rule that allows everything', [rule('a', 'pii', '*', 'allow')], /lets every kind/, 2],
   ['a low threshold', [rule('a', 'prompt_injection', 'score>=0.1', 'block')], /ordinary prompts/, 2],
   [
@@ -124,6 +133,20 @@ const SILENT: readonly [name: string, rules: string[]][] = [
     [
       rule('a', 'keyword_block', 'aurora', 'block', ', match: { direction: request }'),
       rule('b', 'keyword_block', 'aurora', 'block', ', match: { direction: response }'),
+    ],
+  ],
+  [
+    'the same words in other parts',
+    [
+      rule('a', 'keyword_block', 'aurora', 'block', ', match: { parts: [user] }'),
+      rule('b', 'keyword_block', 'aurora', 'block', ', match: { parts: [user, system] }'),
+    ],
+  ],
+  [
+    'kinds that are overruled in some parts only',
+    [
+      rule('a', 'pii', 'email', 'redact'),
+      rule('b', 'pii', 'email', 'block', ', match: { parts: [user, system, tool_result] }'),
     ],
   ],
   ['a kind next to `*`', [rule('a', 'pii', '*', 'redact'), rule('b', 'pii', 'email', 'block')]],

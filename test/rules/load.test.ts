@@ -105,7 +105,7 @@ t.test('every error of every file is reported at once, with its position', async
     'a.yaml:4:14 rules[0].pattern: alternative 2 is not a valid RE2 expression: missing closing ): `(b`',
     'a.yaml:5:13 rules[0].action: must be one of: block, redact, restore, monitor, allow (not `blok`); did you mean `block`?',
     `a.yaml:8:14 rules[1].pattern: \`emial\` is not a kind of personal data; did you mean \`email\`? (kinds: ${PII_KINDS.join(', ')})`,
-    'a.yaml:11:7 rules[1].match.directoin: is not a known key; did you mean `direction`? (known: models, keys, labels, direction)',
+    'a.yaml:11:7 rules[1].match.directoin: is not a known key; did you mean `direction`? (known: models, keys, labels, direction, parts)',
     'b.yaml:4:14 rules[0].pattern: alternative 2 is not a valid RE2 expression: missing closing ): `(b|`',
     'b.yaml:5:13 rules[0].action: `redact` is not allowed for keyword_block rules; use `block` or `monitor`',
     'b.yaml:6:45 rules[1].pattern: must be <tokens>/<window>, <n> requests/<window>, <n> parallel or <amount> USD/<window>, e.g. `60000/1m`, `2M tokens/1d`, `100 requests/1mo`, `5 parallel` or `20 USD/1d` (suffixes k, M; windows s, m, h, d and 1mo)',

@@ -42,9 +42,9 @@ t.test('the sample rules load, compile and match their samples', async (t) => {
   t.same(names('the Project Aurora launch'), ['unreleased-projects'])
   t.same(names('Strictly confidential'), ['classified-documents'])
   t.same(names('an ordinary question'), [])
-  t.equal(selection.pii('email', 'response').action, 'redact')
-  t.match(selection.pii('secret', 'request'), { action: 'redact', rule: { name: 'credentials-in-prompts' } })
-  t.equal(selection.pii('secret', 'response').action, 'redact')
+  t.equal(selection.pii('email', 'answer').action, 'redact')
+  t.match(selection.pii('secret', 'user'), { action: 'redact', rule: { name: 'credentials-in-prompts' } })
+  t.equal(selection.pii('secret', 'answer').action, 'redact')
 })
 
 t.test('the sample rules load to the same declarations after printing', async (t) => {

@@ -100,7 +100,7 @@ const asOption = (value: string) => ({ value, title: value.replaceAll('_', ' ') 
 
 const FIELDS = [
   ...['name', 'type', 'pattern', 'per', 'action'],
-  ...['match.models', 'match.keys', 'match.labels', 'match.direction'],
+  ...['match.models', 'match.keys', 'match.labels', 'match.direction', 'match.parts'],
 ]
 
 export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
@@ -192,6 +192,16 @@ export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
                     value={draft.direction}
                     onSelect={set('direction')}
                   />
+                </Field>
+              )}
+              {type.parts.length === 0 ? null : (
+                <Field
+                  label="Parts"
+                  name="match.parts"
+                  failure={failure}
+                  hint={`Such as ${type.parts[0]}; all of ${type.parts.join(', ')} when empty.`}
+                >
+                  <input {...input('parts')} />
                 </Field>
               )}
             </fieldset>

@@ -277,10 +277,12 @@ export function decideOnAnswer(
   results: readonly ScanResult[],
 ): RuleReference | null {
   if (results.length === 0) return null
-  const findings = countKinds(results.flatMap((one) => one.findings.map((kind) => ({ kind }))))
+  const findings = countKinds(
+    results.flatMap((one) => one.findings.map((kind) => ({ kind, place: 'answer' as const }))),
+  )
   const keywordHits = [...new Set<RuleReference>(results.flatMap((one) => one.keywordHits))]
   const decision = decideResponse(selection, { findings, keywordHits })
-  call.record.addFindings(findings, selection, 'response')
+  call.record.addFindings(findings, selection)
   call.record.hits.push(...decision.hits)
   return decision.blocked
 }

@@ -7,9 +7,11 @@ import type { Direction, PiiKind } from '../../core/finding.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { NanoUsd } from '../../core/money.ts'
 import type { RuleAction } from '../../core/rule-action.ts'
+import type { TextPlace } from '../../core/text-part.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
 import type { CaptureMode } from '../../policy/capture-mode.ts'
 import type { Selection } from '../../policy/compile.ts'
+import type { PlacedKind } from '../../policy/decide.ts'
 import type { RuleHit } from '../../policy/rule.ts'
 import { NO_PRICES } from '../../prices/price-book.ts'
 import type { OpenIntent, UnscannedRequest } from '../../store/files/intents.ts'
@@ -39,12 +41,19 @@ export interface InjectionJudgement extends InjectionEvidence {
   readonly rules: Selection['injection']
 }
 
-/** Findings of one kind in one direction, and the action that the policy takes on the kind. */
+/** Findings of one kind in one direction on which the policy takes one action. */
 interface FindingCount {
   readonly kind: PiiKind
   readonly direction: Direction
-  readonly count: number
+  count: number
   readonly action: RuleAction
+  /** Where they are, each place once. */
+  readonly places: TextPlace[]
+}
+
+/** Findings of one kind in one place. */
+export interface CountedKind extends PlacedKind {
+  readonly count: number
 }
 
 /** A stored answer that a call is about. */
@@ -155,14 +164,19 @@ export class CallRecord {
     this.upstreamRequestId = upstreamRequestId(head, kinds)
   }
 
-  /** Adds findings, each with the action that the policy takes on its kind. */
-  addFindings(
-    found: readonly { readonly kind: PiiKind; readonly count: number }[],
-    selection: Selection,
-    direction: Direction,
-  ): void {
-    for (const { kind, count } of found) {
-      this.findings.push({ kind, direction, count, action: selection.pii(kind, direction).action })
+  /** Adds findings, each with the action that the policy takes on its kind in its place. */
+  addFindings(found: readonly CountedKind[], selection: Selection): void {
+    for (const { kind, place, count } of found) {
+      const direction = place === 'answer' ? 'response' : 'request'
+      const { action } = selection.pii(kind, place)
+      const known = this.findings.find(
+        (one) => one.kind === kind && one.direction === direction && one.action === action,
+      )
+      if (known === undefined) this.findings.push({ kind, direction, count, action, places: [place] })
+      else {
+        known.count += count
+        known.places.push(place)
+      }
     }
   }
 }

@@ -2,7 +2,6 @@
 // shadow rules and rule tests only judge.
 
 import type { Config } from '../../core/config.ts'
-import type { PiiKind } from '../../core/finding.ts'
 import type { InjectionModel } from '../../detect/injection/score.ts'
 import type { Selection } from '../../policy/compile.ts'
 import {
@@ -15,7 +14,7 @@ import {
   type PolicyEvidence,
 } from '../../policy/decide.ts'
 import type { InjectionEvidence, InjectionJudgement } from '../call/call-record.ts'
-import { countKinds, type Inspection } from './inspect.ts'
+import type { Inspection } from './inspect.ts'
 
 /** Settings that inspect a prompt and decide on it, besides the rules. */
 export interface DecisionParts {
@@ -26,9 +25,7 @@ export interface DecisionParts {
 /** The part of an inspection that decides. */
 interface PromptEvidence
   extends Pick<Inspection, 'keywordHits' | 'facts' | 'binaryParts'>,
-    Pick<PolicyEvidence, 'models' | 'keyModels'> {
-  readonly findings: readonly { readonly kind: PiiKind }[]
-}
+    Pick<PolicyEvidence, 'findings' | 'models' | 'keyModels'> {}
 
 /** `pii.binaryParts: block` denies payloads that cannot be scanned before any rule is asked. */
 const PAYLOAD_DENIED = { outcome: 'denial', reason: 'payload', rule: null, hits: [] } as const
@@ -72,7 +69,7 @@ const evidenceOf = (
 ): PolicyEvidence => ({
   selection,
   facts,
-  findings: countKinds(findings),
+  findings,
   keywordHits,
   limits,
   models,

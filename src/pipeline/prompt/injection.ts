@@ -4,7 +4,10 @@
 
 import type { Text } from '../../chat/texts.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
+import { TEXT_PARTS, type TextPart } from '../../core/text-part.ts'
 import type { InjectionMode, InjectionModel, InjectionScore } from '../../detect/injection/score.ts'
+import type { Selection } from '../../policy/compile.ts'
+import type { RuleParts } from '../../policy/rule.ts'
 import type { InjectionEvidence } from '../call/call-record.ts'
 import { definitionsOf, scoreDefinition } from './definition-score.ts'
 import { scoreNeutral } from './neutral-score.ts'
@@ -14,54 +17,80 @@ import type { CachedScan } from './scan-cache.ts'
 /** A redacted text with its cached scan. */
 interface Scorable extends PromptNeighbour {
   readonly text: Pick<Text, 'path' | 'role' | 'owner'>
+  readonly part: TextPart
   readonly cached: CachedScan
 }
 
-/**
- * Roles that speak for the operator. Any other role, also an unknown one, may carry the words of a
- * stranger.
- */
-const TRUSTED_ROLES: ReadonlySet<string> = new Set(['system', 'developer'])
-/** Roles whose messages, with the tool calls in them, are documents. */
-const DOCUMENT_ROLES: ReadonlySet<string> = new Set(['tool', 'function', 'assistant'])
+/** Parts whose texts, with the tool calls in them, are documents. */
+const DOCUMENTS: ReadonlySet<TextPart> = new Set(['tool_result', 'assistant'])
 /** A split may fall inside a word or between two words. */
 const SEPARATORS = ['', ' '] as const
 
+const NO_SCORE: InjectionEvidence = { score: 0, path: '', span: null, reasons: [] }
+
+/** The scores of a prompt. */
+export class PromptScore {
+  readonly #byPart = new Map<TextPart, InjectionEvidence>()
+
+  /** The highest score of the parts; of all without parts. */
+  worst(parts: RuleParts): InjectionEvidence {
+    let worst = NO_SCORE
+    for (const [part, scored] of this.#byPart)
+      if (scored.score > worst.score && (parts === null || parts.includes(part))) worst = scored
+    return worst
+  }
+
+  /** Keeps a score of a part when it is the highest so far. */
+  add(part: TextPart, scored: InjectionEvidence): void {
+    if (scored.score > this.worst([part]).score) this.#byPart.set(part, scored)
+  }
+}
+
+/** The parts that some of the rules ask for; all without rules. */
+export const partsToScore = (rules: Selection['injection']): readonly TextPart[] =>
+  rules.length === 0
+    ? TEXT_PARTS
+    : TEXT_PARTS.filter((part) => rules.some(({ parts }) => parts === null || parts.includes(part)))
+
 /**
- * Scores every message whose role is not trusted, and every text outside messages. Time is linear
- * in the texts.
+ * Scores every message that does not speak for the operator, and every text outside messages. Time
+ * is linear in the texts.
+ * @param parts to score
  * @param scanOf as in InspectOptions
  * @param definitionScanOf the same for definitions, which the first call of a conversation repeats
  */
 export function* scoreInjection(
   items: readonly Scorable[],
+  parts: readonly TextPart[],
   model: InjectionModel,
   scanOf: (text: string) => CachedScan,
   definitionScanOf: (text: string) => CachedScan,
-): Steps<InjectionEvidence> {
+): Steps<PromptScore> {
   const pace = new Pace()
-  let worst: InjectionEvidence = { score: 0, path: '', span: null, reasons: [] }
-  for (const [role, group] of groupsOf(items)) {
-    const mode: InjectionMode = DOCUMENT_ROLES.has(role) ? 'windows' : 'whole'
+  const scores = new PromptScore()
+  for (const group of groupsOf(items)) {
+    const { part, text } = group[0]!
+    if (!parts.includes(part)) continue
+    const mode: InjectionMode = DOCUMENTS.has(part) ? 'windows' : 'whole'
     for (const { view, text, cached } of group) {
       if (pace.isOver(view.length)) yield
-      const scored = yield* score(view, mode, model, cached)
-      if (scored.score > worst.score) worst = { ...scored, path: text.path }
+      scores.add(part, { ...(yield* score(view, mode, model, cached)), path: text.path })
     }
     if (group.length === 1) continue
-    const { path } = group[0]!.text
     for (const separator of SEPARATORS) {
       const joined = joinTexts(group, separator)
       if (pace.isOver(joined.length)) yield
       const scored = yield* score(joined, mode, model, scanOf(joined))
-      if (scored.score > worst.score) worst = { ...scored, path, span: null }
+      scores.add(part, { ...scored, path: text.path, span: null })
     }
   }
-  for (const definition of definitionsOf(items)) {
+  for (const definition of parts.includes('system') ? definitionsOf(items) : []) {
     if (pace.isOver(definition.length)) yield
-    worst = (yield* scoreDefinition(definition, model, definitionScanOf, worst.score)) ?? worst
+    const least = scores.worst(['system']).score
+    const scored = yield* scoreDefinition(definition, model, definitionScanOf, least)
+    if (scored !== null) scores.add('system', scored)
   }
-  return worst
+  return scores
 }
 
 function* score(
@@ -73,19 +102,21 @@ function* score(
   return cached.score(mode) ?? cached.keepScore(mode, yield* scoreNeutral(view, mode, model))
 }
 
-/** Yields the untrusted texts with their role; adjacent texts of one role form a group. */
-function* groupsOf<T extends Scorable>(items: readonly T[]): Generator<[role: string, group: T[]]> {
+/**
+ * Yields the texts of messages that do not speak for the operator; adjacent texts of one role form
+ * a group.
+ */
+function* groupsOf<T extends Scorable>(items: readonly T[]): Generator<T[]> {
   let group: T[] = []
-  let role: string | null = null
   for (const item of items) {
-    if (item.text.role === null || TRUSTED_ROLES.has(item.text.role)) continue
-    const isNext = item.text.role === role && item.joined >= 0 && group.at(-1)!.joined + 1 === item.joined
-    if (!isNext && role !== null) {
-      yield [role, group]
+    if (item.part === 'system') continue
+    const last = group.at(-1)
+    const isNext = last?.text.role === item.text.role && item.joined >= 0 && last.joined + 1 === item.joined
+    if (!isNext && group.length > 0) {
+      yield group
       group = []
     }
-    role = item.text.role
     group.push(item)
   }
-  if (role !== null) yield [role, group]
+  if (group.length > 0) yield group
 }

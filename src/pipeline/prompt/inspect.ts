@@ -4,22 +4,23 @@
 import { decodeSteps, decodeView } from '../../chat/inner-json/json-text.ts'
 import type { Text, Texts } from '../../chat/texts.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { type Finding, PII_KINDS, type PiiKind } from '../../core/finding.ts'
+import { type Finding, PII_KINDS } from '../../core/finding.ts'
 import { Pace, STEP_UNITS, type Steps } from '../../core/steps.ts'
+import { partOf, TEXT_PARTS, type TextPart } from '../../core/text-part.ts'
 import type { InjectionModel } from '../../detect/injection/score.ts'
 import { detectSteps } from '../../detect/pii/detect.ts'
 import { isOpenKey } from '../../detect/pii/keyblock.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
 import type { Selection } from '../../policy/compile.ts'
+import type { FactsOfParts, PlacedKind } from '../../policy/decide.ts'
 import type { KeywordRules } from '../../policy/keyword-rules.ts'
-import { isReplacing, type RuleReference } from '../../policy/rule.ts'
-import type { PromptFacts } from '../../policy/rule-type.ts'
-import type { InjectionEvidence } from '../call/call-record.ts'
+import { isReplacing, type RuleParts, type RuleReference } from '../../policy/rule.ts'
+import type { CountedKind, InjectionEvidence } from '../call/call-record.ts'
 import { Placeholders } from '../scan/placeholders.ts'
 import { Restoration } from '../scan/restore.ts'
 import { rawOf, rawRanges, replaceSteps, viewOf } from '../scan/spans.ts'
 import { type Identifiers, isIdentifierPlace } from './identifiers.ts'
-import { scoreInjection } from './injection.ts'
+import { type PromptScore, partsToScore, scoreInjection } from './injection.ts'
 import {
   formsToAvoid,
   type InspectedText,
@@ -38,6 +39,7 @@ export const MAXIMUM_FINDINGS = 200_000
 /** A finding with its text. The offsets count in the string as received, JSON escapes included. */
 export interface LocatedFinding extends Finding {
   readonly path: string
+  readonly place: TextPart
 }
 
 /** The result of an inspection. */
@@ -54,9 +56,11 @@ export interface Inspection {
   /** Null when the prompt was not scored. Offsets count in the redacted text. */
   readonly injection: InjectionEvidence | null
   /** What rules judge besides the texts. */
-  readonly facts: PromptFacts
+  readonly facts: FactsOfParts
+  /** The same with scores that were made later. */
+  factsWith(scores: PromptScore): FactsOfParts
   /** Scores the same texts. Keeps them in memory until it ends. */
-  score(): Steps<InjectionEvidence>
+  score(): Steps<PromptScore>
   /** Number of payloads that cannot be scanned. */
   readonly binaryParts: number
   /** Numbers this call's placeholders; the answer continues the numbering. */
@@ -110,7 +114,9 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   const conversation = items.filter(({ text }) => text.joined !== null)
   yield* addSplitData(conversation, kinds)
   const avoidForms = formsToAvoid(items, placeholders)
-  const isRestoring = PII_KINDS.some((kind) => selection.pii(kind, 'request').action === 'restore')
+  const isRestoring = TEXT_PARTS.some((part) =>
+    PII_KINDS.some((kind) => selection.pii(kind, part).action === 'restore'),
+  )
   const restored = new Map<string, string>()
   const findings: LocatedFinding[] = []
   const numberingOf = walk.numbersEachInput ? numberingByInput(items, placeholders) : () => placeholders
@@ -123,20 +129,28 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
     for (const finding of yield* rewrite(item, writing)) findings.push(finding)
   }
   walk.commit()
-  const score = () => scoreInjection(items, injection, scanOf, cachedScan)
+  const parts = partsToScore(selection.injection)
+  const score = () => scoreInjection(items, parts, injection, scanOf, cachedScan)
   const hits = yield* matchKeywords(items, conversation, selection, pace)
   const keywordHits = [...hits.keys()]
-  const evidence = scored ? yield* score() : null
+  const scores = scored ? yield* score() : null
+  const factsWith =
+    (made: PromptScore | null): FactsOfParts =>
+    (parts) => ({
+      injectionScore: made?.worst(parts).score ?? null,
+      modelThreshold: injection.threshold,
+    })
   return {
     findings,
     isRewritten: items.some(({ isRewritten }) => isRewritten),
     keywordHits,
     placeOf: (rule) =>
       hits.get(rule)?.text.path ??
-      findings.find(({ kind }) => selection.pii(kind, 'request').rule?.id === rule.id)?.path ??
-      (selection.injection.some((one) => one.rule.id === rule.id) ? (evidence?.path ?? null) : null),
-    injection: evidence,
-    facts: { injectionScore: evidence?.score ?? null, modelThreshold: injection.threshold },
+      findings.find(({ kind, place }) => selection.pii(kind, place).rule?.id === rule.id)?.path ??
+      pathOfScore(selection, rule, scores),
+    injection: scores?.worst(null) ?? null,
+    facts: factsWith(scores),
+    factsWith,
     score,
     binaryParts: walk.binaryParts,
     placeholders,
@@ -149,7 +163,17 @@ function* readText(text: Text, kinds: KindSet, scanOf: (text: string) => CachedS
   const cached = scanOf(view)
   const findings = cached.findings ?? cached.keepFindings(yield* detectSteps(view, kinds))
   const replacements = findings.map((finding) => ({ finding, value: view.slice(finding.start, finding.end) }))
-  return { text, joined: text.joined ?? -1, view, cached, replacements, isRewritten: false }
+  const part = partOf(text.role)
+  return { text, part, joined: text.joined ?? -1, view, cached, replacements, isRewritten: false }
+}
+
+function pathOfScore(
+  { injection }: Selection,
+  { id }: RuleReference,
+  scores: PromptScore | null,
+): string | null {
+  const asking = injection.find(({ rule }) => rule.id === id)
+  return asking === undefined || scores === null ? null : scores.worst(asking.parts).path
 }
 
 /**
@@ -192,14 +216,14 @@ function* rewrite(
   item: InspectedText,
   { selection, placeholders, restored, scanOf, identifiers }: Writing,
 ): Steps<LocatedFinding[]> {
-  const { text, replacements } = item
+  const { text, part, replacements } = item
   // A short text is one step.
   const isLong = text.text.length > STEP_UNITS
   const spans = yield* decodeSteps(text, 'request')
   const counted: Finding[] = []
   const replaced: Replacement[] = []
   for (const replacement of replacements) {
-    const { action } = selection.pii(replacement.finding.kind, 'request')
+    const { action } = selection.pii(replacement.finding.kind, part)
     if (action === 'allow' || (text.isFollowed && isReplacing(action))) continue
     if (replacement.value !== '' && replacement.isForm !== true) counted.push(replacement.finding)
     if (action === 'block' || isReplacing(action)) replaced.push(replacement)
@@ -218,7 +242,7 @@ function* rewrite(
       const { value } = replaced[next]!
       if (value === '') return ''
       const form = placeholders.for(finding.kind, value)
-      if (selection.pii(finding.kind, 'request').action === 'restore') {
+      if (selection.pii(finding.kind, part).action === 'restore') {
         // The first spelling of a value wins.
         if (!restored.has(form)) restored.set(form, value)
       }
@@ -235,7 +259,7 @@ function* rewrite(
   const ranges = rawRanges(spans, counted)
   if (isLong) yield
   const { path } = text
-  return counted.map(({ kind }, index) => ({ kind, path, ...ranges[index]! }))
+  return counted.map(({ kind }, index) => ({ kind, path, place: part, ...ranges[index]! }))
 }
 
 function* matchKeywords(
@@ -252,35 +276,49 @@ function* matchKeywords(
   for (const item of items) {
     if (matchesNothing && item.text.joined !== null) continue
     if (pace.isOver(item.view.length)) yield
-    yield* matchInto(hits, keywords, item.view, item)
+    const asked = (parts: RuleParts) => parts === null || parts.includes(item.part)
+    yield* matchInto(hits, keywords, item.view, item, asked)
   }
   if (conversation.length > 1 && !matchesNothing) {
-    // A split may fall inside a word or between two words.
-    yield* matchInto(hits, keywords, joinTexts(conversation, ''), null)
-    yield* matchInto(hits, keywords, joinTexts(conversation, ' '), null)
+    for (const parts of differentParts(keywords)) {
+      const texts = parts === null ? conversation : conversation.filter(({ part }) => parts.includes(part))
+      const asked = (one: RuleParts) => one?.join() === parts?.join()
+      // A split may fall inside a word or between two words.
+      yield* matchInto(hits, keywords, joinTexts(texts, ''), null, asked)
+      yield* matchInto(hits, keywords, joinTexts(texts, ' '), null, asked)
+    }
   }
   return hits
 }
+
+/** Each list of parts once: at most 16. */
+const differentParts = ({ parts }: KeywordRules): RuleParts[] => [
+  ...new Map(parts.map((one) => [one?.join(), one])).values(),
+]
 
 /** The first text that each rule matches in; null for a match over several. */
 type KeywordHits = Map<RuleReference, InspectedText | null>
 
 function* matchInto(
   hits: KeywordHits,
-  { matcher, rules }: KeywordRules,
+  { matcher, rules, parts }: KeywordRules,
   text: string,
   item: InspectedText | null,
+  isAsked: (parts: RuleParts) => boolean,
 ): Steps<void> {
   for (const { pattern } of yield* matcher.matchSteps(text)) {
     const rule = rules[pattern]!
-    if (!hits.has(rule)) hits.set(rule, item)
+    if (isAsked(parts[pattern]!) && !hits.has(rule)) hits.set(rule, item)
   }
 }
 
-/** Counts the findings by kind, in order of first appearance. */
-export function countKinds(findings: readonly { kind: PiiKind }[]): { kind: PiiKind; count: number }[] {
+/** Counts the findings by kind and place, in order of first appearance. */
+export function countKinds(findings: readonly PlacedKind[]): CountedKind[] {
   if (findings.length === 0) return []
-  const counts = new Map<PiiKind, number>()
-  for (const { kind } of findings) counts.set(kind, (counts.get(kind) ?? 0) + 1)
-  return [...counts].map(([kind, count]) => ({ kind, count }))
+  const counts = new Map<string, CountedKind>()
+  for (const { kind, place } of findings) {
+    const name = `${kind} ${place}`
+    counts.set(name, { kind, place, count: (counts.get(name)?.count ?? 0) + 1 })
+  }
+  return [...counts.values()]
 }

@@ -5,20 +5,19 @@ import { atOnce, endOfTurn, type Steps } from '../../core/steps.ts'
 import type { InjectionModel } from '../../detect/injection/score.ts'
 import type { Selection } from '../../policy/compile.ts'
 import { monitoredInjection } from '../../policy/decide.ts'
-import type { PromptFacts } from '../../policy/rule-type.ts'
 import type { Call, DeferredScore } from '../call/call.ts'
-import type { InjectionEvidence } from '../call/call-record.ts'
 import type { Client } from '../call/client.ts'
 import { injectionJudgement } from './decide-prompt.ts'
+import type { PromptScore } from './injection.ts'
+import type { Inspection } from './inspect.ts'
 
 interface ScoreParts {
   readonly call: Call
   readonly client: Pick<Client, 'interrupted'>
-  readonly steps: Steps<InjectionEvidence>
+  readonly steps: Steps<PromptScore>
   readonly selection: Selection
   readonly model: InjectionModel
-  /** As the decision knew them, without the score. */
-  readonly facts: PromptFacts
+  readonly factsWith: Inspection['factsWith']
   /** True when the prompt is scored in slices. */
   readonly isLong: boolean
   /** Releases the memory that the prompt's texts take up. */
@@ -43,16 +42,15 @@ export class MonitoredScore implements DeferredScore {
    */
   async finish(): Promise<void> {
     if (this.#parts === null) return
-    const { call, client, steps, selection, model, facts, isLong, release } = this.#parts
+    const { call, client, steps, selection, model, factsWith, isLong, release } = this.#parts
     this.#parts = null
     try {
       await endOfTurn()
-      const evidence = isLong
+      const scores = isLong
         ? await call.measureSlices('inspect', steps, client)
         : call.measure('inspect', () => atOnce(steps))
-      call.record.injection = injectionJudgement(evidence, selection, model)
-      if (this.#firesRules)
-        call.record.hits.push(...monitoredInjection(selection, { ...facts, injectionScore: evidence.score }))
+      call.record.injection = injectionJudgement(scores.worst(null), selection, model)
+      if (this.#firesRules) call.record.hits.push(...monitoredInjection(selection, factsWith(scores)))
     } finally {
       release()
     }

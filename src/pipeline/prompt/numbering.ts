@@ -3,6 +3,7 @@
 
 import type { Text } from '../../chat/texts.ts'
 import type { Finding } from '../../core/finding.ts'
+import type { TextPart } from '../../core/text-part.ts'
 import type { Selection } from '../../policy/compile.ts'
 import { Placeholders } from '../scan/placeholders.ts'
 import { overlap } from './prompt-neighbours.ts'
@@ -11,6 +12,7 @@ import type { CachedScan } from './scan-cache.ts'
 /** A text with the replacements to make in it. */
 export interface InspectedText {
   readonly text: Text
+  readonly part: TextPart
   readonly joined: number
   /** The decoded text; the redacted one once `rewrite` has run. */
   view: string
@@ -56,10 +58,10 @@ export function formsToAvoid(
  * own. As it is, an answer that repeats it would be restored to the other value.
  */
 export function keepForms(item: InspectedText, selection: Selection, placeholders: Placeholders): void {
-  const { view, replacements } = item
+  const { view, replacements, part } = item
   const forms = placeholders
     .givenIn(view)
-    .filter(({ kind }) => selection.pii(kind, 'request').action === 'restore')
+    .filter(({ kind }) => selection.pii(kind, part).action === 'restore')
     .map(
       (finding): Replacement => ({
         finding,

@@ -23,7 +23,7 @@ import type { RuleHit, RuleReference } from '../../policy/rule.ts'
 import { ruleTypeOf } from '../../policy/rule-types.ts'
 import type { Call } from '../call/call.ts'
 import { type DecisionParts, judgePrompt } from '../prompt/decide-prompt.ts'
-import { countKinds, inspect } from '../prompt/inspect.ts'
+import { inspect } from '../prompt/inspect.ts'
 import { isLongBody, type ScanMemory, scanWeight } from '../prompt/memory-turn.ts'
 
 /** Differences that are kept as samples; the newest win. */
@@ -200,7 +200,9 @@ export class Shadow {
     const { kinds, injection } = this.#parts
     if (call.record.request === null) return []
     const seen = (direction: Direction) =>
-      call.record.findings.filter((finding) => finding.direction === direction)
+      call.record.findings
+        .filter((finding) => finding.direction === direction)
+        .flatMap(({ kind, places }) => places.map((place) => ({ kind, place })))
     const { api } = call
     const body = parseReceived(String(call.record.request)) as JsonObject
     const inspection = yield* inspect(yield* api.requestTexts(body), selection, { kinds, injection })
@@ -215,11 +217,11 @@ export class Shadow {
     const { texts } = api.answer.texts(call.record.response)
     for (const text of yield* api.answer.group(texts, call.record.asksForJson)) {
       const view = yield* decodeView(text, 'response')
-      for (const finding of yield* detectSteps(view, kinds)) found.push(finding)
+      for (const { kind } of yield* detectSteps(view, kinds)) found.push({ kind })
       if (keywords === null) continue
       for (const { pattern } of yield* keywords.matcher.matchSteps(view)) words.add(keywords.rules[pattern]!)
     }
-    const answer = decideResponse(selection, { findings: countKinds(found), keywordHits: [...words] })
+    const answer = decideResponse(selection, { findings: found, keywordHits: [...words] })
     return [...request.hits, ...answer.hits]
   }
 }

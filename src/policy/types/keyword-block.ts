@@ -13,6 +13,7 @@ interface KeywordPattern {
 export const KEYWORD_BLOCK: RuleType<KeywordPattern> = {
   name: 'keyword_block',
   actions: ['block', 'monitor'],
+  readsTexts: true,
   checks: 'words and expressions in prompts and answers',
   writing:
     'alternatives separated by `|`, each a regular expression in RE2 syntax, found anywhere, ignoring case; write it in single quotes',

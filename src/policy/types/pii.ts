@@ -15,6 +15,7 @@ interface PiiPattern {
 export const PII: RuleType<PiiPattern> = {
   name: 'pii',
   actions: ['redact', 'restore', 'block', 'monitor', 'allow'],
+  readsTexts: true,
   checks: 'personal data in prompts and answers',
   writing: 'kinds separated by `|`, or `*`',
   form: { isList: false, hint: 'Kinds of personal data separated by |, or * for all.' },

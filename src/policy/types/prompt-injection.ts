@@ -17,6 +17,7 @@ export const PROMPT_INJECTION: RuleType<InjectionPattern> = {
   name: 'prompt_injection',
   actions: ['block', 'monitor'],
   directions: { allowed: ['request'], because: 'only prompts are scored for injection' },
+  readsTexts: true,
   checks: 'attacks in prompts',
   writing: 'empty, or a threshold such as `score>=0.70`',
   form: { isList: false, hint: 'Empty, or a threshold such as score>=0.70.' },

@@ -20,6 +20,7 @@ import {
   time,
   whole,
 } from '../../core/schema-builders.ts'
+import { TEXT_PARTS } from '../../core/text-part.ts'
 import { RULE_TYPE_NAMES } from '../../policy/rule-types.ts'
 import { RULE_SCHEMA } from '../../rules/schema.ts'
 
@@ -86,6 +87,7 @@ const RULE_DECLARATION = {
         description: 'Labels of the key, each with this value.',
       },
       direction: choice('Prompts, answers or both.', 'request', 'response', 'both'),
+      parts: list(choice('A part of a call whose texts the rule looks at.', ...TEXT_PARTS)),
     },
   },
 } satisfies Record<string, JsonObject>

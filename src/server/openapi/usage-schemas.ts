@@ -17,6 +17,7 @@ import {
   time,
   whole,
 } from '../../core/schema-builders.ts'
+import { TEXT_PARTS } from '../../core/text-part.ts'
 import { RULE_TYPE_NAMES } from '../../policy/rule-types.ts'
 
 const USAGE_ENTRY: Record<string, JsonObject> = Object.fromEntries(
@@ -143,6 +144,7 @@ export const USAGE_SCHEMAS: Record<string, JsonObject> = {
         ),
         start: whole('UTF-16 offset in that string.'),
         end: whole('UTF-16 offset of the end, exclusive.'),
+        part: choice('Part of the call, as in `match.parts` of a rule.', ...TEXT_PARTS),
         direction: text('Prompt or answer.'),
       }),
     ),

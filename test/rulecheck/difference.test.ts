@@ -1,0 +1,42 @@
+// What changed between two rule sets.
+
+import t from 'tap'
+import { loadInjectionModel } from '../../src/detect/injection/score.ts'
+import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
+import { compareRuleSets } from '../../src/rulecheck/difference.ts'
+import { parsed, rule } from '../policy/rules.ts'
+
+const ENVIRONMENT = { kinds: DEFAULT_KINDS, injection: loadInjectionModel(), binaryParts: 'pass' as const }
+const LIMIT = rule('r', '5/1m', { type: 'rate_limit', match: { labels: { team: 'a', env: 'b' } } })
+
+/** Declarations that differ in one field, and the field with its values. */
+const CHANGES = [
+  [rule('r', 'a'), { pattern: 'b' }, ['pattern', 'a', 'b']],
+  [rule('r', 'a'), { action: 'monitor' }, ['action', 'block', 'monitor']],
+  [rule('r', 'a'), { enabled: false }, ['enabled', 'true', 'false']],
+  [rule('r', 'a'), { match: { parts: ['user'] } }, ['match', null, '{"parts":["user"]}']],
+  [LIMIT, { per: 'all' }, ['per', null, 'all']],
+  [
+    LIMIT,
+    { match: { labels: { env: 'b', team: 'c' } } },
+    ['match', '{"labels":{"env":"b","team":"a"}}', '{"labels":{"env":"b","team":"c"}}'],
+  ],
+  [
+    rule('r', ['m'], { type: 'model_access' }),
+    { pattern: ['m', 'a,b'] },
+    ['pattern', '["m"]', '["m","a,b"]'],
+  ],
+] as const
+
+t.test('each field of a declaration that changed is reported', async (t) => {
+  for (const [one, change, [field, old, next]] of CHANGES) {
+    const pair = [[parsed(one)], [parsed({ ...one, ...change })]] as const
+    const { rules } = await compareRuleSets(...pair, [], ENVIRONMENT)
+    t.same(rules, [{ name: 'r', change: 'changed', fields: [{ field, old, new: next }] }])
+  }
+})
+
+t.test('members of match in another order are no change', async (t) => {
+  const other = parsed({ ...LIMIT, match: { labels: { env: 'b', team: 'a' } } })
+  t.same((await compareRuleSets([parsed(LIMIT)], [other], [], ENVIRONMENT)).rules, [])
+})
