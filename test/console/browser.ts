@@ -8,6 +8,7 @@ import axe from 'axe-core'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { ADMIN_TOKEN, type TestGateway } from '../process/gateway.ts'
+import { until } from '../process/until.ts'
 
 const SYSTEM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 export const CHROMIUM_ARGUMENTS = [
@@ -83,10 +84,18 @@ export async function openConsole(
   return { page, faults }
 }
 
-/** Signs in at the form of the page shown. */
-export async function signIn(page: Page, token = ADMIN_TOKEN): Promise<void> {
+/** Signs in at the form of the page shown, again when other tests signed in too often before. */
+export async function signIn(
+  page: Page,
+  token = ADMIN_TOKEN,
+  send = () => page.getByRole('button', { name: 'Sign in' }).click(),
+): Promise<void> {
   await page.getByLabel('Admin token').fill(token)
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  await until('a sign-in', async () => {
+    const answer = page.waitForResponse((response) => response.request().method() === 'POST')
+    await send()
+    return (await answer).status() !== 429
+  })
   await page.getByRole('navigation', { name: 'Pages' }).waitFor()
 }
 

@@ -2,7 +2,7 @@
 
 import OpenAI from 'openai'
 import t from 'tap'
-import { openGateway, prompt } from '../process/gateway.ts'
+import { ADMIN_TOKEN, openGateway, prompt } from '../process/gateway.ts'
 import { eventually, fetchInTime } from '../process/until.ts'
 import { completion, json, startUpstream } from '../process/upstream.ts'
 import { openBrowser, openConsole, signIn } from './browser.ts'
@@ -243,11 +243,12 @@ t.test('the form of a rule says which calls it is for, as far as its type can', 
   await page.getByRole('button', { name: 'New rule' }).click()
   const dialog = page.getByRole('dialog')
   const asks = async () =>
-    Promise.all(['Count per', 'Direction'].map((label) => dialog.getByLabel(label).count()))
-  t.strictSame(await asks(), [0, 1], 'keywords')
+    Promise.all(['Count per', 'Direction', 'Parts'].map((label) => dialog.getByLabel(label).count()))
+  await dialog.getByLabel('Pattern').waitFor()
+  t.strictSame(await asks(), [0, 1, 1], 'keywords')
   await dialog.getByLabel('Direction').selectOption('response')
   await dialog.getByLabel('Type').selectOption('rate_limit')
-  t.strictSame(await asks(), [1, 0], 'limits')
+  t.strictSame(await asks(), [1, 0, 0], 'limits')
   await dialog.getByLabel('Name').fill('search-budget')
   await dialog.getByLabel('Pattern').fill('20 USD/1d')
   await dialog.getByLabel('Models').fill('gpt-*, o?')
@@ -295,8 +296,7 @@ t.test('everything works by keyboard, and the focus returns after a drawer', asy
     await (await gateway.chat(key, { model, messages: [{ role: 'user', content: 'hi' }] })).text()
   }
   const { page } = await openConsole(browser, gateway, '/console/log')
-  await page.getByLabel('Admin token').fill('an-admin-token-for-tests')
-  await page.keyboard.press('Enter')
+  await signIn(page, ADMIN_TOKEN, () => page.keyboard.press('Enter'))
   const grid = page.getByRole('grid')
   await grid.focus()
   await page.keyboard.press('ArrowDown')
