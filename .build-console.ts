@@ -9,6 +9,7 @@ import { rolldown } from 'rolldown'
 import { APIS } from './src/chat/apis.ts'
 import type { GatewayFacts } from './src/console/gateway-facts.ts'
 import { DIRECTIONS } from './src/core/finding.ts'
+import { PLACEHOLDER_STYLES } from './src/core/placeholder-style.ts'
 import { TEXT_PARTS } from './src/core/text-part.ts'
 import { RULE_TYPES } from './src/policy/rule-types.ts'
 
@@ -18,11 +19,14 @@ const COPIED = ['index.html', 'icon.svg']
 
 /** What the page knows of the gateway, which is code that no browser runs. */
 const FACTS: GatewayFacts = {
-  ruleTypes: RULE_TYPES.map(({ name, actions, form, isCounted = false, directions, readsTexts }) => ({
-    ...{ name, actions, form, isCounted },
-    directions: directions?.allowed ?? DIRECTIONS,
-    parts: readsTexts ? TEXT_PARTS : [],
-  })),
+  ruleTypes: RULE_TYPES.map(
+    ({ name, actions, form, isCounted = false, directions, readsTexts, replaces }) => ({
+      ...{ name, actions, form, isCounted },
+      directions: directions?.allowed ?? DIRECTIONS,
+      parts: readsTexts ? TEXT_PARTS : [],
+      placeholders: replaces ? PLACEHOLDER_STYLES : [],
+    }),
+  ),
   apiPaths: Object.fromEntries(APIS.map(({ name, target }) => [name, `/v1${target}`])),
 }
 

@@ -7,7 +7,15 @@ import { Pace, type Steps } from '../core/steps.ts'
 import type { PathNode } from './json-path.ts'
 import { isFollowedUrl, readPayload } from './payload-places.ts'
 import { MAXIMUM_DEPTH } from './strict-json.ts'
-import { NameText, Renames, type Text, type TextContext, UnwrappedText, ValueText } from './text.ts'
+import {
+  NameText,
+  NumberText,
+  Renames,
+  type Text,
+  type TextContext,
+  UnwrappedText,
+  ValueText,
+} from './text.ts'
 import { isDisplayName, isId, isLabel, isWireName, isWireValue } from './vocabulary.ts'
 import { isIdPlace, isMediaPart, isProviderNumber, isQuoting, isSigned, isTokenPlace } from './walk-places.ts'
 
@@ -112,10 +120,10 @@ export class BodyWalk {
       if (value !== '' && !isSigned(value, container, key, node) && !this.#skipsString(value, key, node))
         this.#string(value, container, key, node)
     } else if (typeof value === 'number') {
-      if (!this.#skipsNumber(value, key, node)) this.#text(String(value), container, key, node)
+      if (!this.#skipsNumber(value, key, node)) this.#number(String(value), container, key, node)
     } else if (isRawNumber(value)) {
       if (this.#side === 'request' || !this.#skipsNumber(Number(value.rawJSON), key, node))
-        this.#text(value.rawJSON, container, key, node)
+        this.#number(value.rawJSON, container, key, node)
     } else if (typeof value === 'object' && value !== null) {
       this.below(value, { parent: node, key }, depth + 1)
     }
@@ -232,7 +240,15 @@ export class BodyWalk {
     return { encoding: 'plain', role: this.#role, joined: null }
   }
 
+  #number(text: string, container: Container, key: Key, node: PathNode | null): void {
+    this.#add(new NumberText(text, container, key, node, this.#contextOf(text, key, node)))
+  }
+
   #text(text: string, container: Container, key: Key, node: PathNode | null): void {
+    this.#add(new ValueText(text, container, key, node, this.#contextOf(text, key, node)))
+  }
+
+  #contextOf(text: string, key: Key, node: PathNode | null): TextContext {
     const running = this.#running && (RUNNING_TEXT.has(key) || typeof key === 'number')
     const around = node?.key
     const isCall = around === 'function' || around === 'function_call'
@@ -240,12 +256,7 @@ export class BodyWalk {
     const isResult = running && (this.#role === 'tool' || this.#role === 'function') && JSON_START.test(text)
     const isJson = isArguments || isResult || (this.#asksForJson && key === 'text')
     const joined = running ? this.#joined++ : null
-    const context = {
-      encoding: isJson ? 'json' : 'plain',
-      role: this.#role,
-      joined,
-    } as const
-    this.#add(new ValueText(text, container, key, node, context))
+    return { encoding: isJson ? 'json' : 'plain', role: this.#role, joined }
   }
 
   #add(text: Text): void {

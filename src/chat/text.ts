@@ -21,7 +21,12 @@ export interface Text {
   readonly joined: number | null
   /** True for a URL that a machine follows. A rule may refuse it; nothing alters it. */
   readonly isFollowed: boolean
-  /** Replaces the text in the body. A number becomes a string; a name changes with `commit`. */
+  /** True for a number of JSON. */
+  readonly isNumber: boolean
+  /**
+   * Replaces the text in the body. A number becomes a string, unless the text is a whole number; a
+   * name changes with `commit`.
+   */
   replace(text: string): void
 }
 
@@ -47,6 +52,7 @@ export class ValueText implements Text {
   readonly role: string | null
   readonly joined: number | null
   readonly isFollowed: boolean
+  readonly isNumber: boolean = false
   readonly #container: JsonObject | JsonValue[]
   readonly #key: string | number
   readonly #node: PathNode | null
@@ -82,8 +88,20 @@ export class ValueText implements Text {
   }
 
   /** Returns what to write for a text; the text itself unless it was decoded. */
-  protected wrap(text: string): string {
+  protected wrap(text: string): JsonValue {
     return text
+  }
+}
+
+/** Whole numbers that a double holds. */
+const WHOLE = /^-?(?:0|[1-9]\d{0,14}|[1-8]\d{15})$/
+
+/** A number. */
+export class NumberText extends ValueText {
+  override readonly isNumber = true
+
+  protected override wrap(text: string): JsonValue {
+    return WHOLE.test(text) ? Number(text) : text
   }
 }
 
@@ -164,6 +182,7 @@ export class NameText implements Text {
   readonly role: string | null
   readonly joined = null
   readonly isFollowed = false
+  readonly isNumber = false
   readonly #object: JsonObject
   readonly #node: PathNode | null
   readonly #renames: Renames

@@ -112,8 +112,15 @@ export async function caseFiles(paths: readonly string[]): Promise<string[]> {
 
 /** Returns the detectors that a configuration names, or the default ones. */
 export function benchOf(config: Config | null): CaseEnvironment {
-  const { kinds, binaryParts } = config?.pii ?? { kinds: DEFAULT_PII_KINDS, binaryParts: 'pass' }
-  return { kinds: kindSet(kinds), injection: loadInjectionModel(), binaryParts }
+  const { kinds, binaryParts, placeholders } = config?.pii ?? {
+    ...{ kinds: DEFAULT_PII_KINDS, binaryParts: 'pass', placeholders: 'brackets' },
+  }
+  return {
+    kinds: kindSet(kinds),
+    injection: loadInjectionModel(),
+    binaryParts,
+    placeholderStyle: placeholders,
+  }
 }
 
 const rulesFolder = ({ rules: { path } }: Config): string => (/\.ya?ml$/.test(path) ? dirname(path) : path)

@@ -19,6 +19,8 @@ export interface RuleTypeFacts {
   readonly directions: readonly string[]
   /** The parts of a call whose texts a rule may look at; none for a type that looks at no text. */
   readonly parts: readonly string[]
+  /** The ways to write what it replaces; none for a type that replaces nothing. */
+  readonly placeholders: readonly string[]
 }
 
 declare const GATEWAY_FACTS: GatewayFacts

@@ -6,6 +6,7 @@ export interface PolicyRule {
   readonly type: string
   readonly pattern: string | readonly string[]
   readonly per?: string
+  readonly placeholders?: string
   readonly match?: {
     readonly models?: readonly string[]
     readonly keys?: readonly string[]

@@ -10,6 +10,7 @@ export interface RuleDraft {
   readonly name: string
   readonly pattern: string
   readonly per: string
+  readonly placeholders: string
   /** Globs, separated by commas. */
   readonly models: string
   readonly keys: string
@@ -21,7 +22,7 @@ export interface RuleDraft {
 }
 
 export const EMPTY_DRAFT: RuleDraft = {
-  ...{ name: '', pattern: '', per: '', models: '', keys: '', labels: '', parts: '' },
+  ...{ name: '', pattern: '', per: '', placeholders: '', models: '', keys: '', labels: '', parts: '' },
   direction: BOTH_DIRECTIONS,
 }
 
@@ -34,6 +35,7 @@ export function ruleBody(draft: RuleDraft, type: RuleTypeFacts, action: string |
     type: type.name,
     pattern: type.form.isList ? pattern.split('\n').filter((line) => line !== '') : pattern,
     ...(type.isCounted && draft.per.trim() !== '' && { per: draft.per.trim() }),
+    ...(type.placeholders.includes(draft.placeholders) && { placeholders: draft.placeholders }),
     ...(action !== undefined && { action }),
     enabled: true,
     ...(Object.keys(match).length > 0 && { match }),

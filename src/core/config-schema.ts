@@ -4,6 +4,7 @@ import { ADMIN_SECTION } from './admin-section.ts'
 import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
 import { TERM_SCHEMAS } from './key-terms.ts'
 import { LOG_SECTION, METRICS_SECTION } from './observability-sections.ts'
+import { PLACEHOLDER_STYLES, STYLES } from './placeholder-style.ts'
 import { PRICES_SECTION } from './prices-section.ts'
 import { integer, reference, section } from './schema-parts.ts'
 import { PASS_METHODS } from './unscanned-paths.ts'
@@ -122,6 +123,11 @@ export const CONFIG_SCHEMA = {
           'What to do with image, audio and file payloads, which cannot be scanned: `pass` or `block` the call.',
         enum: ['pass', 'block'],
         default: 'pass',
+      },
+      placeholders: {
+        description: `How redacted values are replaced: ${STYLES}. Rules may say otherwise.`,
+        enum: [...PLACEHOLDER_STYLES],
+        default: 'brackets',
       },
     }),
     tools: section('Tools that the provider itself runs.', {

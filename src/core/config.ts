@@ -19,6 +19,7 @@ import type { RefusalStatus } from './errors.ts'
 import type { PiiKind } from './finding.ts'
 import { inOrder, type KeyTerms, NO_TERMS } from './key-terms.ts'
 import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
+import type { PlaceholderStyle } from './placeholder-style.ts'
 import type { Problem } from './problem.ts'
 import type { SchemaNode } from './schema-parts.ts'
 import type { Secret } from './secret.ts'
@@ -64,7 +65,11 @@ export interface Config {
     readonly unknownPrice: UnknownPrice
   } | null
   readonly keys: readonly FileKey[]
-  readonly pii: { readonly kinds: readonly PiiKind[]; readonly binaryParts: 'pass' | 'block' }
+  readonly pii: {
+    readonly kinds: readonly PiiKind[]
+    readonly binaryParts: 'pass' | 'block'
+    readonly placeholders: PlaceholderStyle
+  }
   readonly tools: { readonly servers: 'pass' | 'refuse' }
   readonly policy: { readonly refusalStatus?: RefusalStatus }
   readonly audit: {

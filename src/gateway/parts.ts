@@ -195,6 +195,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     injection: loadInjectionModel(),
     kinds: kindSet(config.pii.kinds),
     binaryParts: config.pii.binaryParts,
+    placeholderStyle: config.pii.placeholders,
     scanCache: new ScanCache(),
     searches: scanMemory(),
   }

@@ -20,7 +20,10 @@ export interface ShadowRules {
 }
 
 interface ShadowRulesParts
-  extends Pick<ShadowParts, 'live' | 'kinds' | 'injection' | 'binaryParts' | 'metrics' | 'searches'> {
+  extends Pick<
+    ShadowParts,
+    'live' | 'kinds' | 'injection' | 'binaryParts' | 'placeholderStyle' | 'metrics' | 'searches'
+  > {
   readonly clock: Clock
   readonly logger: GatewayLogger
 }

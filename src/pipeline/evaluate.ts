@@ -56,12 +56,13 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
     throw new GatewayError('invalid_body', `api: must be one of ${names}.`, { param: 'api' })
   }
   const request = readCleanRequest(api, body)
-  const { clock, kinds, injection, searches, identifiers } = pipeline
+  const { clock, kinds, injection, searches, identifiers, placeholderStyle } = pipeline
   const selection = pipeline.rules().select(request.models, { name: keyName, labels: labels as KeyLabels })
   const steps = inspect(atOnce(api.requestTexts(request.body)), selection, {
     kinds,
     injection,
     identifiers,
+    placeholderStyle,
     scored: true,
     maxFindings: maxFindings(searches),
   })

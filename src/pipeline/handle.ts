@@ -33,6 +33,7 @@ import { MonitoredScore } from './prompt/monitored-score.ts'
 import { permittedRequests } from './prompt/permitted-requests.ts'
 import { denialError, restoreInBackground } from './record/failure.ts'
 import { type Delivered, recordIntent } from './record/record.ts'
+import { shapedKinds } from './scan/shaped-kinds.ts'
 import type { ScanRules } from './scan/text-scanner.ts'
 
 const DONE = Promise.resolve()
@@ -163,6 +164,7 @@ function* inspectAndCapture(
     identifiers: pipeline.identifiers,
     scanOf: (text) => scanCache.lookUp(call.key.id, text),
     continued,
+    placeholderStyle: pipeline.placeholderStyle,
     scored: selection.injection.length > 0 && !selection.watchesInjection,
     maxFindings: maxFindings(searches),
   })
@@ -290,7 +292,7 @@ async function forward(
 
 /** @throws GatewayError `upstream_*`, `response_blocked_by_policy`, or when the client leaves */
 async function deliver(
-  { admission: control, clock, kinds, searches, metrics, minutes, thoughts }: Pipeline,
+  { admission: control, clock, kinds, placeholderStyle, searches, metrics, minutes, thoughts }: Pipeline,
   { call, client, admission }: Admitted,
   { selection, placeholders, restoration, stream, includeUsage, after }: Permitted,
   response: UpstreamResponse,
@@ -302,6 +304,7 @@ async function deliver(
     credential: response.credential,
     // Clients log error messages, so values are not restored there.
     restoration: response.status >= 400 ? null : restoration,
+    shapes: shapedKinds(selection, placeholderStyle, 'answer'),
   }
   const keep = (bytes: number) => control.keep(admission, bytes)
   const streamBegan = () => {

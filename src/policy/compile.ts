@@ -3,6 +3,7 @@
 
 import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
 import { type CallKey, includesLabels, type KeyLabels } from '../core/key-terms.ts'
+import type { PlaceholderStyle } from '../core/placeholder-style.ts'
 import { RULE_ACTIONS, type RuleAction } from '../core/rule-action.ts'
 import { TEXT_PARTS, TEXT_PLACES, type TextPlace } from '../core/text-part.ts'
 import { type AccessTest, compileAccessList } from './access-list.ts'
@@ -49,6 +50,8 @@ export const matchedKey = ({ name, terms }: Pick<CallKey, 'name' | 'terms'>): Ma
 interface PiiDecision {
   readonly action: RuleAction
   readonly rule: RuleReference | null
+  /** Null where the configuration says it. */
+  readonly placeholders: PlaceholderStyle | null
 }
 
 /** A rule that fires on facts of a prompt. */
@@ -97,6 +100,8 @@ export interface Selection {
   readonly injection: readonly InjectionRule[]
   /** There are injection rules and none blocks, so the score cannot refuse the call. */
   readonly watchesInjection: boolean
+  /** Whether a rule asks for shaped placeholders. */
+  readonly asksForShapes: boolean
   readonly limits: readonly LimitRule[]
   readonly access: readonly AccessRule[]
   /** What the rules say of capturing the call; null when none says anything. */
@@ -106,7 +111,7 @@ export interface Selection {
 /** Selections kept at once, one for each combination of rules. */
 const MAXIMUM_SELECTIONS = 256
 
-const NO_RULE: PiiDecision = Object.freeze({ action: 'redact', rule: null })
+const NO_RULE: PiiDecision = Object.freeze({ action: 'redact', rule: null, placeholders: null })
 
 /** An enabled rule with its globs compiled. */
 interface ScopedRule {
@@ -218,6 +223,7 @@ function selectionOf(
     checks,
     injection,
     watchesInjection: injection.length > 0 && injection.every(({ rule }) => rule.action === 'monitor'),
+    asksForShapes: chosen.some(({ rule }) => rule.placeholders === 'shaped'),
     limits,
     access,
     capture: modes.length === 0 ? null : combineCapture(...modes),
@@ -229,7 +235,12 @@ function piiDecisions(rules: readonly ScopedRule[], place: TextPlace): PiiDecisi
   const claims = rules
     .flatMap(({ rule, reference, pattern }) =>
       pattern.type === 'pii' && concernsPlace(rule, place)
-        ? [{ kinds: pattern.kinds, reference, isForAnswers: rule.match?.direction === 'response' }]
+        ? [
+            {
+              ...{ kinds: pattern.kinds, reference, placeholders: rule.placeholders ?? null },
+              isForAnswers: rule.match?.direction === 'response',
+            },
+          ]
         : [],
     )
     .reverse()
@@ -241,14 +252,14 @@ function piiDecisions(rules: readonly ScopedRule[], place: TextPlace): PiiDecisi
   const decisions = new Map<PiiKind, PiiDecision>()
   const claimed = new Map<PiiKind, (typeof claims)[number]>()
   for (const claim of claims) {
-    const { kinds, reference } = claim
+    const { kinds, reference, placeholders } = claim
     for (const kind of kinds === '*' ? PII_KINDS : kinds) {
       // Restoring concerns values of the prompt. A rule for answers decides on values new in one.
       const weaker = claimed.get(kind)
       const yields = reference.action === 'restore' && place === 'answer'
       if (yields && weaker?.isForAnswers && (weaker.kinds === '*') === (kinds === '*')) continue
       claimed.set(kind, claim)
-      decisions.set(kind, Object.freeze({ action: reference.action, rule: reference }))
+      decisions.set(kind, Object.freeze({ action: reference.action, rule: reference, placeholders }))
     }
   }
   return decisions

@@ -4,7 +4,7 @@ import { isLegible } from '../core/hidden-characters.ts'
 import { RULE_ACTIONS } from '../core/rule-action.ts'
 import { controlCharacterIn } from './control-character.ts'
 import { MAXIMUM_GLOB_CHARACTERS } from './glob.ts'
-import type { Rule, RuleDeclaration } from './rule.ts'
+import { isReplacing, type Rule, type RuleDeclaration } from './rule.ts'
 import type { RuleType } from './rule-type.ts'
 import { parsePattern, RULE_TYPES, type RulePattern, ruleTypeOf } from './rule-types.ts'
 
@@ -36,6 +36,7 @@ const namesOf = (isMeant: (type: RuleType) => boolean | undefined): string =>
     .join(', ')
     .replace(/, (?!.*,)/, ' and ')
 const COUNTED = namesOf(({ isCounted }) => isCounted)
+const REPLACING = namesOf(({ replaces }) => replaces)
 const READING = namesOf(({ readsTexts }) => readsTexts)
 
 /** Parses a declaration that fits the schema, or returns every error in it. */
@@ -86,6 +87,11 @@ function parse(
     add('match.direction', `must be ${alternatives([...bounds.allowed, 'both'])}: ${bounds.because}`)
   if (declaration.per !== undefined && value !== null && !value.isCounted)
     add('per', `is allowed for ${COUNTED} rules only; remove it`)
+  if (declaration.placeholders !== undefined && value !== null) {
+    if (!value.replaces) add('placeholders', `is allowed for ${REPLACING} rules only; remove it`)
+    else if (action !== undefined && !isReplacing(action))
+      add('placeholders', 'is allowed with the actions `redact` and `restore` only; remove it')
+  }
   if (match?.parts !== undefined && value !== null) {
     if (!value.readsTexts) add('match.parts', `is allowed for ${READING} rules only; remove it`)
     else if (direction === 'response' && !match.parts.includes('assistant'))

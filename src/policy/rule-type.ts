@@ -53,6 +53,8 @@ export interface RuleType<Pattern extends { readonly type: string } = { readonly
   readonly actions: readonly RuleAction[]
   /** The directions that `match` may name besides `both`; all when absent. */
   readonly directions?: { readonly allowed: readonly Direction[]; readonly because: string }
+  /** Whether it replaces values, so that `placeholders` of a rule may say how. */
+  readonly replaces?: true
   /** Whether it looks at texts, so that `match.parts` may narrow a rule. */
   readonly readsTexts?: true
   /** Whether `per` of a rule says which calls share its count. */

@@ -3,6 +3,7 @@
 import type { Milliseconds } from '../core/clock.ts'
 import type { Direction } from '../core/finding.ts'
 import type { KeyLabels } from '../core/key-terms.ts'
+import type { PlaceholderStyle } from '../core/placeholder-style.ts'
 import type { RuleAction } from '../core/rule-action.ts'
 import { TEXT_PARTS, type TextPart, type TextPlace } from '../core/text-part.ts'
 import type { WrittenPattern } from './rule-type.ts'
@@ -45,6 +46,8 @@ export interface RuleDeclaration {
   readonly pattern: WrittenPattern
   /** What shares one count, for a type that counts: `key` (default), `all` or `label:NAME`. */
   readonly per?: string
+  /** How a pii rule that replaces values writes them; as `pii.placeholders` when absent. */
+  readonly placeholders?: PlaceholderStyle
   /** Absent exactly for a type without actions. */
   readonly action?: RuleAction
   readonly enabled: boolean

@@ -10,7 +10,16 @@ import { ruleSetOf } from '../rules/rule-set.ts'
 import type { RuleCase } from './cases.ts'
 import { type CaseEnvironment, type CaseOutcome, runCase } from './run-case.ts'
 
-const FIELDS = ['type', 'pattern', 'per', 'action', 'enabled', 'match', 'description'] as const
+const FIELDS = [
+  'type',
+  'pattern',
+  'per',
+  'placeholders',
+  'action',
+  'enabled',
+  'match',
+  'description',
+] as const
 
 interface FieldChange {
   readonly field: (typeof FIELDS)[number]

@@ -21,6 +21,7 @@ import { readCleanRequest } from '../pipeline/prompt/clean-model.ts'
 import { type DecisionParts, judgePrompt } from '../pipeline/prompt/decide-prompt.ts'
 import { countKinds, inspect } from '../pipeline/prompt/inspect.ts'
 import { ScanMemory } from '../pipeline/prompt/memory-turn.ts'
+import { shapedKinds } from '../pipeline/scan/shaped-kinds.ts'
 import type { RuleSet } from '../policy/compile.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import type { CaseDecision, RuleCase } from './cases.ts'
@@ -106,6 +107,7 @@ export async function runCase(
       keywords: selection.keywords('response'),
       credential: null,
       restoration: inspection.restoration,
+      shapes: shapedKinds(selection, environment.placeholderStyle, 'answer'),
     },
     selection,
     placeholders: inspection.placeholders,

@@ -57,6 +57,7 @@ const canonicalParts = ({
   description,
   match,
   per,
+  placeholders,
 }: RuleDeclaration): unknown[] => [
   name,
   type,
@@ -71,6 +72,7 @@ const canonicalParts = ({
   ...(per === undefined ? [] : ['per', per]),
   ...(match?.labels === undefined ? [] : ['labels', match.labels]),
   ...(match?.parts === undefined ? [] : ['parts', match.parts]),
+  ...(placeholders === undefined ? [] : ['placeholders', placeholders]),
 ]
 
 /** SHA-256 of a declaration, hex. */
@@ -89,15 +91,18 @@ export const revisionOf = (rules: readonly Rule[]): string =>
 
 /** Prints rules as a file that loads to the same declarations. Equal rules give equal bytes. */
 export function printRules(rules: readonly RuleDeclaration[]): string {
-  const written = rules.map(({ name, type, pattern, per, action, enabled, description, match }) => ({
-    name,
-    ...(description === undefined ? {} : { description }),
-    type,
-    pattern,
-    ...(per === undefined ? {} : { per }),
-    ...(action === undefined ? {} : { action }),
-    enabled,
-    ...(match === undefined ? {} : { match }),
-  }))
+  const written = rules.map(
+    ({ name, type, pattern, per, placeholders, action, enabled, description, match }) => ({
+      name,
+      ...(description === undefined ? {} : { description }),
+      type,
+      pattern,
+      ...(per === undefined ? {} : { per }),
+      ...(placeholders === undefined ? {} : { placeholders }),
+      ...(action === undefined ? {} : { action }),
+      enabled,
+      ...(match === undefined ? {} : { match }),
+    }),
+  )
   return printDocument({ rules: written })
 }

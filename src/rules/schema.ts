@@ -3,6 +3,7 @@
 // policy/parse-rule.
 
 import { TERM_SCHEMAS } from '../core/key-terms.ts'
+import { PLACEHOLDER_STYLES, STYLES } from '../core/placeholder-style.ts'
 import { RULE_ACTIONS } from '../core/rule-action.ts'
 import { TEXT_PARTS } from '../core/text-part.ts'
 import { MAXIMUM_GLOB_CHARACTERS } from '../policy/glob.ts'
@@ -65,6 +66,10 @@ export const RULE_SCHEMA = {
       description: `For ${names(({ isCounted }) => isCounted === true)}, the calls that share one count: those of one key and its successors (\`key\`, the default), of all keys (\`all\`), or of keys with the same value of a label (\`label:team\`); keys without the label share one.`,
       type: 'string',
       pattern: '^(key|all|label:[^\\p{C}]{1,64})$',
+    },
+    placeholders: {
+      description: `For ${names(({ replaces }) => replaces === true)} with redact or restore, how values are replaced: ${STYLES}. Default: \`pii.placeholders\` of the configuration.`,
+      enum: [...PLACEHOLDER_STYLES],
     },
     action: {
       description: `block: refuse the call or its answer. monitor: report what block would refuse, and let it pass. For pii also redact (the default for personal data), restore (redact in the prompt and put the values back in the answer; values new in the answer are redacted) and allow. Required, except for ${names(({ actions }) => actions.length === 0)}, which has none.`,

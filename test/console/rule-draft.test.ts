@@ -4,21 +4,31 @@ import t from 'tap'
 import { EMPTY_DRAFT, ruleBody } from '../../src/console/rule-draft.ts'
 
 const form = { isList: false, hint: '' }
-const LIMIT = { name: 'rate_limit', actions: ['block'], form, isCounted: true, directions: [], parts: [] }
+const LIMIT = {
+  name: 'rate_limit',
+  actions: ['block'],
+  form,
+  isCounted: true,
+  directions: [],
+  parts: [],
+  placeholders: [],
+}
 const WORDS = {
   ...{ name: 'keyword_block', actions: ['block'], form, isCounted: false },
   directions: ['request', 'response'],
   parts: ['user', 'assistant'],
+  placeholders: ['shaped'],
 }
 
 t.test('a body has only the fields that are filled and that its type has', async (t) => {
-  const draft = { ...EMPTY_DRAFT, name: 'a', pattern: 'x' }
+  const draft = { ...EMPTY_DRAFT, name: 'a', pattern: 'x', placeholders: '' }
   const body = { name: 'a', type: 'keyword_block', pattern: 'x', action: 'block', enabled: true }
   t.strictSame(ruleBody(draft, WORDS, 'block'), body)
   t.strictSame(ruleBody({ ...draft, per: 'all', direction: 'response' }, WORDS, 'block'), {
     ...body,
     match: { direction: 'response' },
   })
+  t.match(ruleBody({ ...draft, placeholders: 'shaped' }, WORDS, 'redact'), { placeholders: 'shaped' })
   const limit = { name: 'a', type: 'rate_limit', pattern: 'x', per: 'label:team', enabled: true }
   t.strictSame(ruleBody({ ...draft, per: ' label:team', direction: 'response' }, LIMIT, undefined), limit)
 })

@@ -37,7 +37,7 @@ t.test('a configuration with only a base URL gets every default', async (t) => {
     ],
     rules: { path: '/etc/sidegate/rules', apiWrites: 'overlay' },
     keys: [],
-    pii: { kinds: DEFAULT_PII_KINDS, binaryParts: 'pass' },
+    pii: { kinds: DEFAULT_PII_KINDS, binaryParts: 'pass', placeholders: 'brackets' },
     audit: { retainDays: 365, maxBytes: 10 * 1024 ** 3 },
     data: { path: '/etc/data' },
     admin: { token: null, sessionTtlSeconds: 28_800, allowedHosts: [] },

@@ -49,6 +49,7 @@ async function deliver(
         scan: {
           kinds: ALL_KINDS,
           piiAction: () => 'redact',
+          shapes: null,
           keywords: SELECTION.keywords('response'),
           credential: CREDENTIAL,
           restoration: new Restoration(new Map([['[EMAIL_1]', 'ann@example.com']])),

@@ -116,6 +116,7 @@ export async function relay(
     scan: {
       kinds: ALL_KINDS,
       piiAction: () => 'redact' as const,
+      shapes: null,
       keywords: STREAM_RULES.keywords('response'),
       credential,
       restoration: new Restoration(new Map([['[EMAIL_1]', 'ann@example.com']])),

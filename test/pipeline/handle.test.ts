@@ -117,6 +117,7 @@ async function call(
   const ruleSet = compileRules(rules, 'r')
   const pipeline: Pipeline = {
     clock: systemClock,
+    placeholderStyle: 'brackets',
     keys: { authenticate: () => callKey() },
     counters: undefined as never,
     receipts: undefined as never,

@@ -11,6 +11,7 @@ import { ALL_KINDS, cutText, scanPieces, selectRules } from './fixture.ts'
 const RULES: ScanRules = {
   kinds: ALL_KINDS,
   piiAction: () => 'redact',
+  shapes: null,
   keywords: selectRules([rule('aurora', 'project\\saurora', { action: 'monitor' })]).keywords('response'),
   credential: null,
   restoration: null,
@@ -118,6 +119,7 @@ const VALUE = 'a"b\\c\nd'
 const RESTORING: ScanRules = {
   ...RULES,
   piiAction: () => 'restore',
+  shapes: null,
   restoration: new Restoration(
     new Map([
       ['[SECRET_1]', VALUE],

@@ -28,6 +28,7 @@ const restoration = new Restoration(VALUES)
 const rules = (keywords: readonly Rule[] = [], undo: Restoration | null = restoration): ScanRules => ({
   kinds: ALL_KINDS,
   piiAction: () => 'restore',
+  shapes: null,
   keywords: selectRules(keywords).keywords('response'),
   credential: null,
   restoration: undo,

@@ -26,6 +26,7 @@ function trial(candidate = compileRules([], 'candidate')) {
     searches: new ScanMemory(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
     injection,
     binaryParts: 'block',
+    placeholderStyle: 'brackets',
     metrics: { candidateCalls: counter, candidateDifferences: counter },
     clock: STILL_CLOCK as Clock,
     onError: (error) => errors.push(error),

@@ -17,6 +17,7 @@ const rules = (
 ): ScanRules => ({
   kinds: ALL_KINDS,
   piiAction: (kind) => actions[kind] ?? 'redact',
+  shapes: null,
   keywords: selectRules(keywords).keywords('response'),
   credential: null,
   restoration: null,

@@ -22,6 +22,7 @@ const selection = selectRules([rule('aurora', 'project aurora')])
 const scan: ScanRules = {
   kinds: DEFAULT_KINDS,
   piiAction: (kind) => selection.pii(kind, 'answer').action,
+  shapes: null,
   keywords: selection.keywords('response'),
   credential: null,
   restoration: null,

@@ -137,6 +137,16 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
     ],
   ],
   [
+    'a way to write what is not replaced',
+    rule('r', 'email', { type: 'pii', placeholders: 'shaped' }),
+    [['placeholders', /with the actions `redact` and `restore` only/]],
+  ],
+  [
+    'a way to write what a keyword replaces',
+    rule('r', 'a', { placeholders: 'shaped' }),
+    [['placeholders', /^is allowed for pii rules only/]],
+  ],
+  [
     'a limit for some parts',
     rule('r', '5/1m', { type: 'rate_limit', match: { parts: ['user'] } }),
     [['match.parts', /^is allowed for keyword_block, pii and prompt_injection rules only/]],

@@ -14,7 +14,12 @@ import { ruleSetOf } from '../../src/rules/rule-set.ts'
 import { snapshotOf } from '../../src/rules/snapshot.ts'
 import { keyOf } from '../policy/keys.ts'
 
-const ENVIRONMENT = { kinds: DEFAULT_KINDS, injection: loadInjectionModel(), binaryParts: 'pass' as const }
+const ENVIRONMENT = {
+  kinds: DEFAULT_KINDS,
+  injection: loadInjectionModel(),
+  binaryParts: 'pass' as const,
+  placeholderStyle: 'brackets' as const,
+}
 const { rules } = snapshotOf([
   {
     name: 'r.yaml',

@@ -6,7 +6,12 @@ import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { compareRuleSets } from '../../src/rulecheck/difference.ts'
 import { parsed, rule } from '../policy/rules.ts'
 
-const ENVIRONMENT = { kinds: DEFAULT_KINDS, injection: loadInjectionModel(), binaryParts: 'pass' as const }
+const ENVIRONMENT = {
+  kinds: DEFAULT_KINDS,
+  injection: loadInjectionModel(),
+  binaryParts: 'pass' as const,
+  placeholderStyle: 'brackets' as const,
+}
 const LIMIT = rule('r', '5/1m', { type: 'rate_limit', match: { labels: { team: 'a', env: 'b' } } })
 
 /** Declarations that differ in one field, and the field with its values. */
@@ -15,6 +20,11 @@ const CHANGES = [
   [rule('r', 'a'), { action: 'monitor' }, ['action', 'block', 'monitor']],
   [rule('r', 'a'), { enabled: false }, ['enabled', 'true', 'false']],
   [rule('r', 'a'), { match: { parts: ['user'] } }, ['match', null, '{"parts":["user"]}']],
+  [
+    rule('r', 'email', { type: 'pii', action: 'redact' }),
+    { placeholders: 'shaped' },
+    ['placeholders', null, 'shaped'],
+  ],
   [LIMIT, { per: 'all' }, ['per', null, 'all']],
   [
     LIMIT,

@@ -139,7 +139,7 @@ const SILENT: readonly [name: string, rules: string[]][] = [
     'the same words in other parts',
     [
       rule('a', 'keyword_block', 'aurora', 'block', ', match: { parts: [user] }'),
-      rule('b', 'keyword_block', 'aurora', 'block', ', match: { parts: [user, system] }'),
+      rule('b', 'keyword_block', 'aurora', 'block', ', match: { parts: [tool_result, system] }'),
     ],
   ],
   [

@@ -11,7 +11,12 @@ import { lintRules } from '../../src/rulecheck/lint.ts'
 import { readSources } from '../../src/rulecheck/rule-sources.ts'
 
 const CONFIG = fileURLToPath(new URL('../../config/', import.meta.url))
-const ENVIRONMENT = { kinds: DEFAULT_KINDS, injection: loadInjectionModel(), binaryParts: 'pass' as const }
+const ENVIRONMENT = {
+  kinds: DEFAULT_KINDS,
+  injection: loadInjectionModel(),
+  binaryParts: 'pass' as const,
+  placeholderStyle: 'brackets' as const,
+}
 
 const loadSamples = async () => loadCases(await findCaseFiles([`${CONFIG}rules`]))
 

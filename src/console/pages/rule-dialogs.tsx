@@ -99,7 +99,7 @@ export function DeleteRuleDialog({ rule, onClose }: RuleDialogProps) {
 const asOption = (value: string) => ({ value, title: value.replaceAll('_', ' ') })
 
 const FIELDS = [
-  ...['name', 'type', 'pattern', 'per', 'action'],
+  ...['name', 'type', 'pattern', 'per', 'placeholders', 'action'],
   ...['match.models', 'match.keys', 'match.labels', 'match.direction', 'match.parts'],
 ]
 
@@ -116,7 +116,7 @@ export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
     const selected = RULE_TYPES.find((one) => one.name === name)!
     setType(selected)
     setAction(selected.actions[0])
-    setDraft({ ...draft, per: '', direction: BOTH_DIRECTIONS })
+    setDraft({ ...draft, per: '', placeholders: '', direction: BOTH_DIRECTIONS })
   }
   const send = async () => {
     await callApi('/rules', { method: 'POST', body: ruleBody(draft, type, action) })
@@ -157,6 +157,15 @@ export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
             {action === undefined ? null : (
               <Field label="Action" name="action" failure={failure}>
                 <Select options={type.actions.map(asOption)} value={action} onSelect={setAction} />
+              </Field>
+            )}
+            {type.placeholders.length === 0 ? null : (
+              <Field label="Placeholders" name="placeholders" failure={failure}>
+                <Select
+                  options={[{ value: '', title: 'as configured' }, ...type.placeholders.map(asOption)]}
+                  value={draft.placeholders}
+                  onSelect={set('placeholders')}
+                />
               </Field>
             )}
             <fieldset>

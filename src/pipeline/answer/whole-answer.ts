@@ -32,6 +32,7 @@ import { removeFromBytes } from '../scan/credential-filter.ts'
 import { rulesFor } from '../scan/followed-rules.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
 import { isRestored, joinOutputs, loggedBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
+import { shapesIn } from '../scan/shapes.ts'
 import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
 import { decodeAnswer, parseAnswerSteps, reasonIn } from './received-body.ts'
 import type { ThoughtMemory } from './thought-memory.ts'
@@ -245,7 +246,7 @@ export function* keepThoughts(
 /** Reports whether a scan of the text would find nothing, at a fraction of its cost. */
 export function* isClean(
   text: Pick<Text, 'text' | 'encoding'>,
-  { kinds, keywords, credential, restoration }: ScanRules,
+  { kinds, keywords, credential, restoration, shapes }: ScanRules,
 ): Steps<boolean> {
   // A string may hold several JSON texts, and each is scanned alone.
   if (text.encoding === 'json' && !isOneJson(text.text)) return false
@@ -253,6 +254,7 @@ export function* isClean(
   return (
     (credential === null || !view.includes(credential)) &&
     restoration?.mayOccurIn(view) !== true &&
+    (shapes === null || shapesIn(view).length === 0) &&
     (yield* detectSteps(view, kinds)).length === 0 &&
     (keywords === null || (yield* keywords.matcher.matchSteps(view)).length === 0)
   )

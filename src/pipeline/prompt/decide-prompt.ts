@@ -2,6 +2,7 @@
 // shadow rules and rule tests only judge.
 
 import type { Config } from '../../core/config.ts'
+import type { PlaceholderStyle } from '../../core/placeholder-style.ts'
 import type { InjectionModel } from '../../detect/injection/score.ts'
 import type { Selection } from '../../policy/compile.ts'
 import {
@@ -20,6 +21,8 @@ import type { Inspection } from './inspect.ts'
 export interface DecisionParts {
   readonly injection: InjectionModel
   readonly binaryParts: Config['pii']['binaryParts']
+  /** How values are replaced where no rule says it. */
+  readonly placeholderStyle: PlaceholderStyle
 }
 
 /** The part of an inspection that decides. */

@@ -5,6 +5,7 @@ import { decodeSteps, decodeView } from '../../chat/inner-json/json-text.ts'
 import type { Text, Texts } from '../../chat/texts.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { type Finding, PII_KINDS } from '../../core/finding.ts'
+import type { PlaceholderStyle } from '../../core/placeholder-style.ts'
 import { Pace, STEP_UNITS, type Steps } from '../../core/steps.ts'
 import { partOf, TEXT_PARTS, type TextPart } from '../../core/text-part.ts'
 import type { InjectionModel } from '../../detect/injection/score.ts'
@@ -18,6 +19,8 @@ import { isReplacing, type RuleParts, type RuleReference } from '../../policy/ru
 import type { CountedKind, InjectionEvidence } from '../call/call-record.ts'
 import { Placeholders } from '../scan/placeholders.ts'
 import { Restoration } from '../scan/restore.ts'
+import { type ShapedKinds, shapedKinds } from '../scan/shaped-kinds.ts'
+import { shaped, shapesIn } from '../scan/shapes.ts'
 import { rawOf, rawRanges, replaceSteps, viewOf } from '../scan/spans.ts'
 import { type Identifiers, isIdentifierPlace } from './identifiers.ts'
 import { type PromptScore, partsToScore, scoreInjection } from './injection.ts'
@@ -80,6 +83,8 @@ export interface InspectOptions {
   readonly continued?: Readonly<Record<string, number>> | undefined
   /** Whether to score the prompt for injection. Default: when a rule reads the score. */
   readonly scored?: boolean
+  /** How values are replaced where no rule says it. Default: in brackets. */
+  readonly placeholderStyle?: PlaceholderStyle
   /** Maximum findings that the process has memory for. Default: MAXIMUM_FINDINGS. */
   readonly maxFindings?: number
 }
@@ -92,25 +97,16 @@ const newScan = () => new CachedScan()
  *   more than a lower `maxFindings`
  */
 export function* inspect(walk: Texts, selection: Selection, options: InspectOptions): Steps<Inspection> {
-  const { kinds, injection, scanOf: cachedScan = newScan, maxFindings = MAXIMUM_FINDINGS } = options
+  const { kinds, injection, scanOf: cachedScan = newScan } = options
   const { scored = selection.injection.length > 0, identifiers = null } = options
-  const placeholders = new Placeholders(null, options.continued)
+  const { placeholderStyle = 'brackets' } = options
+  const shapesOf = (part: TextPart) => shapedKinds(selection, placeholderStyle, part)
+  const readsShapes = shapesOf('user') !== null
+  const placeholders = new Placeholders(null, options.continued, readsShapes)
   // Without an assistant message this is a first turn, whose texts no earlier turn has cached.
   const scanOf = walk.texts.some(({ role }) => role === 'assistant') ? cachedScan : newScan
   const pace = new Pace()
-  const items: InspectedText[] = []
-  let found = 0
-  for (const text of walk.texts) {
-    if (pace.isOver(text.text.length)) yield
-    const item = yield* readText(text, kinds, scanOf)
-    found += item.replacements.length
-    if (found > maxFindings)
-      throw new GatewayError(
-        maxFindings < MAXIMUM_FINDINGS ? 'body_too_large' : 'invalid_body',
-        `The body has more than ${maxFindings} values of personal data; send it in several requests.`,
-      )
-    items.push(item)
-  }
+  const items = yield* readTexts(walk.texts, { kinds, scanOf, readsShapes }, options.maxFindings)
   const conversation = items.filter(({ text }) => text.joined !== null)
   yield* addSplitData(conversation, kinds)
   const avoidForms = formsToAvoid(items, placeholders)
@@ -125,7 +121,8 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
     avoidForms(index)
     if (isRestoring) keepForms(item, selection, placeholders)
     if (item.replacements.length === 0) continue
-    const writing = { selection, placeholders: numberingOf(index), restored, scanOf, identifiers }
+    const shapes = shapesOf(item.part)
+    const writing = { selection, placeholders: numberingOf(index), shapes, restored, scanOf, identifiers }
     for (const finding of yield* rewrite(item, writing)) findings.push(finding)
   }
   walk.commit()
@@ -158,11 +155,43 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   }
 }
 
-function* readText(text: Text, kinds: KindSet, scanOf: (text: string) => CachedScan): Steps<InspectedText> {
+interface Reading {
+  readonly kinds: KindSet
+  readonly scanOf: (text: string) => CachedScan
+  /** Whether texts may hold shaped placeholders, which are no personal data. */
+  readonly readsShapes: boolean
+}
+
+function* readTexts(
+  texts: readonly Text[],
+  reading: Reading,
+  maxFindings = MAXIMUM_FINDINGS,
+): Steps<InspectedText[]> {
+  const pace = new Pace()
+  const items: InspectedText[] = []
+  let found = 0
+  for (const text of texts) {
+    if (pace.isOver(text.text.length)) yield
+    const item = yield* readText(text, reading)
+    found += item.replacements.length
+    if (found > maxFindings)
+      throw new GatewayError(
+        maxFindings < MAXIMUM_FINDINGS ? 'body_too_large' : 'invalid_body',
+        `The body has more than ${maxFindings} values of personal data; send it in several requests.`,
+      )
+    items.push(item)
+  }
+  return items
+}
+
+function* readText(text: Text, { kinds, scanOf, readsShapes }: Reading): Steps<InspectedText> {
   const view = yield* decodeView(text, 'request')
   const cached = scanOf(view)
   const findings = cached.findings ?? cached.keepFindings(yield* detectSteps(view, kinds))
-  const replacements = findings.map((finding) => ({ finding, value: view.slice(finding.start, finding.end) }))
+  const known = readsShapes && findings.length > 0 ? shapesIn(view) : []
+  const values =
+    known.length === 0 ? findings : findings.filter((one) => !known.some((shape) => overlap(one, shape)))
+  const replacements = values.map((finding) => ({ finding, value: view.slice(finding.start, finding.end) }))
   const part = partOf(text.role)
   return { text, part, joined: text.joined ?? -1, view, cached, replacements, isRewritten: false }
 }
@@ -205,6 +234,7 @@ function endsInKey({ replacements, view }: InspectedText): boolean {
 interface Writing {
   readonly selection: Selection
   readonly placeholders: Placeholders
+  readonly shapes: ShapedKinds | null
   /** Receives each placeholder to restore, with its value. */
   readonly restored: Map<string, string>
   readonly scanOf: (text: string) => CachedScan
@@ -214,7 +244,7 @@ interface Writing {
 /** Redacts one text and returns its findings. */
 function* rewrite(
   item: InspectedText,
-  { selection, placeholders, restored, scanOf, identifiers }: Writing,
+  { selection, placeholders, shapes, restored, scanOf, identifiers }: Writing,
 ): Steps<LocatedFinding[]> {
   const { text, part, replacements } = item
   // A short text is one step.
@@ -237,7 +267,7 @@ function* rewrite(
     if (isLong) yield
     let next = 0
     const toReplace = replaced.map(({ finding }) => finding)
-    const rewritten = yield* replaceSteps(spans, 0, toReplace, (finding) => {
+    const rewritten = yield* replaceSteps(spans, 0, toReplace, (finding, _, isNumber) => {
       while (replaced[next]!.finding !== finding) next++
       const { value } = replaced[next]!
       if (value === '') return ''
@@ -246,7 +276,7 @@ function* rewrite(
         // The first spelling of a value wins.
         if (!restored.has(form)) restored.set(form, value)
       }
-      return form
+      return shapes?.has(finding.kind) ? shaped(form, value, isNumber || text.isNumber) : form
     })
     if (isLong) yield
     item.view = viewOf(rewritten)

@@ -197,7 +197,7 @@ export class Shadow {
   }
 
   *#judge(call: Call, selection: Selection): Steps<readonly RuleHit[]> {
-    const { kinds, injection } = this.#parts
+    const { kinds, injection, placeholderStyle } = this.#parts
     if (call.record.request === null) return []
     const seen = (direction: Direction) =>
       call.record.findings
@@ -205,7 +205,11 @@ export class Shadow {
         .flatMap(({ kind, places }) => places.map((place) => ({ kind, place })))
     const { api } = call
     const body = parseReceived(String(call.record.request)) as JsonObject
-    const inspection = yield* inspect(yield* api.requestTexts(body), selection, { kinds, injection })
+    const inspection = yield* inspect(yield* api.requestTexts(body), selection, {
+      kinds,
+      injection,
+      placeholderStyle,
+    })
     const findings = [...seen('request'), ...inspection.findings]
     const asked = { models: call.record.models, keyModels: call.key.terms.models }
     const request = judgePrompt({ ...inspection, ...asked, findings }, selection, this.#parts)

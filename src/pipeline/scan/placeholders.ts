@@ -3,6 +3,7 @@
 
 import { PII_KINDS, type PiiKind } from '../../core/finding.ts'
 import { mayHoldPlaceholder, withoutEscapes } from './placeholder-spelling.ts'
+import { shapesIn } from './shapes.ts'
 
 const FORM = /\[([A-Z_]+)_([0-9]{1,9})\]/g
 /** Kinds whose spellings differ in separators only. */
@@ -41,9 +42,17 @@ export class Placeholders {
   /** Highest number of each label, given or taken. Shared like the taken forms. */
   readonly #highest: Map<string, number>
 
+  /** Whether texts may hold shaped placeholders. */
+  readonly #readsShapes: boolean
+
   /** @param above highest numbers of the conversation so far; those of this call are higher */
-  constructor(parent: Placeholders | null = null, above: Readonly<Record<string, number>> = {}) {
+  constructor(
+    parent: Placeholders | null = null,
+    above: Readonly<Record<string, number>> = {},
+    readsShapes = false,
+  ) {
     const highest = Object.entries(above)
+    this.#readsShapes = parent === null ? readsShapes : parent.#readsShapes
     this.#parent = parent
     if (parent === null)
       this.#next =
@@ -61,21 +70,28 @@ export class Placeholders {
 
   /** Reserves the placeholder forms in a text that is sent. */
   avoid(text: string): void {
+    if (this.#readsShapes) for (const { form } of shapesIn(text)) this.#avoid(form)
     if (!mayHoldPlaceholder(text)) return
-    for (const [form, label = '', digits] of withoutEscapes(text).matchAll(FORM)) {
-      if (!LABELS.has(label)) continue
-      this.#taken.add(form)
-      this.#raise(label, Number(digits))
-    }
+    for (const [form, label = ''] of withoutEscapes(text).matchAll(FORM))
+      if (LABELS.has(label)) this.#avoid(form)
+  }
+
+  #avoid(form: string): void {
+    const [, label, number] = form.match(/^\[(.+)_(\d+)\]$/)!
+    this.#taken.add(form)
+    this.#raise(label!, Number(number))
   }
 
   /** Finds placeholders of this numbering in a text that is not ours, by their kinds. */
   givenIn(text: string): { readonly kind: PiiKind; readonly start: number; readonly end: number }[] {
-    if (this.#forms.size === 0 || !text.includes('[')) return []
-    return [...text.matchAll(FORM)].flatMap(({ 0: form, index }) => {
+    if (this.#forms.size === 0) return []
+    const shapes = this.#readsShapes ? shapesIn(text).filter(({ form }) => this.#forms.has(form)) : []
+    if (!text.includes('[')) return shapes
+    const forms = [...text.matchAll(FORM)].flatMap(({ 0: form, index }) => {
       const kind = this.#forms.get(form)
       return kind === undefined ? [] : [{ kind, start: index, end: index + form.length }]
     })
+    return [...shapes, ...forms].sort((a, b) => a.start - b.start)
   }
 
   /** Returns the placeholder of a value. */

@@ -14,7 +14,7 @@ import {
   mayHoldPlaceholder,
   readSpelling,
 } from './placeholder-spelling.ts'
-import { loggedOf, plainSpan, rawOf, type TextSpan, TextSpanQueue, viewOf } from './spans.ts'
+import { loggedOf, plainSpan, rawOf, type TextSpan, TextSpanQueue, viewOf, WHOLE_NUMBER } from './spans.ts'
 
 /**
  * Maximum characters restored in one answer. A placeholder of ten characters may restore a key of
@@ -150,6 +150,11 @@ export class TextRestorer {
   /** Reads a span. Escapes stay whole; all other text may be cut. */
   #read(span: JsonSpan, out: TextSpan[]): void {
     const { view, raw, level } = span
+    if ((span.kind === 'atom' || span.kind === 'number') && this.#restoration.has(view)) {
+      this.#flushHeld(out)
+      out.push(this.#valueFor(span))
+      return
+    }
     if (view !== raw || span.kind === 'atom') {
       this.#take(span, out)
       return
@@ -165,6 +170,16 @@ export class TextRestorer {
       this.#take(plainSpan(view[first]!, level), out)
       from = first + 1
     }
+  }
+
+  /** The value for a shape, which ShapeFilter has read as its form. */
+  #valueFor({ kind, view, raw, level, quote = '"' }: JsonSpan): TextSpan {
+    const value = this.#restoration.take(view)
+    const written = escapeForJson(raw.includes('%') ? escapeValue(value, 'percent') : value, level)
+    if (kind !== 'number') return { kind: 'atom', view: value, raw: written, level, logged: raw }
+    const isNumber = WHOLE_NUMBER.test(value)
+    const inQuotes = isNumber ? value : quote + escapeForJson(value, level + 1) + quote
+    return { kind: 'number', view: value, raw: inQuotes, level, logged: raw }
   }
 
   get #holdsForm(): boolean {

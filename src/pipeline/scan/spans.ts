@@ -144,8 +144,15 @@ function quoted(value: string, { level, quote: raw = '"' }: JsonSpan): JsonSpan[
   return [quote, plainSpan(value, level + 1), quote]
 }
 
+/** Returns what is written for a value. @param isNumber whether the value is a number of JSON */
+type Replacing = (finding: Finding, value: string, isNumber: boolean) => string
+
+/** Matches whole numbers as JSON writes them (RFC 8259 §6). */
+export const WHOLE_NUMBER = /^-?(?:0|[1-9]\d*)$/
+
 /**
- * Replaces every finding. JSON punctuation stays; a number becomes a string.
+ * Replaces every finding. JSON punctuation stays. A number becomes a string, unless it is replaced
+ * by a whole number.
  * @param base view offset of the first span, on the scale of the findings
  * @param findings in order, not overlapping
  */
@@ -153,7 +160,7 @@ export const replaceFindings = (
   spans: readonly JsonSpan[],
   base: number,
   findings: readonly Finding[],
-  replacement: (finding: Finding, value: string) => string,
+  replacement: Replacing,
 ): JsonSpan[] => atOnce(replaceSteps(spans, base, findings, replacement))
 
 /** The same in steps. */
@@ -161,7 +168,7 @@ export function* replaceSteps(
   spans: readonly JsonSpan[],
   base: number,
   findings: readonly Finding[],
-  replacement: (finding: Finding, value: string) => string,
+  replacement: Replacing,
 ): Steps<JsonSpan[]> {
   if (findings.length === 0) return spans as JsonSpan[]
   const view = viewOf(spans)
@@ -184,12 +191,14 @@ export function* replaceSteps(
         at = finding.start
         continue
       }
-      const value =
-        finding === written ? '' : replacement(finding, view.slice(finding.start - base, finding.end - base))
+      const isNumber = span.kind === 'number'
+      const replaces = view.slice(finding.start - base, finding.end - base)
+      const value = finding === written ? '' : replacement(finding, replaces, isNumber)
       if (finding !== written && next % STEP_FINDINGS === STEP_FINDINGS - 1) yield
       written = finding
-      // A number is written without quotes; its replacement needs them.
-      if (span.kind === 'number') replaced.push(...quoted(value, span))
+      // A number is written without quotes; another text in its place needs them.
+      if (isNumber && WHOLE_NUMBER.test(value)) replaced.push({ ...span, view: value, raw: value })
+      else if (isNumber) replaced.push(...quoted(value, span))
       else replaced.push(plainSpan(value, span.level))
       if (span.kind !== 'text') break
       at = Math.min(end, finding.end)

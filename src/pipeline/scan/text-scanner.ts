@@ -17,6 +17,9 @@ import { CredentialFilter } from './credential-filter.ts'
 import type { Placeholders } from './placeholders.ts'
 import { type Restoration, TextRestorer } from './restore.ts'
 import { joinOutputs, NO_OUTPUT, type ScanOutput } from './scan-output.ts'
+import { ShapeFilter } from './shape-filter.ts'
+import type { ShapedKinds } from './shaped-kinds.ts'
+import { shaped } from './shapes.ts'
 import { rawOf, releasedSpan, replaceFindings, type TextSpan, TextSpanQueue, viewOf } from './spans.ts'
 
 /** What to scan for; shared by all texts of an answer. */
@@ -28,6 +31,8 @@ export interface ScanRules {
   readonly credential: string | null
   /** Values to restore; null when there are none. */
   readonly restoration: Restoration | null
+  /** Kinds whose placeholders are written in the shape of a value; null when none is. */
+  readonly shapes: ShapedKinds | null
 }
 
 /** Findings and hits of one text. */
@@ -60,6 +65,7 @@ export class TextScanner implements ScanResult {
   readonly #decoder: JsonTextDecoder
   readonly #isJson: boolean
   readonly #filter: CredentialFilter | null
+  readonly #shapes: ShapeFilter | null
   #detector: StreamDetector
   #undetected = new TextSpanQueue()
   #matcher: KeywordStream | null
@@ -81,6 +87,7 @@ export class TextScanner implements ScanResult {
     this.#decoder = new JsonTextDecoder(encoding)
     this.#isJson = encoding === 'json'
     this.#filter = rules.credential === null ? null : new CredentialFilter(rules.credential)
+    this.#shapes = rules.shapes === null ? null : new ShapeFilter()
     this.#detector = new StreamDetector(rules.kinds)
     this.#matcher = rules.keywords?.matcher.stream() ?? null
     this.#restorer = rules.restoration === null ? null : new TextRestorer(rules.restoration, rules.keywords)
@@ -91,6 +98,7 @@ export class TextScanner implements ScanResult {
     return (
       this.#decoder.holds ||
       this.#filter?.holds === true ||
+      this.#shapes?.holds === true ||
       !this.#undetected.isEmpty ||
       !this.#unmatched.isEmpty ||
       this.#restorer?.holds === true
@@ -168,10 +176,14 @@ export class TextScanner implements ScanResult {
   }
 
   #scan(spans: readonly JsonSpan[]): string {
-    if (this.blocked || this.#filter === null) return this.#detect(spans)
+    if (this.blocked || this.#filter === null) return this.#readShapes(spans)
     const clean = this.#filter.push(spans)
     this.redacted ||= this.#filter.replaced
-    return this.#detect(clean)
+    return this.#readShapes(clean)
+  }
+
+  #readShapes(spans: readonly JsonSpan[]): string {
+    return this.#detect(this.#shapes === null ? spans : this.#shapes.push(spans))
   }
 
   #detect(spans: readonly JsonSpan[]): string {
@@ -186,7 +198,8 @@ export class TextScanner implements ScanResult {
 
   #flush(): string {
     if (this.blocked) return ''
-    let out = this.#filter === null ? '' : this.#detect(this.#filter.finish())
+    let out = this.#filter === null ? '' : this.#readShapes(this.#filter.finish())
+    if (this.#shapes !== null) out += this.#detect(this.#shapes.finish())
     out += this.#redact(this.#detector.finish(), Number.POSITIVE_INFINITY)
     if (this.#matcher !== null && !this.blocked) {
       out += this.#applyHits(this.#matcher.finish(), Number.POSITIVE_INFINITY)
@@ -223,8 +236,15 @@ export class TextScanner implements ScanResult {
   #replace(finding: Finding): JsonSpan[] {
     this.redacted = true
     const base = this.#undetected.start
-    return replaceFindings(this.#undetected.takeUntil(finding.end), base, [finding], (one, value) =>
-      this.#placeholders.for(one.kind, value),
+    const { shapes } = this.#rules
+    return replaceFindings(
+      this.#undetected.takeUntil(finding.end),
+      base,
+      [finding],
+      (one, value, isNumber) => {
+        const form = this.#placeholders.for(one.kind, value)
+        return shapes?.has(one.kind) ? shaped(form, value, isNumber) : form
+      },
     )
   }
 

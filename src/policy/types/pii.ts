@@ -16,6 +16,7 @@ export const PII: RuleType<PiiPattern> = {
   name: 'pii',
   actions: ['redact', 'restore', 'block', 'monitor', 'allow'],
   readsTexts: true,
+  replaces: true,
   checks: 'personal data in prompts and answers',
   writing: 'kinds separated by `|`, or `*`',
   form: { isList: false, hint: 'Kinds of personal data separated by |, or * for all.' },

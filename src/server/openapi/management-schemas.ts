@@ -6,6 +6,7 @@ import { ADMIN_ROLES, SIGN_IN_METHODS } from '../../core/admin-role.ts'
 import { ERRORS } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { TERM_SCHEMAS } from '../../core/key-terms.ts'
+import { PLACEHOLDER_STYLES } from '../../core/placeholder-style.ts'
 import { RULE_ACTIONS } from '../../core/rule-action.ts'
 import {
   bounded,
@@ -72,6 +73,7 @@ const RULE_DECLARATION = {
     anyOf: [text(RULE_SCHEMA.properties.pattern.description), list(text('One item of a list.'))],
   },
   per: text(RULE_SCHEMA.properties.per.description),
+  placeholders: choice(RULE_SCHEMA.properties.placeholders.description, ...PLACEHOLDER_STYLES),
   action: choice(RULE_SCHEMA.properties.action.description, ...RULE_ACTIONS),
   enabled: flag('Whether the rule is in force.'),
   description: text('Description for people.'),
@@ -187,7 +189,7 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
       pattern: { ...RULE_DECLARATION.pattern, default: '' },
       enabled: { ...RULE_DECLARATION.enabled, default: true },
     },
-    ['pattern', 'per', 'action', 'enabled', 'description', 'match'],
+    ['pattern', 'per', 'placeholders', 'action', 'enabled', 'description', 'match'],
   ),
   Rule: object(
     {
@@ -211,7 +213,7 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
       created_at: time('When the rule was first loaded or created.'),
       updated_at: time('When the rule last changed.'),
     },
-    ['per', 'action', 'description', 'match'],
+    ['per', 'placeholders', 'action', 'description', 'match'],
   ),
   Rules: object({
     rules: list(ref('Rule')),
@@ -226,7 +228,13 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
     revision: text('Revision, as `policy_revision` of a usage entry names it.'),
     first_seen_at: time('When the rule set was first in force.'),
     rules: list(
-      object({ id: text('Id of the rule.'), ...RULE_DECLARATION }, ['per', 'action', 'description', 'match']),
+      object({ id: text('Id of the rule.'), ...RULE_DECLARATION }, [
+        'per',
+        'placeholders',
+        'action',
+        'description',
+        'match',
+      ]),
     ),
   }),
   RuleProblem: FILE_PROBLEM,
