@@ -152,7 +152,7 @@ async function checkConfig(file: string, io: Pick<CommandIo, 'env'>) {
     const noPath = isAmong(problems, at) ? null : missingPath(baseUrl)
     if (noPath !== null) remarks.push({ severity: 'warning', problem: problemAt(at, noPath) })
   }
-  for (const [index, { path }] of (config?.passThrough ?? []).entries()) {
+  for (const { declaredAt, path } of config?.passThrough ?? []) {
     const glob = path.toLowerCase()
     const covered = [
       ...API_PATHS.filter(compilePathGlob(glob)),
@@ -162,7 +162,7 @@ async function checkConfig(file: string, io: Pick<CommandIo, 'env'>) {
       remarks.push({
         severity: 'warning',
         problem: problemAt(
-          ['passThrough', index, 'path'],
+          [...declaredAt, 'path'],
           `covers ${covered.join(', ')}, which is never forwarded without a scan; narrow the glob`,
         ),
       })

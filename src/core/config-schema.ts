@@ -44,7 +44,7 @@ export const CONFIG_SCHEMA = {
         properties: {
           path: {
             description:
-              'A path, or a glob of paths: `*` matches any characters of one segment, `?` one, and a segment `**` any number of segments.',
+              'A path, or a glob of paths: `*` matches any characters of one segment, `?` one, and a segment `**` any number of segments. Begins with `/v1/`, has 1 to 120 ASCII characters after it and no white space.',
             type: 'string',
             pattern: '^/v1/[\\x21-\\x7e]{1,120}$',
           },
@@ -215,7 +215,8 @@ export const CONFIG_SCHEMA = {
         maxItems: 16,
         uniqueItems: true,
         items: {
-          description: 'A member, such as `user` or `metadata.user_id`.',
+          description:
+            'A member, such as `user` or `metadata.user_id`: one to four names of letters, digits, `_` and `-`, with a dot between them.',
           type: 'string',
           pattern: '^[A-Za-z_][A-Za-z0-9_-]{0,63}(\\.[A-Za-z_][A-Za-z0-9_-]{0,63}){0,3}$',
         },

@@ -23,7 +23,11 @@ export interface Context {
   readonly folder: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
-  /** Reports an error. */
+  /** Returns where the file has the value at a path of its sound part. */
+  origin(path: Path): Path
+  /** Reports whether the file has an error at a key, around it or in it. */
+  isFaulty(path: Path): boolean
+  /** Reports an error at a path of the sound part. */
   add(path: Path, message: string): void
 }
 

@@ -187,10 +187,9 @@ export function parseConfig(
     path: formatPath(path),
     message,
   })
-  const declared = withDefaults(
-    CONFIG_SCHEMA,
-    value ?? soundPart(unchecked, CONFIG_SCHEMA),
-  ) as Declared | null
+  const sound = value === null ? soundPart(unchecked, CONFIG_SCHEMA) : { value, origin: (path: Path) => path }
+  const { origin } = sound
+  const declared = withDefaults(CONFIG_SCHEMA, sound.value) as Declared | null
   if (declared === null) return { config: null, partial: null, problems: found, problemAt }
   const problems = [...found]
   const folder = dirname(resolve(file))
@@ -198,9 +197,12 @@ export function parseConfig(
     folder,
     env,
     clock,
+    origin,
+    isFaulty: (path) => isAmong(found, path),
     add(path, message) {
+      const at = origin(path)
       // An invalid value was replaced by its default, whose problems would mislead.
-      if (!isAmong(found, path)) problems.push(problemAt(path, message))
+      if (!isAmong(found, at)) problems.push(problemAt(at, message))
     },
   }
   const { listen, upstream, upstreams, passThrough, rules, prices, keys, audit, admin, ...others } = declared

@@ -52,7 +52,13 @@ const MAXIMUM_GLOBS = 100
 const MAXIMUM_LABELS = 8
 /** Printable characters, none of them white space at the ends. */
 const PRINTABLE = '^[^\\p{C}\\s]([^\\p{C}\\p{Zl}\\p{Zp}]*[^\\p{C}\\s])?$'
-const LABEL = { type: 'string', minLength: 1, maxLength: 64, pattern: PRINTABLE }
+const label = (description: string) => ({
+  description: `${description} of a label: printable characters, without white space at the ends.`,
+  type: 'string',
+  minLength: 1,
+  maxLength: 64,
+  pattern: PRINTABLE,
+})
 
 /** JSON Schema of the terms, by the names of the configuration. */
 export const TERM_SCHEMAS = {
@@ -62,7 +68,7 @@ export const TERM_SCHEMAS = {
     type: 'array',
     maxItems: MAXIMUM_GLOBS,
     items: {
-      description: 'A glob.',
+      description: 'A glob of printable characters, after at most one `!`.',
       type: 'string',
       minLength: 1,
       maxLength: 128,
@@ -75,7 +81,8 @@ export const TERM_SCHEMAS = {
     maxLength: 64,
   },
   owner: {
-    description: 'Who answers for the key; may be an address. Kept with the key and never sealed.',
+    description:
+      'Who answers for the key; may be an address. Kept with the key and never sealed. Printable characters.',
     type: 'string',
     minLength: 1,
     maxLength: 128,
@@ -86,8 +93,8 @@ export const TERM_SCHEMAS = {
       'Names and values such as `team: search`, which rules match and entries hold. At most eight, each of at most 64 printable characters, without personal data.',
     type: 'object',
     maxProperties: MAXIMUM_LABELS,
-    propertyNames: LABEL,
-    additionalProperties: LABEL,
+    propertyNames: label('Name'),
+    additionalProperties: label('Value'),
   },
   capture: {
     description:

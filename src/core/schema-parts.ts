@@ -15,7 +15,7 @@ export const reference = (description: string) => ({
   maxProperties: 1,
   properties: {
     env: {
-      description: 'Name of the environment variable.',
+      description: 'Name of the environment variable: letters, digits and `_`, and no digit first.',
       type: 'string',
       pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
     },

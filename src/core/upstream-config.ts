@@ -11,8 +11,9 @@ import {
   readSecret,
   type SecretReference,
 } from './config-values.ts'
-import type { Path } from './document.ts'
+import { formatPath, type Path } from './document.ts'
 import { fixedSecret, reasonOf, type Secret } from './secret.ts'
+import { MAXIMUM_UPSTREAMS } from './upstream-schema.ts'
 
 /** Providers by the endpoints that they serve. */
 export type ApiFamily = 'openai' | 'anthropic'
@@ -106,7 +107,7 @@ function readUpstream(context: Context, path: Path, declared: DeclaredUpstream):
     context.add([...path, 'tls'], 'needs both certificate and key, or neither')
   return {
     ...declared,
-    declaredAt: path,
+    declaredAt: context.origin(path),
     apis: api === undefined ? ['openai', 'anthropic'] : [api],
     baseUrl: readBaseUrl(context, path, declared.baseUrl ?? ''),
     apiKey: readCredential(context, path, declared.apiKey),
@@ -137,11 +138,26 @@ function checkNames({ add }: Context, upstreams: readonly UpstreamConfig[]): voi
   upstreams.forEach(({ name }, index) => {
     const other = first.get(name)
     if (other === undefined) first.set(name, index)
-    else add(['upstreams', index, 'name'], `is also the name of upstreams[${other}]; rename one of them`)
+    else
+      add(
+        ['upstreams', index, 'name'],
+        `is also the name of ${formatPath(upstreams[other]!.declaredAt)}; rename one of them`,
+      )
   })
 }
 
-function checkFallbacks({ add }: Context, upstreams: readonly UpstreamConfig[]): void {
+/**
+ * Reports whether the name of each declared upstream is known: one with an error may be left out,
+ * and what names it is right.
+ */
+export const areAllNamed = ({ isFaulty }: Pick<Context, 'isFaulty'>): boolean =>
+  Array.from({ length: MAXIMUM_UPSTREAMS }, (_, index) => ['upstreams', index]).every(
+    (item) => !isFaulty([...item, 'name']) && !isFaulty([...item, 'baseUrl']),
+  )
+
+function checkFallbacks(context: Context, upstreams: readonly UpstreamConfig[]): void {
+  const { add } = context
+  if (!areAllNamed(context)) return
   const byName = new Map(upstreams.map((one) => [one.name, one]))
   upstreams.forEach((upstream, index) => {
     upstream.fallback.forEach((name, position) => {

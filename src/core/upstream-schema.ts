@@ -5,11 +5,22 @@ import { integer, reference, secret, section } from './schema-parts.ts'
 const HOUR_MS = 3_600_000
 
 /** Maximum upstreams. A call asks at most as many. */
-const MAXIMUM_UPSTREAMS = 32
+export const MAXIMUM_UPSTREAMS = 32
 
-const HEADER_NAME = '^[a-z0-9!#$&^_.|~-]{1,64}$'
+const WORD = '^[A-Za-z0-9_.-]{1,64}$'
+const WORD_FORMAT = '1 to 64 of the characters A-Z a-z 0-9 _ . -'
 
-const name = (description: string) => ({ description, type: 'string', pattern: '^[A-Za-z0-9_.-]{1,64}$' })
+const name = (description: string) => ({
+  description: `${description} ${WORD_FORMAT}.`,
+  type: 'string',
+  pattern: WORD,
+})
+
+const headerName = (description: string) => ({
+  description: `${description} In lower case, without colon and white space, at most 64 characters.`,
+  type: 'string',
+  pattern: '^[a-z0-9!#$&^_.|~-]{1,64}$',
+})
 
 const list = (description: string, items: Record<string, unknown>, maxItems: number) => ({
   description,
@@ -28,7 +39,7 @@ const file = (description: string) => ({
 const COMMON = {
   baseUrl: {
     description:
-      'Base URL without `/chat/completions`. `{model}` stands for the name of the model, after `rename` and percent-encoded.',
+      'Base URL without `/chat/completions`. `{model}` stands for the name of the model, after `rename` and percent-encoded. Begins with `http://` or `https://` and has no white space, `?` or `#`.',
     type: 'string',
     pattern: '^https?://[^\\s?#]+$',
   },
@@ -36,7 +47,7 @@ const COMMON = {
     description: 'Query parameters of every request, such as `api-version` of Azure.',
     type: 'object',
     maxProperties: 16,
-    propertyNames: { pattern: '^[A-Za-z0-9_.-]{1,64}$' },
+    propertyNames: name('Name of a parameter.'),
     additionalProperties: { type: 'string', maxLength: 256 },
     default: {},
   },
@@ -52,7 +63,7 @@ const COMMON = {
         type: 'object',
         additionalProperties: false,
         required: ['header'],
-        properties: { header: { description: 'Name in lower case.', type: 'string', pattern: HEADER_NAME } },
+        properties: { header: headerName('Name of the header.') },
       },
     ],
     default: 'bearer',
@@ -69,16 +80,23 @@ const COMMON = {
     description: 'Headers of every request: a text, or a reference to a secret.',
     type: 'object',
     maxProperties: 32,
-    propertyNames: { pattern: HEADER_NAME },
+    propertyNames: headerName('Name of a header.'),
     additionalProperties: {
-      anyOf: [{ type: 'string', pattern: '^[\\x20-\\x7e]{1,1000}$' }, secret('The value.')],
+      anyOf: [
+        {
+          description: 'The value: 1 to 1000 printable ASCII characters.',
+          type: 'string',
+          pattern: '^[\\x20-\\x7e]{1,1000}$',
+        },
+        secret('The value.'),
+      ],
     },
     default: {},
   },
   forwardHeaders: {
     ...list(
       'Headers of the client to forward besides the usual ones, in lower case.',
-      { type: 'string', pattern: HEADER_NAME },
+      headerName('Name of a header.'),
       32,
     ),
     default: [],

@@ -116,7 +116,7 @@ function parseFile({ name: file, text }: RuleFile): ParsedFile {
  * out.
  */
 function fittingPart(written: unknown): Partial<RuleDeclaration> {
-  const part: Partial<RuleDeclaration> | null = soundPart(written, RULE_SCHEMA)
+  const part: Partial<RuleDeclaration> | null = soundPart(written, RULE_SCHEMA).value
   if (part === null) return {}
   return 'pattern' in (written as object) ? part : { ...part, pattern: '' }
 }

@@ -197,7 +197,7 @@ passThrough:
 t.test('check reports errors of the configuration and of the rules together', async (t) => {
   const dir = t.testdir({
     'sidegate.yaml':
-      'upstream: { baseUrl: http://h }\nlimits: { bodyBytes: big }\nrules: { path: broken.yaml }\n',
+      'upstream: { baseUrl: http://h }\nlimits: { bodyBytes: big }\nrules: { path: broken.yaml }\npassThrough: [{ path: /images, methods: [GET] }, { path: /v1/chat/*, methods: [GET] }]\n',
     'lost.yaml': 'upstream: { baseUrl: http://h }\nrules: { path: nowhere, candidatePath: neither }\n',
     'broken.yaml': BROKEN,
   })
@@ -205,7 +205,9 @@ t.test('check reports errors of the configuration and of the rules together', as
   t.equal(status, 1)
   t.match(stdout, /sidegate\.yaml:2:\d+ limits\.bodyBytes: must be an integer/)
   t.match(stdout, /broken\.yaml:2:\d+ rules\[0\]\.pattern/)
-  t.match(stdout, '4 errors')
+  t.match(stdout, /:4:23 passThrough\[0\]\.path: has the wrong format: .* Begins with `\/v1\/`/)
+  t.match(stdout, /:4:58 passThrough\[1\]\.path: covers \/v1\/chat\/completions/)
+  t.match(stdout, '5 errors, 1 warning')
   const lost = await sidegate(['check', '--config', join(dir, 'lost.yaml')])
   t.equal(lost.status, 1)
   t.match(lost.stdout, /lost\.yaml:2:\d+ rules\.path: .*nowhere cannot be read \(ENOENT\)/)

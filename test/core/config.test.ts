@@ -107,7 +107,7 @@ t.test('paths without a scan go to a known upstream', async (t) => {
     parse(`${upstreams}\npassThrough: [${rules}]`)
   const first = 'upstreams: [{ name: c, baseUrl: http://c, api: anthropic }, { name: o, baseUrl: http://o }]'
   t.same(read('{ path: "/v1/images/*", methods: [POST] }').config?.passThrough, [
-    { path: '/v1/images/*', methods: ['POST'], upstream: 'default' },
+    { declaredAt: ['passThrough', 0], path: '/v1/images/*', methods: ['POST'], upstream: 'default' },
   ])
   t.match(read('{ path: /v1/x, methods: [GET] }', first).config?.passThrough, [{ upstream: 'o' }])
   const cases: [string, RegExp][] = [
