@@ -120,7 +120,7 @@ function findUnserved(
   if (normal === null)
     throw new GatewayError(
       'invalid_parameter',
-      'The path is ambiguous. Write it without empty and dot segments, without an encoded slash, and without \\, ;, ?, # and control characters, encoded or not.',
+      'The path is ambiguous. Write it without empty and dot segments, without an encoded slash, without \\, ;, ?, # and characters that nobody sees, and without characters that look like a dot or one of these, encoded or not.',
     )
   const passed = isServed ? null : findPassed(method, normal, search)
   if (passed === null) return null

@@ -4,6 +4,7 @@
 
 import { isGoverned } from '../chat/apis.ts'
 import { GatewayError } from '../core/errors.ts'
+import { looseForm } from '../core/request-path.ts'
 
 export interface Matched<T> {
   readonly route: T
@@ -69,7 +70,7 @@ export const GOVERNED_PATH =
   'The gateway does not serve this method and path, and forwards nothing at or below an endpoint that it scans; GET /openapi.json lists what it serves.'
 
 function nothingAt(method: string, path: string): string {
-  if (isGoverned(path)) return GOVERNED_PATH
+  if (isGoverned(looseForm(path))) return GOVERNED_PATH
   return path.startsWith('/v1/')
     ? `The gateway does not scan this path, so it does not forward it. An administrator can let it pass unscanned: passThrough: [{path: "${shown(path)}", methods: [${method}]}]. GET /openapi.json lists the paths that are served.`
     : 'There is nothing at this path. The base URL of an SDK ends in /v1. GET /openapi.json lists all paths.'

@@ -14,6 +14,7 @@ t.test('a path is brought to its normal form', async (t) => {
     ['/v1/files/a:b@c,d=e&f', '/v1/files/a:b@c,d=e&f'],
     ['/v1/files/', '/v1/files/'],
     ['/v1/files/...a', '/v1/files/...a'],
+    ['/v1/files/%C2%BD%EF%BD%83', '/v1/files/%C2%BD%EF%BD%83'],
   ])
     t.equal(normalisePath(path!), normal, String(path))
 })
@@ -35,6 +36,24 @@ t.test('a path that servers read in different ways has no normal form', async (t
     'é',
     'a b',
   ]
+  const invisible = [
+    '%E2%80%8B',
+    '%C2%AD',
+    '%EF%BB%BF',
+    '%E2%80%8E',
+    '%E3%85%A4',
+    '%CD%8F',
+    '%EF%B8%8F',
+    '%25C2%25AD',
+  ]
+  for (const one of invisible)
+    for (const segment of [one, `a${one}`, `a${one}b`])
+      t.equal(normalisePath(`/v1/images/${segment}`), null, segment)
+  for (const one of [
+    ...'\uff0e\u2024\u2026\ufe52\u2488\uff0f\u2105\uff3c\ufe68\u037e\uff1b\uff03\uff1f\uff05',
+  ])
+    for (const text of [`${one}${one}`, `a${one}b`])
+      t.equal(normalisePath(`/v1/images/${encodeURIComponent(text)}/chat`), null, JSON.stringify(text))
   for (const segment of [...dots, ...others, ...more, '', `a${'%25'.repeat(1)}${'25'.repeat(10)}41`])
     t.equal(normalisePath(`/v1/images/${segment}/x`), null, JSON.stringify(segment))
   for (const path of ['', 'v1/a', '//v1/a', '/v1//a', 'http://host/v1/a', '*'])
@@ -72,6 +91,10 @@ t.test('a loose form is what a tolerant server may take a path for', async (t) =
     '/v1/%20chat/completions',
     '/v1/ch%2561t/completions',
     '/v1/chat/%EF%BD%83ompletions',
-  ])
+    ...['.json', ':', ':batch', '!', '+', '~', '*', '&a=b', ',', '-', '__', '=', '%27', '%60', '%C2%A0x'],
+  ].map((path) => (path.startsWith('/') ? path : `/v1/chat/completions${path}`)))
     t.equal(looseForm(path), '/v1/chat/completions', path)
+  t.equal(looseForm('/v1/responses.json/resp_1:x'), '/v1/responses/resp_1')
+  for (const other of ['/v1/completions-v2', '/v1/chat_completions', '/v1/%C3%A9t%C3%A9'])
+    t.equal(looseForm(other), decodeURIComponent(other))
 })

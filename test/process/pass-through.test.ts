@@ -214,12 +214,29 @@ t.test('no spelling of a path reaches an endpoint that is scanned, or leaves the
   const { key: itsKey } = await wide.createKey()
   const headers = { authorization: `Bearer ${itsKey}`, 'content-type': 'application/json' }
   const count = upstream.received.length
-  const ambiguous = ['..', '%2e%2e', '..%2f', '..%5C', '..;', '%252e%252e', '.%2e', '']
+  const ambiguous = [
+    '..',
+    '%2e%2e',
+    '..%2f',
+    '..%5C',
+    '..;',
+    '%252e%252e',
+    '.%2e',
+    '',
+    '%EF%BC%8E%EF%BC%8E',
+    '%E2%80%A5',
+  ]
   for (const segment of ambiguous) {
     const path = `/v1/images/${segment}/chat/completions`
     t.equal((await rawRequest('POST', `${wide.url}${path}`, headers)).status, 400, path)
   }
-  for (const path of ['/v1/images/..\\chat/completions', '/v1/images/..//chat', '/v1/chat/completions;a=b'])
+  for (const path of [
+    '/v1/images/..\\chat/completions',
+    '/v1/images/..//chat',
+    '/v1/chat/completions;a=b',
+    '/v1/chat/completions%E2%80%8B',
+    '/v1/chat/completions%C2%AD',
+  ])
     t.equal((await rawRequest('POST', `${wide.url}${path}`, headers)).status, 400, path)
   for (const path of [
     '/v1/chat/completions/',
@@ -228,6 +245,7 @@ t.test('no spelling of a path reaches an endpoint that is scanned, or leaves the
     '/v1/chat/completions%20',
     '/v1/Responses',
     '/v1/messages/',
+    ...[':', '!', '+', '.json', ':batch', '%C2%A0'].map((suffix) => `/v1/chat/completions${suffix}`),
   ])
     t.equal((await rawRequest('POST', `${wide.url}${path}`, headers)).status, 404, path)
   t.equal((await rawRequest('GET', `${wide.url}/v1/RESPONSES/resp_1`, headers)).status, 404)
@@ -257,6 +275,8 @@ t.test('nothing at or below an endpoint with kept answers passes', async (t) => 
     ['GET', '/v1/responses/resp_1/events'],
     ['GET', '/v1/chat/completions/chatcmpl-1'],
     ['GET', '/v1/chat/completions/chatcmpl-1/messages'],
+    ['GET', '/v1/responses.json/resp_1'],
+    ['PUT', '/v1/responses:x'],
   ] as const) {
     const { status, body } = await rawRequest(method, `${wide.url}${path}`, headers)
     t.ok(status === 404 || status === 405, `${method} ${path}: ${status}`)
