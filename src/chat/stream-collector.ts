@@ -30,6 +30,11 @@ export class StreamCollector {
     return this.#reader.assembler.characters
   }
 
+  /** As in StreamAssembler. */
+  get begun(): boolean {
+    return this.#reader.assembler.begun
+  }
+
   /**
    * Takes bytes of the stream.
    * @throws GatewayError `upstream_unavailable` for an event that is no chunk, or beyond a limit

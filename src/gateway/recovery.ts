@@ -53,10 +53,7 @@ export async function sealInterrupted(
   }
 }
 
-/**
- * Reservations ended with the process. The call and the tokens of its entry are charged to the
- * limits in force now.
- */
+/** Reservations ended with the process. The limits in force now are charged instead. */
 function chargesOf(intent: Intent, store: Recovered, rules: RuleSet): CounterChange[] {
   const { model, key_id, key_line: line = key_id, key_name: name, labels = {}, unscanned } = intent
   const models = unscanned === undefined ? (intent.models ?? [model]) : null
@@ -68,7 +65,7 @@ function chargesOf(intent: Intent, store: Recovered, rules: RuleSet): CounterCha
     .flatMap((limit) => store.counters.charge(spendingOf(limit, key, chargeOf(intent, limit.unit), atMs)))
 }
 
-/** The upstream may have done all that the call asked for, so that money is charged in full. */
+/** The upstream may have done all that the call asked for. */
 function chargeOf(intent: Intent, unit: UsageLimit['unit']): number {
   const { prompt_tokens, most_tokens = prompt_tokens, most_cost = 0 } = intent
   if (unit === 'usd') return most_cost

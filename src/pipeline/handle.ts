@@ -266,6 +266,7 @@ function demandFor(
   if (money.type === 'priced') noted.mostCost = expectedCost(money, { maxTokens, choices })
   const demand = demandOf({ maxTokens, choices }, promptTokens, money)
   noted.mostTokens = expectedTokensOf(demand)
+  noted.isUseUnknown = true
   return demand
 }
 

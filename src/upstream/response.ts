@@ -41,22 +41,19 @@ export class AttemptError extends Error {
   readonly code: string
   /** Whether the request went over a kept connection and no byte of an answer came. */
   readonly isUnanswered: boolean
+  /** False when there was no connection to send the request over. */
+  readonly wasSent: boolean
 
-  constructor(cause: Error, isUnanswered = false) {
+  constructor(cause: Error, { isUnanswered = false, wasSent = true } = {}) {
     super(cause.message, { cause })
     this.isUnanswered = isUnanswered
+    this.wasSent = wasSent
     this.code = (cause as NodeJS.ErrnoException).code ?? cause.name
   }
 }
 
-/** Cause of an attempt that was aborted before it had a connection. */
-class NeverSent extends Error {
-  override readonly name = 'NeverSent'
-}
-
 /** Reports whether the upstream may have read the request. */
-export const wasSent = ({ cause }: GatewayError): boolean =>
-  !(cause instanceof AttemptError && cause.cause instanceof NeverSent)
+export const wasSent = ({ cause }: GatewayError): boolean => !(cause instanceof AttemptError) || cause.wasSent
 
 const TIMEOUT_CODES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 
@@ -225,7 +222,10 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     clearTimeout(this.#discardTimer)
-    this.#failure = new AttemptError(error, this.#isKept && !this.#isAnswered)
+    this.#failure = new AttemptError(error, {
+      isUnanswered: this.#isKept && !this.#isAnswered,
+      wasSent: this.#controller !== null,
+    })
     this.#rejectStarted(this.#failure)
     this.#waiting?.reject(upstreamError(this.#failure))
     this.#waiting = null
@@ -254,7 +254,7 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
     this.#forget()
     if (this.#controller !== null) this.#controller.abort(new Error('aborted'))
     // Rejects without waiting for a connection. `onRequestStart` aborts if one comes later.
-    else this.#rejectStarted(new AttemptError(new NeverSent('aborted')))
+    else this.#rejectStarted(new AttemptError(new Error('aborted'), { wasSent: false }))
   }
 
   discard(): void {

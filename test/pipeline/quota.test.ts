@@ -44,7 +44,13 @@ t.test('a request limits its answers by either parameter name, all or none', asy
   t.match(demand({ max_completion_tokens: 10 }), { tokens: 17, unlimitedChoices: 0 })
 })
 
-const used = (tokens: number): Used => ({ tokens, answerTokens: 0, cost: 0, isForwarded: true })
+const used = (tokens: number): Used => ({
+  tokens,
+  answerTokens: 0,
+  cost: 0,
+  isForwarded: true,
+  keepsReserved: false,
+})
 
 const exceeded = (quota: Quota) => quota.evidence.filter((one) => one.exceeded).map(({ rule }) => rule?.name)
 
@@ -165,6 +171,21 @@ t.test('a limit of money holds what calls may cost and settles to what they cost
   t.same(reserve(5, START_MS, priced(1)).states, [], 'no header reports money')
 })
 
+t.test('a call whose use is not known keeps at least its reservation', async (t) => {
+  const reserve = setting(
+    t,
+    limit('team', '10 USD/1d'),
+    limit('hour', '1000/1h'),
+    limit('calls', '9 requests/1h'),
+  )
+  const settled = (tokens: number, cost: number) =>
+    reserve(100, START_MS, priced(USD))
+      .settle({ ...used(tokens), cost, keepsReserved: true })
+      .map((change) => change.tokens)
+  t.same(settled(3, 2), [USD, 100, 1])
+  t.same(settled(300, 2 * USD), [2 * USD, 300, 1])
+})
+
 t.test('a call above its reservation is carried', async (t) => {
   const reserve = setting(t, limit('team', '10 USD/1d'))
   reserve(5, START_MS, priced(USD)).settle({ ...used(5), cost: 15 * USD })
@@ -187,7 +208,7 @@ t.test('answers without a limit reserve what such answers cost before', async (t
     new Quota(parts, selection, KEY, { tokens: 1, unlimitedChoices: 1, money: priced(1, 8 * USD) }, START_MS)
   const first = call()
   t.equal(counters.highestUse('team:usd', 86_400_000), 1 + 8 * USD)
-  first.settle({ tokens: 10, answerTokens: 5, cost: 4 * USD, isForwarded: true })
+  first.settle({ ...used(10), answerTokens: 5, cost: 4 * USD })
   t.equal(counters.highestUse('team:usd', 86_400_000), 4 * USD)
   call()
   t.equal(counters.highestUse('team:usd', 86_400_000), 6 * USD + 1, 'half of the cost was the answer')

@@ -290,8 +290,11 @@ const budgetOf = (pattern: string, more = '') => `
 rules:
   - { name: budget, type: rate_limit, pattern: "${pattern}", per: all, action: block, enabled: true${more} }
 `
-/** How much of its only limit a gateway counts. */
-const usedOf = async (of: TestGateway) => (await of.api('GET', '/usage/limits')).body.limits[0]?.used ?? 0
+/** How much of its only limit a gateway counts, without the least unit that each call asks for. */
+const usedOf = async (of: TestGateway) => {
+  const { limits } = (await of.api('GET', '/usage/limits')).body
+  return Number((limits[0]?.used ?? 0).toFixed(6))
+}
 
 /** Sends a call, reads its answer until `until`, and leaves. Resolves when the call is sealed. */
 async function leave(of: TestGateway, key: string, until: string | null): Promise<any> {
@@ -319,7 +322,7 @@ async function leave(of: TestGateway, key: string, until: string | null): Promis
 t.test('a client that leaves is charged what it was told, else what the call reserved', async (t) => {
   const of = await openGateway(t, {
     upstreamUrl: upstream.baseUrl,
-    rules: budgetOf('1 USD/1h'),
+    rules: budgetOf('3 USD/1h'),
     config: passing,
   })
   const { key: itsKey } = await of.createKey()
@@ -334,15 +337,15 @@ t.test('a client that leaves is charged what it was told, else what the call res
   t.equal(await usedOf(of), 0.6)
   answer('{"data": ["')
   t.match(await leave(of, itsKey, 'data'), { cost: null, response_bytes: 11 })
-  t.equal(await usedOf(of), 0.65)
+  t.equal(await usedOf(of), 1.2, 'such answers cost 0.6 on average')
   upstream.answer = () => {}
   t.match(await leave(of, itsKey, null), { cost: null })
-  t.equal(await usedOf(of), 0.7)
+  t.equal(await usedOf(of), 1.8)
   upstream.answer = json({ error: 'no' }, 400)
   t.equal((await image(of, itsKey)).status, 400)
   upstream.answer = json({ data: [] })
   t.equal((await image(of, itsKey)).status, 200)
-  t.equal(await usedOf(of), 0.7, 'an answer that was read and says nothing counts nothing')
+  t.equal(await usedOf(of), 1.8, 'an answer that was read and says nothing counts nothing')
 })
 
 t.test('calls beside each other leave each other less of a budget', async (t) => {

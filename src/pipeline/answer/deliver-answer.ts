@@ -55,8 +55,14 @@ async function deliverWhole(answer: Answer): Promise<Delivered> {
   const mayBeError = received.length <= MAXIMUM_REASON_BYTES && received.includes('"error"')
   const body = mayBeError ? parseShallow(received) : null
   return body !== null && isErrorBody(body) && !answer.call.api.answer.isAnswer(body)
-    ? deliverReportedError(answer, body)
+    ? deliverRefusal(answer, body)
     : deliverBytes(answer, received, answer.response.status)
+}
+
+/** Delivers the error of an upstream that began no answer. */
+function deliverRefusal(answer: Answer, body: JsonObject): Promise<Delivered> {
+  answer.call.record.isUseUnknown = false
+  return deliverReportedError(answer, body)
 }
 
 /** Delivers a whole answer to a client that asked for a stream. */
@@ -64,9 +70,12 @@ async function deliverAsStream(answer: Answer, asked: AskedForm): Promise<Delive
   const body = await readBody(answer)
   if (body === null)
     throw new GatewayError('upstream_unavailable', "The upstream's answer is not a JSON object.")
-  const format = answer.call.api.answer
-  if (!format.isAnswer(body)) return deliverReportedError(answer, body)
-  const response = resumed(answer.response, encoded(format.toEvents(body)))
+  const { api, record: noted } = answer.call
+  if (!api.answer.isAnswer(body))
+    return isErrorBody(body) ? deliverRefusal(answer, body) : deliverReportedError(answer, body)
+  noted.addUsage(api.answer.usage(body))
+  if (noted.usage !== null) noted.isUseUnknown = false
+  const response = resumed(answer.response, encoded(api.answer.toEvents(body)))
   return deliverStreamedAnswer({ ...answer, response }, asked)
 }
 
@@ -100,7 +109,8 @@ async function deliverCollectedAnswer(answer: Answer): Promise<Delivered> {
   }
   const body = collector.finish()
   response.discard()
-  if (isErrorBody(body)) return deliverReportedError(answer, body)
+  if (isErrorBody(body))
+    return collector.begun ? deliverReportedError(answer, body) : deliverRefusal(answer, body)
   const received = removeFromBytes(Buffer.from(JSON.stringify(body)), scan.credential)
   return deliverBytes(answer, received, response.status)
 }

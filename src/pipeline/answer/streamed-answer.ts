@@ -50,6 +50,7 @@ export async function deliverStreamedAnswer(
     if (!call.record.isAnswerCounted)
       call.record.estimatedCompletionTokens = estimateAnswer(call.api.answer, call.record.response)
     call.record.completeUsage()
+    if (isUseKnown(answer, relay)) call.record.isUseUnknown = false
   }
   if (blocking !== null) throw responseBlockedBy(blocking)
   if (relay.failure !== null) {
@@ -64,6 +65,18 @@ export async function deliverStreamedAnswer(
     finish: (receipt) => answer.client.end(withComment(last, `sidegate-audit ${formatReceipt(receipt)}`)),
   }
 }
+
+/**
+ * Reports whether no more is to be learnt of what a stream used: it was read to its end, all of its
+ * answer was counted, or the upstream refused to begin one.
+ */
+const isUseKnown = (
+  { call }: Pick<Answer, 'call'>,
+  { last, failure, firstError, assembler }: StreamEvents,
+): boolean =>
+  (last !== '' && failure === null) ||
+  (assembler.complete && call.record.isAnswerCounted) ||
+  firstError !== null
 
 /**
  * Estimates the tokens of an answer without usage. An answer with too many texts counts by its

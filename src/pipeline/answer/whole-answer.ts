@@ -162,6 +162,7 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   const { status } = response
   const body = parsed ?? call.api.errors.failure({}, reasonIn(received) || unusableStatus(status), status)
   call.record.usage = response.status < 400 ? format.usage(body) : null
+  if (call.record.usage !== null || FAILURES.has(format.finishReason(body))) call.record.isUseUnknown = false
   yield
   const thoughts = yield* signedThoughts(body)
   const { scanners, outputs, changed } = yield* scanTexts(answer, body)

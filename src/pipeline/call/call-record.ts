@@ -112,7 +112,7 @@ export class CallRecord {
   mostTokens = 0
   /** The same of its cost; 0 when no limit of money applies. */
   mostCost: NanoUsd = 0
-  /** True while the upstream of an unscanned call has yet to say what it used. */
+  /** True while the upstream of a call that uses tokens has yet to say what it used. */
   isUseUnknown = false
   /** Null when the provider keeps no answer of the call. */
   stored: StoredRole | null = null

@@ -60,6 +60,8 @@ export interface Used {
   readonly cost: NanoUsd
   /** Whether the upstream may have read the call; only then it counts as a request. */
   readonly isForwarded: boolean
+  /** Whether each limit keeps at least what it reserved, because what was used is not known. */
+  readonly keepsReserved: boolean
 }
 
 /** A limit that applies to a call; without a rule, the key's own. */
@@ -208,7 +210,8 @@ export class Quota {
     this.release()
     return this.#held.flatMap(({ limit, reservation }) => {
       const [amount, answer] = usedOf(limit.unit, used)
-      return this.#counters.settle(reservation, amount, answer)
+      const keepsReserved = used.keepsReserved && limit.unit !== 'requests'
+      return this.#counters.settle(reservation, amount, answer, keepsReserved)
     })
   }
 
@@ -218,7 +221,7 @@ export class Quota {
   }
 }
 
-const NOTHING: Used = { tokens: 0, answerTokens: 0, cost: 0, isForwarded: false }
+const NOTHING: Used = { tokens: 0, answerTokens: 0, cost: 0, isForwarded: false, keepsReserved: false }
 
 /** In the place of a reservation, for a limit of money on a call without a price. */
 const NO_PRICE: Reservation = { allowed: false, remaining: 0, resetMs: 0, retryAfterMs: 0 }

@@ -113,7 +113,8 @@ export async function recordIntent(
     policy_revision: noted.policyRevision,
     prompt_tokens: noted.estimatedPromptTokens,
     ...(noted.mostCost > 0 && { most_cost: noted.mostCost }),
-    ...(noted.unscanned !== null && { most_tokens: noted.mostTokens, unscanned: noted.unscanned }),
+    ...(noted.mostTokens > 0 && { most_tokens: noted.mostTokens }),
+    ...(noted.unscanned !== null && { unscanned: noted.unscanned }),
   })
   noted.forwarded = true
 }
@@ -130,8 +131,7 @@ export async function record(parts: RecordParts, call: Call, ending: Ending): Pr
   const content = made instanceof Promise ? await made : made
   const stored = settleStored(parts, call, ending.outcome)
   const draft = draftEntry(call, ending, { usesTokens: stored.usesTokens, isCaptured })
-  const keepsReserved = stored.keepsReserved || isUseLost(noted, ending)
-  const reserved = noted.quota?.settle(usedBy(noted, draft, keepsReserved)) ?? []
+  const reserved = noted.quota?.settle(usedBy(noted, draft, ending, stored.keepsReserved)) ?? []
   const startMs = parts.clock.monotonic()
   const receipt = await parts.log.append(draft, {
     ...(content !== null && { content }),
@@ -151,24 +151,33 @@ export async function record(parts: RecordParts, call: Call, ending: Ending): Pr
   return receipt
 }
 
-/** Whether a call ended before its upstream said what it used. */
-const isUseLost = ({ isUseUnknown, forwarded }: CallRecord, { outcome }: Ending): boolean =>
-  isUseUnknown && forwarded && (outcome === 'client_aborted' || outcome === 'interrupted')
+/**
+ * Whether an upstream that may have worked on the call never said what that used, because its
+ * answer did not come to its end.
+ */
+const isUseLost = (noted: CallRecord, { outcome }: Ending): boolean =>
+  noted.isUseUnknown &&
+  outcome !== 'ok' &&
+  noted.forwarded &&
+  noted.attempts > 0 &&
+  (noted.upstreamStatus === 0 || isAnswered(noted))
 
-/** @param keepsReserved whether limits keep what the call reserved */
-const usedBy = (
-  { forwarded, mostTokens, mostCost }: CallRecord,
-  draft: RequestDraft,
-  keepsReserved: boolean,
-): Used =>
-  keepsReserved
-    ? { tokens: mostTokens, answerTokens: 0, cost: mostCost, isForwarded: forwarded }
-    : {
-        tokens: draft.total_tokens,
-        answerTokens: draft.completion_tokens,
-        cost: draft.cost ?? 0,
-        isForwarded: forwarded,
-      }
+/** What the limits of a call settle to. @param isLater whether another entry has its tokens */
+function usedBy(noted: CallRecord, draft: RequestDraft, ending: Ending, isLater: boolean): Used {
+  const { forwarded: isForwarded, mostTokens, mostCost } = noted
+  const { total_tokens: tokens, completion_tokens: answerTokens, cost } = draft
+  if (isLater)
+    return { tokens: mostTokens, answerTokens: 0, cost: mostCost, isForwarded, keepsReserved: false }
+  if (!isUseLost(noted, ending))
+    return { tokens, answerTokens, cost: cost ?? 0, isForwarded, keepsReserved: false }
+  return {
+    tokens: Math.max(tokens, mostTokens),
+    answerTokens: 0,
+    cost: Math.max(cost ?? 0, mostCost),
+    isForwarded,
+    keepsReserved: true,
+  }
+}
 
 /** The exchange without the end user, whom some providers repeat in their answers. */
 function contentOf(

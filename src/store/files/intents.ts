@@ -49,7 +49,7 @@ export interface Intent {
   readonly prompt_tokens: number
   /** Expected maximum cost of the call, 10⁻⁹ USD; absent when no limit of money applies. */
   readonly most_cost?: number
-  /** The same in tokens, for an unscanned call. */
+  /** The same in tokens; absent when the call uses none. */
   readonly most_tokens?: number
   /** Absent for a call that is scanned. */
   readonly unscanned?: UnscannedRequest

@@ -173,16 +173,23 @@ export class Counters {
    * Replaces a reservation with the tokens used, in the charged bucket. Pass the changes to the
    * entry's append. Returns none if nothing was reserved or the reservation is already settled.
    * @param answerTokens the part of `usedTokens` that the answer took
+   * @param keepsReserved whether at least what was reserved counts
    */
-  settle(reservation: Reservation, usedTokens: number, answerTokens: number): CounterChange[] {
+  settle(
+    reservation: Reservation,
+    usedTokens: number,
+    answerTokens: number,
+    keepsReserved = false,
+  ): CounterChange[] {
     const held = this.#held.get(reservation)
     if (held === undefined) return []
     this.#held.delete(reservation)
     const { ruleId, subject, windowMs, unlimitedChoices } = held.request
     const { window, bucketIndex } = held
-    charge(window, bucketIndex, usedTokens - held.tokens, -held.tokens)
+    const tokens = keepsReserved ? Math.max(usedTokens, held.tokens) : usedTokens
+    charge(window, bucketIndex, tokens - held.tokens, -held.tokens)
     if (unlimitedChoices > 0) learn(window, answerTokens, unlimitedChoices)
-    return usedTokens > 0 ? [{ ruleId, subject, windowMs, bucketIndex, tokens: usedTokens }] : []
+    return tokens > 0 ? [{ ruleId, subject, windowMs, bucketIndex, tokens }] : []
   }
 
   /**
