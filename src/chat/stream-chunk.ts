@@ -23,8 +23,11 @@ export interface StreamChunk {
   commit(): void
   /** Choices that end in this chunk. */
   readonly finished: readonly number[]
-  /** True for an event that ends a block of text, which the next block may continue. */
-  readonly isBlockEnd?: true
+  /**
+   * A choice whose block of text this event ends, or repeats at its end; the next block may
+   * continue the text. Absent for any other chunk.
+   */
+  readonly endsBlock?: number
   /**
    * A choice and the new one that continues its text, as neighbouring blocks of text do. Absent for
    * any other chunk.

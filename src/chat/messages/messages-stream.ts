@@ -63,7 +63,7 @@ export class MessagesStream implements StreamReader {
       commit: () => walk.commit(),
       finished: this.#finished(type, index),
       ...(continues !== null && { continues }),
-      ...(type === 'content_block_stop' && index === this.#lastText && { isBlockEnd: true as const }),
+      ...(type === 'content_block_stop' && index === this.#lastText && { endsBlock: index }),
       signed: isSigning ? [index] : [],
       usage: messagesUsage(isObject(message) ? message : body),
       usageOnly: false,
@@ -105,7 +105,9 @@ export class MessagesStream implements StreamReader {
   #readTexts(object: JsonObject, node: PathNode, choice: number, walk: BodyWalk, deltas: Delta[]): void {
     for (const key of Object.keys(object)) {
       const value = object[key]
-      const grows = typeof value === 'string' && (GROWING.has(key) || this.#growsUnknown(object, key, value))
+      const grows =
+        typeof value === 'string' &&
+        (GROWING.has(key) || this.#growsUnknown(node.key === 'delta', key, value))
       if (!grows) walk.member(object, key, node, 2)
       else if (value !== '') {
         const isJson = key === 'partial_json' || (key === 'text' && this.#asksForJson)
@@ -117,8 +119,7 @@ export class MessagesStream implements StreamReader {
   }
 
   /** A delta of an unknown type may add to a text; clients that know it join its strings. */
-  #growsUnknown({ type }: JsonObject, key: string, value: string): boolean {
-    const isDelta = typeof type === 'string' && type.endsWith('_delta')
+  #growsUnknown(isDelta: boolean, key: string, value: string): boolean {
     return isDelta && isChannelName(key) && !isReplacedString(key, value)
   }
 

@@ -13,7 +13,8 @@ import { estimateResponses, readResponsesRequest, responsesTexts } from './respo
 import { ResponsesStream } from './responses-stream.ts'
 import { STORED_BY_OTHERS, STORED_RESPONSES } from './stored-responses.ts'
 
-const PART_TEXT = /^(output\[\d+\]\.content)\[(\d+)\]\.text$/
+/** The text of a part in a whole answer, or in an item alone. */
+const PART_TEXT = /^((?:output\[\d+\]|item)\.(?:content|summary))\[(\d+)\]\.text$/
 
 /** What the endpoints have in common. */
 const SHARED = {

@@ -53,7 +53,7 @@ const MAXIMUM_PLACE = 10 ** 6
 /** Texts that are JSON: arguments of functions and tools. */
 const JSON_PIECE = /arguments$/
 /** Pieces of sound and pictures, base64. */
-const PAYLOAD_PIECE = /(?:^|[._])(?:audio|image\w*)$/
+const PAYLOAD_PIECE = /^response\.(?:output_)?(?:audio|image)$/
 
 /** Members that identify a text within its item: `content_index`, `summary_index`, and others. */
 const PLACE = /(?:^|_)index$/
@@ -63,6 +63,17 @@ interface GrowingPlace {
   readonly choice: number
   readonly item: string | number
   like: JsonObject
+}
+
+/** The text that ended last, while the next part of its item may continue it. */
+interface EndedText {
+  readonly choice: number
+  readonly kind: string
+  readonly item: string | number
+  /** The member that numbers its part, and the number. */
+  readonly place: string
+  readonly number: number
+  readonly like: JsonObject
 }
 
 export class ResponsesStream implements StreamReader {
@@ -75,6 +86,7 @@ export class ResponsesStream implements StreamReader {
   /** Open texts by the kind of their events and their place. */
   readonly #open = new Map<string, GrowingPlace>()
   #choices = 0
+  #last: EndedText | null = null
   /** Null before the first event, whose number is that of the provider. */
   #next: number | null = null
   /** Events like those of the texts that ended last. */
@@ -99,6 +111,7 @@ export class ResponsesStream implements StreamReader {
     // Also in an event of a type that is not known yet; its type is then a text like any other.
     const grows = kind !== undefined && !PAYLOAD_PIECE.test(kind)
     const walk = new BodyWalk('response', this.#asksForJson)
+    const continues = grows ? this.#continues(kind, body) : null
     const deltas = grows ? this.#piecesOf(kind, body, walk) : []
     if (!grows)
       for (const key of Object.keys(body)) {
@@ -107,12 +120,16 @@ export class ResponsesStream implements StreamReader {
         else walk.member(body, key, null, 1)
       }
     const isLast = LAST.has(type)
+    const finished = this.#finished(type, body, isLast)
+    const endsBlock = grows ? null : this.#endOf(type, body, finished)
     return {
       body,
       deltas,
       others: walk.texts,
       commit: () => walk.commit(),
-      finished: this.#finished(type, body, isLast),
+      finished,
+      ...(endsBlock !== null && { endsBlock }),
+      ...(continues !== null && { continues }),
       signed: [],
       usage: isObject(response) ? readUsage(response) : null,
       usageOnly: false,
@@ -154,6 +171,45 @@ export class ResponsesStream implements StreamReader {
     this.#ended = new Map(ending.map(([, { choice, like }]) => [choice, like]))
     for (const [open] of ending) this.#open.delete(open)
     return [...this.#ended.keys()]
+  }
+
+  /**
+   * Returns the choice of the text that an event ends, repeats at its end or announces the next
+   * part of; null for any other event. The next part may continue such a text.
+   */
+  #endOf(type: string, event: JsonObject, finished: readonly number[]): number | null {
+    const kind = WHOLE.exec(type)?.[1]
+    const place = Object.keys(event).find(isPartNumber)
+    const number = place === undefined ? undefined : event[place]
+    if (place === undefined || typeof number !== 'number') return null
+    const item = itemOf(event)
+    const [choice] = finished
+    if (kind !== undefined && choice !== undefined) {
+      this.#last = { choice, kind, item, place, number, like: this.#likeOf(choice) }
+      return choice
+    }
+    const last = this.#last
+    if (last === null || last.item !== item || last.place !== place) return null
+    const isEnd = kind !== undefined && number === last.number
+    const isNext = type.endsWith('.added') && number === last.number + 1
+    return isEnd || isNext ? last.choice : null
+  }
+
+  /**
+   * Returns the text that ended last and the one that begins with an event, when the second
+   * continues the first in the next part of the item, or in the same; null otherwise.
+   */
+  #continues(kind: string, event: JsonObject): { readonly from: number; readonly to: number } | null {
+    const last = this.#last
+    if (last === null || kind !== last.kind || itemOf(event) !== last.item) return null
+    const key = placeOf(kind, event)
+    const number = event[last.place]
+    const isNear = number === last.number || number === last.number + 1
+    if (!isNear || this.#open.has(key)) return null
+    this.#last = null
+    const to = this.#choices++
+    this.#open.set(key, { choice: to, item: last.item, like: event })
+    return { from: last.choice, to }
   }
 
   note({ sequence_number: number }: JsonObject): void {
@@ -238,12 +294,14 @@ const itemOf = ({ output_index: index, item_id: id, item }: JsonObject): string 
   return typeof named === 'string' ? named : ''
 }
 
+const isPartNumber = (name: string): boolean => PLACE.test(name) && name !== 'output_index'
+
 const placeOf = (kind: string, event: JsonObject): string =>
   JSON.stringify([
     kind,
     itemOf(event),
     ...Object.keys(event)
-      .filter((name) => PLACE.test(name) && name !== 'output_index')
+      .filter(isPartNumber)
       .sort()
       .map((name) => [name, event[name] ?? null]),
   ])

@@ -4,7 +4,7 @@ import { type Channel, isToolCall } from '../../chat/channel.ts'
 import type { Delta } from '../../chat/stream-chunk.ts'
 import type { TextProgress } from '../../chat/token-probabilities.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { type ScanResult, TextScanner } from '../scan/text-scanner.ts'
+import { type KeptText, type ScanResult, TextScanner } from '../scan/text-scanner.ts'
 import type { Answer } from './whole-answer.ts'
 
 /** Maximum growing texts of one answer, counted over all choices and channels. */
@@ -61,6 +61,13 @@ export class GrowingTexts {
     if (texts === undefined || this.#choices.has(to)) return
     this.#choices.set(to, texts)
     this.#choices.delete(from)
+    for (const scanner of texts.values()) scanner.keepFromHere()
+  }
+
+  /** The texts of a choice that continues another, as far as they are its own. */
+  keptOf(choice: number): KeptText[] {
+    const texts = [...(this.#choices.get(choice)?.values() ?? [])]
+    return texts.flatMap(({ kept }) => (kept === null ? [] : [kept]))
   }
 
   /** Reports whether any text of a choice is held back. */

@@ -7,8 +7,8 @@ import { GatewayError } from '../../core/errors.ts'
 import type { PiiKind } from '../../core/finding.ts'
 import type { Steps } from '../../core/steps.ts'
 import { rulesFor } from '../scan/followed-rules.ts'
-import type { ScanOutput } from '../scan/scan-output.ts'
-import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
+import { joinOutputs, type ScanOutput } from '../scan/scan-output.ts'
+import { type KeptText, type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
 import { withoutReceipts } from './receipt-lines.ts'
 import { type Answer, isClean } from './whole-answer.ts'
 
@@ -17,7 +17,9 @@ const MAXIMUM_TEXT_CHARACTERS = 4 * 1024 * 1024
 
 const SO_FAR = /^choices\[\d+\]\.message\./
 
+/** A text alone, or neighbouring blocks of text, which a client shows as one. */
 interface StandaloneText {
+  readonly parts: readonly string[]
   readonly text: string
   readonly encoding: Text['encoding']
   readonly rules: ScanRules
@@ -25,11 +27,19 @@ interface StandaloneText {
 
 interface ScannedText extends StandaloneText {
   readonly scanner: TextScanner
-  readonly output: ScanOutput
+  readonly outputs: readonly ScanOutput[]
 }
 
-const isSame = (last: ScannedText | null, { text, encoding, rules }: StandaloneText): last is ScannedText =>
-  last !== null && last.text === text && last.encoding === encoding && last.rules === rules
+const isSame = (
+  last: ScannedText | null,
+  { parts, text, encoding, rules }: StandaloneText,
+): last is ScannedText =>
+  last !== null &&
+  last.text === text &&
+  last.encoding === encoding &&
+  last.rules === rules &&
+  last.parts.length === parts.length &&
+  last.parts.every((part, index) => part === parts[index])
 
 export class StandaloneTexts {
   readonly result: ScanResult = { findings: [], keywordHits: [] }
@@ -60,10 +70,11 @@ export class StandaloneTexts {
   }
 
   /**
+   * @param goesOn whether the next block continues the texts: what they hold back comes there
    * @throws GatewayError `upstream_unavailable` for more than MAXIMUM_TEXT_CHARACTERS characters in
    * one event
    */
-  *scanChunk(chunk: StreamChunk): Steps<ScanOutput[]> {
+  *scanChunk(chunk: StreamChunk, goesOn = false): Steps<ScanOutput[]> {
     let characters = 0
     for (const { text } of chunk.others) characters += text.length
     for (const { text } of chunk.deltas) characters += text.length
@@ -75,15 +86,21 @@ export class StandaloneTexts {
     // Placeholders in errors are not restored.
     const rules = chunk.error ? { ...this.#answer.scan, restoration: null } : this.#answer.scan
     const outputs: ScanOutput[] = []
+    if (chunk.others.length === 0) return outputs
     const findings = findingsOf(chunk, this)
-    for (const text of chunk.others) {
-      const one = { text: text.text, encoding: text.encoding, rules: rulesFor(text, rules) }
+    const { api, record } = this.#answer.call
+    for (const group of yield* api.answer.group(chunk.others, record.asksForJson)) {
+      const { text, encoding } = group
+      const parts = group.parts.map((part) => chunk.others[part]!.text)
+      const one = { parts, text, encoding, rules: rulesFor(group, rules) }
       // Some servers repeat the message so far in each event; its end may continue in the next.
-      const continues = chunk.finished.length === 0 && SO_FAR.test(text.path)
-      const scanned =
-        chunk.isRepeat && isSame(this.#last, one) ? this.#last : yield* this.#scan(one, continues)
-      if (chunk.isRepeat) this.#last = scanned
-      outputs.push(scanned.output)
+      const isSoFar = chunk.finished.length === 0 && SO_FAR.test(chunk.others[group.parts[0]]!.path)
+      const isKnown = chunk.isRepeat && !goesOn && isSame(this.#last, one)
+      const scanned = isKnown ? this.#last! : yield* this.#scan(one, isSoFar || goesOn)
+      if (chunk.isRepeat && !goesOn) this.#last = scanned
+      group.parts.forEach((part, index) => {
+        outputs[part] = scanned.outputs[index]!
+      })
       this.#note(scanned.scanner, findings)
     }
     return outputs
@@ -91,8 +108,11 @@ export class StandaloneTexts {
 
   *#scan(text: StandaloneText, continues: boolean): Steps<ScannedText> {
     const scanner = new TextScanner(text.rules, this.#answer.placeholders.fork(), text.encoding)
-    const output = yield* continues ? scanner.pushSteps(text.text) : scanner.allSteps(text.text)
-    return { ...text, scanner, output }
+    const outputs: ScanOutput[] = []
+    for (const part of text.parts) outputs.push(yield* scanner.pushSteps(part))
+    const last = outputs.length - 1
+    if (!continues) outputs[last] = joinOutputs(outputs[last]!, scanner.finish())
+    return { ...text, scanner, outputs }
   }
 
   #note(scanner: TextScanner, findings: PiiKind[]): void {
@@ -139,4 +159,15 @@ export function withRepeats(
     const repeated = byText.get(text)
     return repeated !== undefined && REPEATING.test(path) ? repeated : output
   })
+}
+
+/** Returns the outputs of standalone texts. One that repeats a block gets what was sent of it. */
+export function withBlocks(
+  { others }: StreamChunk,
+  alone: readonly ScanOutput[],
+  blocks: readonly KeptText[],
+): readonly ScanOutput[] {
+  if (blocks.length === 0) return alone
+  const byText = new Map(blocks.map(({ received, output }) => [received, output]))
+  return alone.map((output, index) => byText.get(others[index]!.text) ?? output)
 }

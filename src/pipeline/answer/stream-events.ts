@@ -28,15 +28,33 @@ import {
   replaceTexts,
   type ScanOutput,
 } from '../scan/scan-output.ts'
-import type { ScanResult } from '../scan/text-scanner.ts'
+import type { KeptText, ScanResult } from '../scan/text-scanner.ts'
 import { ChoiceEnds } from './choice-ends.ts'
 import { countsOf, EventTemplateMatcher, writeEvent } from './event-template.ts'
 import { GrowingTexts } from './growing-texts.ts'
 import { HeldTexts } from './held-texts.ts'
-import { countedOnce, StandaloneTexts, withRepeats } from './standalone-texts.ts'
+import { countedOnce, StandaloneTexts, withBlocks, withRepeats } from './standalone-texts.ts'
 import { StreamWriter, type Written } from './stream-writer.ts'
 import { beginsNextText, finalDeltas, growsIn, textIn } from './text-boundaries.ts'
 import type { Answer } from './whole-answer.ts'
+
+/** Maximum events that end one block. */
+const MAXIMUM_ENDS = 8
+
+/** A chunk with the data and the event that it was read from. */
+interface ReceivedChunk {
+  readonly chunk: StreamChunk
+  readonly data: string
+  readonly written: Written
+}
+
+/** How a block ends that a chunk ends. */
+interface BlockEnd {
+  /** Whether the next block continues its text. */
+  readonly goesOn: boolean
+  /** Its own texts, when it continues another; such an event repeats them. */
+  readonly kept: readonly KeptText[]
+}
 
 /** What lines without data cost besides their length, in UTF-16 units. */
 const LINE_UNITS = 512
@@ -63,10 +81,10 @@ export class StreamEvents {
   readonly #pace = new Pace()
   readonly #held: HeldTexts
   /**
-   * The end of a block, some of whose text is held back, until the next event shows whether another
-   * block of text follows.
+   * The events that end a block, some of whose text is held back, until the next event shows
+   * whether another block of text follows.
    */
-  #openEnd: { readonly choice: number; readonly event: string } | null = null
+  #ending: { readonly choice: number; readonly events: ReceivedChunk[] } | null = null
   /** Deltas of the current chunk that may be released inside that chunk only. */
   #bound: ReadonlySet<Delta> = new Set()
 
@@ -131,12 +149,12 @@ export class StreamEvents {
   *end(): Steps<string> {
     let out = ''
     for (const event of this.#parser.finish()) if (!this.done) out += yield* this.#relayEvent(event)
-    out += this.#closeOpenEnd(null)
+    out += yield* this.#relayEnds(null)
     if (this.done) return out
     // Some servers end with the last choice and send no `[DONE]`.
     out += this.#held.sendPostponedEnds()
     if (!this.assembler.complete) this.#fail(incompleteAnswer())
-    return this.done ? out : out + this.#relayDone()
+    return this.done ? out : out + (yield* this.#relayDone())
   }
 
   /** True when no more events are read: after the last one, a failure or a rule that blocks. */
@@ -158,7 +176,7 @@ export class StreamEvents {
     if (this.#standalone.blocked) this.#held.blocked = true
     const raw = otherLines === event.otherLines ? event.raw : encodeEvent(otherLines, written)
     if (written === null || this.done) return this.done ? '' : raw
-    if (written.trimEnd() === DONE) return encodeEvent(otherLines, null) + this.#relayDone()
+    if (written.trimEnd() === DONE) return encodeEvent(otherLines, null) + (yield* this.#relayDone())
     const quotesCredential = this.#quotesCredential(written)
     const data = quotesCredential ? removeFromText(written, this.#credential) : written
     const chunk = this.#reader.read(data)
@@ -186,13 +204,13 @@ export class StreamEvents {
     return lines === '' ? '' : yield* this.#standalone.scanLines(lines)
   }
 
-  #relayDone(): string {
+  *#relayDone(): Steps<string> {
     if (this.#reader.closing === null || !this.assembler.begun) {
       this.#fail(incompleteAnswer())
       return ''
     }
-    const out =
-      this.#closeOpenEnd(null) + this.#held.sendPostponedEnds() + this.#held.flush(this.#texts.choices())
+    const ends = yield* this.#relayEnds(null)
+    const out = ends + this.#held.sendPostponedEnds() + this.#held.flush(this.#texts.choices())
     this.last = this.#reader.closing
     this.#done = true
     return out
@@ -204,7 +222,7 @@ export class StreamEvents {
 
   /** Relays an event that fits the template; null for any other. Most events of a stream fit. */
   #relayKnown(event: SseEvent): string | null {
-    const isLearnt = !this.#reader.holdsProbabilities && this.#openEnd === null
+    const isLearnt = !this.#reader.holdsProbabilities && this.#ending === null
     const matched = isLearnt ? this.#templates.match(event) : null
     if (matched === null || this.#quotesCredential(event.data)) return null
     const { template, text } = matched
@@ -224,11 +242,46 @@ export class StreamEvents {
     return encodeEvent(otherLines, writeEvent(matched, sent, counts))
   }
 
-  *#relayChunk(chunk: StreamChunk, data: string, { raw, otherLines }: Written): Steps<string> {
-    const alone = yield* this.#standalone.scanChunk(chunk)
+  /** Relays a chunk, after the end of a block that waited for it; keeps it when it is one. */
+  *#relayChunk(chunk: StreamChunk, data: string, written: Written): Steps<string> {
+    if (this.#isEnding(chunk)) {
+      this.#ending ??= { choice: chunk.endsBlock!, events: [] }
+      this.#ending.events.push({ chunk, data, written })
+      return ''
+    }
+    const ends = yield* this.#relayEnds(chunk.continues ?? null)
+    if (this.done) return ends
+    const kept = chunk.endsBlock === undefined ? [] : this.#texts.keptOf(chunk.endsBlock)
+    return ends + (yield* this.#relayNow({ chunk, data, written }, { goesOn: false, kept }))
+  }
+
+  /** Reports whether a chunk ends a block, and the next may continue its text. */
+  #isEnding({ endsBlock, error, isLast }: StreamChunk): boolean {
+    if (endsBlock === undefined || error || isLast) return false
+    const ending = this.#ending
+    if (ending !== null) return ending.choice === endsBlock && ending.events.length < MAXIMUM_ENDS
+    return this.#texts.holdsBack(endsBlock)
+  }
+
+  /** Relays the end of a block that waits. @param continues as in StreamChunk, of the next chunk */
+  *#relayEnds(continues: StreamChunk['continues'] | null): Steps<string> {
+    const ending = this.#ending
+    if (ending === null) return ''
+    this.#ending = null
+    const goesOn = continues?.from === ending.choice
+    let out = goesOn ? '' : this.#held.flush([ending.choice])
+    const kept = this.#texts.keptOf(ending.choice)
+    if (goesOn) this.#texts.continue(ending.choice, continues.to)
+    for (const event of ending.events) if (!this.done) out += yield* this.#relayNow(event, { goesOn, kept })
+    return out
+  }
+
+  *#relayNow({ chunk, data, written }: ReceivedChunk, { goesOn, kept }: BlockEnd): Steps<string> {
+    const { raw, otherLines } = written
+    const alone = yield* this.#standalone.scanChunk(chunk, goesOn)
     if (this.#standalone.blocked) this.#held.blocked = true
-    let out = this.#closeOpenEnd(chunk.continues ?? null)
-    if (this.done) return out
+    if (this.done) return ''
+    let out = ''
     if (chunk.usageOnly) out += this.#held.sendPostponedEnds()
     const starting = chunk.deltas.filter((delta) => beginsNextText(delta, this.#texts.ofChoice(delta.choice)))
     const isHere = growsIn(chunk)
@@ -238,7 +291,7 @@ export class StreamEvents {
     this.#bound = deltasUnderNewNames(chunk, alone)
     const deltas: ScanOutput[] = []
     for (const delta of chunk.deltas) deltas.push(yield* this.#scanDelta(delta, last.has(delta)))
-    const others = withRepeats(chunk, alone, deltas)
+    const others = withBlocks(chunk, withRepeats(chunk, alone, deltas), kept)
     let changed = replaceTexts(chunk.others, others, 'sent')
     const logged = loggedChunk(
       { answer: this.#answer.call.api.answer, reader: this.#reader },
@@ -255,23 +308,23 @@ export class StreamEvents {
     }
     changed = replaceTexts(chunk.deltas, deltas, 'sent') || changed
     chunk.commit()
-    const openEnd = this.#findOpenEnd(chunk, final)
-    if (openEnd === null) out += this.#held.flush(chunk.isLast ? this.#texts.choices() : final, isHere)
+    out += this.#held.flush(chunk.isLast ? this.#texts.choices() : final, isHere)
     // Flushing may have blocked the answer. A finish reason would make it look complete.
     if (this.done) return out + this.#sendTexts(chunk, logged, deltas)
     for (const choice of final) this.#ends.end(choice)
     changed =
       this.#reader.releaseProbabilities(chunk.body, this.#texts.progress, textIn(chunk), final) || changed
+    if (goesOn) {
+      // They repeat the text that is held back.
+      this.#answer.call.api.answer.dropProbabilities(chunk.body)
+      changed = true
+    }
     this.#writer.envelope = logged
     if (chunk.error && !chunk.isLast && !this.assembler.begun) this.firstError = chunk.body
     this.assembler.add(logged)
     if (changed && !chunk.error && isBare(otherLines) && this.#isEmpty(chunk, deltas)) return out
     changed = this.#reader.number(chunk.body) || changed
     const event = changed ? encodeEvent(otherLines, yield* rewriteSteps(data, chunk.body)) : raw
-    if (openEnd !== null) {
-      this.#openEnd = { choice: openEnd, event }
-      return out
-    }
     if (!chunk.error && !chunk.isLast) return out + event
     // It ends the stream, so it waits for the receipt.
     if (chunk.error) this.#fail(incompleteAnswer({ event }))
@@ -280,26 +333,6 @@ export class StreamEvents {
       this.#done = true
     }
     return out
-  }
-
-  /** Returns the block that a chunk ends, if the next may continue its text; null for none. */
-  #findOpenEnd({ isBlockEnd, error, isLast }: StreamChunk, final: readonly number[]): number | null {
-    const [choice] = final
-    if (isBlockEnd !== true || error || isLast || choice === undefined) return null
-    return this.#texts.holdsBack(choice) ? choice : null
-  }
-
-  /** Sends the end of a block that waits. @param continues as in StreamChunk, of the next chunk */
-  #closeOpenEnd(continues: StreamChunk['continues'] | null): string {
-    const open = this.#openEnd
-    if (open === null) return ''
-    this.#openEnd = null
-    if (continues?.from !== open.choice) {
-      const rest = this.#held.flush([open.choice])
-      return this.done ? rest : rest + open.event
-    }
-    this.#texts.continue(open.choice, continues.to)
-    return open.event
   }
 
   /** Reports whether a chunk holds only texts, and all of these are held back. */

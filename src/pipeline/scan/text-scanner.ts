@@ -43,6 +43,12 @@ export interface ScanResult {
   readonly keywordHits: RuleReference[]
 }
 
+/** A block of a text, as received and as released. */
+export interface KeptText {
+  received: string
+  output: ScanOutput
+}
+
 /** The beginning of a value: an address, five digits, or a token with a digit. */
 const VALUE = /@|\d(?:\D{0,2}\d){4}|\d[\w-]{19}|[\w-]{19}\d/
 
@@ -58,6 +64,11 @@ export class TextScanner implements ScanResult {
   receivedCharacters = 0
   /** Characters released so far. */
   sentCharacters = 0
+  /**
+   * What was received and released since `keepFromHere`; null before. It is the text of one block, in a
+   * text that began in an earlier one.
+   */
+  kept: KeptText | null = null
   /** True when a rule blocks the rest of the text; nothing more is released. */
   blocked = false
   readonly #rules: ScanRules
@@ -110,10 +121,16 @@ export class TextScanner implements ScanResult {
     return VALUE.test(this.#undetected.view)
   }
 
+  /** Keeps what is received and released from here on. */
+  keepFromHere(): void {
+    this.kept = { received: '', output: NO_OUTPUT }
+  }
+
   /** Takes a piece and returns what is safe. */
   push(piece: string): ScanOutput {
     if (this.blocked || piece === '') return NO_OUTPUT
     this.receivedCharacters += piece.length
+    if (this.kept !== null) this.kept.received += piece
     return this.#output(this.#scanDecoded(this.#decoder.push(piece)))
   }
 
@@ -149,7 +166,9 @@ export class TextScanner implements ScanResult {
 
   #output(sent: string): ScanOutput {
     this.sentCharacters += sent.length
-    return { sent, logged: this.#restorer?.takeLogged() ?? sent }
+    const output = { sent, logged: this.#restorer?.takeLogged() ?? sent }
+    if (this.kept !== null) this.kept.output = joinOutputs(this.kept.output, output)
+    return output
   }
 
   /** Complete JSON is released at once: clients act on a tool call as soon as it parses. */
