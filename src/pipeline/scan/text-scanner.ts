@@ -65,8 +65,8 @@ export class TextScanner implements ScanResult {
   /** Characters released so far. */
   sentCharacters = 0
   /**
-   * What was received and released since `keepFromHere`; null before. It is the text of one block, in a
-   * text that began in an earlier one.
+   * What was received and released since `keepFromHere`; null before. It is the text of one block,
+   * in a text that began in an earlier one.
    */
   kept: KeptText | null = null
   /** True when a rule blocks the rest of the text; nothing more is released. */
