@@ -2,6 +2,7 @@
 
 import { parseArgs } from 'node:util'
 import { GatewayError } from '../core/errors.ts'
+import { visible } from '../core/hidden-characters.ts'
 import { runCase } from '../rulecheck/run-case.ts'
 import { ruleSetOf } from '../rules/rule-set.ts'
 import { StoreOpenError } from '../store/environment/lmdb.ts'
@@ -86,9 +87,9 @@ export const evaluate: Command = {
           JSON.stringify({ decision, refused_by: refusedBy, rules: fired, findings, redacted }),
         )
       else {
-        writeLine(io.out, `decision  ${decision}${refusedBy === null ? '' : ` by ${refusedBy}`}`)
-        writeLine(io.out, `rules     ${fired.join(', ') || 'none'}`)
-        writeLine(io.out, `forwarded ${decision === 'block' ? 'nothing' : redacted}`)
+        writeLine(io.out, visible(`decision  ${decision}${refusedBy === null ? '' : ` by ${refusedBy}`}`))
+        writeLine(io.out, visible(`rules     ${fired.join(', ') || 'none'}`))
+        writeLine(io.out, visible(`forwarded ${decision === 'block' ? 'nothing' : redacted}`))
       }
       return failOn === 'block' && decision === 'block' ? 1 : 0
     } catch (error) {

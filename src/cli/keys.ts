@@ -6,6 +6,7 @@ import { hashApiKey, parseApiKey } from '../core/apikey.ts'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
+import { visibleLine } from '../core/hidden-characters.ts'
 import type { JsonObject } from '../core/json.ts'
 import { isoTime } from '../core/time.ts'
 import { StoreOpenError } from '../store/environment/lmdb.ts'
@@ -205,7 +206,7 @@ function rethrow(error: unknown): never {
 async function showKey(store: Store, { record, key }: NewKey, io: CommandIo): Promise<void> {
   const { id, name } = record
   const output = io.out.isTTY
-    ? `${key}\n\nKey ${id} (${name}). It is not shown again; store it where your app reads its secrets.\n`
+    ? `${key}\n\nKey ${id} (${visibleLine(name)}). It is not shown again; store it where your app reads its secrets.\n`
     : `${JSON.stringify({ id, key, name, created_at: isoTime(record.createdAtMs) })}\n`
   const fault = await new Promise((resolve) => io.out.write(output, resolve))
   if (fault === null || fault === undefined) return
@@ -226,14 +227,14 @@ function list(records: readonly KeyRecord[], asJson: boolean, io: CommandIo): vo
     const labels = Object.entries(terms.labels).map(([label, value]) => `  ${label}=${value}`)
     const models = terms.models === null ? '' : `  models ${terms.models.join(',') || 'none'}`
     const columns = `${id}  ${state.padEnd(7)}  ${(prefix ?? 'by hash').padEnd(24)}  ${name}`
-    writeLine(io.out, columns + labels.join('') + models)
+    writeLine(io.out, visibleLine(columns + labels.join('') + models))
   }
 }
 
 const describe = (record: KeyRecord): JsonObject => keyFields(record, systemClock.now())
 
 function report(value: object, text: string, io: CommandIo): void {
-  writeLine(io.out, io.out.isTTY ? text : JSON.stringify(value))
+  writeLine(io.out, io.out.isTTY ? visibleLine(text) : JSON.stringify(value))
 }
 
 /** Prints the hash of the key on standard input: a command line is shown by `ps`. */

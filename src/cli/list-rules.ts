@@ -1,6 +1,7 @@
 // `sidegate rules`: lists the rules in force with their sources.
 
 import { parseArgs } from 'node:util'
+import { visibleLine } from '../core/hidden-characters.ts'
 import { isoTimeOrNull } from '../core/time.ts'
 import type { EffectiveRule } from '../rules/merge.ts'
 import { StoreOpenError } from '../store/environment/lmdb.ts'
@@ -63,7 +64,9 @@ function lineOf(rule: EffectiveRule): string {
   const state = rule.enabled ? 'enabled' : 'disabled'
   const switched = rule.override === null ? '' : `  switched: ${rule.override.reason || 'no reason given'}`
   const action = (rule.action ?? '').padEnd(8)
-  return `${state.padEnd(9)} ${rule.type.padEnd(17)} ${action} ${rule.name}  (${sourceOfRule(rule)})${switched}`
+  return visibleLine(
+    `${state.padEnd(9)} ${rule.type.padEnd(17)} ${action} ${rule.name}  (${sourceOfRule(rule)})${switched}`,
+  )
 }
 
 const describe = (rule: EffectiveRule) => ({

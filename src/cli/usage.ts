@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
+import { visibleLine } from '../core/hidden-characters.ts'
 import { parseEndTime, parseTime } from '../core/time.ts'
 import { StoreOpenError } from '../store/environment/lmdb.ts'
 import {
@@ -163,5 +164,5 @@ function tableOf(report: UsageReport, groupBy: readonly GroupField[]): string {
   return `${period}\n${padded.map((line) => line.join('  ').trimEnd()).join('\n')}\n`
 }
 
-/** Control characters of a name could change the terminal. */
-const cellOf = (value: unknown): string => String(value ?? '-').replace(/\p{C}/gu, '\u{fffd}')
+/** Hidden characters of a name could change the terminal. */
+const cellOf = (value: unknown): string => visibleLine(String(value ?? '-'))

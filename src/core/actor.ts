@@ -1,5 +1,6 @@
 // Who causes a change, as its sealed entry names them. Knows neither sessions nor users.
 
+import { isLegible, LEGIBLE } from './hidden-characters.ts'
 import { LOOK_ALIKES } from './look-alike-table.ts'
 
 /** The name of an administrator, `cli:<user>` for a command on the machine, or a name below. */
@@ -16,11 +17,6 @@ export const COMMAND_ACTOR_PREFIX = 'cli:'
 
 /** Subjects of OpenID Connect have at most 255 characters (OpenID Connect Core 1.0 §2). */
 const MAXIMUM_ACTOR_CHARACTERS = 255
-/**
- * Controls, format characters (some reverse text), lone surrogates, line separators, and fillers
- * that no font draws.
- */
-const ILLEGIBLE = /[\p{C}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17b4|\u17b5/u
 
 /** Names that are the same to a reader have one folded form. */
 export const foldName = (name: string): string => name.normalize('NFKC').toLowerCase()
@@ -43,8 +39,8 @@ const skeletonOf = (name: string): string =>
  * null if it can.
  */
 export function whyNotActor(name: string): string | null {
-  if (name === '' || name.trim() !== name || name.length > MAXIMUM_ACTOR_CHARACTERS || ILLEGIBLE.test(name))
-    return `must have 1 to ${MAXIMUM_ACTOR_CHARACTERS} visible characters, without white space at either end`
+  if (name.length > MAXIMUM_ACTOR_CHARACTERS || !isLegible(name))
+    return `must have 1 to ${MAXIMUM_ACTOR_CHARACTERS} characters, ${LEGIBLE}`
   return whyReserved(name)
 }
 

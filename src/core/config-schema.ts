@@ -2,6 +2,7 @@
 
 import { ADMIN_SECTION } from './admin-section.ts'
 import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
+import { LEGIBLE } from './hidden-characters.ts'
 import { TERM_SCHEMAS } from './key-terms.ts'
 import { LOG_SECTION, METRICS_SECTION } from './observability-sections.ts'
 import { PLACEHOLDER_STYLES, STYLES } from './placeholder-style.ts'
@@ -95,7 +96,7 @@ export const CONFIG_SCHEMA = {
         required: ['name', 'sha256'],
         properties: {
           name: {
-            description: 'Name in the usage log. Rules can match it.',
+            description: `Name in the usage log. Rules can match it. It must have ${LEGIBLE}.`,
             type: 'string',
             minLength: 1,
             maxLength: 128,

@@ -1,11 +1,14 @@
-// Writes CSV (RFC 4180) that a spreadsheet opens without running anything in it.
+// Writes CSV (RFC 4180) that a spreadsheet opens without running anything in it, and in which
+// hidden characters are visible.
 
-const QUOTED = /[",\r\n]/
+import { visible } from './hidden-characters.ts'
+
+const QUOTED = /[",\n]/
 /**
  * Beginnings of a cell that spreadsheets take for a formula: a sign, also full-width, after blanks
- * and characters that nobody sees.
+ * and characters that a font may not have.
  */
-const FORMULA = /^(?:[\t\r]|[\s\p{C}]*[=+\-@＝＋－＠﹦﹢﹣﹫])/u
+const FORMULA = /^(?:\t|[\s\p{C}]*[=+\-@＝＋－＠﹦﹢﹣﹫])/u
 
 export type CsvCell = string | number | null
 
@@ -16,6 +19,7 @@ function csvCell(cell: CsvCell): string {
   if (cell === null) return ''
   // Only texts may come from a client.
   if (typeof cell === 'number') return String(cell)
-  const text = FORMULA.test(cell) ? `'${cell}` : cell
+  const shown = visible(cell)
+  const text = FORMULA.test(shown) ? `'${shown}` : shown
   return QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

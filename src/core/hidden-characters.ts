@@ -9,8 +9,16 @@ const HIDDEN =
 export const visible = (text: string): string =>
   text.replace(HIDDEN, (one) => `‹${one.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}›`)
 
-/** Reports whether a name has a character that a reader sees. */
-export const isLegible = (name: string): boolean => name.replace(HIDDEN, '').trim() !== ''
+/** As `visible`, in one line: tabs and line feeds are visible too. */
+export const visibleLine = (text: string): string =>
+  visible(text).replaceAll('\t', '‹0009›').replaceAll('\n', '‹000A›')
 
 /** Reports whether a text has a hidden character. */
 export const hasHidden = (text: string): boolean => text.search(HIDDEN) >= 0
+
+/** What a legible name is, for messages: it follows `must have`. */
+export const LEGIBLE = 'no white space at the ends and no characters that nobody sees'
+
+/** Reports whether a reader sees all of a name, which is not empty. */
+export const isLegible = (name: string): boolean =>
+  name !== '' && name.trim() === name && !/\p{C}/u.test(name) && !hasHidden(name)

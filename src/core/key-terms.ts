@@ -3,6 +3,7 @@
 
 import type { KeyIdentity } from './apikey.ts'
 import type { Milliseconds } from './clock.ts'
+import { LEGIBLE } from './hidden-characters.ts'
 
 /** Names and values that an operator gives to keys, such as `team: search`. */
 export type KeyLabels = Readonly<Record<string, string>>
@@ -53,7 +54,7 @@ const MAXIMUM_LABELS = 8
 /** Printable characters, none of them white space at the ends. */
 const PRINTABLE = '^[^\\p{C}\\s]([^\\p{C}\\p{Zl}\\p{Zp}]*[^\\p{C}\\s])?$'
 const label = (description: string) => ({
-  description: `${description} of a label: printable characters, without white space at the ends.`,
+  description: `${description} of a label. It must have ${LEGIBLE}.`,
   type: 'string',
   minLength: 1,
   maxLength: 64,

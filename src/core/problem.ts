@@ -1,5 +1,7 @@
 // Errors in a configuration or rule file. Loaders collect all of them before they fail.
 
+import { visibleLine } from './hidden-characters.ts'
+
 export interface Problem {
   /** Path as the user gave it, or relative to the configuration's folder. */
   readonly file: string
@@ -31,11 +33,12 @@ export function firstOf(problems: readonly Problem[]): readonly Problem[] {
 
 /**
  * Returns `file:line:column path: message`, which editors and CI logs turn into links. The text is
- * one line without control characters, so that a file can control neither a terminal nor a CI job.
+ * one line in which hidden characters are visible, so that a file can control neither a terminal
+ * nor a CI job.
  */
 export function formatProblem(problem: Problem): string {
   const position = problem.line > 0 ? `${problem.file}:${problem.line}:${problem.column}` : problem.file
   const text =
     problem.path === '' ? `${position} ${problem.message}` : `${position} ${problem.path}: ${problem.message}`
-  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd')
+  return visibleLine(text)
 }

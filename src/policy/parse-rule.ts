@@ -1,6 +1,6 @@
 // Parses one declared rule: checks what the schema cannot, and keeps the parsed pattern.
 
-import { isLegible } from '../core/hidden-characters.ts'
+import { isLegible, LEGIBLE } from '../core/hidden-characters.ts'
 import { RULE_ACTIONS } from '../core/rule-action.ts'
 import { controlCharacterIn } from './control-character.ts'
 import { MAXIMUM_GLOB_CHARACTERS } from './glob.ts'
@@ -39,6 +39,13 @@ const COUNTED = namesOf(({ isCounted }) => isCounted)
 const REPLACING = namesOf(({ replaces }) => replaces)
 const READING = namesOf(({ readsTexts }) => readsTexts)
 
+/**
+ * Returns the error of the name of a new rule, or null. Not one of `parseRule`: a rule that is
+ * stored under such a name stays in force.
+ */
+export const nameProblem = (name: string): RuleProblem | null =>
+  isLegible(name) ? null : { path: 'name', message: `must have ${LEGIBLE}` }
+
 /** Parses a declaration that fits the schema, or returns every error in it. */
 export function parseRule<Declared extends RuleDeclaration>(
   rule: Declared,
@@ -67,8 +74,6 @@ function parse(
   const { type, action, pattern: source, match } = declaration
   const problems: RuleProblem[] = []
   const add = (path: string, message: string) => problems.push({ path, message })
-  if (declaration.name !== undefined && !isLegible(declaration.name))
-    add('name', 'must have a character that a reader sees')
   const value = type === undefined ? null : ruleTypeOf(type)
   const actions = value?.actions ?? RULE_ACTIONS
   if (actions.length === 0) {

@@ -1,6 +1,7 @@
 // Prints the results of `sidegate check`, `diff` and `test` in the formats that people and CI
 // systems read. Every report ends in a line break.
 
+import { visibleLine } from '../core/hidden-characters.ts'
 import { formatProblem, type Problem } from '../core/problem.ts'
 import type { Mismatch, Verdict } from './compare.ts'
 import type { ExchangeDifference, RuleDifference, RuleSetDifference } from './difference.ts'
@@ -275,8 +276,7 @@ const lines = (list: readonly string[]): string => `${list.join('\n')}\n`
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 /**
- * Makes text safe to print on one line. A line feed becomes `\n`; any other character that could
- * steer a terminal or start a line becomes U+FFFD.
+ * Makes text safe to print on one line. A line feed becomes `\n`; any other hidden character, which
+ * could steer a terminal or start a line, becomes visible.
  */
-const oneLine = (text: string): string =>
-  text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => (character === '\n' ? '\\n' : '\uFFFD'))
+const oneLine = (text: string): string => visibleLine(text.replaceAll('\n', '\\n'))

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 import { checkValue, formatPath, printDocument, type ValueProblem } from '../core/document.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
-import { type ParsedRule, parseRule } from '../policy/parse-rule.ts'
+import { nameProblem, type ParsedRule, parseRule } from '../policy/parse-rule.ts'
 import type { Rule, RuleDeclaration } from '../policy/rule.ts'
 import { RULE_SCHEMA } from './schema.ts'
 
@@ -32,7 +32,9 @@ export function readDeclaration(fields: JsonObject): ParsedRule<RuleDeclaration>
   if (missing !== undefined) throw refusal('missing_required_parameter', missing)
   const first = shape[0]
   if (first !== undefined) throw refusal('invalid_body', first)
-  const parsed = parseRule(completeRule(fields as unknown as WrittenRule))
+  const declaration = completeRule(fields as unknown as WrittenRule)
+  const unnamed = nameProblem(declaration.name)
+  const parsed = unnamed === null ? parseRule(declaration) : { problems: [unnamed] }
   if (!('problems' in parsed)) return parsed
   const { path, message } = parsed.problems[0]!
   const isMissing = (path === 'pattern' || path === 'action') && fields[path] === undefined

@@ -2,6 +2,7 @@
 // editors. What depends on several keys (action by type, pattern by type) is checked by
 // policy/parse-rule.
 
+import { LEGIBLE } from '../core/hidden-characters.ts'
 import { TERM_SCHEMAS } from '../core/key-terms.ts'
 import { PLACEHOLDER_STYLES, STYLES } from '../core/placeholder-style.ts'
 import { RULE_ACTIONS } from '../core/rule-action.ts'
@@ -43,8 +44,7 @@ export const RULE_SCHEMA = {
   required: ['name', 'type'],
   properties: {
     name: {
-      description:
-        'Unique across all files, ignoring case and Unicode form; shown to clients and in the usage log. Printable characters, without white space at the ends.',
+      description: `Unique across all files, ignoring case and Unicode form; shown to clients and in the usage log. It must have ${LEGIBLE}.`,
       type: 'string',
       minLength: 1,
       maxLength: MAXIMUM_NAME_CHARACTERS,

@@ -7,7 +7,13 @@ import { uuidv5 } from '../core/ids.ts'
 import { firstOf, type Problem } from '../core/problem.ts'
 import { soundPart } from '../core/valid-part.ts'
 import { KeywordUsage } from '../policy/keyword-limits.ts'
-import { checkRulePart, type ParsedRule, parseRule, type RuleProblem } from '../policy/parse-rule.ts'
+import {
+  checkRulePart,
+  nameProblem,
+  type ParsedRule,
+  parseRule,
+  type RuleProblem,
+} from '../policy/parse-rule.ts'
 import { nameKey, type Rule, type RuleDeclaration, spelledAs } from '../policy/rule.ts'
 import { completeRule, type WrittenRule } from './declaration.ts'
 import type { RuleFile } from './files.ts'
@@ -99,6 +105,8 @@ function parseFile({ name: file, text }: RuleFile): ParsedFile {
       // The position is looked up now, so that the YAML document can be released.
       const position = problemIn(reading, file, index, { path: 'name', message: '' })
       names.push({ name: part.name, rule: `${file}:${line}`, position })
+      const problem = nameProblem(part.name)
+      if (problem !== null) found.push(problemIn(reading, file, index, problem))
     }
     const parsed =
       complete === null

@@ -46,7 +46,7 @@ const problemsOf = (text: string): string[] =>
 
 t.test('a problem contains no control characters of the file', async (t) => {
   const [problem = ''] = problemsOf('name: a\naction: "\\n::add-mask::x\\e[31m\\u2028"\n')
-  t.match(problem, 'must be one of: block, redact, monitor (not `\ufffd::add-mask::x\ufffd[31m\ufffd`)')
+  t.match(problem, 'must be one of: block, redact, monitor (not `‹000A›::add-mask::x‹001B›[31m‹2028›`)')
 })
 
 t.test('a valid document has a value and a position for every node', async (t) => {

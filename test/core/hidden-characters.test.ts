@@ -1,8 +1,9 @@
 // Characters that a reader does not see.
 
 import t from 'tap'
-import { isLegible, visible } from '../../src/core/hidden-characters.ts'
-import { whyNotKeyName } from '../../src/store/keys/key-names.ts'
+import { whyNotActor } from '../../src/core/actor.ts'
+import { isLegible, visible, visibleLine } from '../../src/core/hidden-characters.ts'
+import { whyNotKeyName, whyNotLabel } from '../../src/store/keys/key-names.ts'
 
 const HIDDEN = [
   0x200b, 0x202e, 0x2066, 0xfeff, 0xad, 0x061c, 0x180e, 0x2028, 0x2029, 0xe0041, 0xe0001, 0xe0000, 0x3164,
@@ -19,14 +20,22 @@ t.test('hidden characters are made visible, and no others', async (t) => {
   t.equal(visible(shown), shown)
 })
 
-t.test('a name of hidden characters alone is refused, and one with others is not', async (t) => {
-  for (const code of HIDDEN) {
-    const one = String.fromCodePoint(code)
-    t.equal(isLegible(`${one} ${one}`), false, code.toString(16))
-    t.not(whyNotKeyName(one), null, code.toString(16))
+t.test('a tab and a line feed are visible in one line', async (t) => {
+  t.equal(visibleLine('a\tb\nc\u200b'), 'a‹0009›b‹000A›c‹200B›')
+})
+
+t.test('a name of a key or an actor has no hidden character and no white space at the ends', async (t) => {
+  const odd = HIDDEN.map((code) => String.fromCodePoint(code)).flatMap((one) => [one, `a${one}b`, `a${one}`])
+  const spaced = ['', ' ', ' a', 'a ', 'a\u3000', '\u00a0a', 'a\nb', 'a\tb', '\ud800', 'a\ue000']
+  for (const name of [...odd, ...spaced]) {
+    t.equal(isLegible(name), false, encodeURI(name.toWellFormed()))
+    for (const why of [whyNotKeyName, whyNotActor])
+      t.match(why(name), /no white space at the ends and no characters that nobody sees/)
+    t.match(whyNotLabel('team', name), /no characters that nobody sees/)
+    t.match(whyNotLabel(name, 'team'), /no characters that nobody sees/)
   }
-  for (const name of ['a', '한\u200b', '비밀']) {
-    t.equal(isLegible(name), true)
-    t.equal(whyNotKeyName(name), null)
+  for (const name of ['a', 'a b', '비밀', 'Åsa', 'नमस्ते', '❤️', '😀']) {
+    t.equal(isLegible(name), true, name)
+    t.same([whyNotKeyName(name), whyNotActor(name), whyNotLabel(name, name)], [null, null, null])
   }
 })

@@ -39,7 +39,6 @@ const USE_SINGLE_QUOTES = /^contains the control character U\+[\dA-F]{4}\b.*sing
 
 const refused: [what: string, rule: Rule, problems: [path: string, message: RegExp][]][] = [
   ['an empty pattern', rule('r', ''), [['pattern', /must not be empty/]]],
-  ['a name that nobody sees', rule('\u3164', 'a'), [['name', /a character that a reader sees/]]],
   ['an empty alternative', rule('r', 'a||b'), [['pattern', /alternative 2 matches the empty text/]]],
   ['an invisible alternative', rule('r', 'a|\u200b'), [['pattern', /alternative 2 matches the empty text/]]],
   [

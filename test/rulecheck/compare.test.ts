@@ -161,7 +161,7 @@ t.test('reports mark the first difference and escape names', async (t) => {
   t.match(formatVerdicts(verdicts, 'junit'), 'name="a &#60;b&#62; # c"')
   t.match(JSON.parse(formatVerdicts(verdicts, 'json')), { total: 1, failed: 1 })
   const steering = [{ test: { ...test!, name: 'a\u001b[2J\\# b\nc' }, mismatches: verdicts[0]!.mismatches }]
-  t.match(formatVerdicts(steering, 'pretty'), /^FAIL x_test\.yaml:2 a\ufffd\[2J\\# b\\nc$/m)
+  t.match(formatVerdicts(steering, 'pretty'), /^FAIL x_test\.yaml:2 a‹001B›\[2J\\# b\\nc$/m)
   const odd = [
     { ...steering[0]!, test: { ...steering[0]!.test, file: 'a:b,c%_test.yaml', name: '100%\n::x::' } },
   ]
@@ -169,7 +169,7 @@ t.test('reports mark the first difference and escape names', async (t) => {
     formatVerdicts(odd, 'github'),
     /^::error file=a%3Ab%2Cc%25_test\.yaml,line=2::100%25\\n::x::%0Aredacted:%0A {2}expected {2}one\\ntwo%0A/,
   )
-  t.match(formatVerdicts(steering, 'tap'), /^not ok 1 - x_test\.yaml: a\ufffd\[2J\\\\\\# b\\\\nc$/m)
+  t.match(formatVerdicts(steering, 'tap'), /^not ok 1 - x_test\.yaml: a‹001B›\[2J\\\\\\# b\\\\nc$/m)
 })
 
 t.test('a case of another API runs whole and streamed', async (t) => {

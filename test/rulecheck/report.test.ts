@@ -18,10 +18,10 @@ t.test('the name of a test cannot steer a terminal or begin a line of a log', as
   }
   t.match(
     formatDifference(difference, 'pretty'),
-    /^! a_test\.yaml:3 hi\\n::add-mask::x\ufffd\[31m\ufffd\| y: allow → block \(words\)$/m,
+    /^! a_test\.yaml:3 hi\\n::add-mask::x‹001B›\[31m‹2028›\| y: allow → block \(words\)$/m,
   )
   t.match(
     formatDifference(difference, 'markdown'),
-    /^\| a&#95;test\.yaml:3 hi&#92;n::add-mask::x\ufffd&#91;31m\ufffd&#124; y \| allow \| block \(words\) \|$/m,
+    /^\| a&#95;test\.yaml:3 hi&#92;n::add-mask::x‹001B›&#91;31m‹2028›&#124; y \| allow \| block \(words\) \|$/m,
   )
 })

@@ -189,9 +189,26 @@ t.test('API rules', async (t) => {
     ])
   })
 
+  t.test('a stored rule whose name no new rule may have stays in force', async (t) => {
+    const storage = new MemoryStorage()
+    const rule = { ...WORD, name: 'mi\u3164ne', type: 'keyword_block', action: 'block' } as const
+    storage.rules.set('old', { ...rule, id: 'old', createdAtMs: 0, updatedAtMs: 0 })
+    const { rules } = setting(t, { storage })
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    t.same(fires(rules, 'my secret'), ['mi\u3164ne'])
+    t.same(rules.errors(), [])
+  })
+
   const bad: [what: string, fields: Record<string, unknown>, refusal: RegExp][] = [
     ['no name', { ...WORD, name: undefined }, /^400 missing_required_parameter name: name is required\.$/],
     ['an empty name', { ...WORD, name: '' }, /^400 invalid_body name: name must not be empty/],
+    ...['i\u3164', 'i\u2800', 'a\u034fb', '\u115f', 'a\ufe0f', 'a\u200bb', ' a'].map(
+      (name): (typeof bad)[number] => [
+        `the name ${encodeURI(name)}`,
+        { ...WORD, name },
+        /^400 invalid_body name: name .*no white space at the ends and no characters that nobody sees\.$/,
+      ],
+    ),
     [
       'no type',
       { name: 'x', action: 'block' },

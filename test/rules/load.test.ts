@@ -110,7 +110,7 @@ t.test('every error of every file is reported at once, with its position', async
     'b.yaml:5:13 rules[0].action: `redact` is not allowed for keyword_block rules; use `block` or `monitor`',
     'b.yaml:6:45 rules[1].pattern: must be <tokens>/<window>, <n> requests/<window>, <n> parallel or <amount> USD/<window>, e.g. `60000/1m`, `2M tokens/1d`, `100 requests/1mo`, `5 parallel` or `20 USD/1d` (suffixes k, M; windows s, m, h, d and 1mo)',
     'b.yaml:6:81 rules[1].match.models: must not be empty',
-    `b.yaml:7:12 rules[2].name: has the wrong format: Unique across all files, ignoring case and Unicode form; shown to clients and in the usage log. Printable characters, without white space at the ends.`,
+    `b.yaml:7:12 rules[2].name: has the wrong format: Unique across all files, ignoring case and Unicode form; shown to clients and in the usage log. It must have no white space at the ends and no characters that nobody sees.`,
     'c.yaml:1:21 duplicate key; remove one of the two',
     'd.yaml:2:47 rules[0].pattern: alternative 1 matches the empty text, so it would match everything',
     'd.yaml:2:59 rules[0].action: `redact` is not allowed for keyword_block rules; use `block` or `monitor`',

@@ -92,7 +92,17 @@ t.test('an unknown key id is not found', async (t) => {
 
 t.test('a key name has 1 to 128 characters', async (t) => {
   const { store } = openTestStore(t)
-  for (const name of ['', ' ', 'x'.repeat(129), 'a\ud800', 'a\nb', '\u001b[31m']) {
+  for (const name of [
+    '',
+    ' ',
+    'x'.repeat(129),
+    'a\ud800',
+    'a\nb',
+    '\u001b[31m',
+    'we\u200bb',
+    'a ',
+    'a\u202eb',
+  ]) {
     await t.rejects(store.keys.create(name, 'vera'), { code: 'invalid_parameter', param: 'name' })
   }
   await store.keys.create('x'.repeat(128), 'vera')

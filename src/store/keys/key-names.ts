@@ -3,7 +3,7 @@
 
 import type { Config, ConfigReading } from '../../core/config.ts'
 import { isAmong } from '../../core/config.ts'
-import { isLegible } from '../../core/hidden-characters.ts'
+import { isLegible, LEGIBLE } from '../../core/hidden-characters.ts'
 import type { Problem } from '../../core/problem.ts'
 import { kindInName } from '../../detect/pii/clean-name.ts'
 
@@ -11,11 +11,9 @@ const MAXIMUM_NAME_CHARACTERS = 128
 
 /** Returns why a key cannot have the name, without repeating the name; null if it can. */
 export function whyNotKeyName(name: string): string | null {
-  // Names appear on terminals and must not control them.
-  const isFit = isLegible(name) && name.isWellFormed() && !/\p{Cc}/u.test(name)
-  if (!isFit || name.length > MAXIMUM_NAME_CHARACTERS) {
-    return `must have 1 to ${MAXIMUM_NAME_CHARACTERS} characters, one of them visible and none a control character.`
-  }
+  // Rules match the name, and people compare it.
+  if (!isLegible(name) || name.length > MAXIMUM_NAME_CHARACTERS)
+    return `must have 1 to ${MAXIMUM_NAME_CHARACTERS} characters, ${LEGIBLE}.`
   const kind = kindInName(name)
   return kind === null
     ? null
@@ -24,6 +22,7 @@ export function whyNotKeyName(name: string): string | null {
 
 /** Returns why a key cannot have this label, without repeating it; null if it can. */
 export function whyNotLabel(name: string, value: string): string | null {
+  if (!isLegible(name) || !isLegible(value)) return `must have ${LEGIBLE}`
   const kind = kindInName(name) ?? kindInName(value)
   return kind === null
     ? null
