@@ -4,12 +4,12 @@ import type { JsonObject, JsonValue } from '../core/json.ts'
 import { hasChoices } from './answer-chunks.ts'
 import { readAnswerTexts } from './answer-texts.ts'
 import type { Api } from './api-format.ts'
+import { readBody } from './body-fields.ts'
 import { CompletionsStream, completionEvents } from './completions-stream.ts'
 import { openAiErrors } from './error-shapes.ts'
 import {
   type ModelRequest,
   readBestOf,
-  readBody,
   readChoices,
   readModels,
   readStream,

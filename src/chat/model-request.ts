@@ -1,8 +1,9 @@
 // Checks the fields that requests of all APIs share: model, fallbacks, stream, limits. Unknown
 // fields pass, and so do values that the gateway does not need.
 
-import { GatewayError } from '../core/errors.ts'
 import { isJsonNumber, isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
+import { invalid, missing } from './body-fields.ts'
+import { furtherModels, isModelName, MODEL_NAME, type NamedModel } from './named-models.ts'
 
 /** A checked request of any API. */
 export interface ModelRequest {
@@ -13,8 +14,10 @@ export interface ModelRequest {
    * apply.
    */
   readonly model: string
-  /** Every model that may answer: `model`, then the fallbacks in `models`. */
+  /** Every model that may work on the call: `model`, then those that other members name. */
   readonly models: readonly string[]
+  /** The same, each with the member that names it. */
+  readonly named: readonly NamedModel[]
   readonly stream: boolean
   /** Whether the client asked for the usage event, as OpenAI or OpenRouter define it. */
   readonly includeUsage: boolean
@@ -26,100 +29,27 @@ export interface ModelRequest {
   readonly choices: number
 }
 
-/** Fields that would choose the upstream or its credential; compared without case, `_` and `-`. */
-const REFUSED_FIELDS = new Set(['baseurl', 'apibase', 'apikey', 'extraheaders'])
-
-/** What a server may read in the body of any API, besides the API's own fields. */
-const COMMON_FIELDS = new Set([
-  ...REFUSED_FIELDS,
-  ...[
-    'extrabody',
-    'model',
-    'models',
-    'maxtokens',
-    'maxcompletiontokens',
-    'maxoutputtokens',
-    'stream',
-    'n',
-    'bestof',
-  ],
-])
-
 /** Maximum answers of one call; the limit of the providers. */
 const MAXIMUM_CHOICES = 128
-const MAXIMUM_MODEL_CHARACTERS = 256
-/** Maximum fallback models; aggregators accept a handful. */
-const MAXIMUM_FALLBACKS = 64
 const MAXIMUM_ROLE_CHARACTERS = 64
 
-export const invalid = (param: string, message: string): GatewayError =>
-  new GatewayError('invalid_body', `${param}: ${message}`, { param })
-export const missing = (param: string): GatewayError =>
-  new GatewayError('missing_required_parameter', `${param} is required.`, { param })
-
 /**
- * Returns the body as an object whose fields are spelled as the API spells them.
- * @param fields names of the API's fields, in lower case
- * @throws GatewayError `invalid_body`
- */
-export function readBody(body: JsonValue, fields: ReadonlySet<string>): JsonObject {
-  if (!isObject(body)) throw new GatewayError('invalid_body', 'The body must be a JSON object.')
-  for (const name of Object.keys(body)) {
-    const folded = fold(name)
-    const plain = folded.replace(/[_-]/g, '')
-    if (plain === EXTRA_BODY) refuseKnownMembers(body[name], folded, fields)
-    if (fields.has(name)) continue
-    if (REFUSED_FIELDS.has(plain))
-      throw invalid(folded, 'is not allowed; the gateway chooses the upstream and its credential.')
-    // Some upstreams ignore the case of names and would read a field that was not scanned as one.
-    if (fields.has(folded)) throw invalid(folded, 'must be written in lower case.')
-  }
-  return body
-}
-
-/** A member whose members some proxies and servers move to the body; compared as REFUSED_FIELDS. */
-const EXTRA_BODY = 'extrabody'
-
-/** Refuses members of `extra_body` that the API reads: there, nothing would check them. */
-function refuseKnownMembers(extra: JsonValue | undefined, at: string, fields: ReadonlySet<string>): void {
-  for (const name of isObject(extra) ? Object.keys(extra) : []) {
-    const folded = fold(name)
-    if (fields.has(folded) || COMMON_FIELDS.has(folded.replace(/[_-]/g, '')))
-      throw invalid(`${at}.${folded}`, `must be outside of ${at}, where it is checked.`)
-  }
-}
-
-/**
- * Folds a name as upstreams that ignore case do (Go's encoding/json): `ſ` is s, the Kelvin sign k.
- */
-const fold = (name: string): string => name.toUpperCase().toLowerCase()
-
-const MODEL_NAME = `a string of 1 to ${MAXIMUM_MODEL_CHARACTERS} characters`
-
-const isModelName = (value: JsonValue): value is string =>
-  typeof value === 'string' && value.trim() !== '' && value.length <= MAXIMUM_MODEL_CHARACTERS
-
-/**
- * Reads `model` and OpenRouter's `models`. Rules for any of them apply to the call, and the
- * strictest action on personal data wins; otherwise the list would bypass them.
+ * Reads `model` and the further models. Rules for any of them apply to the call, and the strictest
+ * action on personal data wins; otherwise they would bypass them.
  * @param whenMissing the model that the provider uses when the body names none
  * @throws GatewayError `missing_required_parameter` or `invalid_body`
  */
 export function readModels(
-  { model = null, models = null }: JsonObject,
+  body: JsonObject,
   whenMissing?: string,
-): Pick<ModelRequest, 'model' | 'models'> {
-  const named = model ?? whenMissing ?? null
-  if (named === null) throw missing('model')
-  if (!isModelName(named)) throw invalid('model', `must be ${MODEL_NAME}.`)
-  if (models !== null && !isModelList(models)) {
-    throw invalid('models', `must be an array of at most ${MAXIMUM_FALLBACKS} models, each ${MODEL_NAME}.`)
-  }
-  return { model: named.trim(), models: [named, ...(models ?? [])].map((name) => name.trim()) }
+): Pick<ModelRequest, 'model' | 'models' | 'named'> {
+  const written = body['model'] ?? whenMissing ?? null
+  if (written === null) throw missing('model')
+  if (!isModelName(written)) throw invalid('model', `must be ${MODEL_NAME}.`)
+  const model = written.trim()
+  const named = [{ name: model, param: 'model' }, ...furtherModels(body)]
+  return { model, models: named.map(({ name }) => name), named }
 }
-
-const isModelList = (models: JsonValue): models is string[] =>
-  Array.isArray(models) && models.length <= MAXIMUM_FALLBACKS && models.every(isModelName)
 
 /** Reads `stream`. @throws GatewayError `invalid_body` */
 export function readStream({ stream = null }: JsonObject): boolean {

@@ -2,12 +2,11 @@
 
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { StreamUsage } from '../core/upstream-config.ts'
+import { invalid, readBody } from './body-fields.ts'
 import { rewrite } from './json-rewrite.ts'
 import {
-  invalid,
   type ModelRequest,
   readBestOf,
-  readBody,
   readChoices,
   readMessages,
   readModels,

@@ -2,8 +2,8 @@
 
 import { isJsonNumber, isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { Steps } from '../core/steps.ts'
+import { invalid, missing } from './body-fields.ts'
 import { BodyWalk } from './body-walk.ts'
-import { invalid, missing } from './model-request.ts'
 import type { Texts } from './texts.ts'
 import { estimateValue } from './token-usage.ts'
 

@@ -121,9 +121,27 @@ t.test('a refusal names the path of the field', async (t) => {
     [{ model: '', messages }, 'model', 'invalid_body'],
     [{ model: 7, messages }, 'model', 'invalid_body'],
     [{ model: 'm'.repeat(300), messages }, 'model', 'invalid_body'],
-    [{ model: 'm', models: 'other', messages }, 'models', 'invalid_body'],
-    [{ model: 'm', models: ['other', 7], messages }, 'models', 'invalid_body'],
-    [{ model: 'm', models: Array(65).fill('other'), messages }, 'models', 'invalid_body'],
+    [{ model: 'm', models: 7, messages }, 'models', 'invalid_body'],
+    [{ model: 'm', models: ['other', 7], messages }, 'models[1]', 'invalid_body'],
+    [{ model: 'm', models: Array(65).fill('other'), messages }, 'models[64]', 'invalid_body'],
+    [{ model: 'm', messages, fallbacks: [{ model: ' ' }] }, 'fallbacks[0].model', 'invalid_body'],
+    [{ model: 'm', messages, fallbacks: [{ model: 'o', n: 9 }] }, 'fallbacks[0].n', 'invalid_body'],
+    [
+      { model: 'm', messages, fallbacks: [{ model: 'o', Max_Tokens: 9 }] },
+      'fallbacks[0].max_tokens',
+      'invalid_body',
+    ],
+    [
+      { model: 'm', messages, fallbacks: [{ model: 'o', messages }] },
+      'fallbacks[0].messages',
+      'invalid_body',
+    ],
+    [
+      { model: 'm', messages, fallbacks: [{ model: 'o', api_base: 'x' }] },
+      'fallbacks[0].api_base',
+      'invalid_body',
+    ],
+    [{ model: 'm', messages, tools: [{ type: 'x', model: 5 }] }, 'tools[0].model', 'invalid_body'],
     [{ model: 'm' }, 'messages', 'missing_required_parameter'],
     [{ model: 'm', messages: [] }, 'messages', 'invalid_body'],
     [{ model: 'm', messages: {} }, 'messages', 'invalid_body'],
@@ -185,6 +203,69 @@ t.test('the forwarded body is the parsed one, and a stream asks for usage', asyn
   t.notOk('stream_options' in body, 'the log has what the client sent')
 })
 
+t.test('every model that a member names counts as a model of the call', async (t) => {
+  for (const [more, models, param] of [
+    [{ models: ['a', ' b'] }, ['a', 'b'], 'models[0]'],
+    [{ fallbacks: 'a' }, ['a'], 'fallbacks'],
+    [{ fallbacks: ['a', { model: 'b' }] }, ['a', 'b'], 'fallbacks[0]'],
+    [{ Fallbacks: [{ Model: 'a' }] }, ['a'], 'fallbacks[0].model'],
+    [{ fallbacks: [{ m: ['a', 'b'] }] }, ['a', 'b'], 'fallbacks[0][0]'],
+    [{ context_window_fallbacks: [{ m: 'a' }] }, ['a'], 'context_window_fallbacks[0]'],
+    [{ context_window_fallback_dict: { m: 'a' } }, ['a'], 'context_window_fallback_dict'],
+    [{ content_policy_fallbacks: [{ m: ['a'] }] }, ['a'], 'content_policy_fallbacks[0][0]'],
+    [
+      { providerOptions: { gateway: { models: ['a'], order: ['x'] } } },
+      ['a'],
+      'provideroptions.gateway.models[0]',
+    ],
+    [{ provider_options: { gateway: { models: ['a'] } } }, ['a'], 'provider_options.gateway.models[0]'],
+    [
+      { tools: [{ type: 'function' }, { type: 'advisor_20260301', name: 'advisor', model: 'a' }] },
+      ['a'],
+      'tools[1].model',
+    ],
+    [{ tools: [{ type: 'image_generation', model: 'a' }] }, ['a'], 'tools[0].model'],
+    [
+      { tools: [{ type: 'openrouter:advisor', parameters: { model: 'a' } }] },
+      ['a'],
+      'tools[0].parameters.model',
+    ],
+    [
+      {
+        tools: [
+          { type: 'openrouter:advisor', parameters: { tools: [{ type: 'x', parameters: { model: 'a' } }] } },
+        ],
+      },
+      ['a'],
+      'tools[0].parameters.tools[0].parameters.model',
+    ],
+    [
+      { plugins: [{ id: 'fusion', analysis_models: ['a'], model: 'b' }] },
+      ['a', 'b'],
+      'plugins[0].analysis_models[0]',
+    ],
+    [
+      { compound_custom: { models: { answering_model: 'a', reasoning_model: 'b' } } },
+      ['a', 'b'],
+      'compound_custom.models',
+    ],
+    [{ draft_model: 'a' }, ['a'], 'draft_model'],
+    [{ fallbacks: null, tools: [{ model: null }], plugins: {} }, [], undefined],
+    [
+      { tools: [{ type: 'function', name: 'f', parameters: { properties: { model: { type: 'string' } } } }] },
+      [],
+      undefined,
+    ],
+  ] as [object, string[], string | undefined][]) {
+    for (const api of APIS) {
+      const own = requestBody(api.name, 'hi')
+      const request = api.readRequest({ ...own, model: 'm', ...more })
+      t.same(request.models, ['m', ...models], `${api.name} ${JSON.stringify(more)}`)
+      t.equal(request.named[1]?.param, param, `${api.name} ${JSON.stringify(more)}`)
+    }
+  }
+})
+
 t.test('no API takes a member of its own from extra_body', async (t) => {
   for (const api of APIS) {
     const read = (more: object) => api.readRequest({ ...requestBody(api.name, 'hi'), ...more })
@@ -196,6 +277,10 @@ t.test('no API takes a member of its own from extra_body', async (t) => {
       'Max-Tokens': 1,
       api_key: 'k',
       n: 9,
+      fallbacks: ['x'],
+      provider_options: {},
+      tools: [],
+      plugins: [],
     }
     for (const [name, value] of Object.entries({ ...shared, extra_body: {} }))
       for (const outer of ['extra_body', 'Extra_Body', 'extraBody'])

@@ -4,6 +4,10 @@ import t from 'tap'
 import { GatewayError } from '../../src/core/errors.ts'
 import { checkModels } from '../../src/pipeline/prompt/clean-model.ts'
 
+/** Checks a model and its fallbacks. */
+const check = (names: readonly string[]) =>
+  checkModels(names.map((name, index) => ({ name, param: index === 0 ? 'model' : `models[${index - 1}]` })))
+
 const NAMES = [
   'gpt-4o',
   'gpt-4o-2024-08-06',
@@ -76,7 +80,7 @@ const REFUSED: readonly [string, string][] = [
 ]
 
 t.test('real names of models pass', async (t) => {
-  for (const name of NAMES) t.doesNotThrow(() => checkModels([name]), name)
+  for (const name of NAMES) t.doesNotThrow(() => check([name]), name)
 })
 
 t.test('a name with personal data is refused each time, with its kind and without its text', async (t) => {
@@ -87,7 +91,7 @@ t.test('a name with personal data is refused each time, with its kind and withou
       [[name], 'model'],
     ] as const) {
       try {
-        checkModels(models)
+        check(models)
         t.fail(name)
       } catch (error) {
         t.match(error, { code: 'invalid_body', param }, name)
@@ -101,12 +105,12 @@ t.test('a name with personal data is refused each time, with its kind and withou
 
 t.test('a name with a character that cannot be printed is refused', async (t) => {
   for (const name of ['m\0', 'gpt\n4o', 'gpt\u202e4o', 'gpt\u20284o', 'gpt\ud800', 'a\u200bb']) {
-    t.throws(() => checkModels([name]), { code: 'invalid_body', param: 'model' })
-    t.throws(() => checkModels(['m', name]), { code: 'invalid_body', param: 'models[0]' })
+    t.throws(() => check([name]), { code: 'invalid_body', param: 'model' })
+    t.throws(() => check(['m', name]), { code: 'invalid_body', param: 'models[0]' })
   }
 })
 
 t.test('names are judged alike once more of them came than are remembered', async (t) => {
-  for (let index = 0; index < 1000; index++) t.doesNotThrow(() => checkModels([`model-${index}`]))
-  t.throws(() => checkModels(['alice@example.com']), GatewayError)
+  for (let index = 0; index < 1000; index++) t.doesNotThrow(() => check([`model-${index}`]))
+  t.throws(() => check(['alice@example.com']), GatewayError)
 })

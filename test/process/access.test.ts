@@ -38,7 +38,13 @@ t.test('a key calls the models of its list only, fallbacks included', async (t) 
   const { key, id } = await createKey('listed', { models: ['gpt-*', '!gpt-secret'] })
   const before = upstream.received.length
   t.equal((await call(key, ask('gpt-4o'))).status, 200)
-  for (const body of [ask('gpt-secret'), ask('llama'), ask('gpt-4o', { models: ['gpt-4o', 'llama'] })]) {
+  for (const body of [
+    ask('gpt-secret'),
+    ask('llama'),
+    ask('gpt-4o', { models: ['gpt-4o', 'llama'] }),
+    ask('gpt-4o', { fallbacks: [{ model: 'llama' }] }),
+    ask('gpt-4o', { tools: [{ type: 'image_generation', model: 'llama' }] }),
+  ]) {
     const { status, body: answer } = await call(key, body)
     t.equal(status, 403)
     t.match(answer.error, { code: 'model_not_allowed', param: 'model', message: /gpt-\*, !gpt-secret/ })

@@ -2,16 +2,10 @@
 
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import type { Steps } from '../../core/steps.ts'
+import { readBody } from '../body-fields.ts'
 import { BodyWalk, readingOrder } from '../body-walk.ts'
 import type { PathNode } from '../json-path.ts'
-import {
-  type ModelRequest,
-  readBody,
-  readMessages,
-  readModels,
-  readStream,
-  tokensOf,
-} from '../model-request.ts'
+import { type ModelRequest, readMessages, readModels, readStream, tokensOf } from '../model-request.ts'
 import type { Texts } from '../texts.ts'
 import { estimateFields, TOKENS_A_MESSAGE } from '../token-usage.ts'
 import { REQUEST_FIELDS } from '../vocabulary.ts'

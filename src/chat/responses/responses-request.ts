@@ -2,17 +2,10 @@
 
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import type { Steps } from '../../core/steps.ts'
+import { invalid, readBody } from '../body-fields.ts'
 import { BodyWalk, readingOrder } from '../body-walk.ts'
 import type { PathNode } from '../json-path.ts'
-import {
-  invalid,
-  type ModelRequest,
-  readBody,
-  readModels,
-  readStream,
-  refuseTokenIds,
-  tokensOf,
-} from '../model-request.ts'
+import { type ModelRequest, readModels, readStream, refuseTokenIds, tokensOf } from '../model-request.ts'
 import type { Texts } from '../texts.ts'
 import { estimateFields, TOKENS_A_MESSAGE } from '../token-usage.ts'
 import { REQUEST_FIELDS } from '../vocabulary.ts'

@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
-import { invalid } from '../model-request.ts'
+import { invalid } from '../body-fields.ts'
 import {
   isStoredId,
   type StoredFormat,

@@ -1,6 +1,6 @@
 // Checks the query of a call, which is forwarded without a scan.
 
-import { isRequestField } from '../../chat/vocabulary.ts'
+import { isBodyField } from '../../chat/body-fields.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { kindInName } from '../../detect/pii/clean-name.ts'
 
@@ -13,6 +13,13 @@ const CREDENTIALS =
   /^(?:x?(?:goog)?api(?:key|token)|key|(?:access|id|auth|bearer|session)?token|auth|authorization|bearer|(?:client)?secret|passw(?:or)?d|sig|signature|subscriptionkey|credentials?)$/
 
 const refused = (message: string): GatewayError => new GatewayError('invalid_parameter', message)
+
+/** The words of a name in small letters: some servers read `a[b]` and `a.b` as a member of `a`. */
+const partsOf = (name: string): string[] =>
+  name
+    .toLowerCase()
+    .replaceAll(/[_-]/g, '')
+    .split(/[^a-z\d]+/)
 
 /**
  * Returns the query to forward, with its `?`; '' for none.
@@ -29,7 +36,7 @@ export function cleanQuery(search: string): string {
     const plain = name.toLowerCase().replaceAll(/[^a-z\d]/g, '')
     if (CREDENTIALS.test(plain))
       throw refused('The query has a parameter for a credential, which is not forwarded.')
-    if (isRequestField(plain))
+    if (partsOf(name).some(isBodyField) || isBodyField(plain))
       throw refused('The query has a parameter that belongs in the body, where it is checked.')
     if ([name, value, `${name}=${value}`, `${name}: ${value}`].some((text) => kindInName(text) !== null))
       throw refused('The query must hold no personal data and no credential: it is forwarded without a scan.')

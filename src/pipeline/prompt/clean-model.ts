@@ -3,6 +3,7 @@
 
 import type { Api } from '../../chat/api-format.ts'
 import type { ModelRequest } from '../../chat/model-request.ts'
+import type { NamedModel } from '../../chat/named-models.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonValue } from '../../core/json.ts'
 import { kindInName } from '../../detect/pii/clean-name.ts'
@@ -15,19 +16,18 @@ const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u
  */
 export function readCleanRequest(api: Api, body: JsonValue): ModelRequest {
   const request = api.readRequest(body)
-  checkModels(request.models)
+  checkModels(request.named)
   return request
 }
 
 /**
- * Checks `model` and the fallbacks after it. Messages never repeat a name.
- * @throws GatewayError `invalid_body`; `param` is `model`, or `models[0]` for the first fallback
+ * Checks the models of a call. Messages never repeat a name.
+ * @throws GatewayError `invalid_body`; `param` is the member that names the model
  */
-export function checkModels(models: readonly string[]): void {
-  for (const [index, name] of models.entries()) {
+export function checkModels(models: readonly NamedModel[]): void {
+  for (const { name, param } of models) {
     const reason = whyNotModel(name)
     if (reason === null) continue
-    const param = index === 0 ? 'model' : `models[${index - 1}]`
     throw new GatewayError('invalid_body', `${param}: ${reason}`, { param })
   }
 }
