@@ -23,6 +23,8 @@ export interface Text {
   readonly isFollowed: boolean
   /** True for a number of JSON. */
   readonly isNumber: boolean
+  /** Replaces the text by a whole number, if it can. @returns whether it did */
+  replaceByNumber(number: string): boolean
   /**
    * Replaces the text in the body. A number becomes a string, unless the text is a whole number; a
    * name changes with `commit`.
@@ -44,6 +46,9 @@ export function setMember(object: JsonObject, name: string, value: JsonValue): v
     Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
   } else object[name] = value
 }
+
+/** Whole numbers that a double holds. */
+const WHOLE = /^-?(?:0|[1-9]\d{0,14}|[1-8]\d{15})$/
 
 /** A string, or a number as JSON, in an object or a list. */
 export class ValueText implements Text {
@@ -87,14 +92,18 @@ export class ValueText implements Text {
     setMember(this.#container as JsonObject, String(this.#key), this.wrap(text))
   }
 
+  /** Replaces a string by a whole number. @returns false where that cannot be */
+  replaceByNumber(number: string): boolean {
+    if (!WHOLE.test(number)) return false
+    setMember(this.#container as JsonObject, String(this.#key), Number(number))
+    return true
+  }
+
   /** Returns what to write for a text; the text itself unless it was decoded. */
   protected wrap(text: string): JsonValue {
     return text
   }
 }
-
-/** Whole numbers that a double holds. */
-const WHOLE = /^-?(?:0|[1-9]\d{0,14}|[1-8]\d{15})$/
 
 /** A number. */
 export class NumberText extends ValueText {
@@ -207,6 +216,10 @@ export class NameText implements Text {
 
   get owner(): PathNode | null {
     return ownerOf(this.#node)
+  }
+
+  replaceByNumber(): boolean {
+    return false
   }
 
   replace(text: string): void {

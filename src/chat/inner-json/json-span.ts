@@ -15,6 +15,8 @@ export interface JsonSpan {
   readonly level: number
   /** For a number, the quote of a string in its place, as written. Absent for other kinds. */
   readonly quote?: string
+  /** True for the quote that opens a string which is no name. */
+  readonly opensValue?: true
 }
 
 export const plainSpan = (text: string, level = 0): JsonSpan => ({

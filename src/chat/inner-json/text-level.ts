@@ -173,7 +173,11 @@ export class TextLevel {
       if (this.#grammar.inString || this.#isOver) break
     }
     if (end === at) return this.#readToken(text, at, last)
-    this.#emit(kind, end - from)
+    const opensValue = this.#grammar.inString && !this.#grammar.isName && kind === 'structure'
+    if (opensValue) {
+      this.#emit(kind, end - 1 - from)
+      this.#openValue()
+    } else this.#emit(kind, end - from)
     this.#readLine(text.slice(at, end))
     if (this.#grammar.inString) this.#startChild()
     else if (this.#isOver) this.#mode = 'prose'
@@ -276,6 +280,19 @@ export class TextLevel {
     const level = this.#level + 1
     this.#child!.read(spans.map(({ kind, view, raw }) => ({ kind, view, raw, level })))
     return at + viewOf(spans).length
+  }
+
+  /** Passes on the quote that opens a value. */
+  #openValue(): void {
+    const taken = this.#buffer.take(1)
+    this.#quote = rawOf(taken)
+    this.#out.push({
+      kind: 'structure',
+      view: '"',
+      raw: this.#quote,
+      level: taken[0]!.level,
+      opensValue: true,
+    })
   }
 
   #passText(at: number, length: number): number {

@@ -31,6 +31,7 @@ import { type Delivered, formatReceipt, type Receipt } from '../record/record.ts
 import { removeFromBytes } from '../scan/credential-filter.ts'
 import { rulesFor } from '../scan/followed-rules.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
+import type { Restoration } from '../scan/restore.ts'
 import { isRestored, joinOutputs, loggedBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
 import { shapesIn } from '../scan/shapes.ts'
 import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
@@ -223,8 +224,23 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   }
   yield
   const changed = replaceTexts(walk.texts, outputs, 'sent')
+  if (rules.restoration !== null) restoreNumbers(walk.texts, outputs, rules.restoration)
   walk.commit()
   return { scanners, outputs, changed }
+}
+
+/** The input of a tool of Messages, which is JSON and no string. */
+const TOOL_INPUT = /^content\[\d+\]\.input\./
+
+/** Makes numbers of the strings that stand for numbers in the input of a tool. */
+function restoreNumbers(
+  texts: readonly Text[],
+  outputs: readonly ScanOutput[],
+  restoration: Restoration,
+): void {
+  for (const [index, text] of texts.entries())
+    if (restoration.isNumber(text.text) && TOOL_INPUT.test(text.path))
+      text.replaceByNumber(outputs[index]!.sent)
 }
 
 const unchanged = ({ text }: Text): ScanOutput => ({ sent: text, logged: text })

@@ -14,11 +14,11 @@ import { isOpenKey } from '../../detect/pii/keyblock.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
 import type { Selection } from '../../policy/compile.ts'
 import type { FactsOfParts, PlacedKind } from '../../policy/decide.ts'
-import type { KeywordRules } from '../../policy/keyword-rules.ts'
-import { isReplacing, type RuleParts, type RuleReference } from '../../policy/rule.ts'
+import { isReplacing, type RuleReference } from '../../policy/rule.ts'
 import type { CountedKind, InjectionEvidence } from '../call/call-record.ts'
 import { Placeholders } from '../scan/placeholders.ts'
-import { Restoration } from '../scan/restore.ts'
+import type { Restoration } from '../scan/restore.ts'
+import { RestoredValues } from '../scan/restored-values.ts'
 import { type ShapedKinds, shapedKinds } from '../scan/shaped-kinds.ts'
 import { shaped, shapesIn } from '../scan/shapes.ts'
 import { rawOf, rawRanges, replaceSteps, viewOf } from '../scan/spans.ts'
@@ -31,7 +31,8 @@ import {
   numberingByInput,
   type Replacement,
 } from './numbering.ts'
-import { findRestsOfKeys, findSplitData, joinTexts, overlap, type SplitPart } from './prompt-neighbours.ts'
+import { matchKeywords } from './prompt-keywords.ts'
+import { findRestsOfKeys, findSplitData, overlap, type SplitPart } from './prompt-neighbours.ts'
 import { CachedScan } from './scan-cache.ts'
 
 /**
@@ -113,7 +114,7 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   const isRestoring = TEXT_PARTS.some((part) =>
     PII_KINDS.some((kind) => selection.pii(kind, part).action === 'restore'),
   )
-  const restored = new Map<string, string>()
+  const restored = new RestoredValues()
   const findings: LocatedFinding[] = []
   const numberingOf = walk.numbersEachInput ? numberingByInput(items, placeholders) : () => placeholders
   for (const [index, item] of items.entries()) {
@@ -122,13 +123,20 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
     if (isRestoring) keepForms(item, selection, placeholders)
     if (item.replacements.length === 0) continue
     const shapes = shapesOf(item.part)
-    const writing = { selection, placeholders: numberingOf(index), shapes, restored, scanOf, identifiers }
+    const writing = {
+      selection,
+      placeholders: numberingOf(index),
+      shapes,
+      restored,
+      scanOf,
+      identifiers,
+    }
     for (const finding of yield* rewrite(item, writing)) findings.push(finding)
   }
   walk.commit()
   const parts = partsToScore(selection.injection)
   const score = () => scoreInjection(items, parts, injection, scanOf, cachedScan)
-  const hits = yield* matchKeywords(items, conversation, selection, pace)
+  const hits = yield* matchKeywords(items, conversation, selection.keywords('request'))
   const keywordHits = [...hits.keys()]
   const scores = scored ? yield* score() : null
   const factsWith =
@@ -151,7 +159,7 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
     score,
     binaryParts: walk.binaryParts,
     placeholders,
-    restoration: restored.size === 0 ? null : new Restoration(restored),
+    restoration: restored.restoration(),
   }
 }
 
@@ -236,7 +244,7 @@ interface Writing {
   readonly placeholders: Placeholders
   readonly shapes: ShapedKinds | null
   /** Receives each placeholder to restore, with its value. */
-  readonly restored: Map<string, string>
+  readonly restored: RestoredValues
   readonly scanOf: (text: string) => CachedScan
   readonly identifiers: Identifiers | null
 }
@@ -272,11 +280,9 @@ function* rewrite(
       const { value } = replaced[next]!
       if (value === '') return ''
       const form = placeholders.for(finding.kind, value)
-      if (selection.pii(finding.kind, part).action === 'restore') {
-        // The first spelling of a value wins.
-        if (!restored.has(form)) restored.set(form, value)
-      }
-      return shapes?.has(finding.kind) ? shaped(form, value, isNumber || text.isNumber) : form
+      const wasNumber = isNumber || text.isNumber
+      if (selection.pii(finding.kind, part).action === 'restore') restored.add(form, value, wasNumber)
+      return shapes?.has(finding.kind) ? shaped(form, value, wasNumber) : form
     })
     if (isLong) yield
     item.view = viewOf(rewritten)
@@ -290,56 +296,6 @@ function* rewrite(
   if (isLong) yield
   const { path } = text
   return counted.map(({ kind }, index) => ({ kind, path, place: part, ...ranges[index]! }))
-}
-
-function* matchKeywords(
-  items: readonly InspectedText[],
-  conversation: readonly InspectedText[],
-  selection: Selection,
-  pace: Pace,
-): Steps<KeywordHits> {
-  const keywords = selection.keywords('request')
-  const hits: KeywordHits = new Map()
-  if (keywords === null) return hits
-  // Most conversations match nothing; one pass of the prefilter replaces three searches.
-  const matchesNothing = conversation.length > 1 && !(yield* keywords.matcher.mayMatchJoined(conversation))
-  for (const item of items) {
-    if (matchesNothing && item.text.joined !== null) continue
-    if (pace.isOver(item.view.length)) yield
-    const asked = (parts: RuleParts) => parts === null || parts.includes(item.part)
-    yield* matchInto(hits, keywords, item.view, item, asked)
-  }
-  if (conversation.length > 1 && !matchesNothing) {
-    for (const parts of differentParts(keywords)) {
-      const texts = parts === null ? conversation : conversation.filter(({ part }) => parts.includes(part))
-      const asked = (one: RuleParts) => one?.join() === parts?.join()
-      // A split may fall inside a word or between two words.
-      yield* matchInto(hits, keywords, joinTexts(texts, ''), null, asked)
-      yield* matchInto(hits, keywords, joinTexts(texts, ' '), null, asked)
-    }
-  }
-  return hits
-}
-
-/** Each list of parts once: at most 16. */
-const differentParts = ({ parts }: KeywordRules): RuleParts[] => [
-  ...new Map(parts.map((one) => [one?.join(), one])).values(),
-]
-
-/** The first text that each rule matches in; null for a match over several. */
-type KeywordHits = Map<RuleReference, InspectedText | null>
-
-function* matchInto(
-  hits: KeywordHits,
-  { matcher, rules, parts }: KeywordRules,
-  text: string,
-  item: InspectedText | null,
-  isAsked: (parts: RuleParts) => boolean,
-): Steps<void> {
-  for (const { pattern } of yield* matcher.matchSteps(text)) {
-    const rule = rules[pattern]!
-    if (isAsked(parts[pattern]!) && !hits.has(rule)) hits.set(rule, item)
-  }
 }
 
 /** Counts the findings by kind and place, in order of first appearance. */

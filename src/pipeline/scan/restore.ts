@@ -29,19 +29,30 @@ const MAXIMUM_RESTORED_CHARACTERS = 16 * 1024 * 1024
  */
 export class Restoration {
   readonly #values: ReadonlyMap<string, string>
+  /** The forms of values that were numbers of JSON wherever they were. */
+  readonly #numbers: ReadonlySet<string>
   /** Sorted by code units, for the search by prefix. */
   readonly #forms: readonly string[]
   #left = MAXIMUM_RESTORED_CHARACTERS
 
-  /** @param values by placeholder, in the first spelling of each */
-  constructor(values: ReadonlyMap<string, string>) {
+  /**
+   * @param values by placeholder, in the first spelling of each
+   * @param numbers placeholders of values that were numbers of JSON wherever they were
+   */
+  constructor(values: ReadonlyMap<string, string>, numbers: ReadonlySet<string> = new Set()) {
     this.#values = values
+    this.#numbers = numbers
     this.#forms = [...values.keys()].sort()
   }
 
   /** Reports whether this is a placeholder to restore. */
   has(form: string): boolean {
     return this.#values.has(form)
+  }
+
+  /** Reports whether a JSON string that is this placeholder is restored as a number. */
+  isNumber(form: string): boolean {
+    return this.#numbers.has(form) && WHOLE_NUMBER.test(this.#values.get(form) ?? '')
   }
 
   /**
@@ -107,6 +118,10 @@ export class TextRestorer {
   /** Spans held back as the beginning of its next character, and their view. */
   #begun: JsonSpan[] = []
   #written = ''
+  /** The quote before it, when it opens a value of JSON. */
+  #quote: JsonSpan | null = null
+  /** True once it is complete and, with both quotes, stands for a number. */
+  #awaitsQuote = false
   #logged = ''
 
   constructor(restoration: Restoration, keywords: KeywordRules | null) {
@@ -116,7 +131,7 @@ export class TextRestorer {
   }
 
   get holds(): boolean {
-    return this.#holdsForm || !this.#unmatched.isEmpty
+    return this.#holdsForm || this.#quote !== null || !this.#unmatched.isEmpty
   }
 
   /** Takes redacted text and returns what is safe, with values. */
@@ -150,6 +165,18 @@ export class TextRestorer {
   /** Reads a span. Escapes stay whole; all other text may be cut. */
   #read(span: JsonSpan, out: TextSpan[]): void {
     const { view, raw, level } = span
+    if (this.#awaitsQuote) {
+      if (span.kind === 'structure' && view === '"') {
+        out.push(this.#number(span))
+        return
+      }
+      this.#restore(out)
+    }
+    if (span.opensValue) {
+      this.#flushHeld(out)
+      this.#quote = span
+      return
+    }
     if ((span.kind === 'atom' || span.kind === 'number') && this.#restoration.has(view)) {
       this.#flushHeld(out)
       out.push(this.#valueFor(span))
@@ -165,7 +192,10 @@ export class TextRestorer {
       if (from === view.length) return
       FIRST_CHARACTER.lastIndex = from
       const first = FIRST_CHARACTER.exec(view)?.index ?? view.length
-      if (first > from) out.push(plainSpan(view.slice(from, first), level))
+      if (first > from) {
+        this.#flushQuote(out)
+        out.push(plainSpan(view.slice(from, first), level))
+      }
       if (first === view.length) return
       this.#take(plainSpan(view[first]!, level), out)
       from = first + 1
@@ -217,7 +247,10 @@ export class TextRestorer {
     if (this.#form === '') this.#opening = escaping
     else if (escaping !== null) this.#isEscapedInside = true
     this.#form = form
-    if (this.#restoration.has(form)) this.#restore(out)
+    if (!this.#restoration.has(form)) return true
+    if (this.#quote !== null && this.#spelling === null && this.#restoration.isNumber(form))
+      this.#awaitsQuote = true
+    else this.#restore(out)
     return true
   }
 
@@ -230,8 +263,25 @@ export class TextRestorer {
     return escaping === null && (this.#opening === 'markdown' || this.#opening === 'markdown in json')
   }
 
+  /** The number for a JSON string that is a placeholder. */
+  #number(closing: JsonSpan): TextSpan {
+    const value = this.#restoration.take(this.#form)
+    const { level } = this.#quote!
+    const logged = rawOf([this.#quote!, ...this.#held, closing])
+    this.#quote = null
+    this.#forget()
+    return { kind: 'number', view: value, raw: value, level, logged }
+  }
+
+  #flushQuote(out: TextSpan[]): void {
+    if (this.#quote === null) return
+    out.push(this.#quote)
+    this.#quote = null
+  }
+
   /** Replaces the complete placeholder by its value. */
   #restore(out: TextSpan[]): void {
+    this.#flushQuote(out)
     // In `C:\[EMAIL_1]` nothing else is escaped, so the backslash belongs to the text before it.
     if (this.#opening !== null && !this.#isEscapedInside) {
       while (this.#held[0]!.view === '\\') out.push(this.#held.shift()!)
@@ -247,11 +297,14 @@ export class TextRestorer {
   }
 
   #flushHeld(out: TextSpan[], ...more: readonly JsonSpan[]): void {
+    if (this.#awaitsQuote) this.#restore(out)
+    this.#flushQuote(out)
     out.push(...this.#held, ...this.#begun, ...more)
     this.#forget()
   }
 
   #forget(): void {
+    this.#awaitsQuote = false
     this.#held = []
     this.#form = ''
     this.#spelling = null

@@ -1,0 +1,133 @@
+// Numbers of a prompt that come back in an answer: numbers where they were numbers.
+
+import fc from 'fast-check'
+import t from 'tap'
+import { MESSAGES } from '../../src/chat/messages/messages-api.ts'
+import { requestTexts } from '../../src/chat/texts.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { atOnce } from '../../src/core/steps.ts'
+import { loadInjectionModel } from '../../src/detect/injection/score.ts'
+import { ThoughtMemory } from '../../src/pipeline/answer/thought-memory.ts'
+import { deliverWholeAnswer } from '../../src/pipeline/answer/whole-answer.ts'
+import { inspect } from '../../src/pipeline/prompt/inspect.ts'
+import { ScanMemory } from '../../src/pipeline/prompt/memory-turn.ts'
+import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
+import { rule } from '../policy/rules.ts'
+import { ALL_KINDS, cutText, newCall, responseOf, STILL_CLOCK, scanPieces, selectRules } from './fixture.ts'
+
+const selection = selectRules([rule('back', '*', { type: 'pii', action: 'restore' })])
+const injection = loadInjectionModel()
+
+/** The scan of an answer to a conversation with these tool results. */
+function scanAfter(...results: string[]) {
+  const messages = results.map((content) => ({ role: 'tool', tool_call_id: 'c', content }))
+  const body: JsonObject = { model: 'm', messages }
+  const inspection = atOnce(inspect(atOnce(requestTexts(body)), selection, { kinds: ALL_KINDS, injection }))
+  const rules = {
+    kinds: ALL_KINDS,
+    piiAction: () => 'restore' as const,
+    keywords: null,
+    credential: null,
+    restoration: inspection.restoration,
+    shapes: null,
+  }
+  return { rules, placeholders: inspection.placeholders }
+}
+
+const NUMBER = '{"card":4111111111111111,"to":"ann@example.com"}'
+const CASES: readonly [what: string, results: string[], answer: string, wanted: string][] = [
+  ['a number', [NUMBER], '{"card":"[CREDIT_CARD_1]"}', '{"card":4111111111111111}'],
+  [
+    'in a list',
+    [NUMBER],
+    '{"cards":["[CREDIT_CARD_1]" , "[CREDIT_CARD_1]"]}',
+    '{"cards":[4111111111111111 , 4111111111111111]}',
+  ],
+  [
+    'beside a text',
+    [NUMBER],
+    '{"to":"[EMAIL_1]","card":"[CREDIT_CARD_1]"}',
+    '{"to":"ann@example.com","card":4111111111111111}',
+  ],
+  ['in a longer string', [NUMBER], '{"note":"card [CREDIT_CARD_1]"}', '{"note":"card 4111111111111111"}'],
+  ['before more of the string', [NUMBER], '{"note":"[CREDIT_CARD_1]!"}', '{"note":"4111111111111111!"}'],
+  [
+    'twice in a string',
+    [NUMBER],
+    '{"note":"[CREDIT_CARD_1][CREDIT_CARD_1]"}',
+    '{"note":"41111111111111114111111111111111"}',
+  ],
+  ['as a name', [NUMBER], '{"[CREDIT_CARD_1]":1}', '{"4111111111111111":1}'],
+  [
+    'in JSON in a string',
+    [NUMBER],
+    '{"a":"{\\"card\\":\\"[CREDIT_CARD_1]\\"}"}',
+    '{"a":"{\\"card\\":4111111111111111}"}',
+  ],
+  ['a text', ['{"card":"4111111111111111"}'], '{"card":"[CREDIT_CARD_1]"}', '{"card":"4111111111111111"}'],
+  ['both', [NUMBER, 'card 4111111111111111'], '{"card":"[CREDIT_CARD_1]"}', '{"card":"4111111111111111"}'],
+  [
+    'an empty string before',
+    [NUMBER],
+    '{"a":"","card":"[CREDIT_CARD_1]"}',
+    '{"a":"","card":4111111111111111}',
+  ],
+  ['an unknown placeholder', [NUMBER], '{"card":"[CREDIT_CARD_9]"}', '{"card":"[CREDIT_CARD_9]"}'],
+]
+for (const [what, results, answer, wanted] of CASES)
+  t.test(`${what} is restored as it was, however the answer is cut`, async (t) => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(100), { maxLength: 6 }), (cuts) => {
+        const { rules, placeholders } = scanAfter(...results)
+        const scanned = scanPieces(cutText(answer, cuts), rules, 'json', placeholders.fork())
+        t.equal(scanned.sent, wanted)
+        t.equal(scanned.logged, answer)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+t.test('prose keeps its quotes', async (t) => {
+  const { rules, placeholders } = scanAfter(NUMBER)
+  t.equal(
+    scanPieces(['Use "[CREDIT_CARD_1]" here'], rules, 'plain', placeholders.fork()).sent,
+    'Use "4111111111111111" here',
+  )
+})
+
+t.test('the input of a tool in a whole answer of Messages gets numbers, its texts do not', async (t) => {
+  const { rules, placeholders } = scanAfter(NUMBER)
+  const client = new CollectingClient()
+  const answer = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    content: [
+      { type: 'text', text: '[CREDIT_CARD_1]' },
+      {
+        type: 'tool_use',
+        id: 'toolu_1',
+        name: 'pay',
+        input: { card: '[CREDIT_CARD_1]', cards: ['[CREDIT_CARD_1]'], note: 'to [EMAIL_1]' },
+      },
+    ],
+    stop_reason: 'tool_use',
+    usage: { input_tokens: 1, output_tokens: 1 },
+  }
+  const delivery = await deliverWholeAnswer({
+    call: newCall(STILL_CLOCK, 'r', MESSAGES),
+    client,
+    response: responseOf([JSON.stringify(answer)]),
+    ...{ scan: rules, selection, placeholders },
+    thoughts: new ThoughtMemory(),
+    searches: new ScanMemory(0, Number.POSITIVE_INFINITY),
+    clock: STILL_CLOCK,
+    keep: () => {},
+    streamBegan: () => {},
+  })
+  delivery.finish({ log: 'l', seq: 0, hash: '' })
+  t.match(JSON.parse(client.text).content, [
+    { text: '4111111111111111' },
+    { input: { card: 4111111111111111, cards: [4111111111111111], note: 'to ann@example.com' } },
+  ])
+})
