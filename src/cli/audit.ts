@@ -1,6 +1,5 @@
 // `sidegate audit`: verifies, exports and compacts the usage log, and erases exchanges.
 
-import { parseArgs } from 'node:util'
 import type { LogVerdict } from '../audit/log-verify.ts'
 import type { AuditorEvidence } from '../audit/survey.ts'
 import { verdictObject } from '../audit/verdict.ts'
@@ -16,7 +15,7 @@ import { openAndVerify, unreadableVerdict } from '../store/verification/verifica
 import { beginNewLog, compact, erase, readSelection, rebuildRollups, sealClockTrust } from './audit-change.ts'
 import { isAuditChild, runInAuditChild } from './audit-child.ts'
 import { describeOmissions, exportLog, printPublicKey } from './audit-export.ts'
-import { AUDIT_HELP } from './audit-help.ts'
+import { AUDIT_ACTIONS, AUDIT_HELP, helpOfAction } from './audit-help.ts'
 import {
   keepResult,
   progressBar,
@@ -31,6 +30,8 @@ import {
   type CommandIo,
   DEFAULT_CONFIG,
   type ExitCode,
+  noAction,
+  parseArguments,
   printProblems,
   UsageError,
   writeLine,
@@ -64,13 +65,14 @@ const SELECTIONS = ['request', 'key', 'user', 'before'] as const
 const OTHERS = ['to', 'rebuild'] as const
 
 const parse = (args: readonly string[]) =>
-  parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
+  parseArguments({ args: [...args], allowPositionals: true, options: OPTIONS })
 type Values = ReturnType<typeof parse>['values']
 
 export const audit: Command = {
   name: 'audit',
   summary: 'verify, export and compact the usage log, erase exchanges',
   help: AUDIT_HELP,
+  helpFor: helpOfAction,
   async run(args, io): Promise<ExitCode> {
     const { values, positionals } = parse(args)
     const [action, extra] = positionals
@@ -89,9 +91,7 @@ export const audit: Command = {
       writeLine(io.err, `sidegate audit: ${error.message}`)
       return 2
     }
-    throw new UsageError(
-      'give an action: verify, public-key, export, erase, rollup, trust-clock, compact or new-log',
-    )
+    throw noAction(action, AUDIT_ACTIONS)
   },
 }
 

@@ -1,7 +1,6 @@
 // `sidegate check`: validates configuration, rules and prices without serving, for pull requests
 // and init containers.
 
-import { parseArgs } from 'node:util'
 import { API_PATHS, KEPT_PATHS } from '../chat/apis.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, isAmong, readConfig } from '../core/config.ts'
@@ -20,7 +19,14 @@ import { findUnfitAdminNames } from '../store/keys/admin-names.ts'
 import { findUnfitKeys } from '../store/keys/key-names.ts'
 import { unsafeSettings } from '../upstream/environment.ts'
 import { checkPrices } from './check-prices.ts'
-import { type Command, type CommandIo, DEFAULT_CONFIG, type ExitCode, UsageError } from './command.ts'
+import {
+  type Command,
+  type CommandIo,
+  DEFAULT_CONFIG,
+  type ExitCode,
+  parseArguments,
+  UsageError,
+} from './command.ts'
 import { missingPath } from './provider-paths.ts'
 import { inWorkspace } from './workspace.ts'
 
@@ -53,7 +59,7 @@ export const check: Command = {
   summary: 'validate configuration, rules and prices without serving',
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = parseArguments({
       args: [...args],
       allowPositionals: true,
       options: { config: { type: 'string' }, format: { type: 'string' }, 'fail-on': { type: 'string' } },

@@ -2,7 +2,10 @@
 // problems.
 
 import type { Writable } from 'node:stream'
+import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { visibleLine } from '../core/hidden-characters.ts'
 import { formatProblem, type Problem } from '../core/problem.ts'
+import { nearest } from '../core/suggest.ts'
 
 /** 0 success, 1 findings or failure, 2 could not run. */
 export type ExitCode = 0 | 1 | 2
@@ -25,6 +28,8 @@ export interface Command {
   readonly summary: string
   /** Text of `sidegate NAME --help`. */
   readonly help: string
+  /** Text of `--help` next to other arguments, where it differs. */
+  readonly helpFor?: (args: readonly string[]) => string | null
   /** Runs until a signal. Only its log writes to standard output, without Node's stream. */
   readonly isService?: true
   run(args: readonly string[], io: CommandIo): Promise<ExitCode>
@@ -33,6 +38,43 @@ export interface Command {
 /** Bad arguments. Printed with a pointer to the help; exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
+}
+
+/** Returns `; did you mean …?` with the nearest known word, or nothing. */
+export function suggestion(word: string, known: readonly string[]): string {
+  const close = nearest(word, known)
+  return close === null ? '' : `; did you mean ${close}?`
+}
+
+/** The error of a command without one of its actions. */
+export const noAction = (given: string | undefined, actions: readonly string[]): UsageError => {
+  const known = `${actions.slice(0, -1).join(', ')} or ${actions.at(-1)}`
+  return given === undefined
+    ? new UsageError(`give an action: ${known}`)
+    : new UsageError(
+        `there is no action ${visibleLine(given)}${suggestion(given, actions)} (actions: ${known})`,
+      )
+}
+
+/**
+ * Works like Node's `parseArgs`.
+ * @throws UsageError for an unknown option, with the nearest known one; TypeError as `parseArgs`
+ */
+export function parseArguments<const Options extends ParseArgsConfig>(
+  options: Options,
+): ReturnType<typeof parseArgs<Options>> {
+  try {
+    return parseArgs(options)
+  } catch (error) {
+    // Node's message ends in advice with an open quote.
+    const unknown =
+      (error as NodeJS.ErrnoException).code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION'
+        ? /^Unknown option '([^']*)'/.exec((error as Error).message)?.[1]
+        : undefined
+    if (unknown === undefined) throw error
+    const known = Object.keys({ ...options.options, help: {} }).map((name) => `--${name}`)
+    throw new UsageError(`there is no option ${visibleLine(unknown)}${suggestion(unknown, known)}`)
+  }
 }
 
 export const DEFAULT_CONFIG = 'config/sidegate.yaml'

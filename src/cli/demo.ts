@@ -4,12 +4,11 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { parseConfig } from '../core/config.ts'
 import { type StandIn, startStandIn } from '../demo/stand-in-server.ts'
 import { newSigningKey } from '../store/files/signingkey.ts'
-import { type Command, type ExitCode, printProblems, writeLine } from './command.ts'
+import { type Command, type ExitCode, parseArguments, printProblems, writeLine } from './command.ts'
 import { commandActor } from './command-actor.ts'
 import type { RunGateway, RunningGateway } from './running-gateway.ts'
 import { Signals, untilStopped } from './signals.ts'
@@ -40,7 +39,7 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
   summary: 'run the gateway with sample rules and a stand-in provider; needs no account',
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values } = parseArgs({
+    const { values } = parseArguments({
       args: [...args],
       options: {
         gateway: { type: 'string', default: '127.0.0.1:8484' },

@@ -1,6 +1,5 @@
 // `sidegate diff`: reports the effect of a change of rules, for its review.
 
-import { parseArgs } from 'node:util'
 import { loadCases } from '../rulecheck/cases.ts'
 import { compareRuleSets, type RecordedExchange } from '../rulecheck/difference.ts'
 import { readRecording } from '../rulecheck/replay.ts'
@@ -8,7 +7,14 @@ import { counted, DIFFERENCE_FORMATS, formatDifference } from '../rulecheck/repo
 import { missingPaths, readSources } from '../rulecheck/rule-sources.ts'
 import { snapshotOf } from '../rules/snapshot.ts'
 import { chooseFormat } from './check.ts'
-import { type Command, type ExitCode, printProblems, UsageError, writeLine } from './command.ts'
+import {
+  type Command,
+  type ExitCode,
+  parseArguments,
+  printProblems,
+  UsageError,
+  writeLine,
+} from './command.ts'
 import { benchOf, caseFiles } from './test.ts'
 import { usableConfig } from './usable-config.ts'
 
@@ -36,7 +42,7 @@ export const diff: Command = {
   summary: 'compare two rule sets and their effect',
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = parseArguments({
       args: [...args],
       allowPositionals: true,
       options: {

@@ -1,8 +1,9 @@
 // Runs the command of a command line. Answers --help and --version; turns bad arguments into exit
 // code 2 and output that could not be written into exit code 1.
 
+import { visibleLine } from '../core/hidden-characters.ts'
 import { VERSION } from '../core/version.ts'
-import { type Command, type CommandIo, type ExitCode, UsageError, writeLine } from './command.ts'
+import { type Command, type CommandIo, type ExitCode, suggestion, UsageError, writeLine } from './command.ts'
 import { boundHeap, COMMAND_BYTES, memoryFault } from './command-memory.ts'
 import { Output } from './output.ts'
 import { isPid1, runInChild } from './pid1.ts'
@@ -72,13 +73,19 @@ export async function answer(
   if (command !== undefined) return run(command, rest, io)
   if (name === '--version' || name === '-v') return print(io, `sidegate ${VERSION}\n`)
   if (name === '--help' || name === '-h' || name === 'help') return print(io, overview(commands))
-  if (name !== undefined) writeLine(io.err, `sidegate: there is no command "${name}"; these exist:\n`)
+  if (name !== undefined) {
+    const close = suggestion(
+      name,
+      commands.map((one) => one.name),
+    )
+    writeLine(io.err, `sidegate: there is no command "${visibleLine(name)}"${close || '; these exist:'}\n`)
+  }
   io.err.write(overview(commands))
   return 2
 }
 
 async function run(command: Command, args: readonly string[], io: CommandIo): Promise<ExitCode> {
-  if (asksForHelp(args)) return print(io, command.help)
+  if (asksForHelp(args)) return print(io, command.helpFor?.(args) ?? command.help)
   try {
     return await command.run(args, io)
   } catch (error) {

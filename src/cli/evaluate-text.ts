@@ -1,6 +1,5 @@
 // `sidegate evaluate`: says what the rules in force do with a text. Forwards and logs nothing.
 
-import { parseArgs } from 'node:util'
 import { GatewayError } from '../core/errors.ts'
 import { visible } from '../core/hidden-characters.ts'
 import { runCase } from '../rulecheck/run-case.ts'
@@ -10,6 +9,7 @@ import {
   type Command,
   DEFAULT_CONFIG,
   type ExitCode,
+  parseArguments,
   printProblems,
   UsageError,
   writeLine,
@@ -45,7 +45,7 @@ export const evaluate: Command = {
   summary: 'say what the rules do with a text, without forwarding it',
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = parseArguments({
       args: [...args],
       allowPositionals: true,
       options: {

@@ -1,7 +1,6 @@
 // `sidegate keys`: creates, lists, rotates, revokes and hashes API keys. Works on the data
 // directory of a running or stopped gateway.
 
-import { parseArgs } from 'node:util'
 import { hashApiKey, parseApiKey } from '../core/apikey.ts'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
@@ -20,6 +19,8 @@ import {
   type CommandIo,
   DEFAULT_CONFIG,
   type ExitCode,
+  noAction,
+  parseArguments,
   printProblems,
   UsageError,
   writeLine,
@@ -91,7 +92,11 @@ export const keys: Command = {
   summary: 'create, list, rotate, revoke and hash API keys',
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
+    const { values, positionals } = parseArguments({
+      args: [...args],
+      allowPositionals: true,
+      options: OPTIONS,
+    })
     const action = chooseAction(positionals, values)
     if (action === 'hash') return hashInput(io)
     // The command does not need the gateway's secrets, so missing ones are ignored.
@@ -131,7 +136,8 @@ type Action = (store: Store, io: CommandIo) => Promise<void>
 function chooseAction([action = '', id, ...rest]: readonly string[], values: Values): Action | 'hash' {
   if (rest.length > 0) throw new UsageError(`unexpected argument ${rest[0]}; give one action`)
   const allowed = OPTIONS_OF[action]
-  if (allowed === undefined || (id === undefined) === (action === 'rotate' || action === 'revoke'))
+  if (allowed === undefined) throw noAction(action || undefined, Object.keys(OPTIONS_OF))
+  if ((id === undefined) === (action === 'rotate' || action === 'revoke'))
     throw new UsageError('give an action: create, list, rotate ID, revoke ID, or hash')
   const extra = Object.keys(values).find(
     (name) => name !== 'config' && !allowed.includes(name as keyof typeof OPTIONS),

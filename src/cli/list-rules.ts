@@ -1,6 +1,5 @@
 // `sidegate rules`: lists the rules in force with their sources.
 
-import { parseArgs } from 'node:util'
 import { visibleLine } from '../core/hidden-characters.ts'
 import { isoTimeOrNull } from '../core/time.ts'
 import type { EffectiveRule } from '../rules/merge.ts'
@@ -9,6 +8,8 @@ import {
   type Command,
   DEFAULT_CONFIG,
   type ExitCode,
+  noAction,
+  parseArguments,
   printProblems,
   UsageError,
   writeLine,
@@ -34,12 +35,14 @@ export const rules: Command = {
   summary: 'list the rules in force with their sources',
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = parseArguments({
       args: [...args],
       allowPositionals: true,
       options: { config: { type: 'string', default: DEFAULT_CONFIG }, json: { type: 'boolean' } },
     })
-    if (positionals.join(' ') !== 'list') throw new UsageError('give the action: list')
+    if (positionals[0] !== 'list') throw noAction(positionals[0], ['list'])
+    if (positionals[1] !== undefined)
+      throw new UsageError(`unexpected argument ${positionals[1]}; give one action`)
     try {
       const found = await rulesInForce(usableConfig(values.config, io))
       const asJson = values.json === true || !io.out.isTTY

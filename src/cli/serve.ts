@@ -1,9 +1,8 @@
 // `sidegate serve`: runs the gateway until a signal.
 
-import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
-import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems } from './command.ts'
+import { type Command, DEFAULT_CONFIG, type ExitCode, parseArguments, printProblems } from './command.ts'
 import type { RunGateway } from './running-gateway.ts'
 import { Signals, untilStopped } from './signals.ts'
 
@@ -32,7 +31,7 @@ export const serve = (runGateway: RunGateway): Command => ({
   isService: true,
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values } = parseArgs({
+    const { values } = parseArguments({
       args: [...args],
       options: { config: { type: 'string', default: DEFAULT_CONFIG } },
     })

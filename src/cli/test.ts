@@ -1,7 +1,6 @@
 // `sidegate test`: runs the tests of the rules, which are files next to them.
 
 import { dirname } from 'node:path'
-import { parseArgs } from 'node:util'
 import type { Config } from '../core/config.ts'
 import { DEFAULT_PII_KINDS } from '../core/finding.ts'
 import type { Problem } from '../core/problem.ts'
@@ -18,6 +17,7 @@ import {
   type CommandIo,
   DEFAULT_CONFIG,
   type ExitCode,
+  parseArguments,
   printProblems,
   UsageError,
 } from './command.ts'
@@ -46,7 +46,7 @@ export const test: Command = {
   summary: 'run the tests of the rules (*_test.yaml)',
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = parseArguments({
       args: [...args],
       allowPositionals: true,
       options: { config: { type: 'string' }, format: { type: 'string' } },

@@ -1,7 +1,6 @@
 // `sidegate usage`: sums the usage of a period, from the data directory of a running or stopped
 // gateway.
 
-import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -23,6 +22,7 @@ import {
   type CommandIo,
   DEFAULT_CONFIG,
   type ExitCode,
+  parseArguments,
   printProblems,
   UsageError,
   writeLine,
@@ -68,7 +68,7 @@ export const usage: Command = {
   summary: 'sum calls, tokens and costs of a period',
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values } = parseArgs({ args: [...args], options: OPTIONS })
+    const { values } = parseArguments({ args: [...args], options: OPTIONS })
     const query = readQuery(values, systemClock.now())
     const format = readFormat(values.format, io)
     // The command does not need the gateway's secrets, so missing ones are ignored.

@@ -486,7 +486,7 @@ t.test('an audit that cannot run says why and exits with 2', async (t) => {
     [/verify takes no --exchanges/, ['verify', ...there, '--exchanges']],
     [/compact takes no --exchanges/, ['compact', '--to', junk, '--exchanges']],
     [/takes a time like/, ['export', '--since', 'yesterday']],
-    [/Unknown option/, ['verify', '--checkpoints', junk]],
+    [/no option --checkpoints; did you mean --checkpoint/, ['verify', '--checkpoints', junk]],
   ] as const) {
     const { code, stdout, stderr } = await runCli(['audit', ...args])
     t.strictSame([code, stdout], [2, ''], args.join(' '))
