@@ -4,21 +4,16 @@ import { isJsonNumber, isObject, type JsonObject, type JsonValue } from '../core
 import type { NanoUsd } from '../core/money.ts'
 import { isBase64, readDataUrl } from './payload.ts'
 import { readCost } from './reported-cost.ts'
+import { countOf, type Sampling, withSamplings } from './samplings.ts'
+import { partsFrom, readCount, readParts, type UsagePart } from './token-counts.ts'
 
-export interface Usage {
+/** What a call used. Its parts are counted in the prompt and in the answer. */
+export interface Usage extends Readonly<Record<UsagePart, number>> {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly totalTokens: number
-  /** The part of `promptTokens` that the provider had in its cache. */
-  readonly cachedTokens: number
-  /** The part of `promptTokens` that the provider wrote into its cache. */
-  readonly cacheWriteTokens: number
-  /** The part of `cacheWriteTokens` that it keeps for an hour. */
-  readonly cacheWrite1hTokens: number
-  readonly audioInputTokens: number
-  readonly audioOutputTokens: number
-  /** The part of `completionTokens` that the model did not show. */
-  readonly reasoningTokens: number
+  /** Those that the counts consist of; absent when the provider lists none. */
+  readonly samplings?: readonly Sampling[]
   /** As the upstream reports it; null when it does not. */
   readonly cost: NanoUsd | null
   /** Service tier that served the call, as the upstream names it; null when it does not. */
@@ -36,16 +31,6 @@ const ASCII_END = 0x80
 export const TOKENS_A_MESSAGE = 4
 /** Usual price of an image of ordinary size. */
 const TOKENS_A_PAYLOAD = 1000
-/** A larger count is an error of the upstream and would exhaust a limit for good. */
-const MAXIMUM_PLAUSIBLE_TOKENS = 1_000_000_000
-
-const whole = (value: JsonValue | undefined, maximum: number): number | null =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maximum ? value : null
-
-/** A count of tokens; null for anything else. */
-export const readCount = (value: JsonValue | undefined): number | null =>
-  whole(value, MAXIMUM_PLAUSIBLE_TOKENS)
-
 /** Places of counts outside the choices, the best first. */
 export const USAGE_PLACES = [
   ['usage'],
@@ -76,49 +61,6 @@ const COMPLETION_NAMES = [
   'predicted_n',
 ] as const
 const TOTAL_NAMES = ['total_tokens', 'totalTokenCount'] as const
-/** Places of the parts of a prompt and of an answer, the best first. */
-const PART_PLACES = {
-  cachedTokens: [
-    ['prompt_tokens_details', 'cached_tokens'],
-    ['input_tokens_details', 'cached_tokens'],
-    ['cachedContentTokenCount'],
-    ['prompt_cache_hit_tokens'],
-    ['cached_tokens'],
-    ['cache_read_input_tokens'],
-  ],
-  cacheWriteTokens: [
-    ['prompt_tokens_details', 'cache_write_tokens'],
-    ['prompt_tokens_details', 'cache_creation_tokens'],
-    ['input_tokens_details', 'cache_write_tokens'],
-    ['cache_creation_input_tokens'],
-  ],
-  cacheWrite1hTokens: [['cache_creation', 'ephemeral_1h_input_tokens']],
-  audioInputTokens: [
-    ['prompt_tokens_details', 'audio_tokens'],
-    ['input_tokens_details', 'audio_tokens'],
-  ],
-  audioOutputTokens: [
-    ['completion_tokens_details', 'audio_tokens'],
-    ['output_tokens_details', 'audio_tokens'],
-  ],
-  reasoningTokens: [
-    ['completion_tokens_details', 'reasoning_tokens'],
-    ['output_tokens_details', 'reasoning_tokens'],
-    ['thoughtsTokenCount'],
-  ],
-} as const satisfies Partial<Record<keyof Usage, readonly (readonly string[])[]>>
-
-type UsagePart = keyof typeof PART_PLACES
-
-/** Reads the parts of a prompt and of an answer; each is 0 without a count. */
-export const readParts = (usage: JsonObject): Pick<Usage, UsagePart> =>
-  partsFrom((part) => readPart(usage, PART_PLACES[part]))
-
-const PARTS = Object.keys(PART_PLACES) as UsagePart[]
-
-const partsFrom = (count: (part: UsagePart) => number): Pick<Usage, UsagePart> =>
-  Object.fromEntries(PARTS.map((part) => [part, count(part)])) as Record<UsagePart, number>
-
 /**
  * Reads the usage in an answer or a chunk, wherever the known servers write it; null when it is
  * missing or invalid. A count of zero gives way to one from another place.
@@ -142,7 +84,7 @@ export function readUsage(body: JsonObject): Usage | null {
 
 function readCounts(usage: JsonObject): Usage | null {
   const written = firstOf(usage, PROMPT_NAMES)
-  const promptTokens = readCount(written ?? 0)
+  const promptTokens = readPrompt(usage, written)
   const shownTokens = readCount(firstOf(usage, COMPLETION_NAMES) ?? 0)
   if (promptTokens === null || shownTokens === null) return null
   const total = readCount(firstOf(usage, TOTAL_NAMES)) ?? 0
@@ -150,7 +92,7 @@ function readCounts(usage: JsonObject): Usage | null {
   if (written === undefined && shownTokens === 0 && total === 0 && cost === null) return null
   // Some providers count thoughts in the total alone. A prompt of 0 is not known, nor is the rest.
   const completionTokens = promptTokens > 0 ? Math.max(shownTokens, total - promptTokens) : shownTokens
-  return {
+  const counted = {
     promptTokens,
     completionTokens,
     totalTokens: Math.max(total, promptTokens + completionTokens),
@@ -158,16 +100,19 @@ function readCounts(usage: JsonObject): Usage | null {
     cost,
     tier: tierOf(usage),
   }
+  return withSamplings(counted, usage)
 }
 
-/** The first count at one of these places; 0 without one. */
-function readPart(usage: JsonObject, places: readonly (readonly string[])[]): number {
-  for (const [first = '', second] of places) {
-    const value = usage[first]
-    const count = readCount(second === undefined ? value : isObject(value) ? value[second] : undefined)
-    if (count !== null) return count
-  }
-  return 0
+/**
+ * The tokens of the prompt; null for an invalid count. In the form of Anthropic they leave out the
+ * cache, and so they do where the cache has more.
+ */
+function readPrompt(usage: JsonObject, written: JsonValue | undefined): number | null {
+  const tokens = readCount(written ?? 0)
+  const cached = countOf(usage['cache_read_input_tokens']) + countOf(usage['cache_creation_input_tokens'])
+  if (tokens === null) return null
+  const isAnthropic = usage['prompt_tokens'] == null && usage['input_tokens'] != null
+  return isAnthropic || cached > tokens ? tokens + cached : tokens
 }
 
 /** The service tier that an answer or its usage names. */
@@ -187,6 +132,7 @@ export function mergeUsage(older: Usage | null, newer: Usage | null): Usage | nu
   if (older === null || newer === null) return newer ?? older
   const promptTokens = newer.promptTokens || older.promptTokens
   const completionTokens = newer.completionTokens || older.completionTokens
+  const samplings = newer.samplings ?? older.samplings
   const isNew = newer.promptTokens > 0 && newer.completionTokens > 0
   return {
     promptTokens,
@@ -197,6 +143,7 @@ export function mergeUsage(older: Usage | null, newer: Usage | null): Usage | nu
     ...partsFrom((part) => newer[part] || older[part]),
     cost: newer.cost || (older.cost ?? newer.cost),
     tier: newer.tier ?? older.tier,
+    ...(samplings !== undefined && { samplings }),
   }
 }
 

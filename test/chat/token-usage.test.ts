@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { MESSAGES } from '../../src/chat/messages/messages-api.ts'
+import { readParts } from '../../src/chat/token-counts.ts'
 import {
   estimatePromptTokens,
   estimateTokens,
   mergeUsage,
-  readParts,
   readUsage,
   withEstimates,
 } from '../../src/chat/token-usage.ts'
@@ -225,4 +226,101 @@ t.test('a count of zero gives way to an older one', async (t) => {
   t.same(withEstimates(usage(7, 5), 9, 4), usage(7, 5))
   t.same(withEstimates(usage(7, 0), 9, 0), usage(7, 0), 'an answer without text')
   t.same(withEstimates(usage(0, 0), 9, 0), usage(0, 0))
+})
+
+const COMPACTED = {
+  input_tokens: 23_000,
+  output_tokens: 1000,
+  iterations: [
+    { type: 'compaction', input_tokens: 180_000, output_tokens: 3500 },
+    { type: 'message', input_tokens: 23_000, output_tokens: 1000 },
+  ],
+}
+
+t.test('samplings that the counts at the top leave out are added', async (t) => {
+  const advised = {
+    input_tokens: 412,
+    output_tokens: 531,
+    iterations: [
+      { type: 'message', input_tokens: 412, output_tokens: 89 },
+      { type: 'advisor_message', model: 'opus', input_tokens: 823, output_tokens: 1612 },
+      { type: 'message', input_tokens: 1348, cache_read_input_tokens: 7, output_tokens: 442 },
+    ],
+  }
+  const alone = { ...COMPACTED, iterations: COMPACTED.iterations.slice(0, 1) }
+  for (const [usage, promptTokens, completionTokens] of [
+    [COMPACTED, 203_000, 4500],
+    [alone, 203_000, 4500],
+    [advised, 412 + 1348 + 7 + 823, 531 + 1612],
+    [{ ...COMPACTED, iterations: [] }, 23_000, 1000],
+    [{ ...COMPACTED, iterations: null }, 23_000, 1000],
+    [{ ...COMPACTED, iterations: [5, { type: 'message', input_tokens: -1 }] }, 23_000, 1000],
+  ] as [JsonObject, number, number][]) {
+    const counted = { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens }
+    t.match(MESSAGES.answer.usage({ usage }), counted, JSON.stringify(usage))
+    t.match(readUsage({ usage }), counted, 'in any answer')
+  }
+  t.match(MESSAGES.answer.usage({ usage: advised })?.samplings, [
+    { model: null, promptTokens: 412, completionTokens: 89 },
+    { model: 'opus', promptTokens: 823, completionTokens: 1612 },
+    { model: null, promptTokens: 1355, cachedTokens: 7 },
+  ])
+  const many = { ...COMPACTED, iterations: Array(1000).fill({ type: 'compaction', input_tokens: 1 }) }
+  t.match(MESSAGES.answer.usage({ usage: many }), { promptTokens: 24_000, samplings: { length: 64 } })
+})
+
+/** The usage of a message whose events have these usages, streamed and joined. */
+function streamed(...usages: readonly JsonObject[]) {
+  const reader = MESSAGES.readStream(false)
+  let usage = null
+  for (const [index, one] of usages.entries()) {
+    const event =
+      index === 0 ? { type: 'message_start', message: { usage: one } } : { type: 'message_delta', usage: one }
+    usage = mergeUsage(usage, reader.read(JSON.stringify(event))!.usage)
+    reader.assembler.add(event)
+  }
+  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens } = usage!
+  t.match(
+    MESSAGES.answer.usage(reader.assembler.result()),
+    { promptTokens, completionTokens, cachedTokens, cacheWriteTokens },
+    'the joined answer says the same',
+  )
+  return { promptTokens, completionTokens, cachedTokens, cacheWriteTokens }
+}
+
+t.test('a later event of a message keeps the counts that it leaves out', async (t) => {
+  const cached = { input_tokens: 100, cache_read_input_tokens: 1000, cache_creation_input_tokens: 500 }
+  const counted = { promptTokens: 1600, completionTokens: 10, cachedTokens: 1000, cacheWriteTokens: 500 }
+  const start = { ...cached, output_tokens: 1 }
+  for (const last of [
+    { output_tokens: 10 },
+    { input_tokens: 100, output_tokens: 10 },
+    { input_tokens: 0, cache_read_input_tokens: null, cache_creation_input_tokens: 0, output_tokens: 10 },
+    { ...cached, output_tokens: 10 },
+  ])
+    t.same(streamed(start, last), counted, JSON.stringify(last))
+  t.match(
+    streamed(start, { input_tokens: 5000, cache_read_input_tokens: 2000, output_tokens: 10 }),
+    { promptTokens: 7500 },
+    'counts that grow',
+  )
+  t.match(streamed({ input_tokens: 100, output_tokens: 1 }, COMPACTED), {
+    promptTokens: 203_000,
+    completionTokens: 4500,
+  })
+})
+
+t.test('a cache that is larger than the prompt, or beside it, is a part of the prompt', async (t) => {
+  const cache = { cache_read_input_tokens: 900, cache_creation_input_tokens: 200 }
+  for (const [usage, promptTokens] of [
+    [{ prompt_tokens: 100, completion_tokens: 10, total_tokens: 110, ...cache }, 1200],
+    [{ prompt_tokens: 1200, completion_tokens: 10, total_tokens: 1210, ...cache }, 1200],
+    [{ prompt_tokens: 1200, input_tokens: 1200, completion_tokens: 10, ...cache }, 1200],
+    [{ input_tokens: 5000, output_tokens: 10, ...cache }, 6100],
+  ] as const)
+    t.match(
+      readUsage({ usage }),
+      { promptTokens, completionTokens: 10, cachedTokens: 900, cacheWriteTokens: 200 },
+      JSON.stringify(usage),
+    )
 })

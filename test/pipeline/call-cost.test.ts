@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readParts } from '../../src/chat/token-usage.ts'
+import { readParts } from '../../src/chat/token-counts.ts'
 import { countImages, moneyDemand, pricedModels } from '../../src/pipeline/limits/money-demand.ts'
 import { costOfCall } from '../../src/pipeline/record/call-cost.ts'
 import { denialError } from '../../src/pipeline/record/failure.ts'
@@ -57,6 +57,31 @@ t.test('the book prices each kind of token, the request and the images', async (
     },
   )
   t.match(costOfCall({ ...NOTED, usage: null }, TOKENS), { cost: 2_000_000 }, 'estimated tokens')
+})
+
+t.test('each sampling is priced by its model and by the length of its own prompt', async (t) => {
+  const long = { ...SMALL, above: { tokens: 900, prices: LARGE } }
+  const book = new PriceBook(
+    [
+      { glob: 'small-*', price: long },
+      { glob: 'large*', price: LARGE },
+    ],
+    'r',
+  )
+  const sampling = (model: string | null, promptTokens: number, completionTokens: number) => ({
+    ...readParts({}),
+    ...{ model, promptTokens, completionTokens },
+  })
+  const costOf = (...samplings: ReturnType<typeof sampling>[]) =>
+    costOfCall({ ...NOTED, prices: book, usage: { ...COUNTED, samplings } }, TOKENS).cost
+  t.equal(costOf(), 1000 * 2000 + 100 * 10_000)
+  t.equal(costOf(sampling(null, 600, 60), sampling(null, 400, 40)), 1000 * 1000 + 100 * 10_000)
+  t.equal(
+    costOf(sampling(null, 600, 60), sampling('large-7', 400, 40)),
+    600 * 1000 + 400 * 2000 + 100 * 10_000,
+    'another model, without the price of a request',
+  )
+  t.equal(costOf(sampling('unheard-of', 600, 60)), 1000 * 1000 + 100 * 10_000, 'as the own model')
 })
 
 t.test('a model without a price costs nothing that is known', async (t) => {

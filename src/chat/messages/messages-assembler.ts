@@ -6,6 +6,7 @@ import type { StreamAssembler } from '../api-format.ts'
 import { isReplacedString } from '../delta-fields.ts'
 import { parseReceived } from '../strict-json.ts'
 import { setMember } from '../text.ts'
+import { joinUsage } from './messages-usage.ts'
 
 /** Maximum content blocks of one message. */
 const MAXIMUM_BLOCKS = 4096
@@ -26,10 +27,7 @@ export class MessagesAssembler implements StreamAssembler {
       if (isObject(block)) this.#keep(target, block)
       if (isObject(delta)) this.#extend(target, delta)
     } else if (isObject(delta)) this.#keep(this.#message, delta)
-    if (isObject(usage)) {
-      const before = this.#message['usage']
-      this.#message['usage'] = { ...(isObject(before) ? before : {}), ...usage }
-    }
+    if (isObject(usage)) this.#message['usage'] = joinUsage(this.#message['usage'], usage)
   }
 
   grow(choice: number, channel: string, text: string): boolean {

@@ -9,8 +9,9 @@ import { isChannelName, isReplacedString } from '../delta-fields.ts'
 import { type Delta, GrowingPiece } from '../growing-piece.ts'
 import type { PathNode } from '../json-path.ts'
 import { isErrorBody, parseObject, type StreamChunk } from '../stream-chunk.ts'
+import type { Usage } from '../token-usage.ts'
 import { MessagesAssembler } from './messages-assembler.ts'
-import { messagesUsage } from './messages-usage.ts'
+import { joinUsage, messagesUsage } from './messages-usage.ts'
 
 /** Members of a delta or a new block that hold a text that grows. */
 const GROWING: ReadonlySet<string> = new Set(['text', 'thinking', 'partial_json'])
@@ -35,6 +36,8 @@ export class MessagesStream implements StreamReader {
   readonly #open = new Set<number>()
   /** Number of the newest block, if it is a text. */
   #lastText: number | null = null
+  /** The usage of the events so far: the first counts the cache, and the last may leave it out. */
+  #usage: JsonObject | null = null
 
   constructor(asksForJson: boolean) {
     this.#asksForJson = asksForJson
@@ -65,7 +68,7 @@ export class MessagesStream implements StreamReader {
       ...(continues !== null && { continues }),
       ...(type === 'content_block_stop' && index === this.#lastText && { endsBlock: index }),
       signed: isSigning ? [index] : [],
-      usage: messagesUsage(isObject(message) ? message : body),
+      usage: this.#readUsage(isObject(message) ? message : body),
       usageOnly: false,
       error: type === 'error' || isErrorBody(body),
       isRepeat: false,
@@ -82,6 +85,12 @@ export class MessagesStream implements StreamReader {
       this.thoughts.push({ choice, signature, text })
       this.#thinking.delete(choice)
     }
+  }
+
+  #readUsage({ usage }: JsonObject): Usage | null {
+    if (!isObject(usage)) return null
+    this.#usage = joinUsage(this.#usage, usage)
+    return messagesUsage({ usage: this.#usage })
   }
 
   /** @returns the block of text before a new one, and the new one; null without two */

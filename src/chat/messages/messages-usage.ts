@@ -3,16 +3,19 @@
 
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import { readCost } from '../reported-cost.ts'
-import { readCount, readParts, tierOf, type Usage } from '../token-usage.ts'
+import { countOf, promptOf, withSamplings } from '../samplings.ts'
+import { readParts } from '../token-counts.ts'
+import { tierOf, type Usage } from '../token-usage.ts'
 
-const PROMPT_PARTS = ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'] as const
+/** Members of a usage that events join; Anthropic has a dozen. */
+const MAXIMUM_USAGE_MEMBERS = 64
 
 /** The usage of a message or an event; null without one. A missing count is zero. */
 export function messagesUsage({ usage }: JsonObject): Usage | null {
   if (!isObject(usage)) return null
-  const promptTokens = PROMPT_PARTS.reduce((sum, name) => sum + countOf(usage[name]), 0)
+  const promptTokens = promptOf(usage)
   const completionTokens = countOf(usage['output_tokens'])
-  return {
+  const counted = {
     promptTokens,
     completionTokens,
     totalTokens: promptTokens + completionTokens,
@@ -20,6 +23,18 @@ export function messagesUsage({ usage }: JsonObject): Usage | null {
     cost: readCost(usage),
     tier: tierOf(usage),
   }
+  return withSamplings(counted, usage)
 }
 
-const countOf = (value: JsonValue | undefined): number => readCount(value) ?? 0
+/**
+ * Joins the usage of a later event with an earlier one. A count that the later one leaves out, or
+ * has as zero, stays.
+ */
+export function joinUsage(earlier: JsonValue | undefined, later: JsonObject): JsonObject {
+  if (!isObject(earlier)) return later
+  const known = Object.entries(later).filter(
+    ([name, value]) => earlier[name] == null || (value !== null && value !== 0),
+  )
+  const joined = { ...earlier, ...Object.fromEntries(known) }
+  return Object.keys(joined).length > MAXIMUM_USAGE_MEMBERS ? later : joined
+}

@@ -1,6 +1,8 @@
 // What a call cost: as its upstream says, else by the price book.
 
 import type { RequestDraft } from '../../audit/entry.ts'
+import { type Sampling, withoutSamplings } from '../../chat/samplings.ts'
+import { MAXIMUM_NANO_USD } from '../../core/money.ts'
 import { costOf, NO_USAGE, type Price } from '../../prices/price-book.ts'
 import type { CallRecord } from '../call/call-record.ts'
 
@@ -23,14 +25,32 @@ export function costOfCall(
   if (usage !== null && usage.cost !== null) return { cost: usage.cost, cost_source: 'upstream' }
   const price = priceOfServed(noted)
   if (price === null) return UNKNOWN_COST
-  const cost = costOf(price, {
+  const all = {
     ...NO_USAGE,
     ...usage,
     promptTokens: tokens.prompt,
     completionTokens: tokens.completion,
     images,
-  })
-  return { cost, cost_source: 'book', price_revision: prices.revision }
+  }
+  const samplings = usage?.samplings ?? []
+  // Each has a price of its own: by its model, and by the length of its prompt.
+  const cost = samplings.reduce(
+    (sum, sampling) =>
+      sum +
+      costOf({ ...priceOfSampling(noted, sampling, price), request: 0 }, { ...all, ...sampling, images: 0 }),
+    costOf(price, withoutSamplings(all, samplings)),
+  )
+  return {
+    cost: Math.min(cost, MAXIMUM_NANO_USD),
+    cost_source: 'book',
+    price_revision: prices.revision,
+  }
+}
+
+/** @param own price of the model that ran, also that of a sampling by a model without a price */
+function priceOfSampling({ prices, models }: PricedRecord, { model }: Sampling, own: Price): Price {
+  const isKnown = model !== null && (prices.names(model) || models.includes(model))
+  return (isKnown ? prices.priceOf(model) : null) ?? own
 }
 
 /**
