@@ -8,11 +8,23 @@ import { isRequestField } from './vocabulary.ts'
 /** Fields that would choose the upstream or its credential; compared without case, `_` and `-`. */
 const REFUSED_FIELDS = new Set(['baseurl', 'apibase', 'apikey', 'extraheaders'])
 
+/**
+ * Limits of an answer in tokens, and numbers of answers, by the names that servers read: of the
+ * APIs, of llama.cpp, TabbyAPI, Ollama and those that pass on what Transformers reads.
+ */
+export const CAP_FIELDS: ReadonlySet<string> = new Set([
+  ...['maxtokens', 'maxcompletiontokens', 'maxoutputtokens', 'maxtokenstosample'],
+  ...['npredict', 'maxnewtokens', 'maxlength', 'numpredict', 'maxgenlen'],
+])
+export const CHOICES_FIELDS: ReadonlySet<string> = new Set(['n', 'bestof', 'ncmpl', 'numreturnsequences'])
+
 /** What a server may read in the body of any API, besides the API's own fields. */
 const COMMON_FIELDS: ReadonlySet<string> = new Set([
   ...REFUSED_FIELDS,
   ...MODEL_PLACES.map(([first]) => first),
-  ...['extrabody', 'model', 'maxtokens', 'maxcompletiontokens', 'maxoutputtokens', 'stream', 'n', 'bestof'],
+  ...CAP_FIELDS,
+  ...CHOICES_FIELDS,
+  ...['extrabody', 'model', 'stream'],
 ])
 
 /**

@@ -9,11 +9,10 @@ import { CompletionsStream, completionEvents } from './completions-stream.ts'
 import { openAiErrors } from './error-shapes.ts'
 import {
   type ModelRequest,
-  readBestOf,
-  readChoices,
+  readMadeChoices,
+  readMaxTokens,
   readModels,
   readStream,
-  tokensOf,
   tokensOfAll,
 } from './model-request.ts'
 import { hasUsageOption, upstreamBodies } from './request.ts'
@@ -31,8 +30,8 @@ function readCompletionsRequest(json: JsonValue): ModelRequest {
   const body = readBody(json, REQUEST_FIELDS.completions)
   const models = readModels(body)
   checkInput(body, 'prompt')
-  const choices = promptsIn(body) * Math.max(readChoices(body), readBestOf(body))
-  const perChoice = tokensOf(body['max_tokens'], body['max_completion_tokens']) ?? DEFAULT_MAX_TOKENS
+  const choices = promptsIn(body) * readMadeChoices(body)
+  const perChoice = readMaxTokens(body, DEFAULT_MAX_TOKENS)
   return {
     body,
     ...models,

@@ -2,7 +2,7 @@
 // fields pass, and so do values that the gateway does not need.
 
 import { isJsonNumber, isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
-import { invalid, missing } from './body-fields.ts'
+import { CAP_FIELDS, CHOICES_FIELDS, invalid, missing, plainName } from './body-fields.ts'
 import { furtherModels, isModelName, MODEL_NAME, type NamedModel } from './named-models.ts'
 
 /** A checked request of any API. */
@@ -58,7 +58,7 @@ export function readStream({ stream = null }: JsonObject): boolean {
 }
 
 /** Reads `n`. Token limits reserve for each answer, so that it must be known. */
-export function readChoices({ n = null }: JsonObject): number {
+function readChoices({ n = null }: JsonObject): number {
   if (n === null) return 1
   if (typeof n !== 'number' || !Number.isInteger(n) || n < 1 || n > MAXIMUM_CHOICES) {
     throw invalid('n', `must be a whole number from 1 to ${MAXIMUM_CHOICES}.`)
@@ -67,25 +67,43 @@ export function readChoices({ n = null }: JsonObject): number {
 }
 
 /**
- * The largest of some limits of tokens, rounded up; null if none limits anything, as 0 and -1 do
- * not.
+ * Reads the longest answer in tokens: the largest of all limits that servers read, rounded up; null
+ * when one of them is negative, which is no limit. Zero and other values count as missing.
  */
-export function tokensOf(...values: readonly (JsonValue | undefined)[]): number | null {
-  const tokens = Math.max(...values.map((value) => numberOf(value) ?? 0))
-  return tokens > 0 ? Math.min(Math.ceil(tokens), Number.MAX_SAFE_INTEGER) : null
-}
-
-const numberOf = (value: JsonValue | undefined): number | null => {
-  const number = isRawNumber(value) ? Number(value.rawJSON) : value
-  return typeof number === 'number' ? number : null
+export function readMaxTokens(body: JsonObject, whenMissing: number | null = null): number | null {
+  const caps = numbersOf(body, CAP_FIELDS)
+  if (caps.some((cap) => cap < 0)) return null
+  const tokens = Math.max(0, ...caps)
+  return tokens > 0 ? Math.min(Math.ceil(tokens), Number.MAX_SAFE_INTEGER) : whenMissing
 }
 
 /**
- * Reads `best_of`: the answers that are made for each that is returned. Some servers read the
- * number in a text. No provider makes more than MAXIMUM_CHOICES.
+ * Reads how many answers are made, by the largest number that servers read. `best_of` makes more
+ * than are returned. No provider makes more than MAXIMUM_CHOICES.
  */
-export const readBestOf = ({ best_of: made }: JsonObject): number =>
-  Math.min(tokensOf(typeof made === 'string' ? Number(made) : made) ?? 1, MAXIMUM_CHOICES)
+export function readMadeChoices(body: JsonObject): number {
+  const made = Math.max(readChoices(body), ...numbersOf(body, CHOICES_FIELDS))
+  return Math.min(Math.ceil(made), MAXIMUM_CHOICES)
+}
+
+/** The numbers of some members, under any spelling. */
+const numbersOf = (body: JsonObject, fields: ReadonlySet<string>): number[] =>
+  Object.keys(body).flatMap((name) => (fields.has(plainName(name)) ? numberOf(body[name]!) : []))
+
+/** Longest text that is read as a number. */
+const MAXIMUM_NUMBER_CHARACTERS = 64
+
+/** A number, or one in a text, which servers in Python read with `_` between its digits too. */
+function numberOf(value: JsonValue): number | [] {
+  const isText = typeof value === 'string' && value.trim() !== '' && value.length <= MAXIMUM_NUMBER_CHARACTERS
+  const text = isRawNumber(value)
+    ? value.rawJSON
+    : isText
+      ? value.normalize('NFKC').replaceAll('_', '')
+      : null
+  const number = text === null ? value : Number(text)
+  return typeof number === 'number' && !Number.isNaN(number) ? number : []
+}
 
 /** The limit of one answer, times the number of answers. */
 export const tokensOfAll = (perChoice: number | null, choices: number): number | null =>

@@ -6,13 +6,12 @@ import { invalid, readBody } from './body-fields.ts'
 import { rewrite } from './json-rewrite.ts'
 import {
   type ModelRequest,
-  readBestOf,
-  readChoices,
+  readMadeChoices,
+  readMaxTokens,
   readMessages,
   readModels,
   readStream,
   refuseTokenIds,
-  tokensOf,
   tokensOfAll,
 } from './model-request.ts'
 import { REQUEST_FIELDS } from './vocabulary.ts'
@@ -31,14 +30,14 @@ export function readChatRequest(json: JsonValue): ModelRequest {
   const stream = readStream(body)
   for (const name of PROMPT_FIELDS) refuseTokenIds(body[name], name)
   if (isObject(body['prediction'])) refuseTokenIds(body['prediction']['content'], 'prediction.content')
-  const choices = Math.max(readChoices(body), readBestOf(body))
+  const choices = readMadeChoices(body)
   return {
     body,
     ...models,
     stream,
     includeUsage: hasUsageOption(body) || (isObject(body['usage']) && body['usage']['include'] === true),
     asksForJson: asksForJson(body),
-    maxTokens: tokensOfAll(tokensOf(body['max_completion_tokens'], body['max_tokens']), choices),
+    maxTokens: tokensOfAll(readMaxTokens(body), choices),
     choices,
   }
 }

@@ -86,7 +86,8 @@ t.test('values that the gateway does not need pass as they are', async (t) => {
   const limits: [unknown, number | null][] = [
     [-1, null],
     [0, null],
-    ['100', null],
+    ['100', 200],
+    ['x', null],
     [{}, null],
     [1.5, 4],
     [1e300, Number.MAX_SAFE_INTEGER],
@@ -103,14 +104,50 @@ t.test('values that the gateway does not need pass as they are', async (t) => {
     [1, 2],
     [-1, 2],
     ['x', 2],
+    [[9], 2],
     [1e9, 128],
   ] as const)
     t.equal(passes({ best_of: made, n: 2 }).choices, choices, `best_of: ${made}`)
-  const both = passes({ max_completion_tokens: -1, max_tokens: 5 })
-  t.equal(both.maxTokens, 5, 'the larger one counts')
+  t.equal(passes({ max_completion_tokens: -1, max_tokens: 5 }).maxTokens, null, 'one of them is no limit')
+  t.equal(passes({ max_completion_tokens: 0, max_tokens: 5 }).maxTokens, 5)
   t.equal(passes({ max_completion_tokens: 5, max_tokens: 500 }).maxTokens, 500)
   const large = atOnce(parseExactSteps('{"model":"m","messages":[{"role":"user"}],"max_tokens":1e400}'))
   t.equal(readChatRequest(large).maxTokens, Number.MAX_SAFE_INTEGER)
+})
+
+t.test('the largest limit that any server reads counts, as a number or in a text', async (t) => {
+  for (const api of APIS) {
+    const { max_tokens: _, max_output_tokens: __, ...own } = requestBody(api.name, 'hi') as JsonObject
+    const read = (more: object) => api.readRequest({ ...own, ...more } as JsonObject).maxTokens
+    if (read({ max_tokens: 7, max_output_tokens: 7 }) !== 7) {
+      t.equal(read({ max_tokens: 7 }), 0, `${api.name} makes no text`)
+      continue
+    }
+    for (const name of [
+      'max_tokens',
+      'max_completion_tokens',
+      'max_output_tokens',
+      'max_tokens_to_sample',
+      'n_predict',
+      'max_new_tokens',
+      'max_length',
+      'num_predict',
+      'max-gen-len',
+      'maxNewTokens',
+    ])
+      for (const value of [900, '900', ' 900 ', '9e2', '9_00', '９００'])
+        t.equal(
+          read({ max_tokens: 1, max_output_tokens: 1, [name]: value }),
+          900,
+          `${api.name} ${name}: ${value}`,
+        )
+    for (const value of ['', ' ', 'x', '1'.repeat(65), [9], { a: 9 }, true, null])
+      t.equal(read({ max_output_tokens: 2, n_predict: value }), 2, `${api.name}: ${JSON.stringify(value)}`)
+    for (const value of [-1, '-1'])
+      t.equal(read({ max_tokens: 1, n_predict: value }), null, `${api.name} ${value}`)
+  }
+  const choices = (more: object) => readChatRequest({ model: 'm', messages, n: 2, ...more }).choices
+  for (const name of ['best_of', 'n_cmpl', 'num_return_sequences']) t.equal(choices({ [name]: '3' }), 3, name)
 })
 
 t.test('a refusal names the path of the field', async (t) => {
@@ -277,6 +314,8 @@ t.test('no API takes a member of its own from extra_body', async (t) => {
       'Max-Tokens': 1,
       api_key: 'k',
       n: 9,
+      n_predict: 9,
+      n_cmpl: 9,
       fallbacks: ['x'],
       provider_options: {},
       tools: [],

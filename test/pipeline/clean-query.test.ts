@@ -34,6 +34,7 @@ t.test('a query that nobody has checked is refused, without being repeated', asy
     ['input=project+aurora', /body/],
     ['previous_response_id=resp_1', /body/],
     ['fallbacks=other', /body/],
+    ['n_predict=9', /body/],
     ['fallbacks[0]=other', /body/],
     ['extra_body[model]=other', /body/],
     ['extra_body.model=other', /body/],

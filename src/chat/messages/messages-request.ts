@@ -5,7 +5,7 @@ import type { Steps } from '../../core/steps.ts'
 import { readBody } from '../body-fields.ts'
 import { BodyWalk, readingOrder } from '../body-walk.ts'
 import type { PathNode } from '../json-path.ts'
-import { type ModelRequest, readMessages, readModels, readStream, tokensOf } from '../model-request.ts'
+import { type ModelRequest, readMaxTokens, readMessages, readModels, readStream } from '../model-request.ts'
 import type { Texts } from '../texts.ts'
 import { estimateFields, TOKENS_A_MESSAGE } from '../token-usage.ts'
 import { REQUEST_FIELDS } from '../vocabulary.ts'
@@ -24,7 +24,7 @@ export function readMessagesRequest(json: JsonValue): ModelRequest {
     stream: readStream(body),
     includeUsage: true,
     asksForJson: asksForJson(body),
-    maxTokens: tokensOf(body['max_tokens']),
+    maxTokens: readMaxTokens(body),
     choices: 1,
   }
 }

@@ -5,7 +5,7 @@ import type { Steps } from '../../core/steps.ts'
 import { invalid, readBody } from '../body-fields.ts'
 import { BodyWalk, readingOrder } from '../body-walk.ts'
 import type { PathNode } from '../json-path.ts'
-import { type ModelRequest, readModels, readStream, refuseTokenIds, tokensOf } from '../model-request.ts'
+import { type ModelRequest, readMaxTokens, readModels, readStream, refuseTokenIds } from '../model-request.ts'
 import type { Texts } from '../texts.ts'
 import { estimateFields, TOKENS_A_MESSAGE } from '../token-usage.ts'
 import { REQUEST_FIELDS } from '../vocabulary.ts'
@@ -40,7 +40,7 @@ export function readResponsesRequest(json: JsonValue): ModelRequest {
     stream: readStream(body),
     includeUsage: true,
     asksForJson: isObject(text) && isObject(text['format']) && JSON_FORMATS.includes(text['format']['type']),
-    maxTokens: tokensOf(body['max_output_tokens']),
+    maxTokens: readMaxTokens(body),
     choices: 1,
   }
 }
