@@ -21,7 +21,7 @@ export async function checkPrices(
   if (reason !== null) return { remarks: [error(problemAt(['prices', 'path'], reason))], files: [] }
   const source = await openPrices(prices.path)
   const { book, problems: found } = await source.read()
-  const remarks = found.map(error)
+  const remarks = [...found.map(error), ...(await source.lint()).map(warning)]
   if (prices.unknownPrice === 'ignore') remarks.push(warning(problemAt(['prices', 'unknownPrice'], IGNORED)))
   const models = found.length > 0 ? [] : await unpricedModels(config, book)
   if (models.length > 0) remarks.push(warning(problemAt(['prices', 'path'], unpricedMessage(models))))

@@ -1,13 +1,12 @@
 // `sidegate check`: validates configuration, rules and prices without serving, for pull requests
 // and init containers.
 
-import { API_PATHS, KEPT_PATHS } from '../chat/apis.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, isAmong, readConfig } from '../core/config.ts'
 import { isAbsentSecret } from '../core/config-values.ts'
 import { formatProblem, type Problem } from '../core/problem.ts'
-import { compilePathGlob, coversBelow } from '../policy/glob.ts'
 import { parsePrices } from '../prices/price-file.ts'
+import { lintPrices } from '../prices/price-lint.ts'
 import { findCaseFiles, isCasePath, loadCases } from '../rulecheck/cases.ts'
 import { type LintContext, lintRules } from '../rulecheck/lint.ts'
 import { formatRemarks, REMARK_FORMATS, type Remark, type RemarkFormat } from '../rulecheck/report.ts'
@@ -18,6 +17,7 @@ import { snapshotOf } from '../rules/snapshot.ts'
 import { findUnfitAdminNames } from '../store/keys/admin-names.ts'
 import { findUnfitKeys } from '../store/keys/key-names.ts'
 import { unsafeSettings } from '../upstream/environment.ts'
+import { checkGlobs } from './check-globs.ts'
 import { checkPrices } from './check-prices.ts'
 import {
   type Command,
@@ -39,8 +39,10 @@ files that the configuration names. It needs no credentials: a missing one is a 
 
 Warnings: rules without effect, rules that contradict each other, patterns that match
 nearly everything, are near the size limits or have white space at the edges of their
-alternatives, globs that look like regular expressions, files in a rules folder that
-are not read; with --config also keys and kinds that the configuration does not have,
+alternatives, globs that look like regular expressions or have white space at the ends
+or characters that nobody sees, lines of prices behind one for the same models, files
+in a rules folder that are not read; with --config also pass-through paths that match
+nothing or cover an endpoint that is scanned, keys and kinds that the configuration does not have,
 a base URL of a known provider without its path, and models that calls of the last week
 used and that have no price.
 
@@ -84,8 +86,10 @@ export const check: Command = {
       const files = sources.files.filter((file) => !isPrices(file))
       const prices = [...sources.prices, ...sources.files.filter(isPrices)]
       for (const { name } of [...files, ...prices]) checked.add(name)
-      for (const { text, name } of prices)
+      for (const { text, name } of prices) {
         for (const problem of parsePrices(text, name).problems) remarks.push({ severity: 'error', problem })
+        for (const problem of lintPrices(text, name)) remarks.push({ severity: 'warning', problem })
+      }
       for (const remark of lint(files, problems, contextOf(configured?.config ?? null))) remarks.push(remark)
       for (const path of group) {
         for (const problem of await findUnread(path, paths)) remarks.push({ severity: 'warning', problem })
@@ -158,21 +162,7 @@ async function checkConfig(file: string, io: Pick<CommandIo, 'env'>) {
     const noPath = isAmong(problems, at) ? null : missingPath(baseUrl)
     if (noPath !== null) remarks.push({ severity: 'warning', problem: problemAt(at, noPath) })
   }
-  for (const { declaredAt, path } of config?.passThrough ?? []) {
-    const glob = path.toLowerCase()
-    const covered = [
-      ...API_PATHS.filter(compilePathGlob(glob)),
-      ...KEPT_PATHS.filter((kept) => coversBelow(glob, kept)).map((kept) => `${kept}/…`),
-    ]
-    if (covered.length > 0)
-      remarks.push({
-        severity: 'warning',
-        problem: problemAt(
-          [...declaredAt, 'path'],
-          `covers ${covered.join(', ')}, which is never forwarded without a scan; narrow the glob`,
-        ),
-      })
-  }
+  if (config !== null) remarks.push(...checkGlobs(reading, config))
   const settings = { env: io.env, options: process.execArgv }
   for (const { path, message } of config === null
     ? []

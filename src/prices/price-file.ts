@@ -17,6 +17,7 @@ import {
   type TierPrices,
   type TokenPrices,
 } from './price-book.ts'
+import { lintPrices } from './price-lint.ts'
 import { PRICES_SCHEMA } from './price-schema.ts'
 
 /** Calls wait while a file is parsed: a quarter of a second for one of this size. */
@@ -38,6 +39,8 @@ export interface PriceSource {
   /** The content hash of the snapshot. */
   readonly contentHash: string
   read(): Promise<PriceSnapshot>
+  /** Returns the warnings on the file, as `lintPrices`. */
+  lint(): Promise<readonly Problem[]>
 }
 
 /** Reads a price file. Never rejects: a file that cannot be read is a problem. */
@@ -48,9 +51,19 @@ export async function openPrices(path: string): Promise<PriceSource> {
     const { problem: message, ...how } = read
     const problems = [{ file, line: 0, column: 0, path: '', message, ...how }]
     const contentHash = hashOf(JSON.stringify(problems))
-    return { file, contentHash, read: async () => ({ book: NO_PRICES, problems, contentHash }) }
+    return {
+      file,
+      contentHash,
+      read: async () => ({ book: NO_PRICES, problems, contentHash }),
+      lint: async () => [],
+    }
   }
-  return { file, contentHash: hashOf(read.text), read: async () => parsePrices(read.text, file) }
+  return {
+    file,
+    contentHash: hashOf(read.text),
+    read: async () => parsePrices(read.text, file),
+    lint: async () => lintPrices(read.text, file),
+  }
 }
 
 /** Says why there is no file at a path; null when there is one. The message names the path. */

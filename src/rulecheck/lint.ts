@@ -4,9 +4,11 @@
 
 import { formatPath, type Path, readDocument } from '../core/document.ts'
 import type { PiiKind } from '../core/finding.ts'
+import { isLegible, LEGIBLE } from '../core/hidden-characters.ts'
 import type { Problem } from '../core/problem.ts'
 import { compileGlob } from '../policy/glob.ts'
 import { KeywordUsage } from '../policy/keyword-limits.ts'
+import { whyOddGlob } from '../policy/odd-glob.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
 import { ruleTypeOf } from '../policy/rule-types.ts'
 import { alternativesOf } from '../policy/types/keyword-block.ts'
@@ -27,9 +29,6 @@ export interface LintContext {
 
 /** Share of a limit above which the next edit may be refused. */
 const NEAR_LIMIT = 0.9
-
-/** Characters that occur in regular expressions and in no model's name. */
-const EXPRESSION_IN_GLOB = /^\s|\s$|[\^$|()\\]|\.\*|\.\+/
 
 /** A rule with a way to warn about a part of it. */
 interface LintedRule {
@@ -140,14 +139,21 @@ function includes(outer: ParsedRule, inner: ParsedRule): boolean {
 function warnMatch({ parsed, warn }: LintedRule, context: LintContext | null): void {
   const { rule, pattern } = parsed
   rule.match?.models?.forEach((glob, index) => {
-    if (EXPRESSION_IN_GLOB.test(glob)) {
-      warn(['match', 'models', index], 'looks like a regular expression; globs know only `*` and `?`')
-    }
+    const odd = whyOddGlob(glob, 'models')
+    if (odd !== null) warn(['match', 'models', index], odd)
   })
+  const isOfKey = (glob: string) => context?.keyNames.some(compileGlob(glob)) === true
+  rule.match?.keys?.forEach((glob, index) => {
+    const odd = isOfKey(glob) ? null : whyOddGlob(glob, 'keys')
+    if (odd !== null) warn(['match', 'keys', index], odd)
+  })
+  for (const [label, value] of Object.entries(rule.match?.labels ?? {}))
+    if (!isLegible(label) || !isLegible(value))
+      warn(['match', 'labels', label], `matches no key: a label must have ${LEGIBLE}`)
   if (context === null) return
   const { keyNames, kinds } = context
   rule.match?.keys?.forEach((glob, index) => {
-    if (keyNames.length === 0 || keyNames.some(compileGlob(glob))) return
+    if (keyNames.length === 0 || isOfKey(glob)) return
     const message = `matches no key of the configuration (${keyNames.join(', ')}); correct only for a key made through the API`
     warn(['match', 'keys', index], message)
   })

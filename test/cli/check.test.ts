@@ -194,6 +194,41 @@ passThrough:
   t.match(stdout, '0 errors, 4 warnings')
 })
 
+t.test('check warns of globs of the configuration that match nothing that is meant', async (t) => {
+  const paths = ['/v1/images/../x', '/v1//images', '/v1/%61b', '/v1/a;b', '/v1/images?size=*', '/v1/%c3%a9/*']
+  const dir = t.testdir({
+    'sidegate.yaml': `upstreams: [{ name: a, baseUrl: http://h/v1, models: ["gpt\\u200b*", "^o"] }]
+rules: { path: r.yaml }
+prices: { path: p.yaml }
+keys: [{ name: k, sha256: '${'0'.repeat(64)}', models: [ok, "! b"] }]
+passThrough:
+${['/v1/images/*', '/v1/**', '/v1/fi?es', ...paths].map((path) => `  - { path: "${path}", methods: [GET] }`).join('\n')}
+`,
+    'r.yaml': 'rules: []\n',
+    'p.yaml': 'prices:\n  "*": { input: 1, output: 1 }\n  m: { input: 1, output: 1 }\n',
+  })
+  const { status, stdout } = await sidegate(['check', '--config', join(dir, 'sidegate.yaml')])
+  t.equal(status, 0)
+  t.match(stdout, /:1:\d+ upstreams\[0\]\.models\[0\]: has characters that nobody sees, as in `gpt‹200B›\*`/)
+  t.match(stdout, /:1:\d+ upstreams\[0\]\.models\[1\]: looks like a regular expression/)
+  t.match(stdout, /:4:\d+ keys\[0\]\.models\[1\]: has white space at its ends/)
+  t.match(stdout, /p\.yaml:3:6 prices\.m: is never used, because `\*` in line 2 comes first/)
+  const about = [
+    /never matches/,
+    /never matches/,
+    /`\/v1\/ab`/,
+    /never matches/,
+    /holds a query/,
+    /`\/v1\/%C3%A9\/a`/,
+  ]
+  for (const [index, message] of about.entries()) {
+    const line = stdout.split('\n').find((one) => one.includes(`passThrough[${index + 3}].path: `))
+    t.match(line, message, String(paths[index]))
+  }
+  for (const index of [0, 2]) t.notMatch(stdout, `passThrough[${index}]`)
+  t.match((await sidegate(['check', join(dir, 'p.yaml')])).stdout, /p\.yaml:3:6 prices\.m: is never used/)
+})
+
 t.test('check reports errors of the configuration and of the rules together', async (t) => {
   const dir = t.testdir({
     'sidegate.yaml':

@@ -101,6 +101,33 @@ const WARNED: readonly [name: string, rules: string[], message: RegExp, line: nu
     /globs know only/,
     2,
   ],
+  ...[
+    ['match: { keys: ["^web"] }', /globs know only/],
+    ['match: { keys: ["web|api"] }', /globs know only/],
+    ['match: { keys: ["web.+"] }', /globs know only/],
+    ['match: { keys: ["we\\u200bb"] }', /nobody sees, as in `we‹200B›b`/],
+    ['match: { keys: ["web "] }', /white space at its ends.* write `web`/],
+    ['match: { models: ["gpt\\u3164"] }', /nobody sees, as in `gpt‹3164›`/],
+    ['match: { models: [" gpt-4o "] }', /white space at its ends.* write `gpt-4o`/],
+    ['match: { labels: { team: "a\\u3164" } }', /matches no key: a label must have/],
+  ].map(([more, message]): (typeof WARNED)[number] => [
+    `a rule with ${more}`,
+    [rule('a', 'pii', '*', 'redact', `, ${more}`)],
+    message as RegExp,
+    2,
+  ]),
+  ...[
+    ['gpt-.*', /item 2 looks like a regular expression/],
+    ['!^gpt', /item 2 looks like a regular expression/],
+    [' gpt-4o', /item 2 has white space at its ends.* write `gpt-4o`/],
+    ['! gpt-4o', /item 2 has white space at its ends.* write `gpt-4o`/],
+    ['gpt\\u200b-4o', /item 2 has characters that nobody sees, as in `gpt‹200B›-4o`/],
+  ].map(([glob, message]): (typeof WARNED)[number] => [
+    `models of access such as ${glob}`,
+    [`  - { name: a, type: model_access, pattern: [m, "${glob}"], action: block }\n`],
+    message as RegExp,
+    2,
+  ]),
   [
     'an unknown key',
     [rule('a', 'pii', '*', 'redact', ', match: { keys: [bacth] }')],
@@ -164,6 +191,14 @@ const SILENT: readonly [name: string, rules: string[]][] = [
   ],
   ['a high score that blocks', [rule('a', 'prompt_injection', 'score>=0.9', 'block')]],
   ['a low score that monitors', [rule('a', 'prompt_injection', 'score>=0.4', 'monitor')]],
+  [
+    'a key with brackets, and one whose name is like an expression',
+    [rule('a', 'pii', '*', 'redact', ', match: { keys: ["*ch", "we*", "batch"] }')],
+  ],
+  [
+    'a list of models',
+    ['  - { name: a, type: model_access, pattern: ["gpt-4.1*", "!o?-*"], action: block }\n'],
+  ],
   ['a disabled rule', [rule('a', 'keyword_block', 'e', 'block', ', enabled: false')]],
 ]
 

@@ -1,6 +1,7 @@
 // Rules of type model_access: the models that are allowed.
 
 import { controlCharacterIn } from '../control-character.ts'
+import { whyOddGlob } from '../odd-glob.ts'
 import { type PatternRefusal, type RuleType, refuse, type WrittenPattern } from '../rule-type.ts'
 
 interface AccessPattern {
@@ -16,6 +17,11 @@ export const MODEL_ACCESS: RuleType<AccessPattern> = {
   writing: 'a list of globs of allowed models, and after `!` of refused ones; case counts',
   form: { isList: true, hint: 'A glob of allowed models on each line; after ! of refused ones.' },
   parse: parseModels,
+  lint: ({ pattern }) =>
+    pattern.globs.flatMap((glob, index) => {
+      const odd = whyOddGlob(glob.replace(/^!/, ''), 'models')
+      return odd === null ? [] : [{ field: 'pattern', message: `item ${index + 1} ${odd}` }]
+    }),
   includes: (wide, narrow) => JSON.stringify(wide.pattern.globs) === JSON.stringify(narrow.pattern.globs),
 }
 
