@@ -68,8 +68,8 @@ export interface ErrorShape {
   /** The body of an error response, JSON. */
   body(error: GatewayError): string
   /**
-   * The event that ends a failed stream.
-   * @param number of the event, in a format whose events are numbered
+   * The event that ends a failed stream; in some formats two.
+   * @param number of the first one, in a format whose events are numbered
    */
   event(error: GatewayError, number: number): string
   /** The upstream's failure as a body. @param own members of the upstream's own error */

@@ -1,6 +1,6 @@
 // Writes errors as the clients of each API read them.
 
-import { type ErrorCode, errorBody, type GatewayError } from '../core/errors.ts'
+import { type ErrorCode, errorBody, type GatewayError, isRefusal } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { ErrorShape } from './api-format.ts'
 import { encodeData, encodeEvent } from './sse.ts'
@@ -48,7 +48,8 @@ export const responsesErrors: ErrorShape = {
   refusalStatus: 400,
   event({ code, message, param, extra }, sequence_number) {
     const event = { type: ERROR_EVENT, code, message, param, ...extra, sequence_number }
-    return encodeEvent('event: error', JSON.stringify(event))
+    const error = encodeEvent('event: error', JSON.stringify(event))
+    return isRefusal(code) ? error + failedResponse(message, sequence_number + 1) : error
   },
   failure({ type = null, sequence_number: _, ...own }, message, status) {
     return openAiFailure(type === ERROR_EVENT || type === null ? own : { ...own, type }, message, status)
@@ -61,6 +62,17 @@ export const responsesErrors: ErrorShape = {
 }
 
 const ERROR_EVENT = 'error'
+
+/**
+ * The event of a response that fails for good. Codex does not read `error` events, and asks five
+ * more times after any failure but one of this code.
+ */
+function failedResponse(message: string, sequence_number: number): string {
+  const error = { code: 'invalid_prompt', message }
+  const response = { object: 'response', status: 'failed', error, output: [] }
+  const event = { type: 'response.failed', response, sequence_number }
+  return encodeEvent('event: response.failed', JSON.stringify(event))
+}
 
 /** Anthropic's error types by status (https://docs.anthropic.com/en/api/errors). */
 const ANTHROPIC_TYPES: ReadonlyMap<number, string> = new Map([
@@ -88,10 +100,17 @@ const anthropicType = (status: number): string =>
 /** A full disk or a stop is a failure of the gateway, not load. */
 const UNAVAILABLE: ReadonlySet<ErrorCode> = new Set(['audit_unavailable', 'draining'])
 
+/**
+ * What Anthropic's own filter says. After a 400 without this sentence, anywhere in the body, Claude
+ * Code tries up to five times with fewer features.
+ */
+const FILTERED = { reason: 'Output blocked by content filtering policy' }
+
 function anthropicBody(error: GatewayError): string {
   const { code, message, param, extra, status } = error
   const type = UNAVAILABLE.has(code) ? 'api_error' : anthropicType(status)
-  return JSON.stringify({ type: 'error', error: { type, message, code, param, ...extra } })
+  const reason = isRefusal(code) ? FILTERED : {}
+  return JSON.stringify({ type: 'error', error: { type, message, code, param, ...reason, ...extra } })
 }
 
 /** `{"type": "error", "error": {"type", "message"}}`, with our `code` and `param` next to them. */

@@ -216,12 +216,14 @@ const encodeLines = (lines: string): string =>
     .map((line) => (EVENT_NAME.test(line) ? '' : `${line}\n`))
     .join('')
 
+const EVENT_END = '\n\n'
 const FIRST_DATA = /^data(?::|$)/m
 
-/** Inserts a comment directly above the data of an event. */
-export function withComment(event: string, comment: string): string {
-  const data = event.search(FIRST_DATA)
-  return event.slice(0, data) + encodeComment(comment) + event.slice(data)
+/** Inserts a comment directly above the data of the last event. */
+export function withComment(events: string, comment: string): string {
+  const last = events.lastIndexOf(EVENT_END, events.length - EVENT_END.length - 1) + 1
+  const data = last + events.slice(last).search(FIRST_DATA)
+  return events.slice(0, data) + encodeComment(comment) + events.slice(data)
 }
 
 /**

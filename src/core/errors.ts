@@ -111,15 +111,18 @@ export class GatewayError extends Error {
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
     this.code = code
-    const isRefusal = ERRORS[code].type === REFUSAL_TYPE && details.refusalStatus === 400
-    this.status = isRefusal ? 400 : ERRORS[code].status
-    this.type = isRefusal ? 'invalid_request_error' : ERRORS[code].type
+    const isInvalid = isRefusal(code) && details.refusalStatus === 400
+    this.status = isInvalid ? 400 : ERRORS[code].status
+    this.type = isInvalid ? 'invalid_request_error' : ERRORS[code].type
     this.param = details.param ?? null
     this.headers = details.headers ?? {}
     this.extra = details.extra ?? {}
     this.event = details.event ?? null
   }
 }
+
+/** Reports whether an error is a refusal by a rule. */
+export const isRefusal = (code: ErrorCode): boolean => ERRORS[code].type === REFUSAL_TYPE
 
 /** Returns a refusal by a rule with another status; any other error as it is. */
 export function withRefusalStatus(error: GatewayError, refusalStatus: RefusalStatus): GatewayError {

@@ -62,6 +62,10 @@ t.test('a refusal is 400 where clients take 403 for a missing sign-in', async (t
     )
     t.match(await gateway.newestEntry(), { status, outcome: 'blocked', blocked: true }, name)
   }
+  for (const name of ['messages', 'count']) {
+    const { error } = (await call(gateway, key, name)) as unknown as { error: Record<string, string> }
+    t.equal(error['reason'], 'Output blocked by content filtering policy', name)
+  }
   const anthropic = new Anthropic({ apiKey: key, baseURL: gateway.url, fetch: fetchInTime })
   const count = upstream.received.length
   const messages = [{ role: 'user' as const, content: 'project aurora' }]

@@ -180,8 +180,16 @@ t.test("the gateway's own error event has the next number, and each member once"
       received.map(({ sequence_number: number }) => number),
       received.map((_event, index) => index),
     )
-    t.match(received.at(-1), { type: 'error', message: /./, param: null, ...expected })
-    t.notOk('error' in received.at(-1))
+    const error = received.find(({ type }) => type === 'error')
+    t.match(error, { message: /./, param: null, ...expected })
+    t.notOk('error' in error)
+    t.match(text, /\n: sidegate-audit [^\n]+\ndata: [^\n]+\n\n$/)
+    const after = received.slice(received.indexOf(error) + 1)
+    if (!('rule_name' in expected)) t.same(after, [], 'a failure that may pass')
+    else {
+      const failed = { code: 'invalid_prompt', message: error.message }
+      t.match(after, [{ type: 'response.failed', response: { status: 'failed', error: failed, output: [] } }])
+    }
   }
 })
 
