@@ -11,6 +11,7 @@ import { ROOT } from './sources.ts'
 const MAXIMUM_README_WORDS = 700
 const MAXIMUM_ARCHITECTURE_WORDS = 2300
 const MAXIMUM_BENCH_WORDS = 1700
+const MAXIMUM_AGENTS_WORDS = 600
 
 const DOCUMENTS = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
   cwd: ROOT,
@@ -84,6 +85,11 @@ t.test('the architecture takes a contributor ten minutes', async (t) => {
 t.test('the page of what a call costs has the figures that matter only', async (t) => {
   const words = wordsOf('test/bench/README.md')
   t.ok(words <= MAXIMUM_BENCH_WORDS, `${words} words, at most ${MAXIMUM_BENCH_WORDS}`)
+})
+
+t.test('the page for coding agents is read in three minutes', async (t) => {
+  const words = wordsOf('config/coding-agents.md')
+  t.ok(words <= MAXIMUM_AGENTS_WORDS, `${words} words, at most ${MAXIMUM_AGENTS_WORDS}`)
 })
 
 t.test('every link of the documents in the npm package leads to a file in it', async (t) => {
