@@ -23,12 +23,6 @@ export const EXPECTED_ANSWER_TOKENS = 512
 /** Weight of the newest answer in the expectation for the next. */
 const NEWEST_SHARE = 1 / 8
 
-/**
- * Longest retry time when running calls hold the missing tokens, which they may release at any
- * moment. SDKs give up after two retries, so that a second each would waste them.
- */
-const RETRY_WHILE_HELD_MS = 20_000
-
 /** The tokens used in a slice of time. */
 export interface Bucket {
   /** Time since the epoch divided by the bucket's length, rounded down. */
@@ -55,10 +49,12 @@ export interface QuotaAnswer {
   /** Time until none of the tokens used now counts. */
   readonly resetMs: Milliseconds
   /**
-   * Time until the same reservation could succeed if nothing else happened. At most
-   * RETRY_WHILE_HELD_MS when running calls hold the missing tokens; 0 when it was allowed.
+   * Time until the same reservation succeeds if nothing else happens and running calls use what
+   * they hold; 0 when it was allowed, and when it never fits.
    */
   readonly retryAfterMs: Milliseconds
+  /** Whether it fits as soon as running calls end that use less, which may be at any moment. */
+  readonly isHeld: boolean
   /** The charged bucket; null when nothing was charged. */
   readonly bucketIndex: number | null
   /** Charged tokens: the requested and the expected ones. */
@@ -128,6 +124,7 @@ export function reserveTokens(window: QuotaWindow, request: QuotaRequest): Quota
   const allowed = used + tokens <= limitTokens
   const takes = allowed || !enforced
   const retryAfterMs = allowed ? 0 : timeUntilFits(window, request, used, tokens)
+  const isHeld = !allowed && used - heldTokens(window) + tokens <= limitTokens
   const left = Math.max(0, limitTokens - used - (takes ? tokens : 0))
   const charged = takes ? tokens + Math.min(left, expectedTokens(window, request)) : 0
   if (takes) charge(window, current, charged, charged)
@@ -136,6 +133,7 @@ export function reserveTokens(window: QuotaWindow, request: QuotaRequest): Quota
     remaining: left,
     resetMs: timeUntilEmpty(window, nowMs),
     retryAfterMs,
+    isHeld,
     bucketIndex: takes ? current : null,
     charged,
   }
@@ -189,6 +187,8 @@ export function usedTokens(window: QuotaWindow): number {
   return used
 }
 
+const heldTokens = ({ buckets }: QuotaWindow): number => buckets.reduce((sum, { held }) => sum + held, 0)
+
 /** What counts of a window at a time, and the time until none of it does; 0 when nothing counts. */
 export interface WindowUse {
   readonly used: number
@@ -226,16 +226,9 @@ function timeUntilFits(
   tokens: number,
 ): Milliseconds {
   let left = used
-  let held = 0
-  for (const bucket of window.buckets) held += bucket.held
-  const soonest = used - held + tokens <= request.limitTokens ? RETRY_WHILE_HELD_MS : Infinity
   for (const bucket of window.buckets) {
     left -= bucket.tokens
-    if (left + tokens <= request.limitTokens) {
-      return Math.min(soonest, Math.max(1, endOf(window, bucket.index) - request.nowMs))
-    }
+    if (left + tokens <= request.limitTokens) return Math.max(1, endOf(window, bucket.index) - request.nowMs)
   }
-  // A call above the limit never fits. A whole window is the longest wait that can be named.
-  if (window.bucketMs !== CALENDAR_MONTH) return LIVE_BUCKETS * window.bucketMs
-  return endOf(window, bucketAt(CALENDAR_MONTH, request.nowMs)) - request.nowMs
+  return 0
 }

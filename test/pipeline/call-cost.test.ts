@@ -151,6 +151,7 @@ t.test('a refusal names the budget and the day on which it ends', async (t) => {
   const refusal = {
     limit,
     retryAfterMs: 86_400_000,
+    isHeld: false,
     neverFits: false,
     nowMs: Date.UTC(2026, 10, 29, 12),
     hasNoPrice: false,
@@ -165,10 +166,9 @@ t.test('a refusal names the budget and the day on which it ends', async (t) => {
     headers: { 'retry-after': '86400', 'x-should-retry': 'false' },
     extra: { rule_name: 'team-budget' },
   })
-  t.match(errorOf({ neverFits: true }), {
-    code: 'budget_exceeded',
-    message: /may cost more, max_tokens included/,
-  })
+  const never = errorOf({ neverFits: true })
+  t.match(never, { code: 'budget_exceeded', message: /may cost more, max_tokens included/ })
+  t.same(never.headers, { 'x-should-retry': 'false' })
   t.match(errorOf({ hasNoPrice: true }), {
     status: 403,
     code: 'price_unknown',

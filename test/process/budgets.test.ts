@@ -98,6 +98,29 @@ t.test('a budget that is used up refuses with the day on which it ends', async (
   t.equal(refused.headers.get('x-should-retry'), 'false')
 })
 
+t.test('a budget that running calls hold names the day on which it ends at the latest', async (t) => {
+  const gateway = await open(t)
+  const { key } = await gateway.createKey('app')
+  upstream.answer = silent
+  const before = upstream.received.length
+  const leaving = new AbortController()
+  const running = Array.from({ length: 10 }, () => gateway.chat(key, body(), { signal: leaving.signal }))
+  await upstream.reached(before + 10)
+  const refused = await gateway.chat(key, body())
+  t.match(await refused.json(), {
+    error: {
+      code: 'budget_exceeded',
+      message: /is used up by what running calls may cost .* until 20\d\d-\d\d-01\.$/,
+    },
+  })
+  const now = new Date()
+  const endMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)
+  t.ok(Number(refused.headers.get('retry-after-ms')) >= endMs - now.getTime())
+  t.equal(refused.headers.get('x-should-retry'), null)
+  leaving.abort()
+  await Promise.allSettled(running)
+})
+
 t.test('a model without a price is refused under a limit of money, or not counted', async (t) => {
   upstream.answer = answer
   const strict = await open(t)

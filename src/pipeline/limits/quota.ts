@@ -21,7 +21,10 @@ export interface LimitState {
   readonly unit: 'tokens' | 'requests'
   readonly limit: number
   readonly remaining: number
-  /** From now until the limit counts nothing; for a limit that denies a call, until it fits. */
+  /**
+   * From now until the limit counts nothing; for a limit that denies a call, until that fits at the
+   * latest.
+   */
   readonly resetMs: Milliseconds
 }
 
@@ -76,8 +79,10 @@ interface HeldLimit {
 export interface Refusal {
   /** The first limit that denies it. */
   readonly limit: AppliedLimit
-  /** From now until the call would pass all of them. */
+  /** From now until the call passes all of them at the latest; 0 when it never fits. */
   readonly retryAfterMs: Milliseconds
+  /** True when it may pass earlier, as soon as running calls end that use less than they hold. */
+  readonly isHeld: boolean
   /** True when the call asks for more than a whole window allows: waiting is useless. */
   readonly neverFits: boolean
   readonly nowMs: Milliseconds
@@ -173,10 +178,11 @@ export class Quota {
         ? null
         : {
             limit: first.limit,
-            retryAfterMs: Math.max(...refusing.map(({ reservation }) => reservation.retryAfterMs)),
-            neverFits: refusing.some(
-              ({ limit }) => (askedOf(limit.unit, demand)?.tokens ?? 0) > limit.amount,
-            ),
+            retryAfterMs: refusing.some(({ limit }) => neverFits(limit, demand))
+              ? 0
+              : Math.max(...refusing.map(({ reservation }) => reservation.retryAfterMs)),
+            isHeld: refusing.every(({ reservation }) => reservation.isHeld),
+            neverFits: refusing.some(({ limit }) => neverFits(limit, demand)),
             nowMs,
             hasNoPrice: first.reservation === NO_PRICE,
           }
@@ -199,7 +205,13 @@ export class Quota {
     const allowed = left > 0
     if (allowed || force) this.#places.push(parallel.begin(name))
     const remaining = Math.max(0, left - 1)
-    return { allowed, remaining, resetMs: 0, retryAfterMs: allowed ? 0 : RETRY_WHILE_RUNNING_MS }
+    return {
+      allowed,
+      remaining,
+      resetMs: 0,
+      retryAfterMs: allowed ? 0 : RETRY_WHILE_RUNNING_MS,
+      isHeld: !allowed,
+    }
   }
 
   /**
@@ -224,7 +236,7 @@ export class Quota {
 const NOTHING: Used = { tokens: 0, answerTokens: 0, cost: 0, isForwarded: false, keepsReserved: false }
 
 /** In the place of a reservation, for a limit of money on a call without a price. */
-const NO_PRICE: Reservation = { allowed: false, remaining: 0, resetMs: 0, retryAfterMs: 0 }
+const NO_PRICE: Reservation = { allowed: false, remaining: 0, resetMs: 0, retryAfterMs: 0, isHeld: false }
 
 type Asked = Pick<ReserveRequest, 'tokens' | 'unlimitedChoices' | 'expectedAnswer'>
 
@@ -237,6 +249,10 @@ function askedOf(unit: UsageLimit['unit'], { tokens, unlimitedChoices, money }: 
   if (money.type !== 'priced') return null
   return { tokens: money.most, unlimitedChoices, expectedAnswer: money.answer }
 }
+
+/** Reports whether a call asks for more than a whole window of a limit allows. */
+const neverFits = ({ unit, amount }: AppliedLimit, demand: Demand): boolean =>
+  (askedOf(unit, demand)?.tokens ?? 0) > amount
 
 /** What a call used of a limit of a unit, and the part that the answer took. */
 function usedOf(
@@ -271,6 +287,7 @@ function statesOf(held: readonly HeldLimit[]): LimitState[] {
       .sort((a, b) => a.reservation.remaining - b.reservation.remaining)
     if (least === undefined) return []
     const { allowed, remaining, resetMs, retryAfterMs } = least.reservation
-    return [{ unit, limit: least.limit.amount, remaining, resetMs: allowed ? resetMs : retryAfterMs }]
+    const waits = !allowed && retryAfterMs > 0
+    return [{ unit, limit: least.limit.amount, remaining, resetMs: waits ? retryAfterMs : resetMs }]
   })
 }

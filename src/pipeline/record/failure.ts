@@ -125,14 +125,9 @@ const named = (rule: RuleReference) => ({ rule_id: rule.id, rule_name: rule.name
 /** The error of a call that a limit refuses. */
 function limited(refusal: Refusal, callId: string): GatewayError {
   const { limit, neverFits } = refusal
-  const retryAfterMs = refusal.retryAfterMs * (1 + RETRY_SPREAD * shareOf(callId))
   const { rule, unit, scope, amount } = limit
   if (rule !== null && refusal.hasNoPrice) return priceUnknown(rule)
-  const headers: Record<string, string> = {
-    'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))),
-    'retry-after-ms': String(Math.max(1, Math.ceil(retryAfterMs))),
-  }
-  if (neverFits || retryAfterMs > LONGEST_RETRY_MS) headers['x-should-retry'] = 'false'
+  const headers = neverFits ? { 'x-should-retry': 'false' } : retryHeadersOf(refusal, callId)
   if (rule === null)
     return new GatewayError(
       'rate_limit_exceeded',
@@ -143,12 +138,25 @@ function limited(refusal: Refusal, callId: string): GatewayError {
     return new GatewayError('budget_exceeded', budgetMessage(refusal, rule), { headers, extra: named(rule) })
   const message = neverFits
     ? `The call asks for more tokens, max_tokens included, than the limit "${rule.name}" allows in a whole window.`
-    : `The ${UNITS[unit]} limit "${rule.name}" is reached for ${describeScope(scope)}.`
+    : `The ${UNITS[unit]} limit "${rule.name}" is reached for ${describeScope(scope)}${refusal.isHeld ? ', by what running calls may use' : ''}.`
   return new GatewayError('rate_limit_exceeded', message, { headers, extra: named(rule) })
+}
+
+/** When to try again. By then the call fits, even if running calls use all that they reserved. */
+function retryHeadersOf({ retryAfterMs, isHeld }: Refusal, callId: string): Record<string, string> {
+  const spreadMs = Math.min(retryAfterMs * RETRY_SPREAD, MAXIMUM_SPREAD_MS)
+  const waitMs = retryAfterMs + spreadMs * shareOf(callId)
+  return {
+    'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))),
+    'retry-after-ms': String(Math.max(1, Math.ceil(waitMs))),
+    // A running call may end at any moment, so that an SDK may try earlier.
+    ...(waitMs > LONGEST_RETRY_MS && !isHeld && { 'x-should-retry': 'false' }),
+  }
 }
 
 /** Part of a wait that is added at most, so that many clients do not return at one moment. */
 const RETRY_SPREAD = 0.1
+const MAXIMUM_SPREAD_MS: Milliseconds = 60_000
 
 /** A number from 0 to 1 out of the random end of a UUIDv7. */
 const shareOf = (callId: string): number => Number.parseInt(callId.slice(-8), 16) / 0xffffffff || 0
@@ -160,14 +168,18 @@ const priceUnknown = (rule: RuleReference): GatewayError =>
     { param: 'model', headers: { 'x-should-retry': 'false' }, extra: named(rule) },
   )
 
-function budgetMessage({ limit, retryAfterMs, neverFits, nowMs }: Refusal, { name }: RuleReference): string {
+function budgetMessage(
+  { limit, retryAfterMs, isHeld, neverFits, nowMs }: Refusal,
+  { name }: RuleReference,
+): string {
   const amount = `${formatUsd(limit.amount)} USD`
   if (neverFits)
     return `The call may cost more, max_tokens included, than the budget "${name}" of ${amount} allows in a whole window.`
   // The clock of the counts differs by some milliseconds, and windows may end at midnight.
   const endMs = Math.ceil((nowMs + retryAfterMs) / MINUTE_MS) * MINUTE_MS
   const day = isoTime(endMs).slice(0, 10)
-  return `The budget "${name}" of ${amount} is used up for ${describeScope(limit.scope)} until ${day}.`
+  const state = isHeld ? 'is used up by what running calls may cost' : 'is used up'
+  return `The budget "${name}" of ${amount} ${state} for ${describeScope(limit.scope)} until ${day}.`
 }
 
 /** Units as messages name them. */

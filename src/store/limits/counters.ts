@@ -65,6 +65,8 @@ export interface Reservation {
   readonly resetMs: Milliseconds
   /** As in QuotaAnswer. */
   readonly retryAfterMs: Milliseconds
+  /** As in QuotaAnswer. */
+  readonly isHeld: boolean
 }
 
 /** Tokens used without a reservation, or given back. */
@@ -158,13 +160,18 @@ export class Counters {
     if (this.#windows.size >= MAXIMUM_COUNTERS && !this.#windows.has(windowName(ruleId, subject, windowMs))) {
       this.#forgetExpired(nowMs)
       if (this.#windows.size >= MAXIMUM_COUNTERS) {
-        return { allowed: false, remaining: 0, resetMs: windowMs, retryAfterMs: RETRY_WHEN_FULL_MS }
+        return {
+          allowed: false,
+          remaining: 0,
+          resetMs: windowMs,
+          retryAfterMs: RETRY_WHEN_FULL_MS,
+          isHeld: false,
+        }
       }
     }
     const window = this.#window(ruleId, subject, windowMs)
     const answer = reserveTokens(window, { ...request, nowMs, enforced: !force })
-    const { allowed, remaining, resetMs, retryAfterMs, bucketIndex, charged } = answer
-    const reservation = { allowed, remaining, resetMs, retryAfterMs }
+    const { bucketIndex, charged, ...reservation } = answer
     if (bucketIndex !== null) this.#held.set(reservation, { request, window, bucketIndex, tokens: charged })
     return reservation
   }
