@@ -19,7 +19,7 @@ import type { Session, Sessions } from '../store/sessions/sessions.ts'
 import { formatCookie, readCookie } from './cookies.ts'
 import { allowedName, isLoopback, isOriginOf, overTls, parseHost } from './host.ts'
 import type { SignInJournal } from './sign-in-journal.ts'
-import { SignInThrottle } from './sign-in-throttle.ts'
+import { ATTEMPTS, COMPARISONS, SignInThrottle } from './sign-in-throttle.ts'
 
 const COOKIE = 'sidegate_session'
 /**
@@ -60,7 +60,9 @@ export class Gatekeeper {
   readonly #oidcTerms: string | null
   readonly #ttlMs: Milliseconds
   readonly #allowedHosts: ReadonlySet<string | null>
-  readonly #throttle: SignInThrottle
+  readonly #comparisons: SignInThrottle
+  /** By whether the attempt is right: wrong ones must not shut out right ones of their address. */
+  readonly #attempts: Readonly<Record<'right' | 'wrong', SignInThrottle>>
   readonly #journal: SignInJournal
 
   constructor(options: {
@@ -75,7 +77,11 @@ export class Gatekeeper {
     this.#sessions = options.sessions
     this.#tokens = options.tokens
     this.#oidcTerms = options.oidc === null ? null : describeTerms(options.oidc)
-    this.#throttle = new SignInThrottle(options.clock)
+    this.#comparisons = new SignInThrottle(options.clock, COMPARISONS)
+    this.#attempts = {
+      right: new SignInThrottle(options.clock, ATTEMPTS),
+      wrong: new SignInThrottle(options.clock, ATTEMPTS),
+    }
     this.#journal = options.journal
     this.#ttlMs = options.sessionTtlSeconds * 1000
     this.#allowedHosts = new Set(options.allowedHosts.map(allowedName))
@@ -136,8 +142,10 @@ export class Gatekeeper {
    */
   async signIn(token: string, client: SignInClient): Promise<SignedIn> {
     const { address } = client
-    await this.countAttempt(address, 'token')
+    if (!this.#comparisons.admit(address)) throw await this.#throttled(address, 'token')
     const administrator = this.#holderOf(token)
+    const attempts = this.#attempts[administrator === null ? 'wrong' : 'right']
+    if (!attempts.admit(address)) throw await this.#throttled(address, 'token')
     if (administrator === null) {
       const isOff = this.#tokens.length === 0
       await this.#journal.failed(address, isOff ? 'off' : 'wrong_token', 'token')
@@ -162,14 +170,17 @@ export class Gatekeeper {
   }
 
   /**
-   * Counts an attempt to sign in.
+   * Counts an attempt of single sign-on that this browser began.
    * @param address IP address of the client
    * @throws GatewayError (rejects) `too_many_attempts`
    */
-  async countAttempt(address: string, via: SignInMethod): Promise<void> {
-    if (this.#throttle.admit(address)) return
+  async countPerson(address: string): Promise<void> {
+    if (!this.#attempts.right.admit(address)) throw await this.#throttled(address, 'oidc')
+  }
+
+  async #throttled(address: string, via: SignInMethod): Promise<GatewayError> {
     await this.#journal.failed(address, 'throttled', via)
-    throw new GatewayError('too_many_attempts', 'Too many sign-ins; try again in a second.', {
+    return new GatewayError('too_many_attempts', 'Too many sign-ins; try again in a second.', {
       headers: { 'retry-after': RETRY_AFTER_SECONDS },
     })
   }

@@ -1,18 +1,28 @@
-// Limits how often sign-ins are tried, for each address and for all together. A wrong token locks
-// nobody out.
+// Limits how often something of sign-ins is tried, for each address and for all together.
 
 import { isIPv4 } from 'node:net'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { formatIPv6 } from './host.ts'
 
 const SECOND_MS: Milliseconds = 1000
-/** Attempts of one address in a row; one more is free each second. */
-const ADDRESS_BURST = 5
-/** Attempts of all addresses in a row; as many are free each second. */
-const TOTAL_BURST = 20
 
-/** Time in which an idle address gets its whole burst back. */
-const FORGET_MS: Milliseconds = ADDRESS_BURST * SECOND_MS
+export interface SignInLimits {
+  /** Attempts of one address in a row. */
+  readonly addressBurst: number
+  /** Attempts of one address that are free again each second. */
+  readonly addressRate: number
+  /** Attempts of all addresses in a row; as many are free each second. */
+  readonly totalBurst: number
+}
+
+/** For what an entry is sealed of: a sign-in, or a wrong token. */
+export const ATTEMPTS: SignInLimits = { addressBurst: 5, addressRate: 1, totalBurst: 20 }
+
+/**
+ * For comparisons of tokens. A process that sends wrong tokens shuts its address out only beyond
+ * these, and a token of 16 random characters is not found within years.
+ */
+export const COMPARISONS: SignInLimits = { addressBurst: 200, addressRate: 200, totalBurst: 1000 }
 
 /** Permits that are refilled at a constant rate, up to `burst`. */
 export class PermitBucket {
@@ -50,16 +60,21 @@ export class PermitBucket {
 
 export class SignInThrottle {
   readonly #clock: Clock
+  readonly #limits: SignInLimits
+  /** Time in which an idle address gets its whole burst back. */
+  readonly #forgetMs: Milliseconds
   readonly #all: PermitBucket
   /**
    * Buckets that may not be full, by network, the one tried longest ago first. Only attempts within
-   * the total limit add one, so there are at most TOTAL_BURST * (ADDRESS_BURST + 1).
+   * the total limit add one, so there are at most as many as are free in `forgetMs` and a second.
    */
   readonly #buckets = new Map<string, PermitBucket>()
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, limits: SignInLimits) {
     this.#clock = clock
-    this.#all = new PermitBucket(TOTAL_BURST, SECOND_MS / TOTAL_BURST, clock.monotonic())
+    this.#limits = limits
+    this.#forgetMs = (limits.addressBurst * SECOND_MS) / limits.addressRate
+    this.#all = new PermitBucket(limits.totalBurst, SECOND_MS / limits.totalBurst, clock.monotonic())
   }
 
   /** Number of addresses in memory. */
@@ -72,7 +87,9 @@ export class SignInThrottle {
     const nowMs = this.#clock.monotonic()
     this.#forget(nowMs)
     const network = networkOf(address)
-    const bucket = this.#buckets.get(network) ?? new PermitBucket(ADDRESS_BURST, SECOND_MS, nowMs)
+    const { addressBurst, addressRate } = this.#limits
+    const bucket =
+      this.#buckets.get(network) ?? new PermitBucket(addressBurst, SECOND_MS / addressRate, nowMs)
     // An address over its own limit takes nothing from the others.
     if (!bucket.has(nowMs) || !this.#all.take(nowMs)) return false
     bucket.take(nowMs)
@@ -83,7 +100,7 @@ export class SignInThrottle {
 
   #forget(nowMs: Milliseconds): void {
     for (const [network, { updatedMs }] of this.#buckets) {
-      if (nowMs - updatedMs < FORGET_MS) return
+      if (nowMs - updatedMs < this.#forgetMs) return
       this.#buckets.delete(network)
     }
   }

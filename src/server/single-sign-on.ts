@@ -79,7 +79,7 @@ export class SingleSignOn {
       return this.#fail(address, 400, 'oidc_failed', NOT_BEGUN, 'no sign-in under way')
     }
     try {
-      await this.#parts.gatekeeper.countAttempt(address, 'oidc')
+      await this.#parts.gatekeeper.countPerson(address)
     } catch (error) {
       return refusalPage(error)
     }

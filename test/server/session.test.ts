@@ -304,12 +304,15 @@ const from = (address: string) => ({ address, headers: {} })
 t.test('an address may try five times at once, and once a second after that', async (t) => {
   const { gatekeeper, clock } = setting(t)
   for (let i = 0; i < 5; i++) await t.rejects(gatekeeper.signIn('guess', HERE), isWrong)
-  await t.rejects(gatekeeper.signIn(TOKEN, HERE), throttled, 'the right token waits too')
-  clock.advance(999)
+  await t.rejects(gatekeeper.signIn('guess', HERE), throttled)
+  for (let i = 0; i < 5; i++) await t.resolves(gatekeeper.signIn(TOKEN, HERE), 'right ones are counted apart')
   await t.rejects(gatekeeper.signIn(TOKEN, HERE), throttled)
+  clock.advance(999)
+  for (const token of [TOKEN, 'guess']) await t.rejects(gatekeeper.signIn(token, HERE), throttled)
   clock.advance(1)
-  await t.resolves(gatekeeper.signIn(TOKEN, HERE), 'and gets in a second later')
-  for (let second = 0; second < 600; second++) {
+  await t.resolves(gatekeeper.signIn(TOKEN, HERE))
+  await t.rejects(gatekeeper.signIn('guess', HERE), isWrong)
+  for (let second = 0; second < 120; second++) {
     clock.advance(1000)
     await t.rejects(gatekeeper.signIn('guess', HERE), isWrong)
     await t.rejects(gatekeeper.signIn('guess', HERE), throttled)
@@ -318,17 +321,47 @@ t.test('an address may try five times at once, and once a second after that', as
   await t.resolves(gatekeeper.signIn(TOKEN, HERE), 'nobody is ever locked out')
 })
 
+t.test('wrong tokens every 30 ms keep nobody out who comes from the same address', async (t) => {
+  const { gatekeeper, clock } = setting(t)
+  for (let round = 0; round < 8; round++) {
+    for (let at = 0; at < 1050; at += 30) {
+      clock.advance(30)
+      await gatekeeper.signIn('guess', HERE).catch(() => null)
+    }
+    await t.resolves(gatekeeper.signIn(TOKEN, HERE), `round ${round}`)
+    await t.resolves(gatekeeper.countPerson(HERE.address), 'nor by single sign-on')
+    clock.advance(1000)
+  }
+})
+
+t.test('guesses are compared 200 times a second for an address, and 1000 times for all', async (t) => {
+  const { gatekeeper, clock } = setting(t)
+  const guess = (address: string) => gatekeeper.signIn('guess', from(address)).catch(() => null)
+  for (let i = 0; i < 200; i++) await guess('10.0.0.1')
+  await t.rejects(gatekeeper.signIn(TOKEN, from('10.0.0.1')), throttled)
+  clock.advance(5)
+  await t.resolves(gatekeeper.signIn(TOKEN, from('10.0.0.1')))
+  clock.advance(1000)
+  for (let i = 0; i < 1000; i++) await guess(`10.0.1.${i % 10}`)
+  await t.rejects(gatekeeper.signIn(TOKEN, from('10.0.0.2')), throttled)
+  clock.advance(1)
+  await t.resolves(gatekeeper.signIn(TOKEN, from('10.0.0.2')))
+})
+
 t.test('wrong tokens of one address keep no other address out', async (t) => {
   const { gatekeeper } = setting(t)
   for (let i = 0; i < 100; i++) await t.rejects(gatekeeper.signIn('guess', from('10.0.0.1')))
   await t.resolves(gatekeeper.signIn(TOKEN, from('10.0.0.2')))
 })
 
-t.test('all addresses together may try 20 times a second', async (t) => {
+t.test('all addresses together may try 20 wrong tokens a second, and as many right ones', async (t) => {
   const { gatekeeper, clock } = setting(t)
   for (let i = 0; i < 20; i++) await t.rejects(gatekeeper.signIn('guess', from(`10.0.0.${i}`)), isWrong)
+  await t.rejects(gatekeeper.signIn('guess', from('10.0.1.1')), throttled)
+  for (let i = 0; i < 20; i++) await t.resolves(gatekeeper.signIn(TOKEN, from(`10.0.0.${i}`)))
   await t.rejects(gatekeeper.signIn(TOKEN, from('10.0.1.1')), throttled)
   clock.advance(50)
+  await t.rejects(gatekeeper.signIn('guess', from('10.0.1.1')), isWrong)
   await t.resolves(gatekeeper.signIn(TOKEN, from('10.0.1.1')))
 })
 
