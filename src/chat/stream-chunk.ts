@@ -15,6 +15,13 @@ import { readUsage, type Usage } from './token-usage.ts'
 
 export type { Delta } from './growing-piece.ts'
 
+/** Citations in an event, and the text that they cite from. */
+export interface GrowingCitations {
+  readonly choice: number
+  readonly channel: Channel
+  readonly citations: JsonValue
+}
+
 export interface StreamChunk {
   readonly body: JsonObject
   readonly deltas: readonly Delta[]
@@ -33,6 +40,8 @@ export interface StreamChunk {
    * any other chunk.
    */
   readonly continues?: { readonly from: number; readonly to: number }
+  /** Citations of texts that grow. */
+  readonly cited?: readonly GrowingCitations[]
   /** Choices whose reasoning ends in this chunk, because the provider signed it. */
   readonly signed: readonly number[]
   readonly usage: Usage | null
@@ -67,6 +76,7 @@ export function readStreamChunk(data: string, asksForJson = false): StreamChunk 
     others: reader.walk.texts,
     commit: () => reader.walk.commit(),
     finished: reader.finished,
+    cited: reader.cited,
     signed: reader.signed,
     usage,
     usageOnly: usage !== null && Array.isArray(choices) && choices.length === 0,
@@ -154,6 +164,7 @@ class ChunkReader {
   readonly deltas: Delta[] = []
   readonly finished: number[] = []
   readonly signed: number[] = []
+  readonly cited: GrowingCitations[] = []
   /** The current choice. */
   #choice = 0
   /** `Delta.names` of the current member. */
@@ -183,6 +194,8 @@ class ChunkReader {
     for (const key of Object.keys(choice)) {
       const value = choice[key]
       if (key === 'delta' && isObject(value)) {
+        const { annotations: citations } = value
+        if (Array.isArray(citations)) this.cited.push({ choice: this.#choice, channel: 'content', citations })
         this.#readObject(value, { parent: node, key }, DELTA_DEPTH, '')
       } else if (key === 'text' && typeof value === 'string') this.#push(choice, key, CHOICE_TEXT)
       else this.walk.member(choice, key, node, 3)

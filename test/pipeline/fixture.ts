@@ -9,6 +9,7 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { deliverStreamedAnswer } from '../../src/pipeline/answer/streamed-answer.ts'
 import { ThoughtMemory } from '../../src/pipeline/answer/thought-memory.ts'
+import { deliverWholeAnswer } from '../../src/pipeline/answer/whole-answer.ts'
 import { Call } from '../../src/pipeline/call/call.ts'
 import type { Client } from '../../src/pipeline/call/client.ts'
 import { ScanMemory } from '../../src/pipeline/prompt/memory-turn.ts'
@@ -17,6 +18,7 @@ import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
 import type { Selection } from '../../src/policy/compile.ts'
 import type { Rule } from '../../src/policy/rule.ts'
+import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import { errorEvent } from '../../src/server/respond.ts'
 import type { UpstreamResponse } from '../../src/upstream/response.ts'
 import { callKey, keyOf } from '../policy/keys.ts'
@@ -84,6 +86,23 @@ const STREAM_RULES = selectRules([
   rule('all kinds', '*', { type: 'pii', action: 'restore' }),
 ])
 
+/** Redacts all kinds, and restores `[EMAIL_1]` as ann@example.com. */
+const relayScan = (credential: string | null): ScanRules => ({
+  kinds: ALL_KINDS,
+  piiAction: () => 'redact',
+  shapes: null,
+  keywords: STREAM_RULES.keywords('response'),
+  credential,
+  restoration: new Restoration(new Map([['[EMAIL_1]', 'ann@example.com']])),
+})
+
+/** The numbering of a call that gave out `[EMAIL_1]`. */
+function numberedPlaceholders(): Placeholders {
+  const placeholders = new Placeholders()
+  placeholders.avoid('[EMAIL_1]')
+  return placeholders
+}
+
 interface RelayOptions {
   readonly api?: Api
   readonly credential?: string | null
@@ -107,20 +126,12 @@ export async function relay(
     end: (text: string) => void sent.push(text),
     cancelled: false,
   } as unknown as Client
-  const placeholders = new Placeholders()
-  placeholders.avoid('[EMAIL_1]')
+  const placeholders = numberedPlaceholders()
   const answer = {
     call,
     client,
     response: responseOf(events, credential),
-    scan: {
-      kinds: ALL_KINDS,
-      piiAction: () => 'redact' as const,
-      shapes: null,
-      keywords: STREAM_RULES.keywords('response'),
-      credential,
-      restoration: new Restoration(new Map([['[EMAIL_1]', 'ann@example.com']])),
-    },
+    scan: relayScan(credential),
     selection: STREAM_RULES,
     placeholders,
     thoughts: new ThoughtMemory(),
@@ -154,6 +165,28 @@ export async function relay(
     hits: call.record.hits,
     failure,
   }
+}
+
+/** Delivers a whole answer. @returns the body that the client gets */
+export async function deliverWhole(
+  api: Api,
+  body: object,
+  { scan = relayScan(null), selection = STREAM_RULES, placeholders = numberedPlaceholders() } = {},
+): Promise<string> {
+  const client = new CollectingClient()
+  const delivery = await deliverWholeAnswer({
+    call: newCall(STILL_CLOCK, 'r', api),
+    client,
+    response: responseOf([JSON.stringify(body)]),
+    ...{ scan, selection, placeholders },
+    thoughts: new ThoughtMemory(),
+    searches: new ScanMemory(0, Number.POSITIVE_INFINITY),
+    clock: STILL_CLOCK,
+    keep: () => {},
+    streamBegan: () => {},
+  })
+  delivery.finish({ log: 'l', seq: 0, hash: '' })
+  return client.text
 }
 
 /** An event with one choice. */

@@ -8,6 +8,7 @@ import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration, TextRestorer } from '../../src/pipeline/scan/restore.ts'
 import { plainSpan } from '../../src/pipeline/scan/spans.ts'
+import { TextEdits } from '../../src/pipeline/scan/text-edits.ts'
 import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { rule } from '../policy/rules.ts'
@@ -194,7 +195,7 @@ t.test('restores in arguments with escapes and in malformed ones', async (t) => 
 })
 
 t.test('holds back only what may become a placeholder', async (t) => {
-  const restoring = new TextRestorer(restoration, null)
+  const restoring = new TextRestorer(restoration, null, new TextEdits())
   const steps: [piece: string, sent: string][] = [
     ['see the [', 'see the '],
     ['1] note ', '[1] note '],

@@ -7,13 +7,9 @@ import { requestTexts } from '../../src/chat/texts.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
-import { ThoughtMemory } from '../../src/pipeline/answer/thought-memory.ts'
-import { deliverWholeAnswer } from '../../src/pipeline/answer/whole-answer.ts'
 import { inspect } from '../../src/pipeline/prompt/inspect.ts'
-import { ScanMemory } from '../../src/pipeline/prompt/memory-turn.ts'
-import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import { rule } from '../policy/rules.ts'
-import { ALL_KINDS, cutText, newCall, responseOf, STILL_CLOCK, scanPieces, selectRules } from './fixture.ts'
+import { ALL_KINDS, cutText, deliverWhole, scanPieces, selectRules } from './fixture.ts'
 
 const selection = selectRules([rule('back', '*', { type: 'pii', action: 'restore' })])
 const injection = loadInjectionModel()
@@ -97,7 +93,6 @@ t.test('prose keeps its quotes', async (t) => {
 
 t.test('the input of a tool in a whole answer of Messages gets numbers, its texts do not', async (t) => {
   const { rules, placeholders } = scanAfter(NUMBER)
-  const client = new CollectingClient()
   const answer = {
     id: 'msg_1',
     type: 'message',
@@ -114,19 +109,8 @@ t.test('the input of a tool in a whole answer of Messages gets numbers, its text
     stop_reason: 'tool_use',
     usage: { input_tokens: 1, output_tokens: 1 },
   }
-  const delivery = await deliverWholeAnswer({
-    call: newCall(STILL_CLOCK, 'r', MESSAGES),
-    client,
-    response: responseOf([JSON.stringify(answer)]),
-    ...{ scan: rules, selection, placeholders },
-    thoughts: new ThoughtMemory(),
-    searches: new ScanMemory(0, Number.POSITIVE_INFINITY),
-    clock: STILL_CLOCK,
-    keep: () => {},
-    streamBegan: () => {},
-  })
-  delivery.finish({ log: 'l', seq: 0, hash: '' })
-  t.match(JSON.parse(client.text).content, [
+  const text = await deliverWhole(MESSAGES, answer, { scan: rules, selection, placeholders })
+  t.match(JSON.parse(text).content, [
     { text: '4111111111111111' },
     { input: { card: 4111111111111111, cards: [4111111111111111], note: 'to ann@example.com' } },
   ])

@@ -15,6 +15,11 @@ export interface JsonSpan {
   readonly level: number
   /** For a number, the quote of a string in its place, as written. Absent for other kinds. */
   readonly quote?: string
+  /**
+   * Length of what it replaces of the text as received, where it replaces some. Default: that of
+   * `raw`.
+   */
+  readonly received?: number
   /** True for the quote that opens a string which is no name. */
   readonly opensValue?: true
 }

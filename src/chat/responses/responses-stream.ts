@@ -7,7 +7,7 @@ import type { RepeatedForm, StreamReader } from '../api-format.ts'
 import { BodyWalk } from '../body-walk.ts'
 import type { ChannelText } from '../channel.ts'
 import { type Delta, GrowingPiece } from '../growing-piece.ts'
-import { isErrorBody, parseObject, type StreamChunk } from '../stream-chunk.ts'
+import { type GrowingCitations, isErrorBody, parseObject, type StreamChunk } from '../stream-chunk.ts'
 import { parseReceived } from '../strict-json.ts'
 import { setMember } from '../text.ts'
 import type { ProgressOf } from '../token-probabilities.ts'
@@ -20,6 +20,9 @@ import { ResponsesAssembler } from './responses-assembler.ts'
 /** Ends the type of an event that adds to a text, and of the event that repeats it whole. */
 const PIECE = /^(.+)\.delta$/
 const WHOLE = /^(.+)\.done$/
+
+/** The type of an event that adds a citation to a text. */
+const CITATION = /^(.+)\.annotation\.added$/
 
 /** Events after which an answer has no more. */
 const LAST: ReadonlySet<unknown> = new Set([
@@ -121,6 +124,7 @@ export class ResponsesStream implements StreamReader {
       }
     const isLast = LAST.has(type)
     const finished = this.#finished(type, body, isLast)
+    const cited = this.#citedBy(type, body)
     const endsBlock = grows ? null : this.#endOf(type, body, finished)
     return {
       body,
@@ -128,6 +132,7 @@ export class ResponsesStream implements StreamReader {
       others: walk.texts,
       commit: () => walk.commit(),
       finished,
+      ...(cited !== null && { cited: [cited] }),
       ...(endsBlock !== null && { endsBlock }),
       ...(continues !== null && { continues }),
       signed: [],
@@ -210,6 +215,15 @@ export class ResponsesStream implements StreamReader {
     const to = this.#choices++
     this.#open.set(key, { choice: to, item: last.item, like: event })
     return { from: last.choice, to }
+  }
+
+  /** The citation that an event adds to a text; null for any other event. */
+  #citedBy(type: string, event: JsonObject): GrowingCitations | null {
+    const kind = CITATION.exec(type)?.[1]
+    if (kind === undefined) return null
+    const { annotation, annotation_index: _, ...place } = event
+    const choice = this.#open.get(placeOf(kind, place))?.choice
+    return choice === undefined ? null : { choice, channel: DELTA, citations: [annotation ?? null] }
   }
 
   note({ sequence_number: number }: JsonObject): void {

@@ -4,11 +4,17 @@ import { type Channel, isToolCall } from '../../chat/channel.ts'
 import type { Delta } from '../../chat/stream-chunk.ts'
 import type { TextProgress } from '../../chat/token-probabilities.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { editsFrom, type TextEdit } from '../scan/text-edits.ts'
 import { type KeptText, type ScanResult, TextScanner } from '../scan/text-scanner.ts'
 import type { Answer } from './whole-answer.ts'
 
 /** Maximum growing texts of one answer, counted over all choices and channels. */
 const MAXIMUM_TEXTS = 4096
+
+/** The block of a text, with the places where it changed. */
+export interface KeptBlock extends Readonly<KeptText> {
+  readonly edits: readonly TextEdit[]
+}
 
 export class GrowingTexts {
   readonly #answer: Answer
@@ -65,9 +71,24 @@ export class GrowingTexts {
   }
 
   /** The texts of a choice that continues another, as far as they are its own. */
-  keptOf(choice: number): KeptText[] {
+  keptOf(choice: number): KeptBlock[] {
     const texts = [...(this.#choices.get(choice)?.values() ?? [])]
-    return texts.flatMap(({ kept }) => (kept === null ? [] : [kept]))
+    return texts.flatMap(({ kept, edits }) =>
+      kept === null ? [] : [{ ...kept, edits: editsFrom(edits, kept.from) }],
+    )
+  }
+
+  /** Reports whether a part of a block's text is held back, up to an offset in it. */
+  holdsBefore(choice: number, channel: Channel, offset: number): boolean {
+    const scanner = this.#choices.get(choice)?.get(channel)
+    if (scanner === undefined || !scanner.holds) return false
+    return scanner.releasedCharacters < (scanner.kept?.from ?? 0) + offset
+  }
+
+  /** Where a text changed so far, counted from the beginning of its block. */
+  readonly editsOf = (choice: number, channel: Channel): readonly TextEdit[] => {
+    const scanner = this.#choices.get(choice)?.get(channel)
+    return scanner === undefined ? [] : editsFrom(scanner.edits, scanner.kept?.from ?? 0)
   }
 
   /** Reports whether any text of a choice is held back. */

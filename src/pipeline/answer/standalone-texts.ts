@@ -8,7 +8,9 @@ import type { PiiKind } from '../../core/finding.ts'
 import type { Steps } from '../../core/steps.ts'
 import { rulesFor } from '../scan/followed-rules.ts'
 import { joinOutputs, type ScanOutput } from '../scan/scan-output.ts'
-import { type KeptText, type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
+import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
+import type { KeptBlock } from './growing-texts.ts'
+import { type EditsByPath, keepEdits } from './moved-citations.ts'
 import { withoutReceipts } from './receipt-lines.ts'
 import { type Answer, isClean } from './whole-answer.ts'
 
@@ -23,6 +25,12 @@ interface StandaloneText {
   readonly text: string
   readonly encoding: Text['encoding']
   readonly rules: ScanRules
+}
+
+/** What becomes of the texts of an event, in their order, and where each changed. */
+export interface StandaloneOutputs {
+  readonly outputs: readonly ScanOutput[]
+  readonly edits: EditsByPath
 }
 
 interface ScannedText extends StandaloneText {
@@ -74,7 +82,7 @@ export class StandaloneTexts {
    * @throws GatewayError `upstream_unavailable` for more than MAXIMUM_TEXT_CHARACTERS characters in
    * one event
    */
-  *scanChunk(chunk: StreamChunk, goesOn = false): Steps<ScanOutput[]> {
+  *scanChunk(chunk: StreamChunk, goesOn = false): Steps<StandaloneOutputs> {
     let characters = 0
     for (const { text } of chunk.others) characters += text.length
     for (const { text } of chunk.deltas) characters += text.length
@@ -86,7 +94,8 @@ export class StandaloneTexts {
     // Placeholders in errors are not restored.
     const rules = chunk.error ? { ...this.#answer.scan, restoration: null } : this.#answer.scan
     const outputs: ScanOutput[] = []
-    if (chunk.others.length === 0) return outputs
+    const edits: EditsByPath = new Map()
+    if (chunk.others.length === 0) return { outputs, edits }
     const findings = findingsOf(chunk, this)
     const { api, record } = this.#answer.call
     for (const group of yield* api.answer.group(chunk.others, record.asksForJson)) {
@@ -101,9 +110,16 @@ export class StandaloneTexts {
       group.parts.forEach((part, index) => {
         outputs[part] = scanned.outputs[index]!
       })
+      const { edits: made } = scanned.scanner
+      if (made.length > 0)
+        keepEdits(
+          edits,
+          group.parts.map((part) => chunk.others[part]!),
+          made,
+        )
       this.#note(scanned.scanner, findings)
     }
-    return outputs
+    return { outputs, edits }
   }
 
   *#scan(text: StandaloneText, continues: boolean): Steps<ScannedText> {
@@ -164,10 +180,19 @@ export function withRepeats(
 /** Returns the outputs of standalone texts. One that repeats a block gets what was sent of it. */
 export function withBlocks(
   { others }: StreamChunk,
-  alone: readonly ScanOutput[],
-  blocks: readonly KeptText[],
-): readonly ScanOutput[] {
-  if (blocks.length === 0) return alone
-  const byText = new Map(blocks.map(({ received, output }) => [received, output]))
-  return alone.map((output, index) => byText.get(others[index]!.text) ?? output)
+  { outputs, edits }: StandaloneOutputs,
+  blocks: readonly KeptBlock[],
+): StandaloneOutputs {
+  if (blocks.length === 0) return { outputs, edits }
+  const byText = new Map(blocks.map((block) => [block.received, block]))
+  return {
+    outputs: outputs.map((output, index) => byText.get(others[index]!.text)?.output ?? output),
+    edits: new Map([
+      ...edits,
+      ...others.flatMap(({ text, path }) => {
+        const block = byText.get(text)
+        return block === undefined ? [] : [[path, block.edits] as const]
+      }),
+    ]),
+  }
 }

@@ -28,32 +28,24 @@ import {
   replaceTexts,
   type ScanOutput,
 } from '../scan/scan-output.ts'
-import type { KeptText, ScanResult } from '../scan/text-scanner.ts'
+import type { ScanResult } from '../scan/text-scanner.ts'
 import { ChoiceEnds } from './choice-ends.ts'
 import { countsOf, EventTemplateMatcher, writeEvent } from './event-template.ts'
-import { GrowingTexts } from './growing-texts.ts'
+import { GrowingTexts, type KeptBlock } from './growing-texts.ts'
 import { HeldTexts } from './held-texts.ts'
+import { moveCitationsIn, moveGrowingCitations } from './moved-citations.ts'
 import { countedOnce, StandaloneTexts, withBlocks, withRepeats } from './standalone-texts.ts'
 import { StreamWriter, type Written } from './stream-writer.ts'
 import { beginsNextText, finalDeltas, growsIn, textIn } from './text-boundaries.ts'
+import { type ReceivedChunk, WaitingEvents } from './waiting-events.ts'
 import type { Answer } from './whole-answer.ts'
-
-/** Maximum events that end one block. */
-const MAXIMUM_ENDS = 8
-
-/** A chunk with the data and the event that it was read from. */
-interface ReceivedChunk {
-  readonly chunk: StreamChunk
-  readonly data: string
-  readonly written: Written
-}
 
 /** How a block ends that a chunk ends. */
 interface BlockEnd {
   /** Whether the next block continues its text. */
   readonly goesOn: boolean
   /** Its own texts, when it continues another; such an event repeats them. */
-  readonly kept: readonly KeptText[]
+  readonly kept: readonly KeptBlock[]
 }
 
 /** What lines without data cost besides their length, in UTF-16 units. */
@@ -80,11 +72,7 @@ export class StreamEvents {
   readonly #templates: EventTemplateMatcher
   readonly #pace = new Pace()
   readonly #held: HeldTexts
-  /**
-   * The events that end a block, some of whose text is held back, until the next event shows
-   * whether another block of text follows.
-   */
-  #ending: { readonly choice: number; readonly events: ReceivedChunk[] } | null = null
+  readonly #waiting: WaitingEvents
   /** Deltas of the current chunk that may be released inside that chunk only. */
   #bound: ReadonlySet<Delta> = new Set()
 
@@ -97,6 +85,7 @@ export class StreamEvents {
     this.#results = [this.#standalone.result]
     this.#texts = new GrowingTexts(answer, this.#results)
     this.#held = new HeldTexts(this.#reader, this.#writer, this.#texts, this.#ends)
+    this.#waiting = new WaitingEvents(this.#texts)
     this.#includeUsage = includeUsage
     this.#inForm = answer.call.api.errors.reported
     this.#credential = answer.scan.credential
@@ -210,7 +199,8 @@ export class StreamEvents {
       return ''
     }
     const ends = yield* this.#relayEnds(null)
-    const out = ends + this.#held.sendPostponedEnds() + this.#held.flush(this.#texts.choices())
+    const flushed = ends + this.#held.sendPostponedEnds() + this.#held.flush(this.#texts.choices())
+    const out = flushed + (yield* this.#relayCited())
     this.last = this.#reader.closing
     this.#done = true
     return out
@@ -222,7 +212,7 @@ export class StreamEvents {
 
   /** Relays an event that fits the template; null for any other. Most events of a stream fit. */
   #relayKnown(event: SseEvent): string | null {
-    const isLearnt = !this.#reader.holdsProbabilities && this.#ending === null
+    const isLearnt = !this.#reader.holdsProbabilities && this.#waiting.isEmpty
     const matched = isLearnt ? this.#templates.match(event) : null
     if (matched === null || this.#quotesCredential(event.data)) return null
     const { template, text } = matched
@@ -242,37 +232,33 @@ export class StreamEvents {
     return encodeEvent(otherLines, writeEvent(matched, sent, counts))
   }
 
-  /** Relays a chunk, after the end of a block that waited for it; keeps it when it is one. */
+  /** Relays a chunk, after the end of a block that waited for it; keeps one that waits itself. */
   *#relayChunk(chunk: StreamChunk, data: string, written: Written): Steps<string> {
-    if (this.#isEnding(chunk)) {
-      this.#ending ??= { choice: chunk.endsBlock!, events: [] }
-      this.#ending.events.push({ chunk, data, written })
-      return ''
-    }
+    const received = { chunk, data, written }
+    if (this.#waiting.takesEnd(received)) return ''
     const ends = yield* this.#relayEnds(chunk.continues ?? null)
-    if (this.done) return ends
+    if (this.done || this.#waiting.takesCitation(received)) return ends
     const kept = chunk.endsBlock === undefined ? [] : this.#texts.keptOf(chunk.endsBlock)
-    return ends + (yield* this.#relayNow({ chunk, data, written }, { goesOn: false, kept }))
-  }
-
-  /** Reports whether a chunk ends a block, and the next may continue its text. */
-  #isEnding({ endsBlock, error, isLast }: StreamChunk): boolean {
-    if (endsBlock === undefined || error || isLast) return false
-    const ending = this.#ending
-    if (ending !== null) return ending.choice === endsBlock && ending.events.length < MAXIMUM_ENDS
-    return this.#texts.holdsBack(endsBlock)
+    return ends + (yield* this.#relayNow(received, { goesOn: false, kept }))
   }
 
   /** Relays the end of a block that waits. @param continues as in StreamChunk, of the next chunk */
   *#relayEnds(continues: StreamChunk['continues'] | null): Steps<string> {
-    const ending = this.#ending
+    const ending = this.#waiting.takeEnd()
     if (ending === null) return ''
-    this.#ending = null
     const goesOn = continues?.from === ending.choice
     let out = goesOn ? '' : this.#held.flush([ending.choice])
     const kept = this.#texts.keptOf(ending.choice)
     if (goesOn) this.#texts.continue(ending.choice, continues.to)
     for (const event of ending.events) if (!this.done) out += yield* this.#relayNow(event, { goesOn, kept })
+    return out
+  }
+
+  /** Relays the citations whose text is sent. */
+  *#relayCited(): Steps<string> {
+    let out = ''
+    for (const one of this.#waiting.takeCited())
+      if (!this.done) out += yield* this.#relayNow(one, { goesOn: false, kept: [] })
     return out
   }
 
@@ -288,10 +274,11 @@ export class StreamEvents {
     out += this.#held.flushEnded(chunk, starting, isHere)
     const { early, final } = this.#ends.findIn(chunk)
     const last = finalDeltas(chunk, final, starting)
-    this.#bound = deltasUnderNewNames(chunk, alone)
+    this.#bound = deltasUnderNewNames(chunk, alone.outputs)
     const deltas: ScanOutput[] = []
     for (const delta of chunk.deltas) deltas.push(yield* this.#scanDelta(delta, last.has(delta)))
-    const others = withBlocks(chunk, withRepeats(chunk, alone, deltas), kept)
+    const repeated = { ...alone, outputs: withRepeats(chunk, alone.outputs, deltas) }
+    const { outputs: others, edits } = withBlocks(chunk, repeated, kept)
     let changed = replaceTexts(chunk.others, others, 'sent')
     const logged = loggedChunk(
       { answer: this.#answer.call.api.answer, reader: this.#reader },
@@ -307,10 +294,13 @@ export class StreamEvents {
       changed = true
     }
     changed = replaceTexts(chunk.deltas, deltas, 'sent') || changed
+    changed = moveCitationsIn(chunk.body, edits) || changed
+    changed = moveGrowingCitations(chunk, this.#texts.editsOf) || changed
     chunk.commit()
     out += this.#held.flush(chunk.isLast ? this.#texts.choices() : final, isHere)
     // Flushing may have blocked the answer. A finish reason would make it look complete.
     if (this.done) return out + this.#sendTexts(chunk, logged, deltas)
+    out += yield* this.#relayCited()
     for (const choice of final) this.#ends.end(choice)
     changed =
       this.#reader.releaseProbabilities(chunk.body, this.#texts.progress, textIn(chunk), final) || changed

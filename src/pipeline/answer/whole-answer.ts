@@ -34,7 +34,9 @@ import type { Placeholders } from '../scan/placeholders.ts'
 import type { Restoration } from '../scan/restore.ts'
 import { isRestored, joinOutputs, loggedBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
 import { shapesIn } from '../scan/shapes.ts'
+import type { TextEdit } from '../scan/text-edits.ts'
 import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
+import { keepEdits, moveCitationsIn } from './moved-citations.ts'
 import { decodeAnswer, parseAnswerSteps, reasonIn } from './received-body.ts'
 import type { ThoughtMemory } from './thought-memory.ts'
 
@@ -207,6 +209,7 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   yield
   const scanners: TextScanner[] = []
   const outputs = new Array<ScanOutput>(walk.texts.length)
+  const edits = new Map<string, readonly TextEdit[]>()
   const pace = new Pace()
   for (const { parts, text, encoding, isFollowed } of groups) {
     if (pace.isOver(text.length)) yield
@@ -221,11 +224,18 @@ function* scanTexts(answer: Answer, body: JsonObject) {
     for (const part of parts) outputs[part] = yield* scanner.pushSteps(walk.texts[part]!.text)
     const last = parts.at(-1)!
     outputs[last] = joinOutputs(outputs[last]!, scanner.finish())
+    if (scanner.edits.length > 0)
+      keepEdits(
+        edits,
+        parts.map((part) => walk.texts[part]!),
+        scanner.edits,
+      )
   }
   yield
   const changed = replaceTexts(walk.texts, outputs, 'sent')
   if (rules.restoration !== null) restoreNumbers(walk.texts, outputs, rules.restoration)
   walk.commit()
+  moveCitationsIn(body, edits)
   return { scanners, outputs, changed }
 }
 

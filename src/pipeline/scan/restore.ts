@@ -14,7 +14,17 @@ import {
   mayHoldPlaceholder,
   readSpelling,
 } from './placeholder-spelling.ts'
-import { loggedOf, plainSpan, rawOf, type TextSpan, TextSpanQueue, viewOf, WHOLE_NUMBER } from './spans.ts'
+import {
+  lengthOf,
+  loggedOf,
+  plainSpan,
+  rawOf,
+  type TextSpan,
+  TextSpanQueue,
+  viewOf,
+  WHOLE_NUMBER,
+} from './spans.ts'
+import type { TextEdits } from './text-edits.ts'
 
 /**
  * Maximum characters restored in one answer. A placeholder of ten characters may restore a key of
@@ -103,6 +113,7 @@ export class TextRestorer {
   /** True when a keyword rule blocks the rest of the text. */
   blocked = false
   readonly #restoration: Restoration
+  readonly #edits: TextEdits
   readonly #keywords: KeywordRules | null
   #matcher: KeywordStream | null
   #unmatched = new TextSpanQueue()
@@ -124,7 +135,9 @@ export class TextRestorer {
   #awaitsQuote = false
   #logged = ''
 
-  constructor(restoration: Restoration, keywords: KeywordRules | null) {
+  /** @param edits receives what is released */
+  constructor(restoration: Restoration, keywords: KeywordRules | null, edits: TextEdits) {
+    this.#edits = edits
     this.#restoration = restoration
     this.#keywords = keywords
     this.#matcher = keywords?.matcher.stream() ?? null
@@ -165,6 +178,12 @@ export class TextRestorer {
   /** Reads a span. Escapes stay whole; all other text may be cut. */
   #read(span: JsonSpan, out: TextSpan[]): void {
     const { view, raw, level } = span
+    if (span.received !== undefined) {
+      // A value that the model wrote out; it is one of the prompt, or new in the answer.
+      this.#flushHeld(out)
+      out.push(this.#restoration.has(view) ? this.#valueFor(span) : span)
+      return
+    }
     if (this.#awaitsQuote) {
       if (span.kind === 'structure' && view === '"') {
         out.push(this.#number(span))
@@ -202,14 +221,16 @@ export class TextRestorer {
     }
   }
 
-  /** The value for a shape, which ShapeFilter has read as its form. */
-  #valueFor({ kind, view, raw, level, quote = '"' }: JsonSpan): TextSpan {
+  /** The value for a whole placeholder, such as a shape that ShapeFilter has read as its form. */
+  #valueFor(span: JsonSpan): TextSpan {
+    const { kind, view, raw, level, quote = '"' } = span
     const value = this.#restoration.take(view)
     const written = escapeForJson(raw.includes('%') ? escapeValue(value, 'percent') : value, level)
-    if (kind !== 'number') return { kind: 'atom', view: value, raw: written, level, logged: raw }
+    const received = lengthOf(span)
+    if (kind !== 'number') return { kind: 'atom', view: value, raw: written, level, logged: raw, received }
     const isNumber = WHOLE_NUMBER.test(value)
     const inQuotes = isNumber ? value : quote + escapeForJson(value, level + 1) + quote
-    return { kind: 'number', view: value, raw: inQuotes, level, logged: raw }
+    return { kind: 'number', view: value, raw: inQuotes, level, logged: raw, received }
   }
 
   get #holdsForm(): boolean {
@@ -270,7 +291,7 @@ export class TextRestorer {
     const logged = rawOf([this.#quote!, ...this.#held, closing])
     this.#quote = null
     this.#forget()
-    return { kind: 'number', view: value, raw: value, level, logged }
+    return { kind: 'number', view: value, raw: value, level, logged, received: logged.length }
   }
 
   #flushQuote(out: TextSpan[]): void {
@@ -293,7 +314,7 @@ export class TextRestorer {
     const level = Math.max(...this.#held.map((span) => span.level))
     const raw = escapeForJson(this.#spelling === null ? value : escapeValue(value, this.#spelling), level)
     this.#forget()
-    out.push({ kind: 'atom', view: value, raw, level, logged })
+    out.push({ kind: 'atom', view: value, raw, level, logged, received: logged.length })
   }
 
   #flushHeld(out: TextSpan[], ...more: readonly JsonSpan[]): void {
@@ -336,6 +357,7 @@ export class TextRestorer {
 
   #release(spans: readonly TextSpan[]): string {
     this.#logged += loggedOf(spans)
+    this.#edits.add(spans)
     this.restored ||= spans.some(({ logged }) => logged !== undefined)
     return rawOf(spans)
   }

@@ -64,7 +64,13 @@ export function rawRanges(
 
 function textPart(span: TextSpan, start: number, end?: number): TextSpan {
   const part = plainSpan(span.view.slice(start, end), span.level)
-  return span.released === true ? { ...part, released: true } : part
+  const { released, received } = span
+  if (released === undefined && received === undefined) return part
+  return {
+    ...part,
+    ...(released && { released }),
+    ...(received !== undefined && { received: start === 0 ? received : 0 }),
+  }
 }
 
 /** A queue of spans, taken from the front by view offset (UTF-16, from the start of the text). */
@@ -138,6 +144,9 @@ export class TextSpanQueue {
   }
 }
 
+/** Length of a span in the text as received. */
+export const lengthOf = ({ received, raw }: JsonSpan): number => received ?? raw.length
+
 /** Returns the string in place of a number. */
 function quoted(value: string, { level, quote: raw = '"' }: JsonSpan): JsonSpan[] {
   const quote: JsonSpan = { kind: 'structure', view: '"', raw, level }
@@ -197,9 +206,10 @@ export function* replaceSteps(
       if (finding !== written && next % STEP_FINDINGS === STEP_FINDINGS - 1) yield
       written = finding
       // A number is written without quotes; another text in its place needs them.
-      if (isNumber && WHOLE_NUMBER.test(value)) replaced.push({ ...span, view: value, raw: value })
+      const received = span.kind === 'text' ? Math.min(end, finding.end) - at : lengthOf(span)
+      if (isNumber && WHOLE_NUMBER.test(value)) replaced.push({ ...span, view: value, raw: value, received })
       else if (isNumber) replaced.push(...quoted(value, span))
-      else replaced.push(plainSpan(value, span.level))
+      else replaced.push({ ...plainSpan(value, span.level), received })
       if (span.kind !== 'text') break
       at = Math.min(end, finding.end)
     }

@@ -21,6 +21,7 @@ import { ShapeFilter } from './shape-filter.ts'
 import type { ShapedKinds } from './shaped-kinds.ts'
 import { shaped } from './shapes.ts'
 import { rawOf, releasedSpan, replaceFindings, type TextSpan, TextSpanQueue, viewOf } from './spans.ts'
+import { type TextEdit, TextEdits } from './text-edits.ts'
 
 /** What to scan for; shared by all texts of an answer. */
 export interface ScanRules {
@@ -45,6 +46,8 @@ export interface ScanResult {
 
 /** A block of a text, as received and as released. */
 export interface KeptText {
+  /** Offset of the block in the text as received. */
+  readonly from: number
   received: string
   output: ScanOutput
 }
@@ -71,6 +74,7 @@ export class TextScanner implements ScanResult {
   kept: KeptText | null = null
   /** True when a rule blocks the rest of the text; nothing more is released. */
   blocked = false
+  readonly #edits = new TextEdits()
   readonly #rules: ScanRules
   readonly #placeholders: Placeholders
   readonly #decoder: JsonTextDecoder
@@ -101,7 +105,8 @@ export class TextScanner implements ScanResult {
     this.#shapes = rules.shapes === null ? null : new ShapeFilter()
     this.#detector = new StreamDetector(rules.kinds)
     this.#matcher = rules.keywords?.matcher.stream() ?? null
-    this.#restorer = rules.restoration === null ? null : new TextRestorer(rules.restoration, rules.keywords)
+    this.#restorer =
+      rules.restoration === null ? null : new TextRestorer(rules.restoration, rules.keywords, this.#edits)
   }
 
   /** Whether any text is held back. */
@@ -121,9 +126,19 @@ export class TextScanner implements ScanResult {
     return VALUE.test(this.#undetected.view)
   }
 
+  /** Characters received that were released, in any form. */
+  get releasedCharacters(): number {
+    return this.#edits.length
+  }
+
+  /** Where the text changed so far, counted as in the text as received. */
+  get edits(): readonly TextEdit[] {
+    return this.#edits.edits
+  }
+
   /** Keeps what is received and released from here on. */
   keepFromHere(): void {
-    this.kept = { received: '', output: NO_OUTPUT }
+    this.kept = { from: this.receivedCharacters, received: '', output: NO_OUTPUT }
   }
 
   /** Takes a piece and returns what is safe. */
@@ -305,7 +320,10 @@ export class TextScanner implements ScanResult {
   #release(safe: readonly TextSpan[]): string {
     if (this.#releasing !== null) this.#releasing += viewOf(safe)
     const spans = this.#releasedEnd === 0 ? safe : safe.filter(({ released }) => released !== true)
-    if (this.#restorer === null) return rawOf(spans)
+    if (this.#restorer === null) {
+      this.#edits.add(spans)
+      return rawOf(spans)
+    }
     const sent = this.#restorer.push(spans)
     this.#apply(this.#restorer)
     return sent

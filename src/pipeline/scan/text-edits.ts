@@ -1,0 +1,47 @@
+// Remembers where a text changed, so that positions in it can be moved with it.
+
+import type { TextSpan } from './spans.ts'
+
+/** A replaced part of a text, UTF-16 units. */
+export interface TextEdit {
+  /** Offset in the text as received. */
+  readonly at: number
+  /** Length as received. */
+  readonly length: number
+  /** Length as sent. */
+  readonly written: number
+}
+
+/** The replaced parts of a growing text, in order. */
+export class TextEdits {
+  readonly edits: TextEdit[] = []
+  /** Length of what was sent, as received. */
+  length = 0
+
+  /** Adds the next spans that are sent. */
+  add(spans: readonly TextSpan[]): void {
+    for (const { received, raw } of spans) {
+      const length = received ?? raw.length
+      if (received !== undefined) this.edits.push({ at: this.length, length, written: raw.length })
+      this.length += length
+    }
+  }
+}
+
+/** Edits of a part of a text, counted from its beginning. @param from offset of the part */
+export const editsFrom = (edits: readonly TextEdit[], from: number): readonly TextEdit[] =>
+  from === 0 ? edits : edits.flatMap((edit) => (edit.at < from ? [] : [{ ...edit, at: edit.at - from }]))
+
+/**
+ * Moves an offset in the text as received to the same place in the text as sent. One inside a
+ * replaced part moves to its beginning or, for an end, to its end.
+ */
+export function movedOffset(edits: readonly TextEdit[], offset: number, isEnd: boolean): number {
+  let shift = 0
+  for (const { at, length, written } of edits) {
+    if (at >= offset) break
+    if (at + length > offset) return at + shift + (isEnd ? written : 0)
+    shift += written - length
+  }
+  return offset + shift
+}
