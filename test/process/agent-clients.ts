@@ -53,6 +53,8 @@ export interface Client {
   readonly refusalStatus: number
   /** Calls that hold the prompt of a user, before the first answer. */
   readonly callsOfPrompt: number
+  /** Calls for an answer that is blocked in its reasoning; null where the API has none. */
+  readonly callsOfThought: number | null
   /** Hosts that it asks for beside the gateway. */
   readonly otherHosts: RegExp | null
   /** What a user reads for an error of the gateway. */
@@ -91,6 +93,7 @@ const CLAUDE_CODE: Client = {
   refusalStatus: 400,
   sends: { stream: true, metadata: { user_id: /./ }, max_tokens: 128_000 },
   callsOfPrompt: 1,
+  callsOfThought: 2,
   otherHosts: null,
   errorText: (message) => new RegExp(`^API Error: (?:400 )?${message}$`),
   toolFor: (work) => (deed) => {
@@ -114,6 +117,7 @@ const CODEX: Client = {
   refusalStatus: 400,
   sends: { stream: true, store: false, include: ['reasoning.encrypted_content'] },
   callsOfPrompt: 1,
+  callsOfThought: 1,
   otherHosts: null,
   // The body of the answer; of a stream, the message.
   errorText: (message) => new RegExp(`^(?:\\{"error":\\{"message":")?${message}(?:",.*)?$`),
@@ -149,6 +153,7 @@ const OPENCODE: Client = {
   // It asks for a title first.
   callsOfPrompt: 2,
   // For its package of plugins.
+  callsOfThought: null,
   otherHosts: /npm/,
   errorText: (message) => new RegExp(`^(?:\\{"message":")?${message}(?:",.*)?$`),
   toolFor: (work) => (deed) => {

@@ -11,7 +11,7 @@ export type Move =
   | { readonly act: 'edit'; readonly file: string; readonly from: string; readonly to: string }
   | { readonly act: 'write'; readonly file: string; readonly text: string }
   | { readonly act: 'run'; readonly command: string }
-  | { readonly act: 'say'; readonly text: string }
+  | { readonly act: 'say'; readonly text: string; readonly thought?: string }
 
 export type Deed = Exclude<Move, { act: 'say' }>
 
@@ -85,19 +85,24 @@ export const agentModel =
         ? responsesStream
         : chatStream
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
-    for (const one of stream(text, use, results.length)) response.write(one)
+    const thought =
+      move.act === 'say' ? (move.thought ?? 'I am done.') : `I think of ${JSON.stringify(use?.input)}`
+    for (const one of stream({ thought, text, use }, results.length)) response.write(one)
     response.end()
   }
 
-/** Reasoning about a call, with the values that are in it. */
-const thoughtOf = (use: ToolUse | null): string =>
-  use === null ? 'I am done.' : `I think of ${JSON.stringify(use.input)}`
+/** What the model writes in a turn. */
+interface Written {
+  readonly thought: string
+  readonly text: string
+  readonly use: ToolUse | null
+}
 
-type Stream = (text: string, use: ToolUse | null, turn: number) => string[]
+type Stream = (written: Written, turn: number) => string[]
 
-const messagesStream: Stream = (text, use, turn) => {
+const messagesStream: Stream = ({ thought, text, use }, turn) => {
   const blocks: StreamedBlock[] = [
-    streamedThinking(`c2lnbmF0dXJlIG9m${turn}`, ...piecesOf(thoughtOf(use))),
+    streamedThinking(`c2lnbmF0dXJlIG9m${turn}`, ...piecesOf(thought)),
     streamedText(...piecesOf(text)),
   ]
   if (use !== null) {
@@ -113,8 +118,8 @@ const messagesStream: Stream = (text, use, turn) => {
   return events.map((one) => one.replaceAll('msg_01', `msg_${turn}`))
 }
 
-const responsesStream: Stream = (text, use, turn) => {
-  const items = [streamedReasoning(...piecesOf(thoughtOf(use))), streamedMessage(...piecesOf(text))]
+const responsesStream: Stream = ({ thought, text, use }, turn) => {
+  const items = [streamedReasoning(...piecesOf(thought)), streamedMessage(...piecesOf(text))]
   if (use !== null) items.push(responsesCall(use, turn))
   return responseEvents(items).map((one) =>
     one.replaceAll(/"(resp|rs|msg)_67ccd2b[0-9a-f]+"/g, (_, kind: string) => `"${kind}_${turn}"`),
@@ -150,7 +155,7 @@ const responsesCall =
     ]
   }
 
-const chatStream: Stream = (text, use, turn) => {
+const chatStream: Stream = ({ text, use }, turn) => {
   if (use === null) return streamOf(piecesOf(text), true)
   const called = (call: object) =>
     event(chunk([{ index: 0, delta: { tool_calls: [{ index: 0, ...call }] }, finish_reason: null }]))

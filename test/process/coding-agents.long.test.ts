@@ -47,11 +47,8 @@ const MOVED_MARKS: readonly (readonly [RegExp, string])[] = [
   [/,"cache_control":\{[^}]*\}/g, ''],
 ]
 
-/** Answers with a word that a rule blocks, after much that it lets pass. */
-const LEAK: Script = () => ({
-  act: 'say',
-  text: `${'Nothing that matters. '.repeat(20)}Zenith launches soon.`,
-})
+/** A text with a word that a rule blocks, after much that it lets pass. */
+const SECRET_PLAN = `${'Nothing that matters. '.repeat(20)}Zenith launches soon.`
 
 /** Reads contacts, edits them twice, and uses them in commands and in a new file. */
 const WORK: Script = (results) => {
@@ -151,10 +148,21 @@ async function testClients(bin: string): Promise<void> {
       t.match(inResult.shown, client.errorText('The request was .* rule "nowhere-zenith" because of .*'))
       t.equal(inResult.blocked, 1)
       t.equal(inResult.turns, 1)
-      const inAnswer = await refused(t, client, LEAK, 'Go on.', strictKey)
+      const inAnswer = await refused(
+        t,
+        client,
+        () => ({ act: 'say', text: SECRET_PLAN }),
+        'Go on.',
+        strictKey,
+      )
       t.match(inAnswer.shown, client.errorText('The answer was .* rule "nowhere-zenith"\\.'))
       t.equal(inAnswer.blocked, 1)
       t.equal(inAnswer.turns, 1)
+      if (client.callsOfThought === null) return
+      const thinking: Script = () => ({ act: 'say', text: 'No.', thought: SECRET_PLAN })
+      const inThought = await refused(t, client, thinking, 'Go on.', strictKey)
+      t.match(inThought.shown, client.errorText('The answer was .* rule "nowhere-zenith"\\.'))
+      t.equal(inThought.turns, client.callsOfThought)
     })
 
     t.test(`${client.name} writes placeholders where no rule restores`, async (t) => {
