@@ -182,5 +182,5 @@ function noteUse(noted: CallRecord, use: ReportedUse | null, piece: Buffer): voi
   use.add(piece)
   noted.usage = use.usage
   noted.servedModel = use.model
-  if (use.usage !== null) noted.isUseUnknown = false
+  if (use.usage !== null || !use.isReadable) noted.isUseUnknown = false
 }

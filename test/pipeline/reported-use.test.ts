@@ -56,6 +56,15 @@ t.test('what is no usage counts nothing', async (t) => {
     '[{"usage":1}]',
   ])
     t.equal(useIn(text).usage, null, text)
-  for (const type of ['audio/mpeg', 'text/plain', '', 'application/jsonp'])
-    t.equal(useIn('{"usage":{"cost":1}}', type).usage, null, type)
+  for (const type of ['audio/mpeg', 'image/png', 'video/mp4'])
+    t.match(useIn('{"usage":{"cost":1}}', type), { usage: null, isReadable: false }, type)
+  for (const text of ['data: {"usage":{"cost":1}}', 'She said {"usage":{"cost":1}}', '"{"'])
+    t.match(useIn(text, 'text/plain'), { usage: null, isReadable: false }, text)
+})
+
+t.test('an object counts under any type of answer', async (t) => {
+  for (const type of ['text/plain', 'text/html', 'application/octet-stream', '', 'application/jsonp'])
+    for (const before of ['', ' \r\n\t', '\ufeff'])
+      t.match(useIn(`${before}{"usage":{"cost":1}}`, type, 1).usage, { cost: 1_000_000_000 }, type)
+  t.match(useIn(' ', 'text/plain'), { isReadable: true }, 'it may still say what it used')
 })

@@ -171,6 +171,17 @@ t.test('a stream that passes reports its use at its end', async (t) => {
   t.match(await gateway.newestEntry(), { total_tokens: 7, cost: 0.5 })
 })
 
+t.test('an answer that is JSON reports its use under any type, or without one', async (t) => {
+  for (const headers of [{}, { 'content-type': 'text/plain' }]) {
+    upstream.answer = (response) => {
+      response.writeHead(200, headers)
+      response.end('{"usage":{"input_tokens":10,"output_tokens":20,"cost":0.01}}')
+    }
+    await (await send('POST', '/v1/images/edits')).text()
+    t.match(await gateway.newestEntry(), { total_tokens: 30, cost: 0.01 })
+  }
+})
+
 t.test('limits, lists of models and terms of a key refuse a call that is not scanned', async (t) => {
   const rules = `
 rules:

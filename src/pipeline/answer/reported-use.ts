@@ -7,6 +7,11 @@ import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 
 /** Types of answers that can say it: JSON, lines of JSON and event streams. */
 const READABLE = /^(?:application\/(?:[\w.-]+\+)?(?:x-)?(?:json|ndjson|jsonl)|text\/event-stream)\b/i
+/** Types of answers that cannot. One of another type, or without a type, may be an object too. */
+const UNREADABLE = /^(?:audio|image|video|font)\//i
+/** Bytes before a document: white space, and the mark of UTF-8. */
+const BLANK: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf])
+const OPEN_OBJECT = 0x7b
 
 const PLACES = [...USAGE_PLACES, ['model'], ['response', 'model']]
 const MAXIMUM_MODEL_CHARACTERS = 256
@@ -14,21 +19,31 @@ const MAXIMUM_MODEL_CHARACTERS = 256
 export class ReportedUse {
   #usage: Usage | null = null
   #model: string | null = null
-  readonly #members: JsonMembers | null
+  #members: JsonMembers | null = new JsonMembers(PLACES, (members) => this.#read(members))
+  /** False until the type or the first byte says whether the answer can be read. */
+  #isDecided: boolean
 
-  /** @param contentType of the answer; nothing is read from another than READABLE */
+  /** @param contentType of the answer */
   constructor(contentType: string | undefined) {
-    const isReadable = READABLE.test(contentType ?? '')
-    this.#members = isReadable ? new JsonMembers(PLACES, (members) => this.#read(members)) : null
+    if (contentType !== undefined && UNREADABLE.test(contentType)) this.#members = null
+    this.#isDecided = contentType !== undefined && READABLE.test(contentType)
   }
 
-  /** Whether answers of this type can say what a call used. */
+  /** Whether the answer can say what a call used, as far as its type and its first byte say. */
   get isReadable(): boolean {
     return this.#members !== null
   }
 
   add(piece: Buffer): void {
+    if (!this.#isDecided) this.#decide(piece)
     this.#members?.add(piece)
+  }
+
+  #decide(piece: Buffer): void {
+    const first = piece.find((byte) => !BLANK.has(byte))
+    if (first === undefined) return
+    this.#isDecided = true
+    if (first !== OPEN_OBJECT) this.#members = null
   }
 
   /** What the answer says so far; null before it says anything. */
