@@ -11,6 +11,7 @@ import {
   NameText,
   NumberText,
   Renames,
+  SettingText,
   type Text,
   type TextContext,
   UnwrappedText,
@@ -39,8 +40,12 @@ const MAXIMUM_TOKEN_CHARACTERS = 128
 
 /** Smallest number that is a text: seven digits. A shorter one identifies nobody. */
 const MIN_NUMBER = 10 ** 6
-/** Larger than any setting: seeds have 32 bits, and counts of tokens fewer. */
+/** Larger than any setting but a seed. */
 const MAXIMUM_SETTING = 2 ** 32
+/** Larger than any seed: they have 64 bits, with or without a sign. */
+const MAXIMUM_SEED = 2n ** 64n
+/** A whole number of so many digits at most. */
+const SEED = /^-?\d{1,20}$/
 /** Request settings with numeric values. One that is too large for a setting is a text. */
 const SETTINGS = keys(
   'temperature top_p top_k top_a min_p max_tokens max_completion_tokens max_output_tokens n seed top_logprobs presence_penalty frequency_penalty repetition_penalty',
@@ -64,6 +69,16 @@ const rankOf = (name: string): number =>
  */
 export const readingOrder = (body: JsonObject): string[] =>
   Object.keys(body).sort((one, other) => rankOf(one) - rankOf(other))
+
+/**
+ * Reports whether a number is the seed of a request. No model reads it, and a random one may look
+ * like a card number.
+ */
+function isSeed(text: string, key: Key, node: PathNode | null): boolean {
+  if (key !== 'seed' || node !== null || !SEED.test(text)) return false
+  const size = BigInt(text)
+  return size < MAXIMUM_SEED && size > -MAXIMUM_SEED
+}
 
 export class BodyWalk {
   readonly texts: Text[] = []
@@ -122,8 +137,11 @@ export class BodyWalk {
     } else if (typeof value === 'number') {
       if (!this.#skipsNumber(value, key, node)) this.#number(String(value), container, key, node)
     } else if (isRawNumber(value)) {
-      if (this.#side === 'request' || !this.#skipsNumber(Number(value.rawJSON), key, node))
-        this.#number(value.rawJSON, container, key, node)
+      const isSkipped =
+        this.#side === 'request'
+          ? isSeed(value.rawJSON, key, node)
+          : this.#skipsNumber(Number(value.rawJSON), key, node)
+      if (!isSkipped) this.#number(value.rawJSON, container, key, node)
     } else if (typeof value === 'object' && value !== null) {
       this.below(value, { parent: node, key }, depth + 1)
     }
@@ -241,7 +259,9 @@ export class BodyWalk {
   }
 
   #number(text: string, container: Container, key: Key, node: PathNode | null): void {
-    this.#add(new NumberText(text, container, key, node, this.#contextOf(text, key, node)))
+    const isSetting = this.#side === 'request' && node === null && SETTINGS.has(key)
+    const Kind = isSetting ? SettingText : NumberText
+    this.#add(new Kind(text, container, key, node, this.#contextOf(text, key, node)))
   }
 
   #text(text: string, container: Container, key: Key, node: PathNode | null): void {
@@ -277,7 +297,10 @@ export class BodyWalk {
   #skipsNumber(value: number, key: Key, node: PathNode | null): boolean {
     if (Math.abs(value) < MIN_NUMBER) return true
     if (this.#side === 'request')
-      return node === null && SETTINGS.has(key) && Math.abs(value) < MAXIMUM_SETTING
+      return (
+        isSeed(String(value), key, node) ||
+        (node === null && SETTINGS.has(key) && Math.abs(value) < MAXIMUM_SETTING)
+      )
     return isProviderNumber(key, node)
   }
 

@@ -1,5 +1,6 @@
 // Represents one string of a body and replaces it in place. Does not know which strings are texts.
 
+import { GatewayError } from '../core/errors.ts'
 import type { JsonObject, JsonValue } from '../core/json.ts'
 import { ownerOf, type PathNode, pathOf } from './json-path.ts'
 
@@ -28,6 +29,7 @@ export interface Text {
   /**
    * Replaces the text in the body. A number becomes a string, unless the text is a whole number; a
    * name changes with `commit`.
+   * @throws GatewayError `invalid_body` for a setting that would become a string
    */
   replace(text: string): void
 }
@@ -111,6 +113,20 @@ export class NumberText extends ValueText {
 
   protected override wrap(text: string): JsonValue {
     return WHOLE.test(text) ? Number(text) : text
+  }
+}
+
+/** A number of a setting, which stays one: servers refuse a string in its place. */
+export class SettingText extends NumberText {
+  /** @throws GatewayError `invalid_body` for what is no number */
+  protected override wrap(text: string): JsonValue {
+    const number = super.wrap(text)
+    if (typeof number === 'number') return number
+    throw new GatewayError(
+      'invalid_body',
+      `${this.path} is a setting, and holds a number that would be redacted; send a setting of at most 32 bits.`,
+      { param: this.path },
+    )
   }
 }
 

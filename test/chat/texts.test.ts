@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { parseJson } from '../../src/chat/strict-json.ts'
 import { dropLogprobs, responseTexts, requestTexts as textsInSteps } from '../../src/chat/texts.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { atOnce } from '../../src/core/steps.ts'
@@ -192,6 +193,18 @@ t.test('a string in any place of a request is listed', async () => {
     }),
     { numRuns: 1000 },
   )
+})
+
+t.test('a seed is a text from 65 bits on, and where it is no setting', async (t) => {
+  const seeds = (json: string) =>
+    requestTexts(parseJson(Buffer.from(json)) as JsonObject).texts.flatMap(({ text, isNumber }) =>
+      isNumber ? [text] : [],
+    )
+  for (const seed of ['4111111111111111', '-9223372036854775808', '18446744073709551615', '1000000'])
+    t.same(seeds(`{"seed":${seed}}`), [], seed)
+  for (const seed of ['18446744073709551616', '4111111111111111.5', '411111111111111111111111'])
+    t.equal(seeds(`{"seed":${seed}}`).length, 1, seed)
+  t.equal(seeds('{"a":{"seed":4111111111111111}}').length, 1)
 })
 
 t.test('a long number is a text unless it is a setting of at most 32 bits', async (t) => {

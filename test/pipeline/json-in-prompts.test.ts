@@ -113,12 +113,19 @@ t.test('JSON in more than six strings is refused', async (t) => {
 })
 
 t.test('a number in a setting hides nothing', async (t) => {
-  for (const setting of ['temperature', 'seed', 'max_tokens', 'top_p', 'n', 'unknown']) {
-    const { kinds, body } = look({ ...message({ content: 'hi' }), [setting]: CARD })
-    t.same(kinds, [{ kind: 'credit_card', count: 1 }], setting)
-    t.equal(body[setting], '[CREDIT_CARD_1]', setting)
-  }
-  for (const value of [0.7, -1, 128_000, 4_294_967_295, 2 ** 53 - 1]) {
+  for (const setting of ['temperature', 'max_tokens', 'top_p', 'n'])
+    t.throws(() => look({ ...message({ content: 'hi' }), [setting]: CARD }), {
+      code: 'invalid_body',
+      param: setting,
+      message: new RegExp(`^${setting} is a setting, and holds a number that would be redacted`),
+    })
+  const { kinds, body } = look({ ...message({ content: 'hi' }), unknown: CARD, extra: { seed: CARD } })
+  t.same(kinds, [{ kind: 'credit_card', count: 2 }])
+  t.match(body, { unknown: '[CREDIT_CARD_1]', extra: { seed: '[CREDIT_CARD_1]' } })
+})
+
+t.test('a seed of 64 bits stays as it is, also one that looks like a card number', async (t) => {
+  for (const value of [0.7, -1, 128_000, 4_294_967_295, 2 ** 53 - 1, CARD, -CARD]) {
     const { body, kinds } = look({ ...message({ content: 'hi' }), seed: value })
     t.equal(body.seed, value)
     t.same(kinds, [])
