@@ -16,6 +16,7 @@ import { atOnce, endOfTurn, inSlices, type Steps } from '../core/steps.ts'
 import { matchedKey } from '../policy/compile.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import { deliverAnswer } from './answer/deliver-answer.ts'
+import { documentEditsOf } from './answer/moved-citations.ts'
 import type { Call } from './call/call.ts'
 import { cleanQuery } from './call/clean-query.ts'
 import { assertWaiting, type Client } from './call/client.ts'
@@ -242,8 +243,10 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
   // Without a score to make, nobody reads the prompt's texts any more.
   if (call.deferredScore === null) release()
   const { placeholders, restoration } = inspection
+  const documents = documentEditsOf(request.body, inspection.documentEdits)
   const { stream, includeUsage } = request
-  return { permit: decision.permit, selection, placeholders, restoration, stream, includeUsage, after: null }
+  const { permit } = decision
+  return { permit, selection, placeholders, restoration, documents, stream, includeUsage, after: null }
 }
 
 /** What a call asks of its limits. Its cost is estimated only for limits of money. */
@@ -295,7 +298,7 @@ async function forward(
 async function deliver(
   { admission: control, clock, kinds, placeholderStyle, searches, metrics, minutes, thoughts }: Pipeline,
   { call, client, admission }: Admitted,
-  { selection, placeholders, restoration, stream, includeUsage, after }: Permitted,
+  { selection, placeholders, restoration, documents, stream, includeUsage, after }: Permitted,
   response: UpstreamResponse,
 ): Promise<Delivered> {
   const scan: ScanRules = {
@@ -312,7 +315,7 @@ async function deliver(
     minutes.streamBegan(clock.now())
     call.hold(() => minutes.streamEnded(clock.now()))
   }
-  const parts = { scan, selection, placeholders, thoughts, searches, clock, keep, streamBegan }
+  const parts = { scan, selection, placeholders, documents, thoughts, searches, clock, keep, streamBegan }
   const answer = { call, client, response, ...parts }
   try {
     const delivered = await deliverAnswer(answer, { stream, includeUsage, after })

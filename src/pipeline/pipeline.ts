@@ -12,6 +12,7 @@ import type { PriceBook } from '../prices/price-book.ts'
 import type { Counters } from '../store/limits/counters.ts'
 import type { HighestNumbers, StoredAnswers } from '../store/log/stored-answers.ts'
 import type { Route, Upstreams } from '../upstream/upstreams.ts'
+import type { DocumentEdits } from './answer/moved-citations.ts'
 import type { ThoughtMemory } from './answer/thought-memory.ts'
 import type { Admission, AdmissionControl } from './call/admission.ts'
 import type { KeyRing } from './call/authenticate.ts'
@@ -92,6 +93,8 @@ export interface Inspected extends Received {
 export interface Permitted extends Pick<Inspection, 'placeholders' | 'restoration'> {
   readonly permit: Permit
   readonly selection: Selection
+  /** Where the documents of the prompt changed, which the answer may cite. */
+  readonly documents: DocumentEdits
   readonly stream: boolean
   readonly includeUsage: boolean
   /** Number of the last event of the stream that the client has; null for the whole stream. */

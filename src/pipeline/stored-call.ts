@@ -69,7 +69,16 @@ function readAndPermit(
   const request = { ...route, method, target, body: null, defaults: api.headers } as const
   const judged = { selection: withoutUsage(selection), demand: NO_DEMAND, models }
   const permit = decideUnscanned(pipeline, call, judged, request)
-  return { permit, selection, placeholders, restoration: null, stream, includeUsage: true, after }
+  return {
+    permit,
+    selection,
+    placeholders,
+    restoration: null,
+    documents: [],
+    stream,
+    includeUsage: true,
+    after,
+  }
 }
 
 /**

@@ -5,9 +5,18 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Api } from '../../src/chat/api-format.ts'
 import { CHAT } from '../../src/chat/chat-api.ts'
+import { MESSAGES } from '../../src/chat/messages/messages-api.ts'
 import { RESPONSES } from '../../src/chat/responses/responses-api.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { atOnce } from '../../src/core/steps.ts'
+import { loadInjectionModel } from '../../src/detect/injection/score.ts'
+import { documentEditsOf } from '../../src/pipeline/answer/moved-citations.ts'
+import { inspect } from '../../src/pipeline/prompt/inspect.ts'
 import { editsFrom, movedOffset } from '../../src/pipeline/scan/text-edits.ts'
-import { chunksOf, cutText, deliverWhole, END, event, relay } from './fixture.ts'
+import { rule } from '../policy/rules.ts'
+import { ALL_KINDS, chunksOf, cutText, deliverWhole, END, event, relay, selectRules } from './fixture.ts'
+
+const injection = loadInjectionModel()
 
 // `[EMAIL_1]` is ann@example.com for the client; other values are new in the answer.
 const WORDS = ['[EMAIL_1]', 'zoe@example.net', '4111 1111 1111 1111', 'hello', 'Wien', '😀', 'a "b"']
@@ -148,4 +157,81 @@ t.test('a whole answer', async (t) => {
     t.equal(text, `ann@example.com and [EMAIL_2]: ${CITED}`)
     t.equal(read(text, citation), CITED)
   }
+})
+
+t.test('citations of documents are where the client has what is cited', async () => {
+  const word = fc.constantFrom('ann@example.com', '4111 1111 1111 1111', 'hello', 'Wien', '[EMAIL_1]')
+  const document = fc.array(word, { maxLength: 6 }).map((words) => [...words, CITED, ...words].join(' '))
+  await fc.assert(
+    fc.asyncProperty(document, document, fc.boolean(), async (first, second, isRestored) => {
+      const block = (data: string) => ({
+        type: 'document',
+        source: { type: 'text', media_type: 'text/plain', data },
+      })
+      const picture = {
+        type: 'document',
+        source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' },
+      }
+      const body = {
+        model: 'm',
+        max_tokens: 9,
+        messages: [
+          { role: 'user', content: [block(first), picture] },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: [block(second)] }] },
+        ],
+      } as JsonObject
+      const selection = selectRules([
+        rule('all', '*', { type: 'pii', action: isRestored ? 'restore' : 'redact' }),
+      ])
+      const walk = atOnce(MESSAGES.requestTexts(body))
+      const inspection = atOnce(inspect(walk, selection, { kinds: ALL_KINDS, injection }))
+      const documents = documentEditsOf(body, inspection.documentEdits)
+      const sent: string[] = JSON.stringify(body)
+        .match(/"data":"[^"]*/g)!
+        .map((one) => one.slice(8))
+      const citations = [0, 2].map((index) => {
+        const { start_index: start, end_index: end } = cite(sent[index]!)
+        return {
+          type: 'char_location',
+          cited_text: CITED,
+          document_index: index,
+          start_char_index: start,
+          end_char_index: end,
+        }
+      })
+      const usage = { input_tokens: 1, output_tokens: 1 }
+      const message = {
+        id: 'm',
+        type: 'message',
+        role: 'assistant',
+        model: 'm',
+        stop_reason: 'end_turn',
+        usage,
+      }
+      const whole = await deliverWhole(
+        MESSAGES,
+        { ...message, content: [{ type: 'text', text: 'x', citations }] },
+        { documents },
+      )
+      const events = [
+        { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
+        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+        ...citations.map((citation) => ({
+          type: 'content_block_delta',
+          index: 0,
+          delta: { type: 'citations_delta', citation },
+        })),
+        { type: 'content_block_stop', index: 0 },
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage },
+        { type: 'message_stop' },
+      ].map((one) => `event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`)
+      const { stream } = await relay(events, { api: MESSAGES, documents })
+      const streamed = chunksOf([stream]).flatMap(({ delta }) => delta?.citation ?? [])
+      return [...JSON.parse(whole).content[0].citations, ...streamed].every(
+        ({ document_index: index, start_char_index: start, end_char_index: end }: any) =>
+          [first, '', second][index]!.slice(start, end) === CITED,
+      )
+    }),
+    { numRuns: 100 },
+  )
 })

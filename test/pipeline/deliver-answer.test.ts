@@ -57,6 +57,7 @@ async function deliver(
         selection: SELECTION,
         placeholders,
         thoughts: new ThoughtMemory(),
+        documents: [],
         searches: new ScanMemory(1 << 20, Number.POSITIVE_INFINITY),
         clock: STILL_CLOCK,
         keep,

@@ -7,6 +7,7 @@ import type { GatewayError } from '../../src/core/errors.ts'
 import { PII_KINDS } from '../../src/core/finding.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
+import type { DocumentEdits } from '../../src/pipeline/answer/moved-citations.ts'
 import { deliverStreamedAnswer } from '../../src/pipeline/answer/streamed-answer.ts'
 import { ThoughtMemory } from '../../src/pipeline/answer/thought-memory.ts'
 import { deliverWholeAnswer } from '../../src/pipeline/answer/whole-answer.ts'
@@ -108,6 +109,7 @@ interface RelayOptions {
   readonly credential?: string | null
   readonly clock?: typeof STILL_CLOCK
   readonly keep?: (bytes: number) => void
+  readonly documents?: DocumentEdits
 }
 
 /**
@@ -116,7 +118,7 @@ interface RelayOptions {
  */
 export async function relay(
   events: readonly string[],
-  { api = CHAT, credential = null, clock = STILL_CLOCK, keep = () => {} }: RelayOptions = {},
+  { api = CHAT, credential = null, clock = STILL_CLOCK, keep = () => {}, documents = [] }: RelayOptions = {},
 ) {
   const call = newCall(clock, 'r', api)
   const sent: string[] = []
@@ -135,6 +137,7 @@ export async function relay(
     selection: STREAM_RULES,
     placeholders,
     thoughts: new ThoughtMemory(),
+    documents,
     searches: new ScanMemory(0, Number.POSITIVE_INFINITY),
     clock: STILL_CLOCK,
     keep,
@@ -171,14 +174,19 @@ export async function relay(
 export async function deliverWhole(
   api: Api,
   body: object,
-  { scan = relayScan(null), selection = STREAM_RULES, placeholders = numberedPlaceholders() } = {},
+  {
+    scan = relayScan(null),
+    selection = STREAM_RULES,
+    placeholders = numberedPlaceholders(),
+    documents = [] as DocumentEdits,
+  } = {},
 ): Promise<string> {
   const client = new CollectingClient()
   const delivery = await deliverWholeAnswer({
     call: newCall(STILL_CLOCK, 'r', api),
     client,
     response: responseOf([JSON.stringify(body)]),
-    ...{ scan, selection, placeholders },
+    ...{ scan, selection, placeholders, documents },
     thoughts: new ThoughtMemory(),
     searches: new ScanMemory(0, Number.POSITIVE_INFINITY),
     clock: STILL_CLOCK,

@@ -59,6 +59,7 @@ async function whole(
     selection,
     placeholders,
     thoughts: new ThoughtMemory(),
+    documents: [],
     searches: new ScanMemory(STEP_UNITS, Number.POSITIVE_INFINITY),
     clock: STILL_CLOCK,
     keep: () => {},

@@ -15,6 +15,7 @@ import {
   usePermit,
 } from '../../src/policy/decide.ts'
 import type { Rule, RuleReference } from '../../src/policy/rule.ts'
+import type { PromptFacts } from '../../src/policy/rule-type.ts'
 import { rule, select } from './rules.ts'
 
 const RULES: Rule[] = [
@@ -56,7 +57,8 @@ const REQUESTS: PermittedRequests = [
 /** The rules here read no other fact. */
 const scored =
   (injectionScore: number | null): FactsOfParts =>
-  () => ({ injectionScore, modelThreshold: 0.5 })
+  () =>
+    ({ injectionScore, modelThreshold: 0.5 }) as PromptFacts
 const NOTHING_FOUND: PolicyEvidence = {
   ...NOTHING_SCANNED,
   selection,

@@ -1,10 +1,31 @@
 // Moves the positions of citations with the text that they cite from.
 
 import { citedTexts, moveCitations } from '../../chat/citations.ts'
+import { documentPaths, moveDocumentCitations } from '../../chat/messages/document-citations.ts'
 import type { StreamChunk } from '../../chat/stream-chunk.ts'
 import type { Text } from '../../chat/texts.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
-import { editsFrom, movedOffset, type TextEdit } from '../scan/text-edits.ts'
+import { editsFrom, inverted, movedOffset, type TextEdit } from '../scan/text-edits.ts'
+
+/** Where the documents of a prompt changed, in their order, counted as the provider has them. */
+export type DocumentEdits = readonly (readonly TextEdit[])[]
+
+/** Returns the edits of the documents of a request; none when no document changed. */
+export const documentEditsOf = (
+  body: JsonObject,
+  edits: ReadonlyMap<string, readonly TextEdit[]>,
+): DocumentEdits =>
+  edits.size === 0 ? [] : documentPaths(body).map((path) => inverted(edits.get(path) ?? []))
+
+/**
+ * Moves citations from the documents that the provider has to those of the client, in an answer or
+ * an event. @returns whether any was
+ */
+export const moveInDocuments = (body: JsonObject, documents: DocumentEdits): boolean =>
+  documents.length > 0 &&
+  moveDocumentCitations(body, (document, offset, isEnd) =>
+    movedOffset(documents[document] ?? [], offset, isEnd),
+  )
 
 /** The edits of texts, by their paths. */
 export type EditsByPath = Map<string, readonly TextEdit[]>

@@ -33,7 +33,7 @@ import { ChoiceEnds } from './choice-ends.ts'
 import { countsOf, EventTemplateMatcher, writeEvent } from './event-template.ts'
 import { GrowingTexts, type KeptBlock } from './growing-texts.ts'
 import { HeldTexts } from './held-texts.ts'
-import { moveCitationsIn, moveGrowingCitations } from './moved-citations.ts'
+import { moveCitationsIn, moveGrowingCitations, moveInDocuments } from './moved-citations.ts'
 import { countedOnce, StandaloneTexts, withBlocks, withRepeats } from './standalone-texts.ts'
 import { StreamWriter, type Written } from './stream-writer.ts'
 import { beginsNextText, finalDeltas, growsIn, textIn } from './text-boundaries.ts'
@@ -295,6 +295,7 @@ export class StreamEvents {
     }
     changed = replaceTexts(chunk.deltas, deltas, 'sent') || changed
     changed = moveCitationsIn(chunk.body, edits) || changed
+    changed = moveInDocuments(chunk.body, this.#answer.documents) || changed
     changed = moveGrowingCitations(chunk, this.#texts.editsOf) || changed
     chunk.commit()
     out += this.#held.flush(chunk.isLast ? this.#texts.choices() : final, isHere)

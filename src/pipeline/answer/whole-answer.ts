@@ -36,7 +36,7 @@ import { isRestored, joinOutputs, loggedBody, replaceTexts, type ScanOutput } fr
 import { shapesIn } from '../scan/shapes.ts'
 import type { TextEdit } from '../scan/text-edits.ts'
 import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
-import { keepEdits, moveCitationsIn } from './moved-citations.ts'
+import { type DocumentEdits, keepEdits, moveCitationsIn, moveInDocuments } from './moved-citations.ts'
 import { decodeAnswer, parseAnswerSteps, reasonIn } from './received-body.ts'
 import type { ThoughtMemory } from './thought-memory.ts'
 
@@ -51,6 +51,8 @@ export interface Answer {
   readonly scan: ScanRules
   readonly selection: Selection
   readonly placeholders: Placeholders
+  /** As in Permitted. */
+  readonly documents: DocumentEdits
   /** As in Pipeline. */
   readonly thoughts: ThoughtMemory
   /** As in Pipeline. */
@@ -236,7 +238,8 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   if (rules.restoration !== null) restoreNumbers(walk.texts, outputs, rules.restoration)
   walk.commit()
   moveCitationsIn(body, edits)
-  return { scanners, outputs, changed }
+  const moved = moveInDocuments(body, answer.documents)
+  return { scanners, outputs, changed: changed || moved }
 }
 
 /** The input of a tool of Messages, which is JSON and no string. */

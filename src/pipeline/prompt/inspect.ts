@@ -2,6 +2,7 @@
 // the redacted texts, because rules judge what would be forwarded.
 
 import { decodeSteps, decodeView } from '../../chat/inner-json/json-text.ts'
+import { isDocumentPath } from '../../chat/messages/document-citations.ts'
 import type { Text, Texts } from '../../chat/texts.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { type Finding, PII_KINDS } from '../../core/finding.ts'
@@ -22,6 +23,7 @@ import { RestoredValues } from '../scan/restored-values.ts'
 import { type ShapedKinds, shapedKinds } from '../scan/shaped-kinds.ts'
 import { shaped, shapesIn } from '../scan/shapes.ts'
 import { rawOf, rawRanges, replaceSteps, viewOf } from '../scan/spans.ts'
+import { editsIn, type TextEdit } from '../scan/text-edits.ts'
 import { type Identifiers, isIdentifierPlace } from './identifiers.ts'
 import { type PromptScore, partsToScore, scoreInjection } from './injection.ts'
 import {
@@ -67,6 +69,8 @@ export interface Inspection {
   score(): Steps<PromptScore>
   /** Number of payloads that cannot be scanned. */
   readonly binaryParts: number
+  /** Where documents that an answer may cite were changed, by the paths of their texts. */
+  readonly documentEdits: ReadonlyMap<string, readonly TextEdit[]>
   /** Numbers this call's placeholders; the answer continues the numbering. */
   readonly placeholders: Placeholders
   /** Values to restore in the answer; null when there are none. */
@@ -115,6 +119,7 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
     PII_KINDS.some((kind) => selection.pii(kind, part).action === 'restore'),
   )
   const restored = new RestoredValues()
+  const documentEdits = new Map<string, readonly TextEdit[]>()
   const findings: LocatedFinding[] = []
   const numberingOf = walk.numbersEachInput ? numberingByInput(items, placeholders) : () => placeholders
   for (const [index, item] of items.entries()) {
@@ -128,6 +133,7 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
       placeholders: numberingOf(index),
       shapes,
       restored,
+      documentEdits,
       scanOf,
       identifiers,
     }
@@ -158,6 +164,7 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
     factsWith,
     score,
     binaryParts: walk.binaryParts,
+    documentEdits,
     placeholders,
     restoration: restored.restoration(),
   }
@@ -243,6 +250,8 @@ interface Writing {
   readonly selection: Selection
   readonly placeholders: Placeholders
   readonly shapes: ShapedKinds | null
+  /** Receives the changes of documents. */
+  readonly documentEdits: Map<string, readonly TextEdit[]>
   /** Receives each placeholder to restore, with its value. */
   readonly restored: RestoredValues
   readonly scanOf: (text: string) => CachedScan
@@ -252,7 +261,7 @@ interface Writing {
 /** Redacts one text and returns its findings. */
 function* rewrite(
   item: InspectedText,
-  { selection, placeholders, shapes, restored, scanOf, identifiers }: Writing,
+  { selection, placeholders, shapes, restored, documentEdits, scanOf, identifiers }: Writing,
 ): Steps<LocatedFinding[]> {
   const { text, part, replacements } = item
   // A short text is one step.
@@ -289,6 +298,7 @@ function* rewrite(
     if (isLong) yield
     item.cached = scanOf(item.view)
     text.replace(rawOf(rewritten))
+    if (isDocumentPath(text.path)) documentEdits.set(text.path, editsIn(rewritten))
     item.isRewritten = true
   }
   if (isLong) yield

@@ -28,6 +28,13 @@ export class TextEdits {
   }
 }
 
+/** The edits of a whole text. */
+export function editsIn(spans: readonly TextSpan[]): readonly TextEdit[] {
+  const all = new TextEdits()
+  all.add(spans)
+  return all.edits
+}
+
 /** Edits of a part of a text, counted from its beginning. @param from offset of the part */
 export const editsFrom = (edits: readonly TextEdit[], from: number): readonly TextEdit[] =>
   from === 0 ? edits : edits.flatMap((edit) => (edit.at < from ? [] : [{ ...edit, at: edit.at - from }]))
@@ -44,4 +51,14 @@ export function movedOffset(edits: readonly TextEdit[], offset: number, isEnd: b
     shift += written - length
   }
   return offset + shift
+}
+
+/** The same edits, seen from the text as sent. */
+export function inverted(edits: readonly TextEdit[]): TextEdit[] {
+  let shift = 0
+  return edits.map(({ at, length, written }) => {
+    const seen = { at: at + shift, length: written, written: length }
+    shift += written - length
+    return seen
+  })
 }
