@@ -120,6 +120,7 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   )
   const restored = new RestoredValues()
   const documentEdits = new Map<string, readonly TextEdit[]>()
+  const writing = { selection, restored, documentEdits, scanOf, identifiers }
   const findings: LocatedFinding[] = []
   const numberingOf = walk.numbersEachInput ? numberingByInput(items, placeholders) : () => placeholders
   for (const [index, item] of items.entries()) {
@@ -127,17 +128,8 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
     avoidForms(index)
     if (isRestoring) keepForms(item, selection, placeholders)
     if (item.replacements.length === 0) continue
-    const shapes = shapesOf(item.part)
-    const writing = {
-      selection,
-      placeholders: numberingOf(index),
-      shapes,
-      restored,
-      documentEdits,
-      scanOf,
-      identifiers,
-    }
-    for (const finding of yield* rewrite(item, writing)) findings.push(finding)
+    const numbered = { placeholders: numberingOf(index), shapes: shapesOf(item.part) }
+    for (const finding of yield* rewrite(item, { ...writing, ...numbered })) findings.push(finding)
   }
   walk.commit()
   const parts = partsToScore(selection.injection)
