@@ -76,4 +76,7 @@ function refuseKnownMembers(extra: JsonValue | undefined, at: string, fields: Re
 export const foldName = (name: string): string => name.toUpperCase().toLowerCase()
 
 /** The name of a member, folded, without what separates its words. */
-export const plainName = (name: string): string => foldName(name).replace(/[_-]/g, '')
+export const plainName = (name: string): string =>
+  PLAIN.test(name) ? name : foldName(name).replace(/[_-]/g, '')
+
+const PLAIN = /^[a-z]+$/

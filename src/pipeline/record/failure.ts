@@ -136,9 +136,10 @@ function limited(refusal: Refusal, callId: string): GatewayError {
     )
   if (unit === 'usd')
     return new GatewayError('budget_exceeded', budgetMessage(refusal, rule), { headers, extra: named(rule) })
+  const held = refusal.isHeld && unit === 'tokens' ? ', by what running calls may use' : ''
   const message = neverFits
     ? `The call asks for more tokens, max_tokens included, than the limit "${rule.name}" allows in a whole window.`
-    : `The ${UNITS[unit]} limit "${rule.name}" is reached for ${describeScope(scope)}${refusal.isHeld ? ', by what running calls may use' : ''}.`
+    : `The ${UNITS[unit]} limit "${rule.name}" is reached for ${describeScope(scope)}${held}.`
   return new GatewayError('rate_limit_exceeded', message, { headers, extra: named(rule) })
 }
 
