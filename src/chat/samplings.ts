@@ -1,6 +1,7 @@
 // Reads the samplings of one call where the provider counts each alone. The counts at the top leave
-// some out: compactions, and the advice of other models
-// (https://platform.claude.com/docs/en/build-with-claude/compaction).
+// some out: compactions and the advice of other models
+// (https://platform.claude.com/docs/en/build-with-claude/compaction), and images that a tool of the
+// Responses API makes.
 
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { PARTS, partsFrom, readCount, readParts, type UsagePart } from './token-counts.ts'
@@ -52,6 +53,31 @@ export function withSamplings<T extends Counts & { readonly totalTokens: number 
     completionTokens,
     totalTokens: Math.max(usage.totalTokens, promptTokens + completionTokens),
     samplings: samplings.slice(0, MAXIMUM_SAMPLINGS),
+  }
+}
+
+/** The tool whose model makes images, and its member of `tool_usage`. */
+const IMAGE_TOOL = 'image_generation'
+const IMAGE_USAGE = 'image_gen'
+
+/** Adds to a usage what the tools of an answer used in models of their own. */
+export function withTools<T extends Counts & { readonly totalTokens: number }>(
+  usage: T & { readonly samplings?: readonly Sampling[] },
+  { tool_usage: used, tools }: JsonObject,
+): T & { readonly samplings?: readonly Sampling[] } {
+  const images = isObject(used) ? used[IMAGE_USAGE] : null
+  if (!isObject(images)) return usage
+  const listed = Array.isArray(tools) ? tools.filter(isObject) : []
+  const model = listed.find(({ type }) => type === IMAGE_TOOL)?.['model'] ?? null
+  const sampling = readSampling({ ...images, model })
+  const total = (count: Count) => usage[count] + sampling[count]
+  return {
+    ...usage,
+    ...partsFrom(total),
+    promptTokens: total('promptTokens'),
+    completionTokens: total('completionTokens'),
+    totalTokens: usage.totalTokens + sampling.promptTokens + sampling.completionTokens,
+    samplings: [...(usage.samplings ?? []), sampling],
   }
 }
 

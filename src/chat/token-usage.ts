@@ -4,7 +4,7 @@ import { isJsonNumber, isObject, type JsonObject, type JsonValue } from '../core
 import type { NanoUsd } from '../core/money.ts'
 import { isBase64, readDataUrl } from './payload.ts'
 import { readCost } from './reported-cost.ts'
-import { countOf, type Sampling, withSamplings } from './samplings.ts'
+import { countOf, type Sampling, withSamplings, withTools } from './samplings.ts'
 import { partsFrom, readCount, readParts, type UsagePart } from './token-counts.ts'
 
 /** What a call used. Its parts are counted in the prompt and in the answer. */
@@ -72,6 +72,8 @@ export function readUsage(body: JsonObject): Usage | null {
     for (const name of path) value = isObject(value) ? value[name] : undefined
     if (isObject(value)) usage = mergeUsage(readCounts(value), usage)
   }
+  for (const answer of [body, body['response']])
+    if (usage !== null && isObject(answer)) usage = withTools(usage, answer)
   if (usage !== null) usage = { ...usage, tier: usage.tier ?? tierOf(body) ?? tierOf(body['response']) }
   const { choices } = body
   for (const choice of Array.isArray(choices) ? choices : []) {

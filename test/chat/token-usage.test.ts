@@ -324,3 +324,22 @@ t.test('a cache that is larger than the prompt, or beside it, is a part of the p
       JSON.stringify(usage),
     )
 })
+
+t.test('what the tools of an answer used is added, in their model', async (t) => {
+  const usage = { input_tokens: 100, output_tokens: 10, total_tokens: 110 }
+  const tool_usage = {
+    image_gen: { input_tokens: 50, output_tokens: 5000, total_tokens: 5050 },
+    web_search: { num_requests: 1 },
+  }
+  const tools = [{ type: 'web_search' }, { type: 'image_generation', model: 'image-1' }]
+  const answer = { usage, tool_usage, tools }
+  const counted = {
+    ...{ promptTokens: 150, completionTokens: 5010, totalTokens: 5160 },
+    samplings: [{ model: 'image-1', promptTokens: 50, completionTokens: 5000 }],
+  }
+  t.match(readUsage(answer), counted)
+  t.match(readUsage({ type: 'response.completed', response: answer }), counted)
+  t.match(readUsage({ usage, tool_usage }), { ...counted, samplings: [{ model: null }] })
+  for (const none of [null, {}, { image_gen: null }, { image_gen: 5 }])
+    t.match(readUsage({ usage, tool_usage: none }), { totalTokens: 110 }, JSON.stringify(none))
+})

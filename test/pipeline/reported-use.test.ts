@@ -41,6 +41,13 @@ t.test('a cost counts without tokens, and a total without its parts', async (t) 
   })
 })
 
+t.test('what a tool of the answer used counts', async (t) => {
+  const usage = '"usage":{"input_tokens":1,"output_tokens":2}'
+  const tools = '"tool_usage":{"image_gen":{"input_tokens":50,"output_tokens":5000}}'
+  for (const text of [`{${usage},${tools}}`, `{${tools},${usage}}`, `{"response":{${tools},${usage}}}`])
+    t.match(useIn(text).usage, { promptTokens: 51, completionTokens: 5002, totalTokens: 5053 }, text)
+})
+
 t.test('what is no usage counts nothing', async (t) => {
   for (const text of [
     '',

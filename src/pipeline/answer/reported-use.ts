@@ -13,7 +13,7 @@ const UNREADABLE = /^(?:audio|image|video|font)\//i
 const BLANK: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf])
 const OPEN_OBJECT = 0x7b
 
-const PLACES = [...USAGE_PLACES, ['model'], ['response', 'model']]
+const PLACES = [...USAGE_PLACES, ['tool_usage'], ['response', 'tool_usage'], ['model'], ['response', 'model']]
 const MAXIMUM_MODEL_CHARACTERS = 256
 
 export class ReportedUse {
