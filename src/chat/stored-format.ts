@@ -2,6 +2,7 @@
 
 import type { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
+import type { Steps } from '../core/steps.ts'
 
 /** What a request says of answers that the provider keeps. */
 export interface StoredUse {
@@ -11,7 +12,7 @@ export interface StoredUse {
   readonly isBackground: boolean
   /** The answer that it continues; null for a new conversation. */
   readonly continued: StoredReference | null
-  /** Parts of answers in its prompt, by their ids alone. */
+  /** Parts of answers in its prompt, by their ids alone, and containers of its tools. */
   readonly items: readonly StoredReference[]
   /** Parts that its prompt repeats and that have ids; the provider may read the one it keeps. */
   readonly repeated: readonly StoredReference[]
@@ -47,10 +48,15 @@ export interface StoredQuery {
 
 export interface StoredFormat {
   readonly operations: readonly StoredOperation[]
-  /** @throws GatewayError `invalid_body`, or for what no key can own */
-  readRequest(body: JsonObject): StoredUse
+  /**
+   * Reads, in steps, what a request says.
+   * @throws GatewayError `invalid_body`, or for what no key can own
+   */
+  readRequest(body: JsonObject): Steps<StoredUse>
   /** The id of an answer, and those of its parts; null when the provider does not keep it. */
   idsOf(answer: JsonObject): { readonly id: string; readonly items: readonly string[] } | null
+  /** The ids of containers in which tools ran for an answer, also for one that is not kept. */
+  containersOf(answer: JsonObject): readonly string[]
   /** Reports whether an answer is still being made. */
   isPending(answer: JsonObject): boolean
   /** @param shown as in StoredReference */

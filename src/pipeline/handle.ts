@@ -122,7 +122,8 @@ async function read(
   call.record.prices = prices()
   // Before redaction, which would make all users alike.
   call.record.user = endUsers.read(request.body)
-  const continuation = continueAnswers(pipeline, call, request)
+  const named = continueAnswers(pipeline, call, request)
+  const continuation = isLong ? await inSlices(named, clock, check) : atOnce(named)
   const routes = continuation?.routes ?? upstreams.routesFor(call.api.family, model)
   call.addPhase('inspect', clock.monotonic() - startMs)
   return { bytes, request, target, routes, selection, continued: continuation?.numbers, isLong, release }

@@ -3,6 +3,7 @@
 
 import type { ModelRequest } from '../chat/model-request.ts'
 import { isStoredId, type StoredReference } from '../chat/stored-format.ts'
+import type { Steps } from '../core/steps.ts'
 import { kindInName } from '../detect/pii/clean-name.ts'
 import type { HighestNumbers, StoredAnswer } from '../store/log/stored-answers.ts'
 import type { Route } from '../upstream/upstreams.ts'
@@ -41,15 +42,15 @@ const isOfAnotherKey = ({ stored }: Pick<Pipeline, 'stored'>, { key }: Call, id:
  * @throws GatewayError of the API for an answer that is not the key's, and when two of them are
  *   at different upstreams
  */
-export function continueAnswers(
+export function* continueAnswers(
   pipeline: Pick<Pipeline, 'stored' | 'upstreams'>,
   call: Call,
   { body, model }: ModelRequest,
-): Continuation | null {
+): Steps<Continuation | null> {
   const { stored: format } = call.api
   if (format === undefined) return null
-  const { isKept, isBackground, continued, items, repeated } = format.readRequest(body)
-  if (isKept) call.record.stored = { type: 'makes', isBackground }
+  const { isKept, isBackground, continued, items, repeated } = yield* format.readRequest(body)
+  call.record.stored = { type: 'makes', isKept, isBackground: isKept && isBackground }
   const find = (reference: StoredReference): StoredAnswer => {
     const answer = ownedAnswer(pipeline, call, reference.id)
     if (answer !== null && answer.isItem === (reference !== continued)) return answer

@@ -6,6 +6,7 @@ import type { Api } from '../api-format.ts'
 import { anthropicErrors } from '../error-shapes.ts'
 import { CHAT_REQUEST } from '../request-schemas.ts'
 import { responseTexts } from '../texts.ts'
+import { MESSAGE_CONTAINERS } from './message-containers.ts'
 import { isMessage, messageEvents } from './message-events.ts'
 import { estimateMessages, messagesTexts, readMessagesRequest } from './messages-request.ts'
 import { MessagesStream } from './messages-stream.ts'
@@ -41,6 +42,7 @@ export const MESSAGES: Api = {
     usage: messagesUsage,
     finishReason: stopReason,
   },
+  stored: MESSAGE_CONTAINERS,
   readStream: (asksForJson) => new MessagesStream(asksForJson),
 }
 

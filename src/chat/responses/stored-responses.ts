@@ -2,8 +2,10 @@
 // (https://platform.openai.com/docs/api-reference/responses).
 
 import { GatewayError } from '../../core/errors.ts'
-import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import { isObject, type JsonObject } from '../../core/json.ts'
+import type { Steps } from '../../core/steps.ts'
 import { invalid } from '../body-fields.ts'
+import { containersOfResponse, namedIds } from '../named-items.ts'
 import {
   isStoredId,
   type StoredFormat,
@@ -39,44 +41,36 @@ const item = (id: string): StoredReference => ({
   notFound: (shown) => notFound('Item', shown, 'input'),
 })
 
-function readRequest({
+const container = (id: string): StoredReference => ({
+  id,
+  notFound: (shown) => notFound('Container', shown, 'tools'),
+})
+
+function* readRequest(body: JsonObject): Steps<StoredUse> {
+  const { continued, ...use } = readMembers(body)
+  const named = yield* namedIds(body)
+  if (Object.values(named).flat().length > MAXIMUM_NAMED_ITEMS)
+    throw invalid('input', `must have at most ${MAXIMUM_NAMED_ITEMS} items with an id.`)
+  return {
+    ...use,
+    continued: continued === null ? null : previous(continued),
+    items: [...named.items.map(item), ...named.containers.map(container)],
+    repeated: [...named.repeatedItems.map(item), ...named.repeatedContainers.map(container)],
+  }
+}
+
+function readMembers({
   store = null,
   background = null,
   conversation = null,
   previous_response_id: continued = null,
-  input = null,
-}: JsonObject): StoredUse {
+}: JsonObject): Pick<StoredUse, 'isKept' | 'isBackground'> & { readonly continued: string | null } {
   // Conversations are made at an endpoint that is not served, so none belongs to a key.
   if (conversation !== null) throw notFound('Conversation', null, 'conversation')
   if (continued !== null && typeof continued !== 'string')
     throw invalid('previous_response_id', 'must be the id of a response.')
-  const named = Array.isArray(input) ? input.filter(hasId) : []
-  if (named.length > MAXIMUM_NAMED_ITEMS)
-    throw invalid('input', `must have at most ${MAXIMUM_NAMED_ITEMS} items with an id.`)
-  const [items, repeated] = [named.filter(isReference), named.filter((one) => !isReference(one))]
-  return {
-    isKept: store !== false,
-    isBackground: background === true,
-    continued: continued === null ? null : previous(continued),
-    items: items.map(({ id }) => item(id)),
-    repeated: repeated.map(({ id }) => item(id)),
-  }
+  return { isKept: store !== false, isBackground: background === true, continued }
 }
-
-type NamedItem = JsonObject & { readonly id: string }
-
-const hasId = (value: JsonValue): value is NamedItem => isObject(value) && typeof value['id'] === 'string'
-
-/** Members of an item that say nothing of its own. */
-const EMPTY_MEMBERS: ReadonlySet<string> = new Set(['id', 'type', 'status'])
-
-/** Whether an item of the input only names one: a reference, or one with an id and no content. */
-const isReference = (value: NamedItem): boolean =>
-  value['type'] === 'item_reference' ||
-  Object.entries(value).every(([key, member]) => EMPTY_MEMBERS.has(key) || isEmpty(member))
-
-const isEmpty = (value: JsonValue): boolean =>
-  value === null || value === '' || (Array.isArray(value) && value.length === 0)
 
 function idsOf({ id, store, output }: JsonObject): ReturnType<StoredFormat['idsOf']> {
   if (typeof id !== 'string' || !isStoredId(id) || store === false) return null
@@ -148,6 +142,7 @@ export const STORED_RESPONSES: StoredFormat = {
   ],
   readRequest,
   idsOf,
+  containersOf: containersOfResponse,
   isPending: ({ status }) => PENDING.includes(status),
   notFound: (shown) => notFound('Response', shown),
 }
@@ -156,5 +151,7 @@ export const STORED_RESPONSES: StoredFormat = {
 export const STORED_BY_OTHERS: StoredFormat = {
   ...STORED_RESPONSES,
   operations: [],
-  readRequest: (body) => ({ ...readRequest(body), isKept: false, isBackground: false }),
+  *readRequest(body) {
+    return { ...(yield* readRequest(body)), isKept: false, isBackground: false }
+  },
 }

@@ -67,7 +67,15 @@ export interface AskedAnswer {
 }
 
 /** How a call concerns an answer that the provider keeps. */
-export type StoredRole = { readonly type: 'makes'; readonly isBackground: boolean } | AskedAnswer
+export type StoredRole = MadeAnswer | AskedAnswer
+
+/** An answer that a call makes. */
+export interface MadeAnswer {
+  readonly type: 'makes'
+  /** Whether the provider keeps it. The containers of its tools are kept anyway. */
+  readonly isKept: boolean
+  readonly isBackground: boolean
+}
 
 export class CallRecord {
   model = ''

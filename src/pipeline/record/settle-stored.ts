@@ -15,7 +15,7 @@ import {
   type StoredChange,
 } from '../../store/log/stored-answers.ts'
 import type { Call } from '../call/call.ts'
-import { type AskedAnswer, type CallRecord, isAnswered } from '../call/call-record.ts'
+import { type AskedAnswer, type CallRecord, isAnswered, type MadeAnswer } from '../call/call-record.ts'
 import { spendingOf } from '../limits/quota.ts'
 
 /** The parts of the store that settling reads. */
@@ -50,7 +50,7 @@ export function settleStored(parts: StoredParts, call: Call, outcome: Outcome): 
   const { stored: role } = call.record
   const format = call.api.stored
   if (role === null || format === undefined) return ORDINARY
-  if (role.type === 'makes') return settleMade(call, outcome, format, role.isBackground)
+  if (role.type === 'makes') return settleMade(parts, call, outcome, format, role)
   const settlement = settleAsked(parts, call, format, role)
   // Neither its tokens nor its cost belong to this entry.
   if (!settlement.usesTokens) call.record.usage = null
@@ -59,16 +59,16 @@ export function settleStored(parts: StoredParts, call: Call, outcome: Outcome): 
 
 /** The answer of a call belongs to its key once the client has its id. */
 function settleMade(
+  parts: StoredParts,
   { key, createdAtMs, record: noted }: Call,
   outcome: Outcome,
   format: StoredFormat,
-  isBackground: boolean,
+  { isKept, isBackground }: MadeAnswer,
 ): StoredSettlement {
   const { response, upstream, models, asksForJson, estimatedPromptTokens: promptTokens } = noted
   if (response === null || upstream === null || !isAnswered(noted) || outcome === 'blocked') return ORDINARY
-  const ids = format.idsOf(response)
-  if (ids === null || models.length > MAXIMUM_STORED_MODELS) return ORDINARY
-  const usesTokens = !(isBackground && format.isPending(response))
+  const ids = isKept && models.length <= MAXIMUM_STORED_MODELS ? format.idsOf(response) : null
+  const usesTokens = !(ids !== null && isBackground && format.isPending(response))
   const numbers = highestOf(noted)
   const answer: StoredAnswer = {
     ...{ keyId: key.line, upstream, createdAtMs, models, asksForJson, promptTokens, numbers },
@@ -77,9 +77,15 @@ function settleMade(
     readNumbers: numbers,
     ...(!usesTokens && { reserved: { tokens: noted.mostTokens, cost: noted.mostCost } }),
   }
-  const changes = [keep(ids.id, answer), ...itemsOf(ids.items, answer)]
+  const containers = itemsOf(ownContainers(parts, key.line, format.containersOf(response)), answer)
+  const changes =
+    ids === null ? containers : [keep(ids.id, answer), ...itemsOf(ids.items, answer), ...containers]
   return { ...ORDINARY, usesTokens, keepsReserved: !usesTokens, changes }
 }
+
+/** The containers that no other key has: an answer may quote one that it did not use. */
+const ownContainers = ({ stored }: StoredParts, keyId: string, ids: readonly string[]): string[] =>
+  ids.filter((id) => (stored.find(id)?.keyId ?? keyId) === keyId)
 
 function settleAsked(
   { stored, counters }: StoredParts,
@@ -99,12 +105,13 @@ function settleAsked(
     // For an upstream that counts none.
     noted.estimatedPromptTokens = answer.promptTokens
   }
+  const containers = ownContainers({ stored, counters }, key.line, format.containersOf(noted.response ?? {}))
   const readNumbers = higherNumbers(answer.readNumbers, highestOf(noted))
   const update: StoredChange = { type: 'update', id, isCounted: usesTokens, readNumbers }
   return {
     ...ORDINARY,
     usesTokens,
-    changes: usesTokens ? [update, ...itemsOf(ids?.items ?? [], answer)] : [update],
+    changes: usesTokens ? [update, ...itemsOf([...(ids?.items ?? []), ...containers], answer)] : [update],
     charge: ({ total_tokens, cost }) =>
       limits
         .filter(({ unit }) => unit === 'tokens' || unit === 'usd')
