@@ -82,6 +82,8 @@ function isSeed(text: string, key: Key, node: PathNode | null): boolean {
 
 export class BodyWalk {
   readonly texts: Text[] = []
+  /** Ids of an answer that do not have the form of an id, or that hold a long number. */
+  readonly ids: string[] = []
   /** Number of payloads that cannot be scanned as text. */
   binaryParts = 0
   /** As in Texts. */
@@ -239,6 +241,11 @@ export class BodyWalk {
   }
 
   #string(text: string, container: Container, key: Key, node: PathNode | null): void {
+    if (isIdPlace(key, node)) {
+      const isFollowed = this.#side === 'response'
+      this.#add(new ValueText(text, container, key, node, { ...this.#alone, isId: true, isFollowed }))
+      return
+    }
     if (isFollowedUrl(text, key, node)) {
       this.#add(new ValueText(text, container, key, node, { ...this.#alone, isFollowed: true }))
       return
@@ -285,6 +292,8 @@ export class BodyWalk {
   }
 
   #skipsString(text: string, key: Key, node: PathNode | null): boolean {
+    const isOwnId = isIdPlace(key, node) || (node === null && key === 'id')
+    if (this.#side === 'response' && isOwnId && !isId(text)) this.ids.push(text)
     const around = node === null ? null : node.key
     if (isWireValue(typeof key === 'number' && around !== null ? around : key, text)) return true
     if (this.#side === 'request')

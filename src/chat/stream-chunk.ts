@@ -27,6 +27,8 @@ export interface StreamChunk {
   readonly deltas: readonly Delta[]
   /** Texts that do not grow. Their changes are complete after `commit`. */
   readonly others: readonly Text[]
+  /** As in Texts. */
+  readonly ids: readonly string[]
   commit(): void
   /** Choices that end in this chunk. */
   readonly finished: readonly number[]
@@ -74,6 +76,7 @@ export function readStreamChunk(data: string, asksForJson = false): StreamChunk 
     body,
     deltas: reader.deltas,
     others: reader.walk.texts,
+    ids: reader.walk.ids,
     commit: () => reader.walk.commit(),
     finished: reader.finished,
     cited: reader.cited,

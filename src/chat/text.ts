@@ -20,8 +20,13 @@ export interface Text {
    * outside it.
    */
   readonly joined: number | null
-  /** True for a URL that a machine follows. A rule may refuse it; nothing alters it. */
+  /**
+   * True for what a machine follows: a URL, or an id of an answer. A rule may refuse it; nothing
+   * alters it.
+   */
   readonly isFollowed: boolean
+  /** True for the id of an item, of a tool call or of another thing that the provider names. */
+  readonly isId: boolean
   /** True for a number of JSON. */
   readonly isNumber: boolean
   /** Replaces the text by a whole number, if it can. @returns whether it did */
@@ -40,6 +45,7 @@ export interface TextContext {
   readonly role: string | null
   readonly joined: number | null
   readonly isFollowed?: boolean
+  readonly isId?: boolean
 }
 
 /** Sets a member. Plain assignment would take `__proto__` for the prototype. */
@@ -59,6 +65,7 @@ export class ValueText implements Text {
   readonly role: string | null
   readonly joined: number | null
   readonly isFollowed: boolean
+  readonly isId: boolean
   readonly isNumber: boolean = false
   readonly #container: JsonObject | JsonValue[]
   readonly #key: string | number
@@ -76,6 +83,7 @@ export class ValueText implements Text {
     this.role = context.role
     this.joined = context.joined
     this.isFollowed = context.isFollowed === true
+    this.isId = context.isId === true
     this.#container = container
     this.#key = key
     this.#node = node
@@ -207,6 +215,7 @@ export class NameText implements Text {
   readonly role: string | null
   readonly joined = null
   readonly isFollowed = false
+  readonly isId = false
   readonly isNumber = false
   readonly #object: JsonObject
   readonly #node: PathNode | null

@@ -14,6 +14,8 @@ export interface Texts {
   readonly texts: readonly Text[]
   /** Number of images, audio and files, which are not text. */
   readonly binaryParts: number
+  /** Ids of an answer that do not have the form of an id, or that hold a long number. */
+  readonly ids: readonly string[]
   /**
    * Whether the values of each input of a list have numbers of their own, so that what is sent of
    * an input depends on no other: vectors of many calls are compared.

@@ -11,6 +11,7 @@ import { loadInjectionModel } from '../detect/injection/score.ts'
 import { kindSet } from '../detect/pii/kinds.ts'
 import { createMetrics, type Metrics } from '../metrics/registry.ts'
 import { UsageMinutes } from '../metrics/usage-minutes.ts'
+import { GivenIds } from '../pipeline/answer/given-ids.ts'
 import { ThoughtMemory } from '../pipeline/answer/thought-memory.ts'
 import { AdmissionControl } from '../pipeline/call/admission.ts'
 import { ParallelCalls } from '../pipeline/limits/parallel-calls.ts'
@@ -220,6 +221,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     toolServers: config.tools.servers,
     refusalStatus: config.policy.refusalStatus ?? null,
     thoughts: new ThoughtMemory(),
+    givenIds: new GivenIds(),
     admission,
     rules: () => rules.current(),
     prices: () => prices?.current() ?? NO_PRICES,

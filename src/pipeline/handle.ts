@@ -166,6 +166,7 @@ function* inspectAndCapture(
     identifiers: pipeline.identifiers,
     scanOf: (text) => scanCache.lookUp(call.key.id, text),
     continued,
+    isGivenId: (id) => pipeline.givenIds.has(call.key.line, id),
     placeholderStyle: pipeline.placeholderStyle,
     scored: selection.injection.length > 0 && !selection.watchesInjection,
     maxFindings: maxFindings(searches),
@@ -297,7 +298,17 @@ async function forward(
 
 /** @throws GatewayError `upstream_*`, `response_blocked_by_policy`, or when the client leaves */
 async function deliver(
-  { admission: control, clock, kinds, placeholderStyle, searches, metrics, minutes, thoughts }: Pipeline,
+  {
+    admission: control,
+    clock,
+    kinds,
+    placeholderStyle,
+    searches,
+    metrics,
+    minutes,
+    thoughts,
+    givenIds,
+  }: Pipeline,
   { call, client, admission }: Admitted,
   { selection, placeholders, restoration, documents, stream, includeUsage, after }: Permitted,
   response: UpstreamResponse,
@@ -316,7 +327,18 @@ async function deliver(
     minutes.streamBegan(clock.now())
     call.hold(() => minutes.streamEnded(clock.now()))
   }
-  const parts = { scan, selection, placeholders, documents, thoughts, searches, clock, keep, streamBegan }
+  const parts = {
+    scan,
+    selection,
+    placeholders,
+    documents,
+    thoughts,
+    givenIds,
+    searches,
+    clock,
+    keep,
+    streamBegan,
+  }
   const answer = { call, client, response, ...parts }
   try {
     const delivered = await deliverAnswer(answer, { stream, includeUsage, after })

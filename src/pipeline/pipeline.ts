@@ -12,6 +12,7 @@ import type { PriceBook } from '../prices/price-book.ts'
 import type { Counters } from '../store/limits/counters.ts'
 import type { HighestNumbers, StoredAnswers } from '../store/log/stored-answers.ts'
 import type { Route, Upstreams } from '../upstream/upstreams.ts'
+import type { GivenIds } from './answer/given-ids.ts'
 import type { DocumentEdits } from './answer/moved-citations.ts'
 import type { ThoughtMemory } from './answer/thought-memory.ts'
 import type { Admission, AdmissionControl } from './call/admission.ts'
@@ -44,6 +45,7 @@ export interface Pipeline extends RecordParts, DecisionParts {
   /** Status of a refusal by a rule; null for that of each API. */
   readonly refusalStatus: RefusalStatus | null
   readonly thoughts: ThoughtMemory
+  readonly givenIds: GivenIds
   readonly identifiers: Identifiers
   /** Memory for long prompts and answers under scan, bytes. */
   readonly searches: ScanMemory

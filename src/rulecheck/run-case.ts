@@ -13,6 +13,7 @@ import { isObject, type JsonObject } from '../core/json.ts'
 import { NO_TERMS } from '../core/key-terms.ts'
 import { atOnce } from '../core/steps.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
+import { GivenIds } from '../pipeline/answer/given-ids.ts'
 import { documentEditsOf } from '../pipeline/answer/moved-citations.ts'
 import { deliverStreamedAnswer } from '../pipeline/answer/streamed-answer.ts'
 import { ThoughtMemory } from '../pipeline/answer/thought-memory.ts'
@@ -114,6 +115,7 @@ export async function runCase(
     placeholders: inspection.placeholders,
     documents: documentEditsOf(request.body, inspection.documentEdits),
     thoughts: new ThoughtMemory(),
+    givenIds: new GivenIds(),
     searches: UNBOUNDED,
     clock: STOPPED_CLOCK,
     keep: () => {},

@@ -9,6 +9,7 @@ import { Budget } from '../../src/core/budget.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { deliverAnswer } from '../../src/pipeline/answer/deliver-answer.ts'
+import { GivenIds } from '../../src/pipeline/answer/given-ids.ts'
 import { ThoughtMemory } from '../../src/pipeline/answer/thought-memory.ts'
 import { ScanMemory } from '../../src/pipeline/prompt/memory-turn.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
@@ -57,6 +58,7 @@ async function deliver(
         selection: SELECTION,
         placeholders,
         thoughts: new ThoughtMemory(),
+        givenIds: new GivenIds(),
         documents: [],
         searches: new ScanMemory(1 << 20, Number.POSITIVE_INFINITY),
         clock: STILL_CLOCK,

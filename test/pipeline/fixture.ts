@@ -7,6 +7,7 @@ import type { GatewayError } from '../../src/core/errors.ts'
 import { PII_KINDS } from '../../src/core/finding.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
+import { GivenIds } from '../../src/pipeline/answer/given-ids.ts'
 import type { DocumentEdits } from '../../src/pipeline/answer/moved-citations.ts'
 import { deliverStreamedAnswer } from '../../src/pipeline/answer/streamed-answer.ts'
 import { ThoughtMemory } from '../../src/pipeline/answer/thought-memory.ts'
@@ -137,6 +138,7 @@ export async function relay(
     selection: STREAM_RULES,
     placeholders,
     thoughts: new ThoughtMemory(),
+    givenIds: new GivenIds(),
     documents,
     searches: new ScanMemory(0, Number.POSITIVE_INFINITY),
     clock: STILL_CLOCK,
@@ -188,6 +190,7 @@ export async function deliverWhole(
     response: responseOf([JSON.stringify(body)]),
     ...{ scan, selection, placeholders, documents },
     thoughts: new ThoughtMemory(),
+    givenIds: new GivenIds(),
     searches: new ScanMemory(0, Number.POSITIVE_INFINITY),
     clock: STILL_CLOCK,
     keep: () => {},

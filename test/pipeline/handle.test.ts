@@ -12,6 +12,7 @@ import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { createMetrics } from '../../src/metrics/registry.ts'
 import { UsageMinutes } from '../../src/metrics/usage-minutes.ts'
+import { GivenIds } from '../../src/pipeline/answer/given-ids.ts'
 import { ThoughtMemory } from '../../src/pipeline/answer/thought-memory.ts'
 import { AdmissionControl } from '../../src/pipeline/call/admission.ts'
 import { handle } from '../../src/pipeline/handle.ts'
@@ -129,6 +130,7 @@ async function call(
     toolServers: 'pass',
     refusalStatus: null,
     thoughts: new ThoughtMemory(),
+    givenIds: new GivenIds(),
     identifiers: new Identifiers('secret'),
     searches,
     rules: () => ruleSet,

@@ -7,6 +7,7 @@ import { GatewayError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { STEP_UNITS } from '../../src/core/steps.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
+import { GivenIds } from '../../src/pipeline/answer/given-ids.ts'
 import { ThoughtMemory } from '../../src/pipeline/answer/thought-memory.ts'
 import { deliverWholeAnswer, readAll } from '../../src/pipeline/answer/whole-answer.ts'
 import type { Call } from '../../src/pipeline/call/call.ts'
@@ -59,6 +60,7 @@ async function whole(
     selection,
     placeholders,
     thoughts: new ThoughtMemory(),
+    givenIds: new GivenIds(),
     documents: [],
     searches: new ScanMemory(STEP_UNITS, Number.POSITIVE_INFINITY),
     clock: STILL_CLOCK,

@@ -63,6 +63,7 @@ export class MessagesStream implements StreamReader {
       body,
       deltas,
       others: walk.texts,
+      ids: walk.ids,
       commit: () => walk.commit(),
       finished: this.#finished(type, index),
       ...(continues !== null && { continues }),

@@ -130,6 +130,7 @@ export class ResponsesStream implements StreamReader {
       body,
       deltas,
       others: walk.texts,
+      ids: walk.ids,
       commit: () => walk.commit(),
       finished,
       ...(cited !== null && { cited: [cited] }),

@@ -176,6 +176,7 @@ export class StreamEvents {
     if (reported !== chunk.body) return yield* this.#relayEvent(toErrorEvent(reported, otherLines))
     this.#answer.call.record.addUsage(chunk.usage)
     this.#reader.note(chunk.body)
+    this.#answer.givenIds.add(this.#answer.call.key.line, chunk.ids)
     const hasDuplicates = hasDuplicateKeys(data, chunk.body)
     if (!quotesCredential && !hasDuplicates) this.#templates.learn(data, otherLines, chunk)
     let out = quotesCredential ? encodeEvent(otherLines, data) : raw

@@ -36,6 +36,7 @@ import { isRestored, joinOutputs, loggedBody, replaceTexts, type ScanOutput } fr
 import { shapesIn } from '../scan/shapes.ts'
 import type { TextEdit } from '../scan/text-edits.ts'
 import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
+import type { GivenIds } from './given-ids.ts'
 import { type DocumentEdits, keepEdits, moveCitationsIn, moveInDocuments } from './moved-citations.ts'
 import { decodeAnswer, parseAnswerSteps, reasonIn } from './received-body.ts'
 import type { ThoughtMemory } from './thought-memory.ts'
@@ -51,6 +52,8 @@ export interface Answer {
   readonly scan: ScanRules
   readonly selection: Selection
   readonly placeholders: Placeholders
+  /** As in Pipeline. */
+  readonly givenIds: GivenIds
   /** As in Permitted. */
   readonly documents: DocumentEdits
   /** As in Pipeline. */
@@ -206,6 +209,7 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   // Placeholders in errors are not restored, with any status.
   const rules = isErrorBody(body) ? { ...answer.scan, restoration: null } : answer.scan
   const walk = call.api.answer.texts(body)
+  answer.givenIds.add(call.key.line, walk.ids)
   yield
   const groups = yield* call.api.answer.group(walk.texts, call.record.asksForJson)
   yield

@@ -90,6 +90,8 @@ export interface InspectOptions {
   readonly scored?: boolean
   /** How values are replaced where no rule says it. Default: in brackets. */
   readonly placeholderStyle?: PlaceholderStyle
+  /** Reports whether an answer gave the id; none by default. Such an id is not altered. */
+  readonly isGivenId?: (id: string) => boolean
   /** Maximum findings that the process has memory for. Default: MAXIMUM_FINDINGS. */
   readonly maxFindings?: number
 }
@@ -120,7 +122,8 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   )
   const restored = new RestoredValues()
   const documentEdits = new Map<string, readonly TextEdit[]>()
-  const writing = { selection, restored, documentEdits, scanOf, identifiers }
+  const { isGivenId = () => false } = options
+  const writing = { isGivenId, selection, restored, documentEdits, scanOf, identifiers }
   const findings: LocatedFinding[] = []
   const numberingOf = walk.numbersEachInput ? numberingByInput(items, placeholders) : () => placeholders
   for (const [index, item] of items.entries()) {
@@ -239,6 +242,7 @@ function endsInKey({ replacements, view }: InspectedText): boolean {
 
 /** How the values of a text are written. */
 interface Writing {
+  readonly isGivenId: (id: string) => boolean
   readonly selection: Selection
   readonly placeholders: Placeholders
   readonly shapes: ShapedKinds | null
@@ -253,9 +257,10 @@ interface Writing {
 /** Redacts one text and returns its findings. */
 function* rewrite(
   item: InspectedText,
-  { selection, placeholders, shapes, restored, documentEdits, scanOf, identifiers }: Writing,
+  { selection, placeholders, shapes, restored, documentEdits, scanOf, identifiers, isGivenId }: Writing,
 ): Steps<LocatedFinding[]> {
   const { text, part, replacements } = item
+  const isKept = text.isFollowed || (text.isId && isGivenId(text.text))
   // A short text is one step.
   const isLong = text.text.length > STEP_UNITS
   const spans = yield* decodeSteps(text, 'request')
@@ -263,7 +268,7 @@ function* rewrite(
   const replaced: Replacement[] = []
   for (const replacement of replacements) {
     const { action } = selection.pii(replacement.finding.kind, part)
-    if (action === 'allow' || (text.isFollowed && isReplacing(action))) continue
+    if (action === 'allow' || (isKept && isReplacing(action))) continue
     if (replacement.value !== '' && replacement.isForm !== true) counted.push(replacement.finding)
     if (action === 'block' || isReplacing(action)) replaced.push(replacement)
   }
