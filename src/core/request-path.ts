@@ -10,7 +10,8 @@ const PLAIN = /^\/[\x21-\x7e]*$/
 const AMBIGUOUS = /[\\;#?\x00-\x1f\x7f]/
 /** What AMBIGUOUS and a path of several segments have, as the compatible form of one character. */
 const AMBIGUOUS_FORM = /[\\;#?%./]/
-const DOTS = /^\s*\.+\s*$/
+/** A segment that servers may trim to dots or to nothing. */
+const DOTS = /^[\s.]+$/
 /** Percent-encoded characters that need no encoding (RFC 3986 §2.3). */
 const UNRESERVED = /%(?:2[de]|3\d|[46][1-9a-f]|[57][0-9a]|5f|7e)/gi
 

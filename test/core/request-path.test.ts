@@ -20,7 +20,21 @@ t.test('a path is brought to its normal form', async (t) => {
 })
 
 t.test('a path that servers read in different ways has no normal form', async (t) => {
-  const dots = ['..', '%2e%2e', '.%2E', '%252e%252e', '%25252e.', '.', '%2e', '%20..', '...', '..%20']
+  const dots = [
+    '..',
+    '%2e%2e',
+    '.%2E',
+    '%252e%252e',
+    '%25252e.',
+    '.',
+    '%2e',
+    '%20..',
+    '...',
+    '..%20',
+    '.%20.',
+    '%20',
+    '%C2%A0.',
+  ]
   const others = ['..%2f', 'a%2Fb', 'a%252fb', '..\\', 'a\\b', 'a%5cb', 'a%255cb', '..;', 'a;b', 'a%3bb']
   const more = [
     'a#b',
@@ -67,7 +81,7 @@ t.test('a normal form is its own, and means the same', async () => {
   fc.assert(
     fc.property(
       fc.array(
-        segment.filter((one) => /[aZ0]/.test(one)),
+        segment.filter((one) => decodeURIComponent(one).trim() !== ''),
         { minLength: 1 },
       ),
       (segments) => {
