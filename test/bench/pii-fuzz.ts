@@ -7,7 +7,7 @@ export const UNITS: readonly string[] = [
   'passport 12 ', 'born 1 ', '12345678A ', 'AB 12 ', 'cpf 111.111.111-11 ', 'id 123456789 ', 'tel 12345 67 ',
   '1BoatSLRHtKNngkdXEeobR76b53LETtpyT ', 'a1@b.c ', '//a:b1', '日1', '(1)', '1-1.', '0x', '1,2;', '4111 ',
   '44z 143 4(41-(1(19 743 1144 4:4F日44 4-443 54 4 33 ', '028 028 (00 028 6807 2 )01- 41(-1-80 0 )0 ', '44) 4)) ',
-  '28 028 (00 0\n', '1/11-144) 4)',
+  '28 028 (00 0\n', '1/11-144) 4)', 'getUser2ById3 setItem4 ', '\ufeffgetUser2ById3 ', '-----BEGIN x1 y2 ',
 ] // biome-ignore format: a list of fragments
 
 /** Parts of values and of similar texts. */
@@ -21,7 +21,7 @@ const PIECES: readonly string[] = [
   'tel ', 'phone ', 'call ', 'number ', 'my number is ', 'mobile: ', ' office', ' ext 12', ' x12', 'tel. 030/',
   'card ', 'visa ', 'ssn ', 'social security ', 'passport no ', 'license ', 'driver license ', 'dl# ', 'born ', 'dob ',
   'geboren am ', 'id ', 'tax id ', 'national id ', 'cpf ', 'steuer-id ', 'nino ', 'nhs ', 'sin ', 'bsn ', 'cnic ',
-  '电话', '身份证', '生年月日', '护照', '订单', '日', '한', 'ไ', 'é', 'Ж', 'тел ', 'ß', '\u00a0', '\u202f', '–', '😀',
+  '电话', '身份证', '生年月日', '护照', '订单', '日', '한', 'ไ', 'é', 'Ж', 'тел ', 'ß', '\u00a0', '\u202f', '\ufeff', '\u00ad', '\ufe0f', '\u200b', '–', '😀',
   '(555) 123-', '555-123-', '+49 ', '0049', '00', '01 23 45 ', '138', '0532 123 ', '+1 (', ')', '(', '--', '..', '//',
   '4111 1111 ', '4111111111111111 ', '3782 822463 10005', '536-22-', '123 45 ', '529.982.', '1 85 12 75 ', '756.1234.',
   '9434765919 ', '2-2-2-2-2', '1.1.1 ', '12345678', '123456789', '1234567890', '12345678901', '1 ', '22 ', '333 ', '4444 ',

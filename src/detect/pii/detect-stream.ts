@@ -86,7 +86,8 @@ export class StreamDetector {
       const { seen } = segmenter
       // Created late: an unfinished segment is scanned with a later chunk.
       search ??= this.#newSearch(findings)
-      trigger = nextTrigger(text, trigger, this.#kinds, search.words)
+      // Beyond the segment a candidate is enough: each would be judged again for every segment.
+      trigger = nextTrigger(text, trigger, this.#kinds, search.words, seen)
       let last = segmenter.rowStart(start)
       if (trigger >= 0 && trigger < seen) {
         const bounds = { start, end, seen, rowStart: segmenter.rowStart(start) }
