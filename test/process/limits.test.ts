@@ -248,8 +248,8 @@ t.test('a stream settles its tokens when it ends, and keeps them when its client
   await inTime('the upstream call ends', gone)
   await gateway.entryWith('client_aborted')
   upstream.answer = answer(50)
-  const refused = await gateway.chat(key, body(200))
-  t.equal(refused.status, 429, 'the upstream may have used the 800')
+  const refused = await gateway.chat(key, body(450))
+  t.equal(refused.status, 429, 'the upstream may have used 500 of the 800')
   t.equal(upstream.received.length, seen + 1)
 })
 

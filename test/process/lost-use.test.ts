@@ -101,6 +101,19 @@ t.test('a call that its client leaves keeps what limits reserved for it', async 
   }
 })
 
+t.test('a stream that is left counts no more than a model writes in its time', async (t) => {
+  for (const max of [100, 5000]) {
+    const { entry, money, tokens } = await call(
+      open(opening('word ')),
+      body({ ...STREAM, max_tokens: max }),
+      'word',
+    )
+    const most = Math.min(max, 500 * Math.max(1, entry.latency_ms / 1000) + entry.prompt_tokens)
+    t.ok(money >= Math.min(max, 500) / 1000 && money <= (most + 1) / 1000, `${max}: ${money} USD`)
+    t.ok(tokens >= Math.min(max, 500) && tokens <= most + entry.prompt_tokens + 1, `${max}: ${tokens}`)
+  }
+})
+
 t.test('a stream that is left counts what was seen, if that is more than was reserved', async (t) => {
   const long = 'word '.repeat(1000)
   const { entry, money } = await call(open(opening(long)), body(STREAM), 'word')

@@ -170,13 +170,31 @@ function usedBy(noted: CallRecord, draft: RequestDraft, ending: Ending, isLater:
     return { tokens: mostTokens, answerTokens: 0, cost: mostCost, isForwarded, keepsReserved: false }
   if (!isUseLost(noted, ending))
     return { tokens, answerTokens, cost: cost ?? 0, isForwarded, keepsReserved: false }
+  const share = Math.min(1, mostMade(noted, draft) / mostTokens)
   return {
-    tokens: Math.max(tokens, mostTokens),
+    tokens: Math.max(tokens, Math.ceil(share * mostTokens)),
     answerTokens: 0,
-    cost: Math.max(cost ?? 0, mostCost),
+    // An answer costs no less a token than a prompt, so the share of the cost is no larger.
+    cost: Math.max(cost ?? 0, Math.ceil(share * mostCost)),
     isForwarded,
-    keepsReserved: true,
+    keepsReserved: share === 1,
   }
+}
+
+/** No model that costs money writes more tokens a second, hidden ones included. */
+const FASTEST_TOKENS_A_SECOND = 500
+
+/**
+ * Tokens that a call took at most, whose use is lost. Providers stop a stream that is left; another
+ * answer they may finish.
+ */
+function mostMade(
+  { stream, upstreamStatus, estimatedPromptTokens }: CallRecord,
+  draft: RequestDraft,
+): number {
+  if (!stream || upstreamStatus === 0) return Number.POSITIVE_INFINITY
+  const seconds = Math.max(1, draft.latency_ms / 1000)
+  return estimatedPromptTokens + Math.ceil(seconds * FASTEST_TOKENS_A_SECOND)
 }
 
 /** The exchange without the end user, whom some providers repeat in their answers. */
