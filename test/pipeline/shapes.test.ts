@@ -41,14 +41,15 @@ const WRITTEN: readonly [kind: PiiKind, value: string, isNumber: boolean, wanted
   ['email', 'ann@example.com', false, 'email-2@redacted.invalid'],
   ['phone', '+4915112345678', false, '+12015550101'],
   ['phone', '+1 415 555 2671', false, '+1 201 555 0101'],
-  ['phone', '14155552671', true, '12015550101'],
+  ['phone', '14155552671', true, '900001000000002'],
+  ['us_ssn', '123456789', true, '900003000000002'],
   ['credit_card', '4111-1111-1111-1111', false, '4000-0000-0000-0028'],
   ['credit_card', '4111111111111111', true, '4000000000000028'],
   ['iban', 'DE89370400440532013000', false, 'XX39SGAT0000000002'],
   ['ip_address', '10.1.2.3', false, '192.0.2.2'],
   ['ip_address', 'fe80::1', false, '2001:db8::2'],
   ['mac_address', '0a-1b-2c-3d-4e-5f', false, '00-00-5e-00-53-02'],
-  ['us_ssn', '123-45-6789', false, '666-00-0002'],
+  ['us_ssn', '123 45 6789', false, '666-00-0002'],
   ['date_of_birth', '1990-05-01', false, '1800-01-02'],
   ['national_id', '12345678901', true, '900009000000002'],
   ['secret', 'sk-abc', false, 'redacted-secret-2'],
@@ -74,6 +75,7 @@ t.test('what only looks like a shape is none', async (t) => {
       '4000000000000029',
       'XX40SGAT0000000002',
     ],
+    ...['666123456', '666 12 3456', '13015550123', '+86 13215550142', '2001:db8::8a2e:370:7334'],
     ...['email-0@redacted.invalid', '1800-02-30', '40000000000000028', 'email-1@example.com'],
   ])
     t.same(shapesIn(text), [], text)
@@ -179,6 +181,20 @@ for (const [what, encoding, answer, wanted] of ANSWERS)
       { numRuns: 40 },
     )
   })
+
+t.test('a value where a shape would not be read has a placeholder in brackets', async (t) => {
+  for (const text of ['.4111111111111111', '_ann@example.com_', '%20ann@example.com', '-+14155552671']) {
+    const body = user(`say ${text} twice`)
+    const { inspection } = look(body)
+    const { content } = (body['messages'] as { content: string }[])[0]!
+    t.match(content, /\[[A-Z_]+_1\]/, text)
+    const rules: ScanRules = { ...scanOf('x', 'restore').rules, restoration: inspection.restoration }
+    for (const size of [1, 3, 7, 100]) {
+      const pieces = content.match(new RegExp(`.{1,${size}}`, 'g'))!
+      t.equal(scanPieces(pieces, rules, 'plain', inspection.placeholders.fork()).sent, `say ${text} twice`)
+    }
+  }
+})
 
 t.test('without restore a shape stays, and the log has what the provider wrote', async (t) => {
   const redacted = scanOf(PROMPT, 'redact')

@@ -5,6 +5,7 @@ import { hash } from 'node:crypto'
 import { removeThoughts, type SignedThought, signedThoughts } from '../../chat/signed-thoughts.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
+import { shapesIn } from '../scan/shapes.ts'
 
 /** Text remembered for one key, UTF-16 units; the oldest goes first. */
 const MAXIMUM_KEY_UNITS = 512 * 1024
@@ -38,7 +39,8 @@ export class ThoughtMemory {
    * @param logged the text in its redacted form
    */
   keep(keyId: string, { signature, text }: Pick<SignedThought, 'signature' | 'text'>, logged: string): void {
-    if ((logged === text && !PLACEHOLDER.test(text)) || text.length > this.#maxUnits) return
+    const isPlain = logged === text && !PLACEHOLDER.test(text) && shapesIn(text).length === 0
+    if (isPlain || text.length > this.#maxUnits) return
     const known = this.#use(keyId) ?? this.#begin(keyId)
     const name = nameOf(signature)
     this.#forget(known, name)

@@ -21,7 +21,7 @@ import { Placeholders } from '../scan/placeholders.ts'
 import type { Restoration } from '../scan/restore.ts'
 import { RestoredValues } from '../scan/restored-values.ts'
 import { type ShapedKinds, shapedKinds } from '../scan/shaped-kinds.ts'
-import { shaped, shapesIn } from '../scan/shapes.ts'
+import { isReadBetween, shaped, shapesIn } from '../scan/shapes.ts'
 import { rawOf, rawRanges, replaceSteps, viewOf } from '../scan/spans.ts'
 import { editsIn, type TextEdit } from '../scan/text-edits.ts'
 import { type Identifiers, isIdentifierPlace } from './identifiers.ts'
@@ -240,6 +240,10 @@ function endsInKey({ replacements, view }: InspectedText): boolean {
   return last !== undefined && isOpenKey(last.value) && last.finding.end >= view.trimEnd().length
 }
 
+/** Reports whether a shape in the place of a value would be read as one. */
+const mayBeShaped = (view: string, { start, end }: Finding): boolean =>
+  isReadBetween(view.slice(Math.max(0, start - 1), start), view.slice(end, end + 2))
+
 /** How the values of a text are written. */
 interface Writing {
   readonly isGivenId: (id: string) => boolean
@@ -288,7 +292,8 @@ function* rewrite(
       const form = placeholders.for(finding.kind, value)
       const wasNumber = isNumber || text.isNumber
       if (selection.pii(finding.kind, part).action === 'restore') restored.add(form, value, wasNumber)
-      return shapes?.has(finding.kind) ? shaped(form, value, wasNumber) : form
+      const isShaped = shapes?.has(finding.kind) === true && mayBeShaped(item.view, finding)
+      return isShaped ? shaped(form, value, wasNumber) : form
     })
     if (isLong) yield
     item.view = viewOf(rewritten)

@@ -10,6 +10,8 @@ export class ShapeFilter {
   #held = new TextSpanQueue()
   /** The view of the spans held back. */
   #view = ''
+  /** The last character before it; '' at the beginning of a text. */
+  #before = ''
 
   get holds(): boolean {
     return this.#view !== ''
@@ -17,7 +19,7 @@ export class ShapeFilter {
 
   push(spans: readonly JsonSpan[]): readonly JsonSpan[] {
     const view = this.#view + viewOf(spans)
-    const keep = shapeBegins(view)
+    const keep = Math.max(0, shapeBegins(this.#before + view) - this.#before.length)
     for (const span of spans) this.#held.push(span)
     this.#view = view.slice(keep)
     return this.#take(view.slice(0, keep))
@@ -27,14 +29,19 @@ export class ShapeFilter {
   finish(): readonly JsonSpan[] {
     const view = this.#view
     this.#view = ''
-    return this.#take(view)
+    const out = this.#take(view)
+    this.#before = ''
+    return out
   }
 
   /** @param view of the spans to take; none of them is cut, but text */
   #take(view: string): JsonSpan[] {
     const base = this.#held.start
     const out: JsonSpan[] = []
-    for (const { form, start, end } of shapesIn(view)) {
+    const lead = this.#before.length
+    for (const found of shapesIn(this.#before + view)) {
+      const { form } = found
+      const [start, end] = [found.start - lead, found.end - lead]
       out.push(...this.#held.takeBefore(base + start))
       // A number that only contains a shape is another number.
       if (this.#held.start !== base + start) continue
@@ -43,6 +50,7 @@ export class ShapeFilter {
       else out.push(...written)
     }
     out.push(...this.#held.takeBefore(base + view.length))
+    if (view !== '') this.#before = view.slice(-1)
     return out
   }
 }

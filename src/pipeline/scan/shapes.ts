@@ -48,10 +48,7 @@ const AREAS = Array.from({ length: 789 }, (_, index) => String(index + 201)).fil
 const LINES = 100
 const PHONE_GROUPS = [digits(3), literal('555'), ['0', '1', ...digits(2)]]
 const PHONE: Shape = {
-  spellings: [
-    ...inGroups(literal('+1'), ...PHONE_GROUPS),
-    ...['%2B1', '1'].map((code) => [...literal(code), ...PHONE_GROUPS.flat()]),
-  ],
+  spellings: [...inGroups(literal('+1'), ...PHONE_GROUPS), [...literal('%2B1'), ...PHONE_GROUPS.flat()]],
   write(number, value) {
     const area = AREAS[Math.floor((number - 1) / LINES)]
     const line = `01${padded((number - 1) % LINES, 2)}`
@@ -80,13 +77,13 @@ const CARD: Shape = {
   read: (text) => Number(withoutGaps(text).slice(CARD_RANGE.length, -1)),
 }
 
-/** No social security number begins so. */
+/** No social security number begins so. Without hyphens it could be another number. */
 const NO_AREA = '666'
 const SSN: Shape = {
-  spellings: inGroups(literal(NO_AREA), digits(2), digits(4)),
-  write(number, value) {
+  spellings: [[...literal(`${NO_AREA}-`), ...digits(2), '-', ...digits(4)]],
+  write(number) {
     const rest = padded(number, 6)
-    return rest.length > 6 ? null : [NO_AREA, rest.slice(0, 2), rest.slice(2)].join(gapIn(value))
+    return rest.length > 6 ? null : `${NO_AREA}-${rest.slice(0, 2)}-${rest.slice(2)}`
   },
   read: (text) => Number(withoutGaps(text).slice(NO_AREA.length)),
 }
@@ -176,13 +173,9 @@ const TEXTS: Partial<Record<PiiKind, Shape>> = {
   mac_address: MAC,
   date_of_birth: BIRTHDATE,
 }
-const NUMBERS: Partial<Record<PiiKind, Shape>> = {
-  phone: { ...PHONE, write: (number) => PHONE.write(number, '')?.slice(1) ?? null },
-  credit_card: CARD,
-  us_ssn: SSN,
-}
 const shapeOfText = (kind: PiiKind): Shape => TEXTS[kind] ?? word(kind)
-const shapeOfNumber = (kind: PiiKind): Shape => NUMBERS[kind] ?? numeral(kind)
+/** In other ranges, numbers without signs may be those of people in some country. */
+const shapeOfNumber = (kind: PiiKind): Shape => (kind === 'credit_card' ? CARD : numeral(kind))
 
 const formOf = (kind: PiiKind, number: number): string => `[${kind.toUpperCase()}_${number}]`
 const FORM = /^\[([A-Z_]+)_(\d+)\]$/
@@ -206,11 +199,13 @@ const ALL = PII_KINDS.flatMap((kind) =>
 
 const source = (parts: Parts): string => parts.join('')
 /** Matches the beginnings of a spelling at the end of a text, the whole spelling included. */
-const beginning = (parts: Parts): string => parts.reduceRight((rest, part) => `${part}(?:$|${rest})`, '\\.?$')
+const beginning = (parts: Parts): string =>
+  parts.reduceRight((rest, part) => `${part}(?:$|${rest})`, '[.:]?$')
 
 const NOT_AFTER = '(?<![\\w.+@%-])'
+const NOT_BEFORE = '(?![\\w@-]|[.:]\\w)'
 const SPELLINGS = ALL.flatMap(({ shape }) => shape.spellings)
-const ANYWHERE = new RegExp(`${NOT_AFTER}(?:${SPELLINGS.map(source).join('|')})(?![\\w@-]|\\.\\w)`, 'g')
+const ANYWHERE = new RegExp(`${NOT_AFTER}(?:${SPELLINGS.map(source).join('|')})${NOT_BEFORE}`, 'g')
 const AT_END = new RegExp(`${NOT_AFTER}(?:${SPELLINGS.map(beginning).join('|')})`)
 const MATCHERS = ALL.map(({ kind, shape }) => ({
   kind,
@@ -229,6 +224,13 @@ export interface FoundShape {
   /** Exclusive. */
   readonly end: number
 }
+
+const BEFORE = new RegExp(`${NOT_AFTER}$`)
+const AFTER = new RegExp(`^${NOT_BEFORE}`)
+
+/** Reports whether a shape would be found between these texts. */
+export const isReadBetween = (before: string, after: string): boolean =>
+  BEFORE.test(before) && AFTER.test(after)
 
 /** Finds the shapes in a text, in order. */
 export function shapesIn(text: string): FoundShape[] {
