@@ -112,6 +112,30 @@ for (const kind of ['content', 'summary'] as const)
       }
     })
 
+const APART = [
+  ['**Planning the change**', '**Checking files**\n\nI look', 'third part here'],
+  ['made of cheese', '. Also ', 'mail x'],
+  [
+    'First sentence (src1)',
+    'Second part (src2) tail, which is as long as the parts of answers are, or longer',
+  ],
+]
+for (const kind of ['content', 'summary'] as const)
+  for (const parts of APART)
+    t.test(`${kind}: ${JSON.stringify(parts)} keeps each text in its part`, async (t) => {
+      for (const size of [1, 3, 100]) {
+        const pieces = parts.map((one) => one.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [])
+        const found = partsOf(kind, (await relay(eventsOf(kind, pieces), { api: RESPONSES })).stream)
+        const spoken = parts.filter((one) => one !== '')
+        t.same(
+          found.deltas.filter((one) => one !== ''),
+          spoken,
+          `pieces of ${size}`,
+        )
+        for (const name of ['done', 'parts', 'item', 'completed'] as const) t.same(found[name], parts, name)
+      }
+    })
+
 t.test('a stream with parts is redacted like its text, wherever parts and pieces are cut', async () => {
   const word = fc.constantFrom('carol@example.com', '4111 1111 1111 1111', 'hello', 'the 12th', '[EMAIL_1]')
   const text = fc.array(word, { minLength: 1, maxLength: 5 }).map((words) => words.join(' '))

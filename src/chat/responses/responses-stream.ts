@@ -53,6 +53,9 @@ const VARYING = ['sequence_number', 'obfuscation'] as const
 /** Larger than any index or number of an event. */
 const MAXIMUM_PLACE = 10 ** 6
 
+/** Ended texts that may still be held back, besides those that end with one event. */
+const MAXIMUM_ENDED = 16
+
 /** Texts that are JSON: arguments of functions and tools. */
 const JSON_PIECE = /arguments$/
 /** Pieces of sound and pictures, base64. */
@@ -92,8 +95,8 @@ export class ResponsesStream implements StreamReader {
   #last: EndedText | null = null
   /** Null before the first event, whose number is that of the provider. */
   #next: number | null = null
-  /** Events like those of the texts that ended last. */
-  #ended = new Map<number, JsonObject>()
+  /** Events like those of the texts that ended last, the oldest first. */
+  readonly #ended = new Map<number, JsonObject>()
   /** True once the text of the answer was redacted. */
   #redacted = false
 
@@ -174,9 +177,15 @@ export class ResponsesStream implements StreamReader {
     const key = kind === undefined ? '' : placeOf(kind, body)
     const ending = [...this.#open].filter(([open, place]) => isLast || open === key || place.item === item)
     if (ending.length === 0) return []
-    this.#ended = new Map(ending.map(([, { choice, like }]) => [choice, like]))
-    for (const [open] of ending) this.#open.delete(open)
-    return [...this.#ended.keys()]
+    for (const [open, { choice, like }] of ending) {
+      this.#open.delete(open)
+      this.#ended.set(choice, like)
+    }
+    for (const oldest of this.#ended.keys()) {
+      if (this.#ended.size <= MAXIMUM_ENDED + ending.length) break
+      this.#ended.delete(oldest)
+    }
+    return ending.map(([, { choice }]) => choice)
   }
 
   /**

@@ -6,6 +6,7 @@ import type { TextProgress } from '../../chat/token-probabilities.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { editsFrom, type TextEdit } from '../scan/text-edits.ts'
 import { type KeptText, type ScanResult, TextScanner } from '../scan/text-scanner.ts'
+import { JoinTrial } from './joined-blocks.ts'
 import type { Answer } from './whole-answer.ts'
 
 /** Maximum growing texts of one answer, counted over all choices and channels. */
@@ -76,6 +77,13 @@ export class GrowingTexts {
     return texts.flatMap(({ kept, edits }) =>
       kept === null ? [] : [{ ...kept, edits: editsFrom(edits, kept.from) }],
     )
+  }
+
+  /** Begins to decide whether a block continues the text of another; null where they must join. */
+  trialOf(choice: number): JoinTrial | null {
+    const held = [...(this.#choices.get(choice)?.values() ?? [])].filter((scanner) => scanner.holds)
+    const text = held.length === 1 ? held[0]!.heldText : null
+    return text === null ? null : new JoinTrial(text, this.#answer.scan, this.#answer.placeholders)
   }
 
   /** Reports whether a part of a block's text is held back, up to an offset in it. */

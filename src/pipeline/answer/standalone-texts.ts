@@ -7,11 +7,12 @@ import { GatewayError } from '../../core/errors.ts'
 import type { PiiKind } from '../../core/finding.ts'
 import type { Steps } from '../../core/steps.ts'
 import { rulesFor } from '../scan/followed-rules.ts'
-import { joinOutputs, type ScanOutput } from '../scan/scan-output.ts'
+import type { ScanOutput } from '../scan/scan-output.ts'
 import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
 import type { KeptBlock } from './growing-texts.ts'
 import { type EditsByPath, keepEdits } from './moved-citations.ts'
 import { withoutReceipts } from './receipt-lines.ts'
+import { scanGroup } from './scan-group.ts'
 import { type Answer, isClean } from './whole-answer.ts'
 
 /** Maximum characters in the texts of one event. Larger events hold images, which are not texts. */
@@ -123,12 +124,8 @@ export class StandaloneTexts {
   }
 
   *#scan(text: StandaloneText, continues: boolean): Steps<ScannedText> {
-    const scanner = new TextScanner(text.rules, this.#answer.placeholders.fork(), text.encoding)
-    const outputs: ScanOutput[] = []
-    for (const part of text.parts) outputs.push(yield* scanner.pushSteps(part))
-    const last = outputs.length - 1
-    if (!continues) outputs[last] = joinOutputs(outputs[last]!, scanner.finish())
-    return { ...text, scanner, outputs }
+    const { parts, encoding, rules } = text
+    return { ...text, ...(yield* scanGroup(parts, encoding, rules, this.#answer.placeholders, continues)) }
   }
 
   #note(scanner: TextScanner, findings: PiiKind[]): void {

@@ -237,21 +237,27 @@ export class StreamEvents {
   *#relayChunk(chunk: StreamChunk, data: string, written: Written): Steps<string> {
     const received = { chunk, data, written }
     if (this.#waiting.takesEnd(received)) return ''
-    const ends = yield* this.#relayEnds(chunk.continues ?? null)
-    if (this.done || this.#waiting.takesCitation(received)) return ends
+    const isNext = this.#waiting.takesNext(received)
+    const ends = yield* this.#relayEnds(isNext ? undefined : chunk)
+    if (isNext || this.done) return ends
+    if (this.#waiting.takesEnd(received) || this.#waiting.takesCitation(received)) return ends
     const kept = chunk.endsBlock === undefined ? [] : this.#texts.keptOf(chunk.endsBlock)
     return ends + (yield* this.#relayNow(received, { goesOn: false, kept }))
   }
 
-  /** Relays the end of a block that waits. @param continues as in StreamChunk, of the next chunk */
-  *#relayEnds(continues: StreamChunk['continues'] | null): Steps<string> {
-    const ending = this.#waiting.takeEnd()
+  /**
+   * Relays the end of a block that waits, once the next block is known to continue its text or not,
+   * and what came of the next block. @param after as in WaitingEvents
+   */
+  *#relayEnds(after: StreamChunk | null | undefined): Steps<string> {
+    const ending = this.#waiting.takeEnd(after)
     if (ending === null) return ''
-    const goesOn = continues?.from === ending.choice
-    let out = goesOn ? '' : this.#held.flush([ending.choice])
-    const kept = this.#texts.keptOf(ending.choice)
-    if (goesOn) this.#texts.continue(ending.choice, continues.to)
-    for (const event of ending.events) if (!this.done) out += yield* this.#relayNow(event, { goesOn, kept })
+    const { choice, to, goesOn, events, next } = ending
+    let out = goesOn ? '' : this.#held.flush([choice])
+    const kept = this.#texts.keptOf(choice)
+    if (goesOn && to !== null) this.#texts.continue(choice, to)
+    for (const event of events) if (!this.done) out += yield* this.#relayNow(event, { goesOn, kept })
+    for (const event of next) if (!this.done) out += yield* this.#relayNow(event, { goesOn: false, kept: [] })
     return out
   }
 

@@ -5,6 +5,7 @@
 import { endOfCitations } from '../../chat/citations.ts'
 import type { StreamChunk } from '../../chat/stream-chunk.ts'
 import type { GrowingTexts } from './growing-texts.ts'
+import type { Join, JoinTrial } from './joined-blocks.ts'
 import type { Written } from './stream-writer.ts'
 
 /** Maximum events that end one block. */
@@ -20,10 +21,23 @@ export interface ReceivedChunk {
   readonly written: Written
 }
 
-/** The events that end a block. */
+/** Maximum events of the next block that are read before it is known to continue the text. */
+const MAXIMUM_NEXT = 64
+
+/** The events that end a block, and the first ones of the block that may continue its text. */
 interface EndingBlock {
   readonly choice: number
   readonly events: ReceivedChunk[]
+  /** The next block; null before it begins. */
+  to: number | null
+  trial: JoinTrial | null
+  readonly next: ReceivedChunk[]
+}
+
+/** An end that waits no more. */
+export interface DecidedEnd extends Readonly<EndingBlock> {
+  /** Whether the next block continues the text. */
+  readonly goesOn: boolean
 }
 
 export class WaitingEvents {
@@ -48,19 +62,44 @@ export class WaitingEvents {
     const ending = this.#ending
     if (ending === null) {
       if (!this.#texts.holdsBack(endsBlock)) return false
-      this.#ending = { choice: endsBlock, events: [received] }
+      this.#ending = { choice: endsBlock, events: [received], to: null, trial: null, next: [] }
       return true
     }
-    if (ending.choice !== endsBlock || ending.events.length === MAXIMUM_ENDS) return false
+    if (ending.choice !== endsBlock || ending.to !== null || ending.events.length === MAXIMUM_ENDS)
+      return false
     ending.events.push(received)
     return true
   }
 
-  /** Returns the end of a block that waits, once; null without one. */
-  takeEnd(): EndingBlock | null {
+  /**
+   * Keeps a chunk of the block after one that ends, until it is known to continue its text or not.
+   * @returns whether it did; the end may be decided now
+   */
+  takesNext(received: ReceivedChunk): boolean {
     const ending = this.#ending
+    const { continues, deltas } = received.chunk
+    if (ending === null) return false
+    if (continues?.from === ending.choice && ending.to === null) {
+      ending.to = continues.to
+      ending.trial = this.#texts.trialOf(ending.choice)
+    } else if (ending.to === null || deltas.length === 0) return false
+    if (deltas.some(({ choice }) => choice !== ending.to)) return false
+    ending.next.push(received)
+    return true
+  }
+
+  /**
+   * Decides on the end of a block that waits, once it can; null before, and without one.
+   * @param after the chunk that is not of the next block's text; null at the end of the stream, and
+   *   undefined while its text comes
+   */
+  takeEnd(after: StreamChunk | null | undefined): DecidedEnd | null {
+    const ending = this.#ending
+    if (ending === null) return null
+    const join = after === undefined ? joinSoFar(ending) : joinAtEnd(ending, after)
+    if (join === 'unknown') return null
     this.#ending = null
-    return ending
+    return { ...ending, goesOn: join === 'joined' }
   }
 
   /** Keeps a chunk whose citations name text that is held back. @returns whether it did */
@@ -85,4 +124,16 @@ export class WaitingEvents {
       this.#texts.holdsBefore(choice, channel, endOfCitations(citations)),
     )
   }
+}
+
+/** Reads the newest chunk of the next block. */
+function joinSoFar({ trial, next }: EndingBlock): Join {
+  if (trial === null || next.length > MAXIMUM_NEXT) return 'joined'
+  return trial.push((next.at(-1)?.chunk.deltas ?? []).map(({ text }) => text).join(''))
+}
+
+/** Decides without more text. A block that ends undecided may itself continue in the next. */
+function joinAtEnd({ to, trial }: EndingBlock, after: StreamChunk | null): Join {
+  if (to === null) return 'apart'
+  return trial === null ? 'joined' : trial.finish(after?.endsBlock === to)
 }

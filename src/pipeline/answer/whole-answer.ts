@@ -32,13 +32,14 @@ import { removeFromBytes } from '../scan/credential-filter.ts'
 import { rulesFor } from '../scan/followed-rules.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
 import type { Restoration } from '../scan/restore.ts'
-import { isRestored, joinOutputs, loggedBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
+import { isRestored, loggedBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
 import { shapesIn } from '../scan/shapes.ts'
 import type { TextEdit } from '../scan/text-edits.ts'
-import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
+import type { ScanResult, ScanRules, TextScanner } from '../scan/text-scanner.ts'
 import type { GivenIds } from './given-ids.ts'
 import { type DocumentEdits, keepEdits, moveCitationsIn, moveInDocuments } from './moved-citations.ts'
 import { decodeAnswer, parseAnswerSteps, reasonIn } from './received-body.ts'
+import { scanGroup } from './scan-group.ts'
 import type { ThoughtMemory } from './thought-memory.ts'
 
 /** Largest answer that is read into memory. */
@@ -225,11 +226,13 @@ function* scanTexts(answer: Answer, body: JsonObject) {
       for (const part of parts) outputs[part] = unchanged(walk.texts[part]!)
       continue
     }
-    const scanner = new TextScanner(rulesFor({ isFollowed }, rules), placeholders.fork(), encoding)
+    const blocks = parts.map((part) => walk.texts[part]!.text)
+    const scan = yield* scanGroup(blocks, encoding, rulesFor({ isFollowed }, rules), placeholders)
+    const { scanner } = scan
     scanners.push(scanner)
-    for (const part of parts) outputs[part] = yield* scanner.pushSteps(walk.texts[part]!.text)
-    const last = parts.at(-1)!
-    outputs[last] = joinOutputs(outputs[last]!, scanner.finish())
+    parts.forEach((part, index) => {
+      outputs[part] = scan.outputs[index]!
+    })
     if (scanner.edits.length > 0)
       keepEdits(
         edits,

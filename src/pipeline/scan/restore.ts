@@ -147,6 +147,11 @@ export class TextRestorer {
     return this.#holdsForm || this.#quote !== null || !this.#unmatched.isEmpty
   }
 
+  /** The text held back. */
+  get heldText(): string {
+    return this.#unmatched.view + rawOf([...this.#held, ...this.#begun])
+  }
+
   /** Takes redacted text and returns what is safe, with values. */
   push(spans: readonly JsonSpan[]): string {
     if (this.blocked) return ''

@@ -22,9 +22,16 @@ export class TextEdits {
   add(spans: readonly TextSpan[]): void {
     for (const { received, raw } of spans) {
       const length = received ?? raw.length
-      if (received !== undefined) this.edits.push({ at: this.length, length, written: raw.length })
+      if (received !== undefined) this.#add({ at: this.length, length, written: raw.length })
       this.length += length
     }
+  }
+
+  /** Adds an edit. One that only removes text is the rest of a value that the last one replaced. */
+  #add(edit: TextEdit): void {
+    const last = this.edits.at(-1)
+    if (edit.written > 0 || last === undefined || last.at + last.length < edit.at) this.edits.push(edit)
+    else this.edits[this.edits.length - 1] = { ...last, length: last.length + edit.length }
   }
 }
 

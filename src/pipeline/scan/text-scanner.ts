@@ -121,6 +121,12 @@ export class TextScanner implements ScanResult {
     )
   }
 
+  /** The text held back as it is sent; null where it is not known, as in JSON. */
+  get heldText(): string | null {
+    if (this.#isJson || this.#decoder.holds || this.#filter?.holds || this.#shapes?.holds) return null
+    return (this.#restorer?.heldText ?? '') + this.#unmatched.view + this.#undetected.view
+  }
+
   /** Whether the text held back may be the beginning of a value, not only words. */
   get holdsValue(): boolean {
     return VALUE.test(this.#undetected.view)
