@@ -100,7 +100,8 @@ t.test('any changed, removed or added part fails and no input throws', async (t)
   fc.assert(
     fc.property(edit, ({ at, removed, added }) => {
       const changed = text.slice(0, at) + added + text.slice(at + removed)
-      const isSame = changed === text || changed.replaceAll(/[ \t\n\r]/g, '') === text
+      // White space between tokens, and `\/` for `/`, are other spellings of the same JSON.
+      const isSame = changed === text || changed.replaceAll(/[ \t\n\r]|\\(?=\/)/g, '') === text
       t.ok(isSame || !check(changed).ok, changed)
     }),
     { numRuns: 2000 },
