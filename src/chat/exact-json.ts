@@ -7,7 +7,7 @@
 // without a backslash is always read right.
 
 import { isInexact, type JsonObject, type JsonValue, rawNumber } from '../core/json.ts'
-import { STEP_UNITS, type Steps } from '../core/steps.ts'
+import type { Steps } from '../core/steps.ts'
 import { setMember } from './text.ts'
 
 /** Half of a surrogate pair, which no string of a checked body has, begins a number. */
@@ -37,35 +37,11 @@ const LONG_EXPONENT = /[eE][+-]?\d{4}/
 const holdsMore = (number: string): boolean =>
   number.length > MAXIMUM_CHARACTERS || LONG_EXPONENT.test(number)
 
-const [QUOTE, MINUS, ZERO, NINE, COLON, BACKSLASH] = [0x22, 0x2d, 0x30, 0x39, 0x3a, 0x5c]
+const [QUOTE, MINUS, ZERO, NINE, BACKSLASH] = [0x22, 0x2d, 0x30, 0x39, 0x5c]
 
 /** Text, and values, that one step reads. */
 const UNITS_OF_STEP = 256 * 1024
 const VALUES_OF_STEP = 16_384
-
-/** Matches the end of every name with an escape, and few other texts. */
-const ESCAPED_NAME = /\\.[^"\\]*"\s*:/s
-
-/** Reports, in steps, whether a JSON text has a name with an escape. May report one more often. */
-export function* mayHaveEscapedName(text: string): Steps<boolean> {
-  if (text.length <= STEP_UNITS) return ESCAPED_NAME.test(text)
-  if (!text.includes('\\')) return false
-  let name = ''
-  let stepEnd = UNITS_OF_STEP
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) {
-      const start = at
-      at = endOfString(text, at)
-      name = text.slice(start, at)
-    } else if (code === COLON && name.includes('\\')) return true
-    if (at >= stepEnd) {
-      stepEnd = at + UNITS_OF_STEP
-      yield
-    }
-  }
-  return false
-}
 
 /**
  * Parses like `JSON.parse`, in steps, but reads every name as written, and gives a `RawNumber` for

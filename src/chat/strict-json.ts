@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../core/errors.ts'
 import { isInexact, isObject, type JsonValue } from '../core/json.ts'
 import { atOnce, STEP_UNITS, type Steps } from '../core/steps.ts'
-import { endOfString, mayHaveEscapedName, parseExactSteps } from './exact-json.ts'
+import { endOfString, parseExactSteps } from './exact-json.ts'
 import { formatPath } from './json-path.ts'
 import { ValueWalk } from './value-walk.ts'
 
@@ -53,7 +53,7 @@ export function* parseSteps(body: Buffer): Steps<JsonValue> {
     throw invalid(`The body has more than ${MAXIMUM_DIFFERENT_KEYS} different keys.`)
   if (isLong) yield
   let value: JsonValue
-  const isExact = yield* mayHaveEscapedName(text)
+  const isExact = marks.hasEscapedName
   try {
     value = isExact ? yield* parseExactSteps(text) : (JSON.parse(text) as JsonValue)
   } catch {
@@ -84,9 +84,20 @@ const MAY_BE_INEXACT = /[[:,\s]-?(?:\d{16}|\d[\d.]*[eE]\+?\d\d)/
  * @throws SyntaxError that quotes the text, when it is not JSON
  */
 export function* parseReceivedSteps(text: string): Steps<JsonValue> {
-  const mayBeInexact = MAY_BE_INEXACT.test(text) || (yield* mayHaveEscapedName(text))
+  const mayBeInexact = MAY_BE_INEXACT.test(text) || (yield* hasEscapedName(text))
   if (text.length > STEP_UNITS) yield
   return mayBeInexact ? yield* parseExactSteps(text) : (JSON.parse(text) as JsonValue)
+}
+
+/** Matches the end of every name with an escape, and few other texts. */
+const ESCAPED_NAME = /\\.[^"\\]*"\s*:/s
+
+/** Reports, in steps, whether a JSON text has a name with an escape. May report one more often. */
+function* hasEscapedName(text: string): Steps<boolean> {
+  if (text.length <= STEP_UNITS) return ESCAPED_NAME.test(text)
+  const marks = new MarkCount(text)
+  while (marks.read()) yield
+  return marks.hasEscapedName
 }
 
 /** As `parseReceivedSteps`, without a pause. */
@@ -124,27 +135,38 @@ class MarkCount {
   containers = 0
   /** The deepest nesting. */
   depth = 0
+  hasEscapedName = false
   readonly #text: string
+  readonly #hasEscape: boolean
+  /** The last string, which is a name when a colon follows. */
+  #start = 0
+  #end = 0
   #open = 0
   #at = 0
 
   constructor(text: string) {
     this.#text = text
+    this.#hasEscape = text.includes('\\')
   }
 
   /** Reads a step. @returns false at the end of the text */
   read(): boolean {
     const text = this.#text
     const end = Math.min(text.length, this.#at + UNITS_OF_STEP)
+    const hasEscape = this.#hasEscape && !this.hasEscapedName
     let { keys, containers, depth } = this
+    let [start, stringEnd] = [this.#start, this.#end]
     let open = this.#open
     let at = this.#at
     for (; at < end; at++) {
       const code = text.charCodeAt(at)
       if (code === QUOTE) {
+        start = at
         at = endOfString(text, at)
+        stringEnd = at
       } else if (code === COLON) {
         keys++
+        if (hasEscape) this.hasEscapedName ||= text.slice(start, stringEnd).includes('\\')
       } else if (code === 0x7b || code === 0x5b) {
         containers++
         open++
@@ -156,6 +178,8 @@ class MarkCount {
     Object.assign(this, { keys, containers, depth })
     this.#open = open
     this.#at = at
+    this.#start = start
+    this.#end = stringEnd
     return at < text.length
   }
 }
