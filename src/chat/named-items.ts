@@ -19,9 +19,6 @@ export interface NamedIds {
   readonly repeatedContainers: string[]
 }
 
-/** Values that one step visits. */
-const VALUES_OF_STEP = 16_384
-
 const ITEM_REFERENCE = 'item_reference'
 /** Members with the id of an item, as `plainName` returns them: servers may ignore case. */
 const IDS: ReadonlySet<string> = new Set(['id', 'itemid'])
@@ -38,12 +35,8 @@ export function* namedIds(body: JsonObject): Steps<NamedIds> {
   const found: NamedIds = { items: [], repeatedItems: [], containers: [], repeatedContainers: [] }
   const input = Array.isArray(body['input']) ? body['input'] : null
   const walk = new ValueWalk(body)
-  let left = VALUES_OF_STEP
   for (let value = walk.next(); value !== undefined; value = walk.next()) {
-    if (--left === 0) {
-      left = VALUES_OF_STEP
-      yield
-    }
+    if (walk.isStepOver()) yield
     if (!isObject(value)) continue
     const isOfInput = input !== null && walk.list === input
     const ids = isOfInput || mayReference(value) ? textsOf(value, IDS) : []

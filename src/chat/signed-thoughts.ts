@@ -8,9 +8,6 @@ import { ValueWalk } from './value-walk.ts'
 /** Members that hold the text of a signed block: Anthropic's, and OpenRouter's. */
 const TEXTS = ['thinking', 'text'] as const
 
-/** Values that one step visits. */
-const VALUES_OF_STEP = 16_384
-
 /** A signed block with its text. */
 export interface SignedThought {
   readonly signature: string
@@ -26,12 +23,8 @@ export interface SignedThought {
 export function* signedThoughts(body: JsonValue): Steps<SignedThought[]> {
   const found: SignedThought[] = []
   const walk = new ValueWalk(body)
-  let left = VALUES_OF_STEP
   for (let value = walk.next(); value !== undefined; value = walk.next()) {
-    if (--left === 0) {
-      left = VALUES_OF_STEP
-      yield
-    }
+    if (walk.isStepOver()) yield
     if (!isObject(value) || walk.list === null) continue
     const thought = thoughtIn(value, walk.list)
     if (thought === null) continue

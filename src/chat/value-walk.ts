@@ -4,6 +4,9 @@
 import { isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
 import { formatPath } from './json-path.ts'
 
+/** Values that one step visits. */
+const VALUES_OF_STEP = 16_384
+
 /** A container whose members are read. */
 interface OpenContainer {
   readonly value: JsonObject | JsonValue[]
@@ -15,6 +18,7 @@ interface OpenContainer {
 
 export class ValueWalk {
   readonly #open: OpenContainer[]
+  #left = VALUES_OF_STEP
 
   constructor(root: JsonValue) {
     this.#open = [{ value: [root], names: null, next: 0 }]
@@ -39,6 +43,13 @@ export class ValueWalk {
         open.push({ value, names: Object.keys(value), next: 0 })
       return value
     }
+  }
+
+  /** Reports whether a step is complete. Ask after each `next`. */
+  isStepOver(): boolean {
+    if (--this.#left > 0) return false
+    this.#left = VALUES_OF_STEP
+    return true
   }
 
   /** Names of the members, after `next` returned an object. */

@@ -4,7 +4,7 @@ import { citedTexts, moveCitations } from '../../chat/citations.ts'
 import { documentPaths, moveDocumentCitations } from '../../chat/messages/document-citations.ts'
 import type { StreamChunk } from '../../chat/stream-chunk.ts'
 import type { Text } from '../../chat/texts.ts'
-import { isObject, type JsonObject } from '../../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import { editsFrom, inverted, movedOffset, type TextEdit } from '../scan/text-edits.ts'
 
 /** Where the documents of a prompt changed, in their order, counted as the provider has them. */
@@ -39,11 +39,14 @@ export function moveGrowingCitations(
   for (const { choice, channel, citations } of cited) {
     const edits = editsOf(choice, channel)
     if (edits.length === 0) continue
-    moveCitations(citations, (offset, isEnd) => movedOffset(edits, offset, isEnd))
+    moveBy(edits, citations)
     moved = true
   }
   return moved
 }
+
+const moveBy = (edits: readonly TextEdit[], citations: JsonValue): void =>
+  moveCitations(citations, (offset, isEnd) => movedOffset(edits, offset, isEnd))
 
 /** Adds the edits of a text to those of each of its parts. */
 export function keepEdits(kept: EditsByPath, parts: readonly Text[], edits: readonly TextEdit[]): void {
@@ -63,7 +66,7 @@ export function moveCitationsIn(body: JsonObject, edits: EditsByPath): boolean {
   for (const { path, citations } of citedTexts(isObject(response) ? response : body)) {
     const own = edits.get(path)
     if (own === undefined) continue
-    moveCitations(citations, (offset, isEnd) => movedOffset(own, offset, isEnd))
+    moveBy(own, citations)
     moved = true
   }
   return moved
