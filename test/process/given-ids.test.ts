@@ -1,4 +1,4 @@
-// Ids of a provider come and go as they are, whatever they look like; those of a client do not.
+// Ids that a provider gave pass unchanged in both directions. Ids that a client made up do not.
 
 import t from 'tap'
 import { deploy } from './gateway.ts'
@@ -31,7 +31,7 @@ t.test('an id that no answer gave is redacted', async (t) => {
 })
 
 for (const isStream of [false, true])
-  t.test(`an id of ${isStream ? 'a streamed' : 'a whole'} answer goes back as it came`, async (t) => {
+  t.test(`an id of ${isStream ? 'a streamed' : 'a whole'} answer is forwarded unchanged`, async (t) => {
     const { key: fresh } = await gateway.createKey(`fresh ${isStream}`)
     const [choice] = completion('').choices
     upstream.answer = isStream
