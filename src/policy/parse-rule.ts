@@ -5,8 +5,7 @@ import { RULE_ACTIONS } from '../core/rule-action.ts'
 import { controlCharacterIn } from './control-character.ts'
 import { MAXIMUM_GLOB_CHARACTERS } from './glob.ts'
 import { isReplacing, type Rule, type RuleDeclaration } from './rule.ts'
-import type { RuleType } from './rule-type.ts'
-import { parsePattern, RULE_TYPES, type RulePattern, ruleTypeOf } from './rule-types.ts'
+import { parsePattern, type RulePattern, ruleTypeOf, typeNames } from './rule-types.ts'
 
 /**
  * A valid rule with its pattern parsed. Plain data that survives JSON. Only `parseRule` makes one.
@@ -30,14 +29,9 @@ export interface RuleProblem {
 const MAXIMUM_DECLARATION_BYTES = 245_760
 
 /** Names of the types that may have a field. */
-const namesOf = (isMeant: (type: RuleType) => boolean | undefined): string =>
-  RULE_TYPES.filter(isMeant)
-    .map(({ name }) => name)
-    .join(', ')
-    .replace(/, (?!.*,)/, ' and ')
-const COUNTED = namesOf(({ isCounted }) => isCounted)
-const REPLACING = namesOf(({ replaces }) => replaces)
-const READING = namesOf(({ readsTexts }) => readsTexts)
+const COUNTED = typeNames(({ isCounted }) => isCounted)
+const REPLACING = typeNames(({ replaces }) => replaces)
+const READING = typeNames(({ readsTexts }) => readsTexts)
 
 /**
  * Returns the error of the name of a new rule, or null. Not one of `parseRule`: a rule that is

@@ -25,6 +25,12 @@ const BY_NAME = new Map<RuleTypeName, RuleType>(TYPES.map((type) => [type.name, 
 /** Names of the types with a list as their pattern. */
 const LISTS = RULE_TYPES.filter(({ form }) => form.isList).map(({ name }) => name)
 
+/** Names the types of which something is true, for messages: `a, b and c`. */
+export function typeNames(isMeant: (type: RuleType) => boolean | undefined): string {
+  const names = RULE_TYPES.filter(isMeant).map(({ name }) => name)
+  return [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((one) => one !== '').join(' and ')
+}
+
 /** Returns the type of a name. */
 export const ruleTypeOf = (name: RuleTypeName): RuleType => BY_NAME.get(name)!
 

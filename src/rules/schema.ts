@@ -9,7 +9,7 @@ import { RULE_ACTIONS } from '../core/rule-action.ts'
 import { TEXT_PARTS } from '../core/text-part.ts'
 import { MAXIMUM_GLOB_CHARACTERS } from '../policy/glob.ts'
 import type { RuleType } from '../policy/rule-type.ts'
-import { RULE_TYPES } from '../policy/rule-types.ts'
+import { RULE_TYPES, typeNames } from '../policy/rule-types.ts'
 
 /** Maximum rules in one file. */
 const MAXIMUM_RULES_A_FILE = 10_000
@@ -30,11 +30,6 @@ const globs = (description: string) => ({
 /** A sentence for each type. */
 const byType = (say: (type: RuleType) => string): string =>
   RULE_TYPES.map((type) => `${type.name}: ${say(type)}.`).join(' ')
-
-const names = (isMeant: (type: RuleType) => boolean): string =>
-  RULE_TYPES.filter(isMeant)
-    .map(({ name }) => name)
-    .join(' and ')
 
 /** One rule, as files and the API write it. */
 export const RULE_SCHEMA = {
@@ -63,16 +58,16 @@ export const RULE_SCHEMA = {
       default: '',
     },
     per: {
-      description: `For ${names(({ isCounted }) => isCounted === true)}, the calls that share one count: those of one key and its successors (\`key\`, the default), of all keys (\`all\`), or of keys with the same value of a label (\`label:team\`); keys without the label share one.`,
+      description: `For ${typeNames(({ isCounted }) => isCounted === true)}, the calls that share one count: those of one key and its successors (\`key\`, the default), of all keys (\`all\`), or of keys with the same value of a label (\`label:team\`); keys without the label share one.`,
       type: 'string',
       pattern: '^(key|all|label:[^\\p{C}]{1,64})$',
     },
     placeholders: {
-      description: `For ${names(({ replaces }) => replaces === true)} with redact or restore, how values are replaced: ${STYLES}. Default: \`pii.placeholders\` of the configuration.`,
+      description: `For ${typeNames(({ replaces }) => replaces === true)} with redact or restore, how values are replaced: ${STYLES}. Default: \`pii.placeholders\` of the configuration.`,
       enum: [...PLACEHOLDER_STYLES],
     },
     action: {
-      description: `block: refuse the call or its answer. monitor: report what block would refuse, and let it pass. For pii also redact (the default for personal data), restore (redact in the prompt and put the values back in the answer; values new in the answer are redacted) and allow. Required, except for ${names(({ actions }) => actions.length === 0)}, which has none.`,
+      description: `block: refuse the call or its answer. monitor: report what block would refuse, and let it pass. For pii also redact (the default for personal data), restore (redact in the prompt and put the values back in the answer; values new in the answer are redacted) and allow. Required, except for ${typeNames(({ actions }) => actions.length === 0)}, which has none.`,
       enum: [...RULE_ACTIONS],
     },
     enabled: { description: 'A disabled rule is listed and has no effect.', type: 'boolean', default: true },
@@ -99,7 +94,7 @@ export const RULE_SCHEMA = {
           default: 'both',
         },
         parts: {
-          description: `For ${names(({ readsTexts }) => readsTexts === true)}, the parts of a call whose texts the rule looks at: user; system (instructions, tool definitions and everything outside messages); tool_result (results of tools, and quoted documents); assistant (earlier answers with their tool calls, and the answer itself). All when left out.`,
+          description: `For ${typeNames(({ readsTexts }) => readsTexts === true)}, the parts of a call whose texts the rule looks at: user; system (instructions, tool definitions and everything outside messages); tool_result (results of tools, and quoted documents); assistant (earlier answers with their tool calls, and the answer itself). All when left out.`,
           type: 'array',
           minItems: 1,
           uniqueItems: true,
