@@ -294,7 +294,11 @@ t.test('attempts are throttled with those by token', async (t) => {
     t.equal(page.headers.get('retry-after'), '1')
     t.equal(page.headers.get('set-cookie'), null, 'and the sign-in can still end')
   }
-  t.equal((await fetchInTime(`${url}/api/v1/session`, BY_TOKEN)).status, 429)
+  // A permit is free again each second, so one of these may pass; with permits of their own all would.
+  const byToken = await Promise.all(
+    Array.from({ length: 4 }, () => fetchInTime(`${url}/api/v1/session`, BY_TOKEN)),
+  )
+  t.ok(byToken.some(({ status }) => status === 429))
 })
 
 t.test('the page to return to is one of the console', async (t) => {
