@@ -83,6 +83,18 @@ for (const [what, results, answer, wanted] of CASES)
     )
   })
 
+t.test('a value that the model writes out keeps its type', async (t) => {
+  for (const [results, answer] of [
+    [[NUMBER], '{"card":4111111111111111}'],
+    [[NUMBER], '{"cards":[4111111111111111, 4111111111111111]}'],
+    [[NUMBER, 'card 4111 1111 1111 1111'], '{"card":4111111111111111}'],
+    [['card 4111 1111 1111 1111'], '{"card":"4111 1111 1111 1111"}'],
+  ] as const) {
+    const { rules, placeholders } = scanAfter(...results)
+    t.equal(scanPieces([answer], rules, 'json', placeholders.fork()).sent, answer)
+  }
+})
+
 t.test('prose keeps its quotes', async (t) => {
   const { rules, placeholders } = scanAfter(NUMBER)
   t.equal(
@@ -103,7 +115,11 @@ t.test('the input of a tool in a whole answer of Messages gets numbers, its text
         type: 'tool_use',
         id: 'toolu_1',
         name: 'pay',
-        input: { card: '[CREDIT_CARD_1]', cards: ['[CREDIT_CARD_1]'], note: 'to [EMAIL_1]' },
+        input: {
+          card: '[CREDIT_CARD_1]',
+          cards: ['[CREDIT_CARD_1]', 4111111111111111],
+          note: 'to [EMAIL_1]',
+        },
       },
     ],
     stop_reason: 'tool_use',
@@ -112,6 +128,12 @@ t.test('the input of a tool in a whole answer of Messages gets numbers, its text
   const text = await deliverWhole(MESSAGES, answer, { scan: rules, selection, placeholders })
   t.match(JSON.parse(text).content, [
     { text: '4111111111111111' },
-    { input: { card: 4111111111111111, cards: [4111111111111111], note: 'to ann@example.com' } },
+    {
+      input: {
+        card: 4111111111111111,
+        cards: [4111111111111111, 4111111111111111],
+        note: 'to ann@example.com',
+      },
+    },
   ])
 })

@@ -169,6 +169,9 @@ const ANSWERS: readonly [what: string, encoding: 'plain' | 'json', answer: strin
   ['an unknown number', 'plain', 'email-9@redacted.invalid', 'email-9@redacted.invalid'],
   ['a longer word', 'plain', 'email-1@redacted.invalid-ated', 'email-1@redacted.invalid-ated'],
   ['a value of the answer', 'plain', 'zoe@example.net', 'email-2@redacted.invalid'],
+  ['a value of the prompt', 'plain', 'Ask ann@example.com.', 'Ask ann@example.com.'],
+  ['a value of the prompt in JSON', 'json', '{"to":"ANN@example.com"}', '{"to":"ann@example.com"}'],
+  ['a number of the prompt', 'json', '{"card":5555555555554444}', '{"card":5555555555554444}'],
 ]
 for (const [what, encoding, answer, wanted] of ANSWERS)
   t.test(`a shape in an answer is restored, however it is cut: ${what}`, async (t) => {
@@ -181,6 +184,27 @@ for (const [what, encoding, answer, wanted] of ANSWERS)
       { numRuns: 40 },
     )
   })
+
+t.test('a value that is a text and a number is restored as the shape that stands for it', async (t) => {
+  const note = '{"card":4111111111111111}'
+  for (const prompt of [`card 4111 1111 1111 1111\n${note}`, `${note} card 4111 1111 1111 1111`]) {
+    const { inspection, selection } = look({
+      model: 'm',
+      messages: [
+        { role: 'user', content: prompt.replace(note, '') },
+        { role: 'tool', tool_call_id: 'c', content: note },
+      ],
+    })
+    const rules = { ...scanOf('x', 'restore').rules, restoration: inspection.restoration }
+    t.equal(selection.pii('credit_card', 'answer').action, 'restore')
+    for (const [answer, wanted] of [
+      ['{"card":4000000000000010}', note],
+      ['{"card":"4000 0000 0000 0010"}', '{"card":"4111 1111 1111 1111"}'],
+      ['{"card":4111111111111111}', note],
+    ])
+      t.equal(scanPieces([answer!], rules, 'json', inspection.placeholders.fork()).sent, wanted)
+  }
+})
 
 t.test('a value where a shape would not be read has a placeholder in brackets', async (t) => {
   for (const text of ['.4111111111111111', '_ann@example.com_', '%20ann@example.com', '-+14155552671']) {

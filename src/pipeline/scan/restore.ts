@@ -14,6 +14,7 @@ import {
   mayHoldPlaceholder,
   readSpelling,
 } from './placeholder-spelling.ts'
+import { formOfShape } from './shapes.ts'
 import {
   lengthOf,
   loggedOf,
@@ -38,39 +39,41 @@ const MAXIMUM_RESTORED_CHARACTERS = 16 * 1024 * 1024
  * harm than a placeholder.
  */
 export class Restoration {
-  readonly #values: ReadonlyMap<string, string>
-  /** The forms of values that were numbers of JSON wherever they were. */
-  readonly #numbers: ReadonlySet<string>
+  readonly #texts: ReadonlyMap<string, string>
+  readonly #numbers: ReadonlyMap<string, string>
   /** Sorted by code units, for the search by prefix. */
   readonly #forms: readonly string[]
   #left = MAXIMUM_RESTORED_CHARACTERS
 
   /**
-   * @param values by placeholder, in the first spelling of each
-   * @param numbers placeholders of values that were numbers of JSON wherever they were
+   * @param texts values by placeholder, in the first spelling of each
+   * @param numbers the same for values that were whole numbers of JSON
    */
-  constructor(values: ReadonlyMap<string, string>, numbers: ReadonlySet<string> = new Set()) {
-    this.#values = values
+  constructor(texts: ReadonlyMap<string, string>, numbers: ReadonlyMap<string, string> = new Map()) {
+    this.#texts = texts
     this.#numbers = numbers
-    this.#forms = [...values.keys()].sort()
+    this.#forms = [...new Set([...texts.keys(), ...numbers.keys()])].sort()
   }
 
   /** Reports whether this is a placeholder to restore. */
   has(form: string): boolean {
-    return this.#values.has(form)
+    return this.#texts.has(form) || this.#numbers.has(form)
   }
 
   /** Reports whether a JSON string that is this placeholder is restored as a number. */
   isNumber(form: string): boolean {
-    return this.#numbers.has(form) && WHOLE_NUMBER.test(this.#values.get(form) ?? '')
+    return this.#numbers.has(form) && !this.#texts.has(form)
   }
 
   /**
    * Returns the value of a placeholder, which must be one to restore.
+   * @param asNumber whether a spelling as a number is preferred
    * @throws GatewayError `upstream_unavailable` beyond MAXIMUM_RESTORED_CHARACTERS
    */
-  take(form: string): string {
-    const value = this.#values.get(form)!
+  take(form: string, asNumber = false): string {
+    const text = this.#texts.get(form)
+    const number = this.#numbers.get(form)
+    const value = ((asNumber ? number : text) ?? text ?? number)!
     this.#left -= value.length
     if (this.#left < 0) {
       throw new GatewayError(
@@ -186,7 +189,8 @@ export class TextRestorer {
     if (span.received !== undefined) {
       // A value that the model wrote out; it is one of the prompt, or new in the answer.
       this.#flushHeld(out)
-      out.push(this.#restoration.has(view) ? this.#valueFor(span) : span)
+      const form = formOfShape(view) ?? view
+      out.push(this.#restoration.has(form) ? this.#valueFor(form, span) : span)
       return
     }
     if (this.#awaitsQuote) {
@@ -203,7 +207,7 @@ export class TextRestorer {
     }
     if ((span.kind === 'atom' || span.kind === 'number') && this.#restoration.has(view)) {
       this.#flushHeld(out)
-      out.push(this.#valueFor(span))
+      out.push(this.#valueFor(view, span))
       return
     }
     if (view !== raw || span.kind === 'atom') {
@@ -226,10 +230,10 @@ export class TextRestorer {
     }
   }
 
-  /** The value for a whole placeholder, such as a shape that ShapeFilter has read as its form. */
-  #valueFor(span: JsonSpan): TextSpan {
-    const { kind, view, raw, level, quote = '"' } = span
-    const value = this.#restoration.take(view)
+  /** The value for a span that is a whole placeholder, such as a shape. */
+  #valueFor(form: string, span: JsonSpan): TextSpan {
+    const { kind, raw, level, quote = '"' } = span
+    const value = this.#restoration.take(form, kind === 'number')
     const written = escapeForJson(raw.includes('%') ? escapeValue(value, 'percent') : value, level)
     const received = lengthOf(span)
     if (kind !== 'number') return { kind: 'atom', view: value, raw: written, level, logged: raw, received }

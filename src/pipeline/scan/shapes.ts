@@ -242,6 +242,9 @@ export function shapesIn(text: string): FoundShape[] {
   return found
 }
 
+/** Returns the form for a text that is a shape; null for any other. */
+export const formOfShape = (text: string): string | null => formIn(text)?.form ?? null
+
 /** Returns what a spelling stands for; null for one that is never written. */
 function formIn(written: string): Pick<FoundShape, 'form' | 'kind'> | null {
   for (const { kind, shape, matches } of MATCHERS) {

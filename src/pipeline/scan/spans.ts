@@ -147,10 +147,11 @@ export class TextSpanQueue {
 /** Length of a span in the text as received. */
 export const lengthOf = ({ received, raw }: JsonSpan): number => received ?? raw.length
 
-/** Returns the string in place of a number. */
-function quoted(value: string, { level, quote: raw = '"' }: JsonSpan): JsonSpan[] {
-  const quote: JsonSpan = { kind: 'structure', view: '"', raw, level }
-  return [quote, plainSpan(value, level + 1), quote]
+/** Writes a text in the place of a number: without quotes only if it is a number too. */
+function inPlaceOfNumber(value: string, number: JsonSpan): JsonSpan {
+  const { quote = '"' } = number
+  const raw = WHOLE_NUMBER.test(value) ? value : quote + value + quote
+  return { ...number, view: value, raw, received: lengthOf(number) }
 }
 
 /** Returns what is written for a value. @param isNumber whether the value is a number of JSON */
@@ -205,11 +206,8 @@ export function* replaceSteps(
       const value = finding === written ? '' : replacement(finding, replaces, isNumber)
       if (finding !== written && next % STEP_FINDINGS === STEP_FINDINGS - 1) yield
       written = finding
-      // A number is written without quotes; another text in its place needs them.
       const received = span.kind === 'text' ? Math.min(end, finding.end) - at : lengthOf(span)
-      if (isNumber && WHOLE_NUMBER.test(value)) replaced.push({ ...span, view: value, raw: value, received })
-      else if (isNumber) replaced.push(...quoted(value, span))
-      else replaced.push({ ...plainSpan(value, span.level), received })
+      replaced.push(isNumber ? inPlaceOfNumber(value, span) : { ...plainSpan(value, span.level), received })
       if (span.kind !== 'text') break
       at = Math.min(end, finding.end)
     }
