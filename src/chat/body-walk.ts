@@ -134,7 +134,8 @@ export class BodyWalk {
   value(container: Container, key: Key, node: PathNode | null, depth: number): void {
     const value = (container as JsonObject)[key]
     if (typeof value === 'string') {
-      if (value !== '' && !isSigned(value, container, key, node) && !this.#skipsString(value, key, node))
+      if (value === '') this.#empty(container, key, node)
+      else if (!isSigned(value, container, key, node) && !this.#skipsString(value, key, node))
         this.#string(value, container, key, node)
     } else if (typeof value === 'number') {
       if (!this.#skipsNumber(value, key, node)) this.#number(String(value), container, key, node)
@@ -238,6 +239,12 @@ export class BodyWalk {
       if (isObject(part) && isMediaPart(part)) this.binaryParts = before + 1
       if (this.#pace.isOver(0)) yield
     }
+  }
+
+  /** An empty block of an answer does not part its neighbours, so that it counts as a text. */
+  #empty(container: Container, key: Key, node: PathNode | null): void {
+    if (this.#side === 'response' && key === 'text' && typeof node?.key === 'number')
+      this.#text('', container, key, node)
   }
 
   #string(text: string, container: Container, key: Key, node: PathNode | null): void {

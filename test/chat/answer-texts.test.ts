@@ -24,12 +24,23 @@ t.test('blocks of text that stand next to each other are one text', async (t) =>
   )
 })
 
+t.test('an empty block does not part its neighbours', async (t) => {
+  const content = [text('4111 1111 '), text(''), text(''), text('1111 1111')]
+  t.strictSame(groupsOf(MESSAGES, { type: 'message', role: 'assistant', content }), ['4111 1111 1111 1111'])
+  const tool = { type: 'tool_use', id: 't', name: 'f', input: {} }
+  t.strictSame(groupsOf(MESSAGES, { content: [text('4111 '), tool, text(''), text('1111')] }), [
+    '4111 ',
+    'f',
+    '1111',
+  ])
+})
+
 t.test('parts of one output are one text, and those of two are not', async (t) => {
   const message = (...parts: string[]) => ({
     type: 'message',
     role: 'assistant',
     content: parts.map((part) => ({ type: 'output_text', text: part, annotations: [] })),
   })
-  const output = [message('4111 1111 ', '1111 1111'), message('4111 ')]
+  const output = [message('4111 1111 ', '', '1111 1111'), message('4111 ')]
   t.strictSame(groupsOf(RESPONSES, { object: 'response', output }), ['4111 1111 1111 1111', '4111 '])
 })

@@ -88,6 +88,8 @@ const SPLIT: readonly [parts: string[], joined: string][] = [
   [['to [EMAIL', '_1] now'], 'to ann@example.com now'],
   [['the last carol.smith@example.com', ''], 'the last [EMAIL_2]'],
   [['', 'carol.smith@example.com'], '[EMAIL_2]'],
+  [['Ask carol.', '', 'smith@exam', '', '', 'ple.com.'], 'Ask [EMAIL_2].'],
+  [['card 4111 1111 ', '', '1111 1111 ok'], 'card [CREDIT_CARD_1] ok'],
 ]
 for (const kind of ['content', 'summary'] as const)
   for (const [parts, joined] of SPLIT)

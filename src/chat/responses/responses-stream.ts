@@ -205,9 +205,11 @@ export class ResponsesStream implements StreamReader {
     }
     const last = this.#last
     if (last === null || last.item !== item || last.place !== place) return null
-    const isEnd = kind !== undefined && number === last.number
-    const isNext = type.endsWith('.added') && number === last.number + 1
-    return isEnd || isNext ? last.choice : null
+    const isNext = number === last.number + 1
+    // An empty part does not part its neighbours.
+    if (isNext && kind !== undefined && isEmptyPart(event)) this.#last = { ...last, number }
+    else if (kind === undefined ? !isNext || !type.endsWith('.added') : number !== last.number) return null
+    return last.choice
   }
 
   /**
@@ -317,6 +319,10 @@ const itemOf = ({ output_index: index, item_id: id, item }: JsonObject): string 
   const named = id ?? (isObject(item) ? item['id'] : undefined)
   return typeof named === 'string' ? named : ''
 }
+
+/** Reports whether the event that repeats a part whole has no text. */
+const isEmptyPart = ({ text, part }: JsonObject): boolean =>
+  (text ?? (isObject(part) ? part['text'] : undefined)) === ''
 
 const isPartNumber = (name: string): boolean => PLACE.test(name) && name !== 'output_index'
 

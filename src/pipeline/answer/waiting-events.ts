@@ -8,8 +8,8 @@ import type { GrowingTexts } from './growing-texts.ts'
 import type { Join, JoinTrial } from './joined-blocks.ts'
 import type { Written } from './stream-writer.ts'
 
-/** Maximum events that end one block. */
-const MAXIMUM_ENDS = 8
+/** Maximum events that end one block, those of empty blocks after it included. */
+const MAXIMUM_ENDS = 32
 
 /** Maximum events with citations. */
 const MAXIMUM_CITED = 256
