@@ -18,7 +18,15 @@ import {
   ValueText,
 } from './text.ts'
 import { isDisplayName, isId, isLabel, isWireName, isWireValue } from './vocabulary.ts'
-import { isIdPlace, isMediaPart, isProviderNumber, isQuoting, isSigned, isTokenPlace } from './walk-places.ts'
+import {
+  isIdPlace,
+  isMediaPart,
+  isProviderNumber,
+  isQuoting,
+  isResult,
+  isSigned,
+  isTokenPlace,
+} from './walk-places.ts'
 
 export type Container = JsonObject | JsonValue[]
 type Key = string | number
@@ -120,7 +128,10 @@ export class BodyWalk {
   /** Walks over a member: its name and its value. */
   member(object: JsonObject, key: string, node: PathNode | null, depth: number): void {
     this.name(object, key, node)
+    const role = this.#role
+    if (isResult(object, key, node)) this.#role = 'tool'
     this.value(object, key, node, depth)
+    this.#role = role
   }
 
   /** Adds the name of a member, unless it belongs to the wire format. */
@@ -162,9 +173,11 @@ export class BodyWalk {
    * @param role of its texts; the message's own by default
    */
   *message(message: JsonObject, node: PathNode, depth: number, role = message['role']): Steps<void> {
-    this.#role = typeof role === 'string' ? role : null
+    const speaker = typeof role === 'string' ? role : null
     for (const key of Object.keys(message)) {
+      this.#role = speaker
       this.name(message, key, node)
+      if (isResult(message, key, node)) this.#role = 'tool'
       this.#running = CONTENT.has(key)
       const value = message[key]
       if (this.#running && Array.isArray(value)) yield* this.#parts(value, { parent: node, key }, depth + 1)

@@ -26,6 +26,15 @@ const SIGNATURE = 'thought_signature'
 export const isQuoting = (part: JsonValue): boolean =>
   isObject(part) && typeof part['type'] === 'string' && QUOTING_PART.test(part['type'])
 
+/** Items of the provider's tools, which hold call and result; results are in these members. */
+const CALL = /_call$/
+const RESULTS = keys('output outputs results result error')
+
+/** Reports whether a member holds what a tool answered, in an object that also holds the call. */
+export const isResult = ({ type }: JsonObject, key: Key, node: PathNode | null): boolean =>
+  RESULTS.has(key) &&
+  ((typeof type === 'string' && CALL.test(type)) || node?.parent?.key === 'executed_tools')
+
 /** Reports whether a content part is no text. */
 export function isMediaPart(part: JsonObject): boolean {
   const { source } = part

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import { RESPONSES } from '../../src/chat/responses/responses-api.ts'
 import { requestTexts as textsInSteps } from '../../src/chat/texts.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { RuleAction } from '../../src/core/rule-action.ts'
@@ -337,6 +338,35 @@ t.test('a word split over texts counts where all of them are of the parts of the
   const apart = { ...split('user', 'user') }
   ;(apart['messages'] as JsonObject[]).splice(1, 0, { role: 'assistant', content: 'go on' })
   t.same(hits(apart, 'user'), [], 'a text of another part stands between them')
+})
+
+t.test('what a tool of the provider answered is a tool result, its call is not', async (t) => {
+  const address = 'a@example.com'
+  const items: JsonObject[] = [
+    { type: 'mcp_call', id: 'mcp_1', name: 'f', arguments: '{"to":"b@example.com"}', output: address },
+    { type: 'mcp_call', id: 'mcp_1', name: 'b@example.com', arguments: '{}', error: { message: address } },
+    { type: 'file_search_call', id: 'fs_1', queries: ['b@example.com'], results: [{ text: address }] },
+    {
+      type: 'code_interpreter_call',
+      id: 'ci_1',
+      code: '# b@example.com',
+      outputs: [{ type: 'logs', logs: address }],
+    },
+  ]
+  const only = [{ ...ruleOf('mail', 'pii', 'email', 'allow'), match: { parts: ['assistant' as const] } }]
+  for (const item of items) {
+    const texts = atOnce(RESPONSES.requestTexts({ model: 'm', input: [item] }))
+    const { findings } = atOnce(inspect(texts, selectRules(only), { kinds: ALL_KINDS, injection: model }))
+    t.same(countKinds(findings), [{ kind: 'email', place: 'tool_result', count: 1 }], String(item['type']))
+    t.match(JSON.stringify(item), /b@example\.com/)
+    t.notMatch(JSON.stringify(item), address)
+  }
+  const executed = {
+    role: 'assistant',
+    content: 'b@example.com',
+    executed_tools: [{ name: 'search', arguments: '{}', output: address }],
+  }
+  t.match(look({ model: 'm', messages: [executed] }, only).findings, [{ place: 'tool_result' }])
 })
 
 t.test('each part follows its own rule for personal data, and its findings count so', async (t) => {

@@ -67,8 +67,8 @@ export function* responsesTexts(body: JsonObject): Steps<Texts> {
   return walk
 }
 
-const BY_MODEL = /^(?:reasoning|compaction(?:_summary)?|\w*_?call|mcp_approval_request|mcp_list_tools)$/
-const BY_TOOL = /_output$/
+const BY_MODEL = /^(?:reasoning|compaction(?:_summary)?|\w*_?call|mcp_approval_request)$/
+const BY_TOOL = /_output$|^mcp_list_tools$/
 
 /** Who speaks in an item: its role, the model for its calls and reasoning, a tool for results. */
 function roleOf({ role, type }: JsonObject): string {
