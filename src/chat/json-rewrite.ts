@@ -17,21 +17,27 @@ const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x
 const SCALAR = /[-+.\w]+/y
 const SPACES = /\s*/y
 
+/** By list, the positions of items that it has in the source and no more, from 0 on. */
+export type RemovedItems = ReadonlyMap<JsonValue[], ReadonlySet<number>>
+
+const NONE_REMOVED: RemovedItems = new Map()
+
 /**
  * Writes a value, in steps. Members and items that the text does not have come last.
  * @param source JSON text (RFC 8259) without equal names in one object
  * @param value parsed from it, and changed since
+ * @param removed items; without it those at the end of a list count as removed
  * @returns `source` itself when nothing changed
  */
-export function* rewriteSteps(source: string, value: JsonValue): Steps<string> {
-  const writer = new Rewriter(source, value)
+export function* rewriteSteps(source: string, value: JsonValue, removed = NONE_REMOVED): Steps<string> {
+  const writer = new Rewriter(source, value, removed)
   while (writer.step()) yield
   return writer.finish()
 }
 
 /** As `rewriteSteps`, without a pause, for bytes in UTF-8. */
-export const rewrite = (source: Buffer, value: JsonValue): Buffer =>
-  Buffer.from(atOnce(rewriteSteps(source.toString('utf8'), value)))
+export const rewrite = (source: Buffer, value: JsonValue, removed = NONE_REMOVED): Buffer =>
+  Buffer.from(atOnce(rewriteSteps(source.toString('utf8'), value, removed)))
 
 /** A container of the source, and the one that is written in its place. */
 interface Open {
@@ -40,12 +46,15 @@ interface Open {
   readonly names: string[] | null
   /** Members or items that were kept. */
   kept: number
+  /** Position in the source of the next item of a list. */
+  next: number
   /** Offset after the last of them, or after the bracket. */
   end: number
 }
 
 class Rewriter {
   readonly #source: string
+  readonly #removed: RemovedItems
   readonly #pieces: string[] = []
   /** Offset up to which the source is written or left out. */
   #written = 0
@@ -57,8 +66,9 @@ class Rewriter {
   /** The parts of a long string that are not written yet. */
   #parts: Iterator<string> | null = null
 
-  constructor(source: string, value: JsonValue) {
+  constructor(source: string, value: JsonValue, removed: RemovedItems) {
     this.#source = source
+    this.#removed = removed
     this.#member = value
   }
 
@@ -119,7 +129,7 @@ class Rewriter {
     let value = this.#member
     if (open !== undefined && open.names === null) {
       const items = open.value as JsonValue[]
-      if (open.kept === items.length) {
+      if (open.kept === items.length || this.#removed.get(items)?.has(open.next++)) {
         this.#at = this.#endOfValue(start)
         this.#leaveOut(open)
         return
@@ -130,7 +140,7 @@ class Rewriter {
     if (isContainer) {
       this.#at++
       const names = code === OPEN_OBJECT ? [] : null
-      this.#open.push({ value: value as JsonObject | JsonValue[], names, kept: 0, end: this.#at })
+      this.#open.push({ value: value as Open['value'], names, kept: 0, next: 0, end: this.#at })
       this.#expectsName = names !== null
       return
     }

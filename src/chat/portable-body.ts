@@ -2,6 +2,7 @@
 // encrypted reasoning is readable for its provider alone, and so are the ids of files.
 
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import type { RemovedItems } from './json-rewrite.ts'
 
 /** Types of reasoning whose text is signed or encrypted, and the members that are. */
 const OWN_PARTS: Readonly<Record<string, string>> = {
@@ -18,46 +19,59 @@ const KEPT_ITEMS: ReadonlySet<unknown> = new Set(['compaction', 'item_reference'
 /** Members with the id of something that the provider keeps. */
 const KEPT_IDS = ['file_id', 'container_id'] as const
 
-/**
- * Returns a request without what only one provider can read; the same object if there is nothing
- * such. @returns null for a request that no other provider can serve
- */
-export function portableBody(body: JsonObject): JsonObject | null {
-  if (typeof body['container'] === 'string' || needsThought(body)) return null
-  const stripped = strip(body)
-  return isObject(stripped) ? stripped : null
+/** A request without what only one provider can read. */
+export interface PortableBody {
+  /** The same object as the request if there is nothing such. */
+  readonly body: JsonObject
+  /** What its lists have no more. */
+  readonly removed: RemovedItems
 }
+
+/**
+ * Returns a request without what only one provider can read; null for one that no other provider
+ * can serve.
+ */
+export function portableBody(request: JsonObject): PortableBody | null {
+  if (typeof request['container'] === 'string' || needsThought(request)) return null
+  const removed: Removed = new Map()
+  const body = strip(request, removed)
+  return isObject(body) ? { body, removed } : null
+}
+
+type Removed = Map<JsonValue[], ReadonlySet<number>>
 
 /** Returns a value without what only one provider can read; undefined when it cannot go without. */
-function strip(value: JsonValue): JsonValue | undefined {
-  if (Array.isArray(value)) return stripList(value)
-  return isObject(value) ? stripObject(value) : value
+function strip(value: JsonValue, removed: Removed): JsonValue | undefined {
+  if (Array.isArray(value)) return stripList(value, removed)
+  return isObject(value) ? stripObject(value, removed) : value
 }
 
-function stripList(list: JsonValue[]): JsonValue[] | undefined {
+function stripList(list: JsonValue[], removed: Removed): JsonValue[] | undefined {
   const kept: JsonValue[] = []
+  const positions = new Set<number>()
   let isSame = true
-  for (const item of list) {
+  for (const [index, item] of list.entries()) {
     if (isOwnPart(item)) {
-      isSame = false
+      positions.add(index)
       continue
     }
-    const stripped = strip(item)
+    const stripped = strip(item, removed)
     if (stripped === undefined) return undefined
     isSame &&= stripped === item
     kept.push(stripped)
   }
-  return isSame ? list : kept
+  if (positions.size > 0) removed.set(kept, positions)
+  return isSame && positions.size === 0 ? list : kept
 }
 
-function stripObject(object: JsonObject): JsonObject | undefined {
+function stripObject(object: JsonObject, removed: Removed): JsonObject | undefined {
   if (KEPT_ITEMS.has(object['type']) || KEPT_IDS.some((name) => typeof object[name] === 'string'))
     return undefined
   let changed: JsonObject | null = null
   for (const name of Object.keys(object)) {
     const value = object[name]!
     const isSignature = name === SIGNATURE && typeof value === 'string'
-    const stripped = isSignature ? null : strip(value)
+    const stripped = isSignature ? null : strip(value, removed)
     if (stripped === undefined) return undefined
     if (stripped === value) continue
     changed ??= { ...object }

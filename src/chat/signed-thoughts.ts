@@ -3,6 +3,7 @@
 
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { Steps } from '../core/steps.ts'
+import type { RemovedItems } from './json-rewrite.ts'
 import { ValueWalk } from './value-walk.ts'
 
 /** Members that hold the text of a signed block: Anthropic's, and OpenRouter's. */
@@ -35,14 +36,19 @@ export function* signedThoughts(body: JsonValue): Steps<SignedThought[]> {
 }
 
 /** Removes blocks from their lists, in time linear in the lists. */
-export function removeThoughts(thoughts: readonly SignedThought[]): void {
-  const removed = Map.groupBy(thoughts, ({ list }) => list)
-  for (const [list, those] of removed) {
+export function removeThoughts(thoughts: readonly SignedThought[]): RemovedItems {
+  const removed = new Map<JsonValue[], Set<number>>()
+  for (const [list, those] of Map.groupBy(thoughts, (thought) => thought.list)) {
     const blocks = new Set<JsonValue>(those.map(({ block }) => block))
-    const kept = list.filter((item) => !blocks.has(item))
-    list.length = 0
-    for (const item of kept) list.push(item)
+    const positions = new Set<number>()
+    const items = list.splice(0)
+    for (const [index, item] of items.entries()) {
+      if (blocks.has(item)) positions.add(index)
+      else list.push(item)
+    }
+    removed.set(list, positions)
   }
+  return removed
 }
 
 function thoughtIn(block: JsonObject, list: JsonValue[]): SignedThought | null {

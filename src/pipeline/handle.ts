@@ -2,7 +2,7 @@
 
 import { isOneLine } from '../audit/content.ts'
 import type { Api } from '../chat/api-format.ts'
-import { rewriteSteps } from '../chat/json-rewrite.ts'
+import { type RemovedItems, rewriteSteps } from '../chat/json-rewrite.ts'
 import type { ModelRequest } from '../chat/model-request.ts'
 import { signedThoughts } from '../chat/signed-thoughts.ts'
 import { parseSteps } from '../chat/strict-json.ts'
@@ -200,13 +200,13 @@ function* inspectAndCapture(
   if (restored.dropped > 0) metrics.thoughtsDropped.inc(restored.dropped)
   if (servers.servers === 0 && !restored.changed) return { inspection, json: written }
   yield
-  return { inspection, json: yield* rewritten(bytes, request.body) }
+  return { inspection, json: yield* rewritten(bytes, request.body, restored.removed) }
 }
 
-function* rewritten(bytes: Buffer, body: JsonObject): Steps<Buffer> {
+function* rewritten(bytes: Buffer, body: JsonObject, removed?: RemovedItems): Steps<Buffer> {
   const source = bytes.toString('utf8')
   yield
-  const text = yield* rewriteSteps(source, body)
+  const text = yield* rewriteSteps(source, body, removed)
   yield
   return text === source ? bytes : yield* encodeSteps(text)
 }

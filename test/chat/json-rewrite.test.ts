@@ -139,6 +139,22 @@ t.test('members that are removed or added leave the others as they are', async (
   t.equal(rewrite(' [ ] ', [1, 2]), ' [1,2 ] ')
 })
 
+t.test('items that are removed leave those after them as they are', async () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(tree, fc.boolean()), { maxLength: 6 }), (items) => {
+      const text = (kept: readonly (readonly [Tree, boolean])[]) =>
+        `{"a":${written({ list: kept.map(([item]) => item) }, '', false)},"b":1.0}`
+      const value = parse(text(items)) as { a: JsonValue[] }
+      const gone = items.flatMap(([, isKept], index) => (isKept ? [] : [index]))
+      value.a = value.a.filter((_, index) => !gone.includes(index))
+      const removed = new Map([[value.a, new Set(gone)]])
+      const kept = items.filter(([, isKept]) => isKept)
+      return atOnce(rewriteSteps(text(items), value, removed)) === text(kept)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
 t.test('a step is bounded', async (t) => {
   const long = JSON.stringify(Array.from({ length: 100_000 }, (_, index) => ({ index })))
   let steps = 0

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { removeThoughts, signedThoughts } from '../../src/chat/signed-thoughts.ts'
+import type { JsonValue } from '../../src/core/json.ts'
 import { atOnce } from '../../src/core/steps.ts'
 
 t.test('signed blocks are found at any depth, however their members are spelt', async (t) => {
@@ -30,6 +31,8 @@ t.test('a hundred thousand blocks are found in steps and removed in one pass', a
   for (; step.done !== true; step = steps.next()) pauses++
   t.ok(pauses > 5)
   t.equal(step.value.length, 100_000)
-  removeThoughts(step.value)
+  const removed = removeThoughts(step.value).get(list as JsonValue[])
+  t.equal(removed?.size, 100_000)
+  t.notOk(removed?.has(100_000))
   t.strictSame(list, [{ type: 'text', text: 'kept' }])
 })

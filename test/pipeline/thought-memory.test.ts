@@ -26,12 +26,12 @@ t.test('an altered block gets its original back, or leaves', async (t) => {
     ['s4', '[PHONE_1]'],
   )
   const received = textsOf(body)
-  t.same(restore(memory, 'key', received, body), { changed: true, dropped: 1 })
+  t.match(restore(memory, 'key', received, body), { changed: true, dropped: 1 })
   t.same(textsOf(body), ['ask bob@example.com', 'nothing', 'ask [EMAIL_7]'])
   const other = bodyWith(['s1', 'ask [EMAIL_1]'])
-  t.same(restore(memory, 'other', textsOf(other), other), { changed: true, dropped: 1 })
+  t.match(restore(memory, 'other', textsOf(other), other), { changed: true, dropped: 1 })
   const clean = bodyWith(['s2', 'nothing'])
-  t.same(restore(memory, 'key', ['nothing'], clean), { changed: false, dropped: 0 })
+  t.match(restore(memory, 'key', ['nothing'], clean), { changed: false, dropped: 0 })
 })
 
 t.test('memory is bounded by the text of a key and by the number of keys', async (t) => {

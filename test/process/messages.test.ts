@@ -239,6 +239,19 @@ t.test('signed reasoning without its original is left out, and any other passes'
   const forged = { type: 'thinking', thinking: 'Bob is bob@example.org.', signature: `${SIGNATURE}forged1` }
   t.same(await sendBack(forged), [textBlock('hm')], 'what would be altered leaves too')
   t.match(await gateway.metrics(), /sidegate_thoughts_dropped_total 2/)
+  const written = JSON.stringify({
+    ...request,
+    messages: [
+      ...say('hi'),
+      {
+        role: 'assistant',
+        content: [unknown, { type: 'tool_use', id: 'toolu_1', name: 'f', input: { x: 7 } }],
+      },
+    ],
+  }).replace('7', '7.0')
+  const headers = { 'content-type': 'application/json', 'x-api-key': key }
+  await fetchInTime(`${gateway.url}/v1/messages`, { method: 'POST', headers, body: written })
+  t.equal(upstream.received.at(-1)?.body, written.replace(`${JSON.stringify(unknown)},`, ''))
   const plain = { type: 'thinking', thinking: 'Nothing to hide.', signature: `${SIGNATURE}plain1` }
   t.same(await sendBack(plain), [plain, textBlock('hm')])
   const other = await gateway.createKey('other')

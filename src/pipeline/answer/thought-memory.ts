@@ -2,6 +2,7 @@
 // redacted form back. Only in memory: after a restart such a block is left out.
 
 import { hash } from 'node:crypto'
+import type { RemovedItems } from '../../chat/json-rewrite.ts'
 import { removeThoughts, type SignedThought, signedThoughts } from '../../chat/signed-thoughts.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
@@ -22,6 +23,14 @@ const PLACEHOLDER = /\[[A-Z][A-Z_]{1,30}_\d{1,9}\]/
 interface KeyThoughts {
   readonly originals: Map<string, string>
   units: number
+}
+
+/** What became of the blocks of a request. */
+interface RestoredThoughts {
+  readonly changed: boolean
+  /** Number of blocks that were removed. */
+  readonly dropped: number
+  readonly removed: RemovedItems
 }
 
 export class ThoughtMemory {
@@ -58,12 +67,8 @@ export class ThoughtMemory {
    * @param received texts of the blocks as the client sent them, in order
    * @param body the redacted body; changed in place
    */
-  *restore(
-    keyId: string,
-    received: readonly string[],
-    body: JsonObject,
-  ): Steps<{ readonly changed: boolean; readonly dropped: number }> {
-    if (received.length === 0) return { changed: false, dropped: 0 }
+  *restore(keyId: string, received: readonly string[], body: JsonObject): Steps<RestoredThoughts> {
+    if (received.length === 0) return { changed: false, dropped: 0, removed: new Map() }
     let changed = false
     const dropped: SignedThought[] = []
     const pace = new Pace()
@@ -75,8 +80,7 @@ export class ThoughtMemory {
       else thought.replace(original)
       changed = true
     }
-    removeThoughts(dropped)
-    return { changed, dropped: dropped.length }
+    return { changed, dropped: dropped.length, removed: removeThoughts(dropped) }
   }
 
   #use(keyId: string): KeyThoughts | undefined {

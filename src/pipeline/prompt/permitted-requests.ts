@@ -27,9 +27,10 @@ function requestsToOthers(
   json: Buffer,
 ): PermittedRequest[] {
   if (routes.length === 0) return []
-  const body = portableBody(request.body)
-  if (body === null) return []
-  const written = body === request.body ? json : rewrite(json, body)
+  const portable = portableBody(request.body)
+  if (portable === null) return []
+  const { body, removed } = portable
+  const written = body === request.body ? json : rewrite(json, body, removed)
   return routes.flatMap((route) => requestsTo(api, { ...request, body }, route, written))
 }
 
