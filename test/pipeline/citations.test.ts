@@ -113,8 +113,8 @@ t.test('citations of a streamed chat completion are where the client reads what 
 
 t.test('an offset moves with the text, and one inside a replaced part to its edges', async (t) => {
   const edits = [
-    { at: 2, length: 3, written: 1 },
-    { at: 10, length: 2, written: 5 },
+    { at: 2, length: 3, written: 1, logged: 1 },
+    { at: 10, length: 2, written: 5, logged: 5 },
   ]
   const moved = (offset: number, isEnd = false) => movedOffset(edits, offset, isEnd)
   t.same(
@@ -122,7 +122,7 @@ t.test('an offset moves with the text, and one inside a replaced part to its edg
     [0, 2, 3, 8, 13, 21],
   )
   t.same([moved(4), moved(4, true), moved(11), moved(11, true)], [2, 3, 8, 13])
-  t.same(editsFrom(edits, 8), [{ at: 2, length: 2, written: 5 }])
+  t.same(editsFrom(edits, 8), [{ at: 2, length: 2, written: 5, logged: 5 }])
 })
 
 t.test('a whole answer', async (t) => {

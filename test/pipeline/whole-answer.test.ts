@@ -1,6 +1,7 @@
 // Answers in one piece: one look at a whole text decides the same as a scan.
 
 import { isUtf8 } from 'node:buffer'
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { GatewayError } from '../../src/core/errors.ts'
@@ -14,10 +15,11 @@ import type { Call } from '../../src/pipeline/call/call.ts'
 import { ScanMemory } from '../../src/pipeline/prompt/memory-turn.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration } from '../../src/pipeline/scan/restore.ts'
+import { cutOutput, type TextEdit } from '../../src/pipeline/scan/text-edits.ts'
 import type { ScanRules } from '../../src/pipeline/scan/text-scanner.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import { rule } from '../policy/rules.ts'
-import { newCall, responseOf, STILL_CLOCK, scanPieces, selectRules } from './fixture.ts'
+import { cutText, newCall, responseOf, STILL_CLOCK, scanPieces, selectRules } from './fixture.ts'
 
 const selection = selectRules([rule('aurora', 'project aurora')])
 const scan: ScanRules = {
@@ -220,7 +222,7 @@ t.test('content in parts is one text, as in a stream', async (t) => {
   const picture = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
   const apart = [...parts('ask alice@exam'), picture, ...parts('ple.com', ` or ${mail}`)]
   t.match(await sent({ role: 'assistant', content: apart }), {
-    message: { content: [...parts('ask '), picture, ...parts('', '[EMAIL_1] or [EMAIL_1]')] },
+    message: { content: [...parts('ask '), picture, ...parts('[EMAIL_1]', ' or [EMAIL_1]')] },
     found: ['email', 'email'],
   })
   const cited = [
@@ -231,6 +233,39 @@ t.test('content in parts is one text, as in a stream', async (t) => {
     message: { content: [{ text: 'ask ', citations: ['the list'] }, { text: '[EMAIL_1] now' }] },
   })
   t.match(await say('nothing ', 'to see'), { message: { content: parts('nothing ', 'to see') }, found: [] })
+})
+
+t.test('each piece of a text keeps its own words, and the last of a value has its replacement', async () => {
+  const word = fc.tuple(fc.string({ minLength: 1, maxLength: 4 }), fc.boolean())
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 8 }), fc.array(fc.nat(30), { maxLength: 4 }), (words, cuts) => {
+      const edits: TextEdit[] = []
+      let received = ''
+      for (const [plain, isValue] of words) {
+        if (isValue) edits.push({ at: received.length, length: plain.length, written: 2, logged: 3 })
+        received += plain
+      }
+      const write = (piece: string, at: number, value: string) => {
+        let out = ''
+        for (let from = at; from < at + piece.length; ) {
+          const edit = edits.find((one) => one.at <= from && one.at + one.length > from)
+          const end = edit === undefined ? from + 1 : Math.min(at + piece.length, edit.at + edit.length)
+          if (edit === undefined) out += received[from]
+          else if (edit.at + edit.length === end) out += value
+          from = end
+        }
+        return out
+      }
+      const output = { sent: write(received, 0, '<>'), logged: write(received, 0, '[1]') }
+      const pieces = cutText(received, cuts)
+      const wanted = pieces.map((piece, index) => {
+        const at = pieces.slice(0, index).join('').length
+        return { sent: write(piece, at, '<>'), logged: write(piece, at, '[1]') }
+      })
+      const lengths = pieces.map(({ length }) => length)
+      return isDeepStrictEqual(cutOutput(output, edits, lengths), wanted)
+    }),
+  )
 })
 
 t.test('numbers stay as written in the sent and the logged answer', async (t) => {

@@ -1,5 +1,6 @@
 // Remembers where a text changed, so that positions in it can be moved with it.
 
+import type { ScanOutput } from './scan-output.ts'
 import type { TextSpan } from './spans.ts'
 
 /** A replaced part of a text, UTF-16 units. */
@@ -10,6 +11,8 @@ export interface TextEdit {
   readonly length: number
   /** Length as sent. */
   readonly written: number
+  /** Length as logged. */
+  readonly logged: number
 }
 
 /** The replaced parts of a growing text, in order. */
@@ -20,9 +23,10 @@ export class TextEdits {
 
   /** Adds the next spans that are sent. */
   add(spans: readonly TextSpan[]): void {
-    for (const { received, raw } of spans) {
+    for (const { received, raw, logged = raw } of spans) {
       const length = received ?? raw.length
-      if (received !== undefined) this.#add({ at: this.length, length, written: raw.length })
+      if (received !== undefined)
+        this.#add({ at: this.length, length, written: raw.length, logged: logged.length })
       this.length += length
     }
   }
@@ -60,11 +64,45 @@ export function movedOffset(edits: readonly TextEdit[], offset: number, isEnd: b
   return offset + shift
 }
 
+/**
+ * Cuts what became of a text where the text as received is cut. A replaced part that crosses a cut
+ * comes in the piece in which it ends.
+ * @param lengths of the pieces as received
+ */
+export function cutOutput(
+  output: ScanOutput,
+  edits: readonly TextEdit[],
+  lengths: readonly number[],
+): ScanOutput[] {
+  const pieces: ScanOutput[] = []
+  let next = 0
+  let end = 0
+  const shift = { sent: 0, logged: 0 }
+  let from = { sent: 0, logged: 0 }
+  for (const [index, length] of lengths.entries()) {
+    end += length
+    for (; next < edits.length && edits[next]!.at + edits[next]!.length <= end; next++) {
+      const edit = edits[next]!
+      shift.sent += edit.written - edit.length
+      shift.logged += edit.logged - edit.length
+    }
+    const cut = Math.min(end, edits[next]?.at ?? end)
+    const isLast = index === lengths.length - 1
+    const to = isLast ? undefined : { sent: cut + shift.sent, logged: cut + shift.logged }
+    pieces.push({
+      sent: output.sent.slice(from.sent, to?.sent),
+      logged: output.logged.slice(from.logged, to?.logged),
+    })
+    from = to ?? from
+  }
+  return pieces
+}
+
 /** The same edits, seen from the text as sent. */
 export function inverted(edits: readonly TextEdit[]): TextEdit[] {
   let shift = 0
   return edits.map(({ at, length, written }) => {
-    const seen = { at: at + shift, length: written, written: length }
+    const seen = { at: at + shift, length: written, written: length, logged: length }
     shift += written - length
     return seen
   })
