@@ -6,7 +6,8 @@ import { type DecodedText, Decoder } from './encodings.ts'
 import { readLeet } from './leet-text.ts'
 import { type DecodedModel, decodeModel, type StoredModel } from './model.ts'
 import { ReasonReader } from './reasons.ts'
-import { type WeighedSpan, type WeighedText, Weigher } from './weigh.ts'
+import type { WeighedSpan } from './suspects.ts'
+import { type WeighedText, Weigher } from './weigh.ts'
 import { STORED_MODEL } from './weights.ts'
 
 export interface InjectionScore {
@@ -54,6 +55,11 @@ const REASONS_MARGIN_MIN = Math.log(REASONS_SCORE_MIN / (1 - REASONS_SCORE_MIN))
 const LEET_WORDS_MIN = 2
 /** UTF-16 code units that are read as leet at a time. Bounds memory. */
 const LEET_UNITS_MAX = 65_536
+/**
+ * Subtracted from the margin of a sentence of a long message: of many sentences some look odd
+ * alone.
+ */
+const SENTENCE_HANDICAP = 1
 /** How many layers of encodings within encodings are decoded. */
 const DECODE_DEPTH = 2
 
@@ -146,11 +152,21 @@ class Scorer {
     return best
   }
 
-  #weigh(text: string, mode: InjectionMode): Steps<WeighedText | null> {
+  *#weigh(text: string, mode: InjectionMode): Steps<WeighedText | null> {
     const { messages, documents } = this.#model
-    return mode === 'whole'
-      ? this.#weigher.weighWhole(text, messages)
-      : this.#weigher.weighWindows(text, documents)
+    if (mode === 'windows') return yield* this.#weigher.weighWindows(text, documents)
+    const whole = yield* this.#weigher.weighWhole(text, messages)
+    if (whole === null) return null
+    let best: WeighedText = whole
+    for (const { start, end } of whole.suspects) {
+      const sentence = text.slice(start, end)
+      const document = yield* this.#weigher.weighWindows(sentence, documents)
+      const message = yield* this.#weigher.weighWhole(sentence, messages)
+      if (document === null || message === null) continue
+      const margin = (message.margin + document.margin) / 2 - SENTENCE_HANDICAP
+      if (margin > best.margin) best = { ...whole, margin, start, end }
+    }
+    return best
   }
 
   /** Returns the window of a whole text that is an attack alone, or the span of the evidence. */

@@ -12,11 +12,14 @@ import {
   pieceEnd,
 } from './folded-text.ts'
 import type { DecodedTable } from './model.ts'
+import { SuspectList, type WeighedSpan } from './suspects.ts'
 import {
   COLUMN_FIRST,
+  COLUMN_FLAGS,
   COLUMN_LAST,
   createTokenList,
   ROW_COLUMNS,
+  TOKEN_FIRST,
   Tokeniser,
   type TokenList,
 } from './tokens.ts'
@@ -38,25 +41,25 @@ const STRIDE_TOKENS = 2
 /** Cumulative sums that are kept: a power of two larger than the longest window. */
 const RING = 64
 const RING_MASK = RING - 1
+/** Shorter sentences, in tokens, are one with the next. */
+const MIN_SENTENCE_TOKENS = 4
+/** A longer sentence is cut, so that its sum and its count are one integer, too. */
+const MAXIMUM_SENTENCE_TOKENS = PARAGRAPH_TOKENS
 /** Factors of windows by number of features. */
 const SCALES = Float64Array.from({ length: PARAGRAPH_TOKENS * FEATURES_MAX + 1 }, (_, count) =>
   scaleOf(count),
 )
 
-/** The margin of a span of the text. */
-export interface WeighedSpan {
-  /** Logarithm of odds. */
-  readonly margin: number
-  /** UTF-16 offset in the weighed text. */
-  readonly start: number
-  /** UTF-16 offset after the last character. */
-  readonly end: number
-}
-
 /** The span of a text that counts. */
 export interface WeighedText extends WeighedSpan {
   /** Words that mix digits and letters. */
   readonly mixedWords: number
+}
+
+/** A whole text, with its sentences that may be an attack among innocent ones. */
+export interface WeighedWhole extends WeighedText {
+  /** The most suspicious first; none of a text of few sentences. */
+  readonly suspects: readonly WeighedSpan[]
 }
 
 /** Weighs texts piece by piece with reused buffers. Several texts may be weighed in turns. */
@@ -69,7 +72,7 @@ export class Weigher {
   readonly #freeWindows: WindowSums[] = []
 
   /** Weighs a text as a whole, each feature once; null for a text without tokens. */
-  weighWhole(text: string, table: DecodedTable): Steps<WeighedText | null> {
+  weighWhole(text: string, table: DecodedTable): Steps<WeighedWhole | null> {
     return this.#weigh(text, table, this.#freeWholes, WholeSums)
   }
 
@@ -81,12 +84,12 @@ export class Weigher {
     return this.#weigh(text, table, this.#freeWindows, WindowSums)
   }
 
-  *#weigh<Sums extends WholeSums | WindowSums>(
+  *#weigh<Span extends WeighedSpan>(
     text: string,
     table: DecodedTable,
-    free: Sums[],
-    create: new () => Sums,
-  ): Steps<WeighedText | null> {
+    free: SpanSums<Span>[],
+    create: new () => SpanSums<Span>,
+  ): Steps<(Span & WeighedText) | null> {
     const sums = free.pop() ?? new create()
     let mixedWords = 0
     let tokens = 0
@@ -117,70 +120,118 @@ const weightIn = (value: number, hash: number): number =>
 /** Returns 1 for a weight other than 0, and 0 for 0. */
 const isKnown = (weight: number): number => (weight | (0 - weight)) >>> SIGN_SHIFT
 
-/** Sums the different features of a text, piece by piece. */
-class WholeSums {
+/** Sums the features of a text, piece by piece. */
+interface SpanSums<Span extends WeighedSpan> {
+  reset(table: DecodedTable): void
+  /** Adds the tokens of a piece, at least one. */
+  add(tokens: TokenList, folded: FoldedText): void
+  /** Returns the span that counts. */
+  close(text: string): Span
+}
+
+/** Reports whether a sentence of so many tokens ends before the token of a row. */
+const endsBefore = (rows: Int32Array, row: number, tokens: number): boolean =>
+  (((rows[row + COLUMN_FLAGS] as number) & TOKEN_FIRST) !== 0 && tokens >= MIN_SENTENCE_TOKENS) ||
+  tokens >= MAXIMUM_SENTENCE_TOKENS
+
+/** Sums the different features of a text, piece by piece, and all features of each sentence. */
+class WholeSums implements SpanSums<WeighedSpan & Pick<WeighedWhole, 'suspects'>> {
   readonly #reader = new FeatureReader()
   /** One bit per cell whose feature the text has. */
   readonly #seen = new Int32Array(CELLS / 32)
+  readonly #suspects = new SuspectList()
   #table!: DecodedTable
   #sum = 0
   #count = 0
   #first = -1
   #last = 0
+  /** Sum and count of all features of the sentence. */
+  #sentenceSums = 0
+  #sentenceTokens = 0
+  #sentenceStart = 0
 
   reset(table: DecodedTable): void {
     this.#reader.reset()
     this.#seen.fill(0)
+    this.#suspects.reset(table)
     this.#table = table
     this.#sum = 0
     this.#count = 0
     this.#first = -1
+    this.#sentenceSums = 0
+    this.#sentenceTokens = 0
   }
 
-  /** Adds the tokens of a piece, at least one. */
   add(tokens: TokenList, folded: FoldedText): void {
     const { rows, length } = tokens
-    if (this.#first < 0) this.#first = originOf(folded, rows[COLUMN_FIRST] as number)
+    const start = originOf(folded, rows[COLUMN_FIRST] as number)
+    if (this.#first < 0) {
+      this.#first = start
+      this.#sentenceStart = start
+    }
     this.#last = originOf(folded, rows[(length - 1) * ROW_COLUMNS + COLUMN_LAST] as number)
     for (let first = 0; first < length; ) {
       const size = this.#reader.read(tokens, first)
-      this.#addFeatures(size)
+      this.#addFeatures(rows, first, size, folded)
       first += size
     }
   }
 
-  /** Adds the features that the reader has read for `size` tokens. */
-  #addFeatures(size: number): void {
+  /** Adds the features that the reader has read for `size` tokens from row `first` on. */
+  #addFeatures(rows: Int32Array, first: number, size: number, folded: FoldedText): void {
     const { cells } = this.#table
     const { hashes, counts } = this.#reader
     const seen = this.#seen
-    let end = 0
-    for (let token = 0; token < size; token++) end += counts[token] as number
     let sum = this.#sum
     let count = this.#count
-    for (let at = 0; at < end; at++) {
-      const hash = hashes[at] as number
-      const cell = cellOf(hash)
-      const weight = weightIn(cells[cell] as number, hash)
-      const bits = seen[cell >> 5] as number
-      const fresh = isKnown(weight) & ~(bits >> (cell & 31))
-      seen[cell >> 5] = bits | (fresh << (cell & 31))
-      sum = (sum + (weight & (0 - fresh))) | 0
-      count = (count + fresh) | 0
+    let sums = this.#sentenceSums
+    let tokens = this.#sentenceTokens
+    let at = 0
+    for (let token = 0; token < size; ) {
+      const row = (first + token) * ROW_COLUMNS
+      if (endsBefore(rows, row, tokens)) {
+        const start = originOf(folded, rows[row + COLUMN_FIRST] as number)
+        this.#suspects.add(this.#sentenceStart, start, sums >> SUM_SHIFT, sums & COUNT_MASK)
+        this.#sentenceStart = start
+        sums = 0
+        tokens = 0
+      }
+      let end = at
+      do {
+        end += counts[token++] as number
+        tokens++
+      } while (token < size && !endsBefore(rows, (first + token) * ROW_COLUMNS, tokens))
+      for (; at < end; at++) {
+        const hash = hashes[at] as number
+        const cell = cellOf(hash)
+        const weight = weightIn(cells[cell] as number, hash)
+        const known = isKnown(weight)
+        const bits = seen[cell >> 5] as number
+        const fresh = known & ~(bits >> (cell & 31))
+        seen[cell >> 5] = bits | (fresh << (cell & 31))
+        sum = (sum + (weight & (0 - fresh))) | 0
+        count = (count + fresh) | 0
+        sums = (sums + (weight << SUM_SHIFT) + known) | 0
+      }
     }
     this.#sum = sum
     this.#count = count
+    this.#sentenceSums = sums
+    this.#sentenceTokens = tokens
   }
 
-  close(text: string): WeighedSpan {
+  close(text: string): WeighedSpan & Pick<WeighedWhole, 'suspects'> {
     const { scale, bias } = this.#table
     const margin = this.#sum * scale * scaleOf(this.#count) + bias
-    return { margin, start: this.#first, end: characterEnd(text, this.#last) }
+    const end = characterEnd(text, this.#last)
+    const sums = this.#sentenceSums
+    this.#suspects.add(this.#sentenceStart, end, sums >> SUM_SHIFT, sums & COUNT_MASK)
+    return { margin, start: this.#first, end, suspects: this.#suspects.close() }
   }
 }
 
 /** Sums the features of each window of a text, piece by piece, and keeps the best one. */
-class WindowSums {
+class WindowSums implements SpanSums<WeighedSpan> {
   readonly #reader = new FeatureReader()
   /** Sum and count of all features up to each of the last tokens, modulo 2 ** 32. */
   readonly #ring = new Int32Array(RING)
@@ -203,7 +254,6 @@ class WindowSums {
     this.#best = -Infinity
   }
 
-  /** Adds the tokens of a piece, at least one. */
   add(tokens: TokenList, folded: FoldedText): void {
     const { rows, length } = tokens
     this.#last = originOf(folded, rows[(length - 1) * ROW_COLUMNS + COLUMN_LAST] as number)
