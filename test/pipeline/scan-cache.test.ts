@@ -120,13 +120,14 @@ t.test('only new texts of a conversation are scanned', async (t) => {
     )
     scored.length = 0
     look(turns, cache, injection)
-    // The first prompt has no answer, so its texts are cached from the second on.
-    t.equal(scored.length, turn === 0 ? 2 : turn === 1 ? 5 : 3, `turn ${turn}`)
+    // The first prompt has no answer, so its texts are cached from the second on. From then on the
+    // last messages of the user are scored as one text, too.
+    t.equal(scored.length, turn === 0 ? 2 : turn === 1 ? 6 : 4, `turn ${turn}`)
     turns.push({ role: 'assistant', content: `Turn ${turn}: ${LONG}` })
   }
   scored.length = 0
   look(turns, cache, injection, 'another key')
-  t.equal(scored.length, 15, 'what others have sent is nothing to a key')
+  t.equal(scored.length, 16, 'what others have sent is nothing to a key')
   const as = (other: string) =>
     turns.map(({ role, content }) => ({ role: role === 'user' ? other : role, content }))
   scored.length = 0

@@ -1,6 +1,6 @@
 // Scores a prompt for injection. The score is the highest of each text alone, of each group of
-// adjacent texts with one role, and of each definition outside messages, so that a split hides
-// nothing.
+// adjacent texts with one role, of the last messages of the user, and of each definition outside
+// messages, so that a split hides nothing.
 
 import type { Text } from '../../chat/texts.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
@@ -25,6 +25,13 @@ interface Scorable extends PromptNeighbour {
 const DOCUMENTS: ReadonlySet<TextPart> = new Set(['tool_result', 'assistant'])
 /** A split may fall inside a word or between two words. */
 const SEPARATORS = ['', ' '] as const
+/**
+ * Messages of the user that are scored as one text, with anything between them. The last: what
+ * came before was last in an earlier turn.
+ */
+const MAXIMUM_JOINED_MESSAGES = 4
+/** Maximum UTF-16 units of that text. Its end counts. */
+const MAXIMUM_JOINED_UNITS = 8192
 
 const NO_SCORE: InjectionEvidence = { score: 0, path: '', span: null, reasons: [] }
 
@@ -68,7 +75,8 @@ export function* scoreInjection(
 ): Steps<PromptScore> {
   const pace = new Pace()
   const scores = new PromptScore()
-  for (const group of groupsOf(items)) {
+  const groups = [...groupsOf(items)]
+  for (const group of groups) {
     const { part, text } = group[0]!
     if (!parts.includes(part)) continue
     const mode: InjectionMode = DOCUMENTS.has(part) ? 'windows' : 'whole'
@@ -84,6 +92,16 @@ export function* scoreInjection(
       scores.add(part, { ...scored, path: text.path, span: null })
     }
   }
+  const turns = parts.includes('user') ? lastTurns(groups) : []
+  if (turns.length > 1) {
+    yield
+    const joined = turns
+      .map((turn) => joinTexts(turn, ' '))
+      .join(' ')
+      .slice(-MAXIMUM_JOINED_UNITS)
+    const scored = yield* score(joined, 'whole', model, scanOf(joined))
+    scores.add('user', { ...scored, path: turns.at(-1)![0]!.text.path, span: null })
+  }
   for (const definition of parts.includes('system') ? definitionsOf(items) : []) {
     if (pace.isOver(definition.length)) yield
     const least = scores.worst(['system']).score
@@ -92,6 +110,10 @@ export function* scoreInjection(
   }
   return scores
 }
+
+/** The last messages of the user; adjacent ones are one. */
+const lastTurns = <T extends Scorable>(groups: readonly (readonly T[])[]): (readonly T[])[] =>
+  groups.filter(([first]) => first!.part === 'user' && first!.joined >= 0).slice(-MAXIMUM_JOINED_MESSAGES)
 
 function* score(
   view: string,

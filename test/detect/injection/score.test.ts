@@ -161,7 +161,7 @@ t.test('an order at the end of a long document is found, and is the span', async
 t.test('a short order in a long message is found among innocent sentences', async (t) => {
   t.ok(whole(PROSE.repeat(12)).score < 0.1)
   for (const place of [0, 6, 12]) {
-    const text = PROSE.repeat(place) + ATTACK + ' ' + PROSE.repeat(12 - place)
+    const text = `${PROSE.repeat(place) + ATTACK} ${PROSE.repeat(12 - place)}`
     const { score, span, reasons } = whole(text)
     t.ok(score >= model.threshold, `after ${place}`)
     t.ok(text.slice(span!.start, span!.end).includes(ATTACK.slice(0, -1)), `after ${place}`)
@@ -174,8 +174,7 @@ t.test(
   async (t) => {
     const scores = new Set<number>()
     for (let shift = 0; shift < 200; shift += 7) {
-      const text =
-        'word '.repeat(1600) + '. ' + ' '.repeat(shift) + PROSE.repeat(4) + ATTACK + ' ' + PROSE.repeat(4)
+      const text = `${'word '.repeat(1600)}. ${' '.repeat(shift)}${PROSE.repeat(4)}${ATTACK} ${PROSE.repeat(4)}`
       scores.add(whole(text).score)
     }
     t.equal(scores.size, 1)
