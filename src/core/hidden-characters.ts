@@ -2,6 +2,12 @@
 // surrogate pairs, separators of lines, tags, fillers that no font draws, and selectors of variants
 // after a character that has none. A tab and a line feed are not among them.
 
+/**
+ * Characters that no search reads, as part of a class of a regular expression: zero-width,
+ * bidirectional, format and annotation characters, fillers, variation selectors and tags.
+ */
+export const INVISIBLE = '\\p{Default_Ignorable_Code_Point}\\uFFF9-\\uFFFB'
+
 const HIDDEN =
   /[^\P{Cc}\t\n]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u2065\u2800\u3164\uffa0\ufff0-\ufff8\u{e0000}-\u{e00ff}\u{e01f0}-\u{e0fff}]|\u034f|\u17b4|\u17b5|[\u180b-\u180f]|(?<![\p{Extended_Pictographic}\p{Script=Han}])[\ufe00-\ufe0f\u{e0100}-\u{e01ef}](?!\u20e3)/gu
 

@@ -13,6 +13,7 @@ import { type Finding, PII_KINDS, type PiiKind } from '../../src/core/finding.ts
 import { detect } from '../../src/detect/pii/detect.ts'
 import { StreamDetector } from '../../src/detect/pii/detect-stream.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
+import { FORMATS, isFoundIn, SAMPLES } from '../detect/pii/formats-data.ts'
 import { HOLD_BACK_TEXTS } from '../detect/pii/hold-back-data.ts'
 import { findSlow, UNITS } from './pii-fuzz.ts'
 
@@ -133,6 +134,15 @@ function reportSlowest(): void {
   }
 }
 
+function reportFormats(): void {
+  const pairs = FORMATS.flatMap(([, format]) =>
+    SAMPLES.map((one) => ({ kind: one.kind, formatted: format(one) })),
+  )
+  const found = pairs.filter(({ kind, formatted }) => isFoundIn(formatted, kind, detect(formatted.text)))
+  const share = ((100 * found.length) / pairs.length).toFixed(1)
+  console.log(`\nValues found in formats: ${found.length} of ${pairs.length}, ${share} %.`)
+}
+
 const FUZZ_MS = 60_000
 const FUZZ_SHOWN = 8
 
@@ -241,6 +251,7 @@ function reportClean(folder: string): void {
 reportSpeed()
 reportHoldBack()
 reportSlowest()
+reportFormats()
 if (options.corpus !== undefined) reportCorpus(options.corpus)
 if (options.clean !== undefined) reportClean(options.clean)
 if (options.fuzz) fuzz()

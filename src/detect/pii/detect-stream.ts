@@ -7,9 +7,9 @@ import type { SegmentSearch } from './engine/segment.ts'
 import { CONTEXT_CHARACTERS, Segmenter } from './engine/segmenter.ts'
 import { nextCandidate, nextTrigger } from './engine/trigger.ts'
 import { fold } from './fold.ts'
-import { InvisibleFilter } from './invisible.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
+import { TextView } from './text-view.ts'
 
 /**
  * Finds what `detect` finds in the whole text, for every way to split it into chunks.
@@ -19,8 +19,8 @@ import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 export class StreamDetector {
   readonly #kinds: KindSet
   readonly #segmenter: Segmenter
-  readonly #filter = new InvisibleFilter()
-  /** The context and the unfinished segment, folded. Starts at offset #start of the stream. */
+  readonly #view = new TextView()
+  /** The context and the unfinished segment, folded. Starts at offset #start of the view. */
   #text = ''
   #start = 0
   #safe = 0
@@ -34,7 +34,7 @@ export class StreamDetector {
 
   /** Everything before this offset is final and may be released. */
   get safe(): number {
-    return this.#filter.startOf(this.#safe)
+    return this.#view.startOf(this.#safe)
   }
 
   /**
@@ -43,7 +43,7 @@ export class StreamDetector {
    */
   push(chunk: string): Finding[] {
     const findings: Finding[] = []
-    this.#text += fold(this.#filter.push(chunk), this.#text)
+    this.#text += fold(this.#view.push(chunk), this.#text)
     if ((this.#kinds & PERSON) !== 0 || this.#text.includes(KEY_BEGIN, this.#safe - this.#start))
       this.#scanEverySegment(findings)
     else this.#scanTriggeredSegments(findings)
@@ -107,19 +107,19 @@ export class StreamDetector {
   /** Ends the text: scans the segment that is still held. */
   finish(): Finding[] {
     const findings: Finding[] = []
-    this.#text += this.#filter.finish()
+    this.#text += fold(this.#view.finish(), this.#text)
     this.#scan(this.#text.length, this.#text.length, this.#newSearch(findings))
     return this.#mapped(findings)
   }
 
-  /** The findings with their offsets in the text with invisible characters. */
+  /** The findings with their offsets in the text instead of its view. */
   #mapped(findings: readonly Finding[]): Finding[] {
     const mapped = findings.map(({ kind, start, end }) => ({
       kind,
-      start: this.#filter.startOf(start),
-      end: this.#filter.endOf(end),
+      start: this.#view.startOf(start),
+      end: this.#view.endOf(end),
     }))
-    this.#filter.release(this.#safe)
+    this.#view.release(this.#safe)
     return mapped
   }
 

@@ -4,13 +4,14 @@
 import type { Finding } from '../../core/finding.ts'
 import { atOnce, STEP_UNITS, type Steps } from '../../core/steps.ts'
 import { StreamDetector } from './detect-stream.ts'
+import { mayHoldEscapes } from './encoded-characters.ts'
 import { newSearch, scanFrom } from './engine/scan.ts'
 import { FIRST_ATTEMPT, Segmenter } from './engine/segmenter.ts'
-import { nextTrigger } from './engine/trigger.ts'
+import { firstTrigger, nextTrigger } from './engine/trigger.ts'
 import { fold } from './fold.ts'
-import { hasInvisible } from './invisible.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
+import { hasHiddenOrPaired } from './text-view.ts'
 
 /**
  * Returns the findings in order, without overlap, exactly as `StreamDetector` returns them. Time is
@@ -22,11 +23,16 @@ export const detect = (whole: string, kinds: KindSet = DEFAULT_KINDS): Finding[]
 /** `detect` as steps, so that the caller can pause between them. */
 export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
   // Names of persons have no trigger, and the lines of a private key do not end segments.
-  if (whole.includes(KEY_BEGIN) || (kinds & PERSON) !== 0 || hasInvisible(whole))
+  if (whole.includes(KEY_BEGIN) || (kinds & PERSON) !== 0 || hasHiddenOrPaired(whole))
     return yield* detectBySegments(whole, kinds)
   const text = fold(whole)
   const findings: Finding[] = []
-  let at = nextTrigger(text, 0, kinds, null, STEP_UNITS)
+  const first = firstTrigger(text)
+  // Every escape in a value has a digit, apart from names of HTML.
+  if ((first >= 0 || text.includes('&')) && mayHoldEscapes(whole))
+    return yield* detectBySegments(whole, kinds)
+  if (first < 0) return findings
+  let at = nextTrigger(text, first, kinds, null, STEP_UNITS)
   if (at < 0) return findings
   const search = newSearch(text, 0, kinds, findings)
   const segmenter = new Segmenter(kinds)

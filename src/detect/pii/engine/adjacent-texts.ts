@@ -5,10 +5,11 @@ import type { Finding } from '../../../core/finding.ts'
 import { STEP_UNITS, type Steps } from '../../../core/steps.ts'
 import { codesOf } from '../code-unit-classes.ts'
 import { detectSteps } from '../detect.ts'
+import { mayHoldEscapes } from '../encoded-characters.ts'
 import { fold } from '../fold.ts'
-import { hasInvisible } from '../invisible.ts'
 import { KEY_BEGIN } from '../keyblock.ts'
 import { ADDRESS, type KindSet, PERSON } from '../kinds.ts'
+import { hasHiddenOrPaired } from '../text-view.ts'
 import { newSearch, scanFrom } from './scan.ts'
 import { FIRST_ATTEMPT, Segmenter } from './segmenter.ts'
 import { nextCandidate, nextTrigger } from './trigger.ts'
@@ -33,7 +34,12 @@ export function* detectInAdjacentTexts(
   kinds: KindSet,
 ): Steps<Finding[]> {
   // Keys and names have segments of their own; addresses span lines.
-  if (whole.includes(KEY_BEGIN) || (kinds & (PERSON | ADDRESS)) !== 0 || hasInvisible(whole))
+  if (
+    whole.includes(KEY_BEGIN) ||
+    (kinds & (PERSON | ADDRESS)) !== 0 ||
+    hasHiddenOrPaired(whole) ||
+    mayHoldEscapes(whole)
+  )
     return yield* detectSteps(whole, kinds)
   const text = fold(whole)
   const findings: Finding[] = []

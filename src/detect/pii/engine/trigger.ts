@@ -92,6 +92,9 @@ function hasNoLocalPart(text: string, at: number): boolean {
   return before <= SPACE || before === SLASH || before === QUOTE || before === ASTERISK
 }
 
+/** The first character of a text that may be a trigger; -1 if there is none. */
+export const firstTrigger = (text: string): number => nextTriggerCharacter(text, 0, NEAR)
+
 function nextTriggerCharacter(text: string, from: number, near: number): number {
   const limit = Math.min(text.length, from + near)
   for (let at = from; at < limit; at++) {
