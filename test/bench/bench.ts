@@ -52,6 +52,7 @@ Other modes, one at a time:
                    its spread, and whether it is within 3 %. Four to six minutes for three pairs.
                    Prints text on a terminal and JSON into a pipe (npm run --silent bench -- …).
   --pairs N        with --against: processes of each build, 3 by default
+  --prompt KB      with --against: length of the prompts, 1 by default
   --primitives     the floor with one part of a governed call more at a time, about three minutes
   --soak           the gateway's memory over a million calls, about ten minutes
 
@@ -73,19 +74,24 @@ const { values: options } = parseArgs({
     json: { type: 'string' },
     against: { type: 'string' },
     pairs: { type: 'string' },
+    prompt: { type: 'string' },
     primitives: { type: 'boolean', default: false },
     soak: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
 const pairs = Number(options.pairs ?? DEFAULT_PAIRS)
+const promptKib = Number(options.prompt ?? 1)
 const temporary: string[] = []
 
 /** Returns what is wrong with the command line, or null. */
 function usageError(): string | null {
   const modes = [options.against !== undefined, options.primitives, options.soak].filter(Boolean)
   if (modes.length > 1) return '--against, --primitives and --soak exclude each other; choose one'
-  if (options.pairs !== undefined && options.against === undefined) return '--pairs needs --against REV'
+  for (const name of ['pairs', 'prompt'] as const)
+    if (options[name] !== undefined && options.against === undefined) return `--${name} needs --against REV`
+  if (!Number.isInteger(promptKib) || promptKib < 1)
+    return `--prompt ${options.prompt} is not a positive integer`
   if (!Number.isInteger(pairs) || pairs < 1) return `--pairs ${options.pairs} is not a positive integer`
   return null
 }
@@ -186,9 +192,9 @@ async function measurePrimitives(main: string): Promise<string> {
 async function compareWith(revision: string, main: string, folder: string, machine: Machine): Promise<void> {
   showProgress(`Building ${revision}`)
   const builds = { tree: main, revision: buildRevision(revision, join(folder, 'revision')) }
-  const comparison = await compare(builds, pairs, join(folder, 'gateways'))
-  if (process.stdout.isTTY) console.log(comparisonText(comparison, revision))
-  else console.log(JSON.stringify({ ...machine, against: revision, pairs, ...comparison }))
+  const comparison = await compare(builds, pairs, promptKib, join(folder, 'gateways'))
+  if (process.stdout.isTTY) console.log(comparisonText(comparison, revision, promptKib))
+  else console.log(JSON.stringify({ ...machine, against: revision, pairs, promptKib, ...comparison }))
 }
 
 async function run(): Promise<void> {

@@ -10,7 +10,6 @@ import { type Subject, startGateway, startStandIn } from './targets.ts'
 import { type Generation, judge, type Rounds, shuffled, TOLERANCE, type Verdict } from './verdict.ts'
 
 const CONNECTIONS = 64
-const BODY = chatBody(1024, false)
 /** What V8 compiles, and when, makes lasting differences between processes; new ones average them. */
 const GENERATIONS = 4
 /** No generation starts later than this for each pair, so that a busy machine also finishes. */
@@ -20,6 +19,21 @@ const WARM_UP_CALLS = 25_000
 /** Short rounds, because the machine changes its speed within seconds. */
 const ROUNDS = 40
 const CALLS_PER_ROUND = 500
+const KIB = 1024
+
+/** What is sent in one comparison. */
+interface Load {
+  readonly body: string
+  readonly warmUpCalls: number
+  readonly callsPerRound: number
+}
+
+/** Fewer calls with longer prompts, so that a round takes about as long. */
+const loadOf = (promptKib: number): Load => ({
+  body: chatBody(promptKib * KIB, false),
+  warmUpCalls: Math.ceil(WARM_UP_CALLS / promptKib),
+  callsPerRound: Math.max(CONNECTIONS, Math.ceil(CALLS_PER_ROUND / promptKib)),
+})
 
 export interface Comparison {
   readonly verdict: Verdict
@@ -34,16 +48,23 @@ export interface Builds {
 
 /**
  * Measures generations of `pairs` processes of each build. Data directories go below `folder`.
+ * @param promptKib length of the prompts
  * @throws Error when a call fails
  */
-export async function compare(builds: Builds, pairs: number, folder: string): Promise<Comparison> {
+export async function compare(
+  builds: Builds,
+  pairs: number,
+  promptKib: number,
+  folder: string,
+): Promise<Comparison> {
+  const load = loadOf(promptKib)
   const upstreamPort = Number((await startStandIn()).line)
   const generations: Generation[] = []
   const lastStartMs = performance.now() + pairs * LAST_START_MS_PER_PAIR
   while (generations.length < GENERATIONS && performance.now() < lastStartMs) {
     const title = `Generation ${generations.length + 1} of ${GENERATIONS}`
     mkdirSync(folder)
-    generations.push(await measureGeneration(builds, { pairs, folder, upstreamPort, title }))
+    generations.push(await measureGeneration(builds, { pairs, load, folder, upstreamPort, title }))
     rmSync(folder, { recursive: true, maxRetries: 5 })
   }
   showProgress('')
@@ -52,9 +73,9 @@ export async function compare(builds: Builds, pairs: number, folder: string): Pr
 
 async function measureGeneration(
   builds: Builds,
-  options: { pairs: number; folder: string; upstreamPort: number; title: string },
+  options: { pairs: number; load: Load; folder: string; upstreamPort: number; title: string },
 ): Promise<Generation> {
-  const { pairs, folder, upstreamPort, title } = options
+  const { pairs, load, folder, upstreamPort, title } = options
   const rounds = { tree: [] as number[][], revision: [] as number[][] }
   const processes: { subject: Subject; measured: number[] }[] = []
   for (let index = 1; index <= pairs; index++) {
@@ -63,7 +84,7 @@ async function measureGeneration(
       showProgress(`${title}: starting and warming up ${name}`)
       const main = builds[side]
       const subject = await startGateway({ name, folder: join(folder, name), upstreamPort, main })
-      await cpuPerCall(subject, WARM_UP_CALLS)
+      await cpuPerCall(subject, load.body, load.warmUpCalls)
       const measured: number[] = []
       rounds[side].push(measured)
       processes.push({ subject, measured })
@@ -72,7 +93,7 @@ async function measureGeneration(
   for (let round = 1; round <= ROUNDS; round++) {
     showProgress(`${title}: round ${round} of ${ROUNDS}`)
     for (const { subject, measured } of shuffled(processes, Math.random)) {
-      measured.push(await cpuPerCall(subject, CALLS_PER_ROUND))
+      measured.push(await cpuPerCall(subject, load.body, load.callsPerRound))
     }
   }
   for (const { subject } of processes) await subject.process.stop()
@@ -80,16 +101,19 @@ async function measureGeneration(
 }
 
 /** CPU µs a call over so many calls, all threads. */
-async function cpuPerCall(subject: Subject, calls: number): Promise<number> {
+async function cpuPerCall(subject: Subject, body: string, calls: number): Promise<number> {
   const before = subject.process.cpuUs()
-  const load = { body: BODY, connections: CONNECTIONS, calls }
-  const { requests, errors } = await saturate(subject, load)
+  const { requests, errors } = await saturate(subject, { body, connections: CONNECTIONS, calls })
   if (errors > 0) throw new Error(`${subject.name} failed ${errors} of ${requests} calls`)
   return (subject.process.cpuUs() - before) / requests
 }
 
 /** The comparison as text for a terminal. */
-export function comparisonText({ verdict, generations }: Comparison, against: string): string {
+export function comparisonText(
+  { verdict, generations }: Comparison,
+  against: string,
+  promptKib: number,
+): string {
   const { ratio, quartiles, range, ratioOfBest, withinTolerance } = verdict
   const tree = generations.flatMap((one) => one.tree)
   const revision = generations.flatMap((one) => one.revision)
@@ -97,9 +121,9 @@ export function comparisonText({ verdict, generations }: Comparison, against: st
   const tolerance = `${TOLERANCE * 100} %`
   const [q1, q3, least, most] = [...quartiles, ...range].map((one) => one.toFixed(3))
   return [
-    `CPU a call, all threads. ${CONNECTIONS} connections, 1 KB prompts, whole answers, log on disk.`,
+    `CPU a call, all threads. ${CONNECTIONS} connections, prompts of ${promptKib} KB, whole answers, log on disk.`,
     `${generations.length} of ${GENERATIONS} generations${generations.length < GENERATIONS ? ' (the machine is busy)' : ''}, ${tree.length / generations.length} processes of each build in each, ` +
-      `${ROUNDS} rounds of ${CALLS_PER_ROUND} calls each.`,
+      `${ROUNDS} rounds of ${loadOf(promptKib).callsPerRound} calls each.`,
     '',
     '| | CPU µs a call | each process, median of its rounds |',
     '|---|---|---|',
