@@ -65,10 +65,12 @@ export function* parseSteps(body: Buffer): Steps<JsonValue> {
   // The value keeps one of several equal keys.
   if (checked.keys !== marks.keys)
     throw invalid('The body has an object with the same key twice.', yield* findDuplicate(text))
-  if (isExact || (checked.isExact && !MAY_HOLD_MORE.test(text))) return value
+  if (isExact || (checked.isExact && !(LONG_NUMBER.test(text) && MAY_HOLD_MORE.test(text)))) return value
   return yield* parseExactSteps(text)
 }
 
+/** Matches in every number of the patterns below; cheap, as prose has few digits. */
+const LONG_NUMBER = /\d(?:[\d.]{15}|[eE])/
 /** Matches numbers as written that `holdsMore` may report, and few others. */
 const MAY_HOLD_MORE = /[[:,\s]-?\d(?:[\d.eE+-]{24}|[\d.]*[eE][+-]?\d{4})/
 
@@ -84,7 +86,8 @@ const MAY_BE_INEXACT = /[[:,\s]-?(?:\d{16}|\d[\d.]*[eE]\+?\d\d)/
  * @throws SyntaxError that quotes the text, when it is not JSON
  */
 export function* parseReceivedSteps(text: string): Steps<JsonValue> {
-  const mayBeInexact = MAY_BE_INEXACT.test(text) || (yield* hasEscapedName(text))
+  const hasLongNumber = LONG_NUMBER.test(text) && MAY_BE_INEXACT.test(text)
+  const mayBeInexact = hasLongNumber || (yield* hasEscapedName(text))
   if (text.length > STEP_UNITS) yield
   return mayBeInexact ? yield* parseExactSteps(text) : (JSON.parse(text) as JsonValue)
 }

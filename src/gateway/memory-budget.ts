@@ -15,6 +15,8 @@ const BODY_SHARE = 1 / 16
 const SCAN_SHARE = 3 / 4
 /** Share of the memory in use from which on garbage is collected before a long body is scanned. */
 const FULL_SHARE = 2 / 5
+/** Weight of bodies between two measures of the memory in use, which read a file of the system. */
+const MEASURED_WEIGHT = 2 * 1024 * 1024
 /** Memory of the program itself, bytes. */
 const OWN_BYTES = 200 * 1024 * 1024
 /** Every process can scan bodies of a megabyte. */
@@ -58,16 +60,23 @@ export const bodyBudget = (maxBodyBytes: number): Budget =>
  */
 export function scanMemory(): ScanMemory {
   const share = Math.max(0, oldGenerationBytes() - OWN_HEAP_BYTES) * SEARCH_SHARE
-  const bodyBytes = Math.max(MINIMUM_SCAN_BYTES, memoryBytes() * SCAN_SHARE - OWN_BYTES)
-  return new ScanMemory(Math.min(share, MAXIMUM_SEARCH_WEIGHT), bodyBytes, makeRoom)
+  const memory = memoryBytes()
+  const bodyBytes = Math.max(MINIMUM_SCAN_BYTES, memory * SCAN_SHARE - OWN_BYTES)
+  return new ScanMemory(Math.min(share, MAXIMUM_SEARCH_WEIGHT), bodyBytes, makingRoom(memory * FULL_SHARE))
 }
 
 /**
- * Collects garbage when the process uses much of its memory. V8 knows the limit of its heap only:
- * dropped buffers of large bodies would end a container first.
+ * Returns a function that collects garbage when the process uses more bytes. V8 knows the limit of
+ * its heap only: dropped buffers of large bodies would end a container first.
  */
-function makeRoom(): void {
-  if (process.memoryUsage.rss() > memoryBytes() * FULL_SHARE) globalThis.gc?.()
+function makingRoom(fullBytes: number): (weight: number) => void {
+  let unmeasured = 0
+  return (weight) => {
+    unmeasured += weight
+    if (unmeasured < MEASURED_WEIGHT) return
+    unmeasured = 0
+    if (process.memoryUsage.rss() > fullBytes) globalThis.gc?.()
+  }
 }
 
 /** Largest heap for long-lived objects. V8's limit adds the young generation. */

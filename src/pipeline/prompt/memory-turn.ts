@@ -31,10 +31,10 @@ export class ScanMemory extends Budget {
   /** Memory for one body while it is parsed, scanned and written, bytes. */
   readonly bodyBytes: number
 
-  readonly #makeRoom: () => void
+  readonly #makeRoom: (weight: number) => void
 
-  /** @param makeRoom collects garbage when memory is short */
-  constructor(size: number, bodyBytes: number, makeRoom: () => void = () => {}) {
+  /** @param makeRoom collects garbage when memory is short, before a body of this weight */
+  constructor(size: number, bodyBytes: number, makeRoom: (weight: number) => void = () => {}) {
     super(size)
     this.bodyBytes = bodyBytes
     this.#makeRoom = makeRoom
@@ -46,7 +46,7 @@ export class ScanMemory extends Budget {
    */
   async waitFor(weight: number): Promise<() => void> {
     const release = await this.wait(weight)
-    this.#makeRoom()
+    this.#makeRoom(weight)
     return release
   }
 }
