@@ -17,13 +17,14 @@ import type { Selection } from '../../policy/compile.ts'
 import type { FactsOfParts, PlacedKind } from '../../policy/decide.ts'
 import { isReplacing, type RuleReference } from '../../policy/rule.ts'
 import type { CountedKind, InjectionEvidence } from '../call/call-record.ts'
-import { Placeholders } from '../scan/placeholders.ts'
+import { Placeholders, restorableValue } from '../scan/placeholders.ts'
 import type { Restoration } from '../scan/restore.ts'
 import { RestoredValues } from '../scan/restored-values.ts'
 import { type ShapedKinds, shapedKinds } from '../scan/shaped-kinds.ts'
-import { isReadBetween, shaped, shapesIn } from '../scan/shapes.ts'
+import { isReadBetween, shapesIn } from '../scan/shapes.ts'
 import { rawOf, rawRanges, replaceSteps, viewOf } from '../scan/spans.ts'
 import { editsIn, type TextEdit } from '../scan/text-edits.ts'
+import { writtenPlaceholder } from '../scan/written-placeholder.ts'
 import { type Identifiers, isIdentifierPlace } from './identifiers.ts'
 import { type PromptScore, partsToScore, scoreInjection } from './injection.ts'
 import {
@@ -291,9 +292,10 @@ function* rewrite(
       if (value === '') return ''
       const form = placeholders.for(finding.kind, value)
       const wasNumber = isNumber || text.isNumber
-      if (selection.pii(finding.kind, part).action === 'restore') restored.add(form, value, wasNumber)
+      if (selection.pii(finding.kind, part).action === 'restore')
+        restored.add(form, restorableValue(finding.kind, value), wasNumber)
       const isShaped = shapes?.has(finding.kind) === true && mayBeShaped(item.view, finding)
-      return isShaped ? shaped(form, value, wasNumber) : form
+      return writtenPlaceholder(form, { kind: finding.kind, value, isShaped, isNumber: wasNumber })
     })
     if (isLong) yield
     item.view = viewOf(rewritten)

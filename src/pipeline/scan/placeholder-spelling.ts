@@ -1,10 +1,17 @@
 // Reads and writes the escaped spellings of placeholders: Markdown `\[EMAIL\_1\]`, percent-encoding
-// `%5BEMAIL_1%5D` and HTML `&#91;EMAIL_1&#93;`. JSON escapes are decoded before.
+// `%5BEMAIL_1%5D`, HTML `&#91;EMAIL_1&#93;` and quoted-printable `=5BEMAIL_1=5D`. JSON escapes are
+// decoded before.
 
 import { escapeForJson } from '../../chat/inner-json/json-span.ts'
 
 /** How a placeholder is escaped. A value in its place is escaped in the same way. */
-export type Escaping = 'markdown' | 'markdown in json' | 'percent' | 'html'
+export type Escaping =
+  | 'markdown'
+  | 'markdown in json'
+  | 'percent'
+  | 'percent twice'
+  | 'html'
+  | 'quoted-printable'
 
 /** One character of a placeholder, as written. */
 export interface Spelling {
@@ -27,8 +34,10 @@ function* spellingsOf(character: string): Generator<[written: string, escaping: 
   yield [`\\\\${character}`, 'markdown in json']
   for (const name of HTML_NAMES[character]!) yield [`&${name};`, 'html']
   for (const zeros of ['', '0', '00']) yield [`&#${zeros}${code};`, 'html']
+  yield [`=${upper}`, 'quoted-printable']
   for (const hex of new Set([upper, upper.toLowerCase()])) {
     yield [`%${hex}`, 'percent']
+    yield [`%25${hex}`, 'percent twice']
     for (const zeros of ['', '00']) yield [`&#x${zeros}${hex};`, 'html']
     for (const zeros of ['', '00']) yield [`&#X${zeros}${hex};`, 'html']
   }
@@ -54,9 +63,9 @@ export const readSpelling = (written: string): Spelling | null => SPELLINGS.get(
 export const beginsSpelling = (written: string): boolean => BEGINNINGS.has(written)
 
 /** Finds the characters a placeholder may begin with. */
-export const FIRST_CHARACTER = /[[\\%&]/g
+export const FIRST_CHARACTER = /[[\\%&=]/g
 
-const ESCAPED = /[\\%&]/
+const ESCAPED = /[\\%&=]/
 const ANY_SPELLING = new RegExp(
   [...SPELLINGS]
     .flatMap(([written, { escaping }]) => (escaping === null ? [] : [written]))
@@ -82,10 +91,20 @@ export const withoutEscapes = (text: string): string =>
 const MARKDOWN = /[\\`*_{}[\]<>~|]/g
 const HTML = /[&<>"']/g
 
+/** RFC 2045 §6.7. */
+const NOT_QUOTED = /[ !-<>-~]/
+const quotedPrintable = (value: string): string =>
+  Array.from(Buffer.from(value), (byte) => {
+    const character = String.fromCharCode(byte)
+    return NOT_QUOTED.test(character) ? character : `=${byte.toString(16).toUpperCase().padStart(2, '0')}`
+  }).join('')
+
 const ENCODERS: Readonly<Record<Escaping, (value: string) => string>> = {
   markdown: (value) => value.replace(MARKDOWN, '\\$&'),
   'markdown in json': (value) => escapeForJson(value.replace(MARKDOWN, '\\$&'), 1),
   percent: (value) => encodeURIComponent(value.toWellFormed()),
+  'percent twice': (value) => encodeURIComponent(encodeURIComponent(value.toWellFormed())),
+  'quoted-printable': quotedPrintable,
   html: (value) => value.replace(HTML, (character) => `&#${character.charCodeAt(0)};`),
 }
 

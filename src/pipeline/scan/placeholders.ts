@@ -2,6 +2,7 @@
 // that a text already contains.
 
 import { PII_KINDS, type PiiKind } from '../../core/finding.ts'
+import { comparableValue, unescapedValue } from '../../detect/pii/plain-value.ts'
 import { mayHoldPlaceholder, withoutEscapes } from './placeholder-spelling.ts'
 import { shapesIn } from './shapes.ts'
 
@@ -14,11 +15,17 @@ const LABELS: ReadonlySet<string> = new Set(PII_KINDS.map((kind) => kind.toUpper
 
 const formOf = (label: string, number: number): string => `[${label}_${number}]`
 
-/** Returns what equal values share, in any spelling. */
-function identity(kind: PiiKind, value: string): string {
+/** Returns what equal values share, in any spelling. A secret has one. */
+function identity(kind: PiiKind, written: string): string {
+  if (kind === 'secret') return written
+  const value = comparableValue(written, BY_CHARACTERS.has(kind))
   if (kind === 'email') return value.toLowerCase()
   return BY_CHARACTERS.has(kind) ? value.replace(/[^0-9A-Za-z+]/g, '').toUpperCase() : value
 }
+
+/** Returns a value as it is restored: without escapes. @param written as it is in a text */
+export const restorableValue = (kind: PiiKind, written: string): string =>
+  kind === 'secret' ? written : unescapedValue(written, BY_CHARACTERS.has(kind))
 
 /**
  * Numbers above this one are not continued: a text may hold any number, and placeholders have nine

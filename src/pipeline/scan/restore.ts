@@ -13,6 +13,7 @@ import {
   FIRST_CHARACTER,
   mayHoldPlaceholder,
   readSpelling,
+  withoutEscapes,
 } from './placeholder-spelling.ts'
 import { formOfShape } from './shapes.ts'
 import {
@@ -102,6 +103,12 @@ export class Restoration {
   }
 }
 
+/** The value percent-encoded as often as the placeholder is. */
+const percentEncodedAs = (placeholder: string, value: string): string =>
+  placeholder.includes('%')
+    ? escapeValue(value, placeholder.includes('%25') ? 'percent twice' : 'percent')
+    : value
+
 /**
  * Restores the values of one growing text. Holds back what may become a placeholder or a blocked
  * keyword; that is less than one placeholder, or one keyword.
@@ -189,7 +196,7 @@ export class TextRestorer {
     if (span.received !== undefined) {
       // A value that the model wrote out; it is one of the prompt, or new in the answer.
       this.#flushHeld(out)
-      const form = formOfShape(view) ?? view
+      const form = formOfShape(view) ?? withoutEscapes(view)
       out.push(this.#restoration.has(form) ? this.#valueFor(form, span) : span)
       return
     }
@@ -234,7 +241,7 @@ export class TextRestorer {
   #valueFor(form: string, span: JsonSpan): TextSpan {
     const { kind, raw, level, quote = '"' } = span
     const value = this.#restoration.take(form, kind === 'number')
-    const written = escapeForJson(raw.includes('%') ? escapeValue(value, 'percent') : value, level)
+    const written = escapeForJson(percentEncodedAs(raw, value), level)
     const received = lengthOf(span)
     if (kind !== 'number') return { kind: 'atom', view: value, raw: written, level, logged: raw, received }
     const isNumber = WHOLE_NUMBER.test(value)

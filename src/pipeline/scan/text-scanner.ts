@@ -19,9 +19,9 @@ import { type Restoration, TextRestorer } from './restore.ts'
 import { joinOutputs, NO_OUTPUT, type ScanOutput } from './scan-output.ts'
 import { ShapeFilter } from './shape-filter.ts'
 import type { ShapedKinds } from './shaped-kinds.ts'
-import { shaped } from './shapes.ts'
 import { rawOf, releasedSpan, replaceFindings, type TextSpan, TextSpanQueue, viewOf } from './spans.ts'
 import { type TextEdit, TextEdits } from './text-edits.ts'
+import { writtenPlaceholder } from './written-placeholder.ts'
 
 /** What to scan for; shared by all texts of an answer. */
 export interface ScanRules {
@@ -283,7 +283,8 @@ export class TextScanner implements ScanResult {
       [finding],
       (one, value, isNumber) => {
         const form = this.#placeholders.for(one.kind, value)
-        return shapes?.has(one.kind) ? shaped(form, value, isNumber) : form
+        const { kind } = one
+        return writtenPlaceholder(form, { kind, value, isShaped: shapes?.has(kind) === true, isNumber })
       },
     )
   }
