@@ -35,6 +35,7 @@ export const UPPER_T = 0x54
 export const UPPER_Z = 0x5a
 export const OPEN_BRACKET = 0x5b
 export const BACKSLASH = 0x5c
+export const CLOSE_BRACKET = 0x5d
 export const UNDERSCORE = 0x5f
 export const LOWER_A = 0x61
 export const LOWER_C = 0x63
@@ -47,6 +48,7 @@ export const LOWER_U = 0x75
 export const LOWER_X = 0x78
 const LOWER_Z = 0x7a
 export const OPEN_BRACE = 0x7b
+export const VERTICAL_BAR = 0x7c
 export const CLOSE_BRACE = 0x7d
 
 /** First code beyond ASCII. */

@@ -19,7 +19,7 @@ const WORDS = [
   // Spanish, Portuguese, Catalan.
   String.raw`nacimiento|\bnac[ií](?:d[oa]|[oó])?(?![a-zà-ÿ])|\bnac\.|\bf(?:ec|echa)?\.? ?(?:de ?)?nac\b|\bnasc(?!en)|nacemento|naixement`,
   // Italian.
-  String.raw`nascita|\bnat[oa]\b`,
+  String.raw`nascita|\bnat[oa](?= (?:il|l['’]|a|ad|in|nel) | ?[:(/,]| $)`,
   // Scandinavia.
   'född|f[öo]delse|fødse|f[øo]dselsda|født|fødd|fæðing|fædd',
   // Finnish, Estonian.
@@ -45,7 +45,7 @@ const WORDS = [
   // East Asia.
   '出生|生年月日|生日|生于|生於|誕生|생년월일|생일|출생|วันเกิด|เกิดวัน|ปีเกิด',
   // Vietnam, Indonesia, Philippines.
-  String.raw`sinh|lahir|\bttl ?: ?[a-z]{3,20},|kapanganakan|ipinanganak`,
+  String.raw`\bsinh\b|lahir|\bttl ?: ?[a-z]{3,20},|kapanganakan|ipinanganak`,
 ].join('|')
 /** A label before a date, with no digit between. */
 const BIRTH = new RegExp(`(?:${WORDS})[^\\d]{0,32}$`)
@@ -93,9 +93,36 @@ export function scanBirthDate(segment: Segment, at: number, digitsEnd: number): 
   if (!mayBeDate(text, at, digitsEnd)) return 0
   if (!segment.isAfterLetter(at) || !segment.mentions(ANY_WORD, at)) return 0
   const span = dateAt(text, at, segment.end)
-  if (span === null || !BIRTH.test(labelBefore(text, span.start, WINDOW_CHARACTERS))) return 0
+  if (
+    span === null ||
+    isLayout(text, span.start, span.end) ||
+    !BIRTH.test(labelBefore(text, span.start, WINDOW_CHARACTERS))
+  )
+    return 0
   return segment.add('date_of_birth', span.start, span.end) ? span.end : 0
 }
+
+/** The reference time of Go, by which its programs name layouts. */
+const LAYOUTS = new Set([
+  '2006-01-02',
+  '2006/01/02',
+  '02/01/2006',
+  '01/02/2006',
+  '02.01.2006',
+  '20060102',
+  '2 Jan 2006',
+  'Jan 2, 2006',
+])
+const LAYOUT_BEFORE =
+  /(?:format|parse\w{0,8}|layout|time\w{0,8}|date\w{0,8}|fmt)[\w"'`:.]{0,12} ?(?:\(|:=?|=)? ?["'`]$/i
+const LAYOUT_AFTER = /^(?:["'`],|["'`]\)|[T ]15:04)/
+const MAXIMUM_CALL = 24
+
+/** Reports whether a date is a layout in a program: `Parse("2006-01-02", born)`. */
+const isLayout = (text: string, start: number, end: number): boolean =>
+  LAYOUTS.has(text.slice(start, end)) &&
+  (LAYOUT_BEFORE.test(text.slice(Math.max(0, start - MAXIMUM_CALL), start)) ||
+    LAYOUT_AFTER.test(text.slice(end, end + MAXIMUM_CALL)))
 
 /** First characters after a day or a month: separators of dates, suffixes of ordinal numbers. */
 const AFTER_DAY = codesOf('-/／., \u00baestnrd年')

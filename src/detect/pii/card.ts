@@ -1,6 +1,16 @@
 // Recognises payment card numbers by issuer range, length, grouping and Luhn (ISO/IEC 7812-1).
 
-import { isAlphanumeric, isHexDigit, isWordCharacter } from '../../core/ascii.ts'
+import {
+  ASTERISK,
+  COMMA,
+  HYPHEN,
+  isAlphanumeric,
+  isHexDigit,
+  isWordCharacter,
+  OPEN_BRACKET,
+  OPEN_PAREN,
+  UNDERSCORE,
+} from '../../core/ascii.ts'
 import { isOneDigit, passesLuhnAt } from './checksums.ts'
 import { codeAt } from './code-unit-classes.ts'
 import { neighboursInRow } from './number/row.ts'
@@ -73,6 +83,8 @@ export const CARD_GROUPINGS: ReadonlySet<number> = new Set(
 /** Groups as printed on cards. */
 const COMMON_GROUPINGS = new Set(['4-4-4-4', '4-6-5', '4-6-4'].map(shapeOf))
 
+const SHORT_DIGITS = 12
+
 /** How certain a card number is by its form alone. */
 export type CardForm = 'no' | 'known' | 'rare' | 'unbranded'
 
@@ -86,7 +98,7 @@ export function cardForm(run: DigitRun): CardForm {
   const { digits } = run
   if (isOneDigit(digits)) return 'no'
   if (!isIssued(digits.slice(0, GROUP), digits.length)) return 'unbranded'
-  if (digits[0] === '1') return 'rare'
+  if (digits[0] === '1' || digits.length === SHORT_DIGITS) return 'rare'
   // One in ten numbers passes Luhn, so a number in one piece with an unusual length proves less.
   return grouped || digits.length >= 15 || digits.length === 14 ? 'known' : 'rare'
 }
@@ -146,6 +158,64 @@ export function isExpiryAfter(text: string, end: number): boolean {
   EXPIRY.lastIndex = end
   return EXPIRY.test(text)
 }
+
+/** Digits of the sums of strokes of Han characters, by which tables sort them. */
+const STROKES = /^[1-5]+$/
+const MIN_STROKES = 3
+/**
+ * The rest of an address, and a hash after a time: `39346198692131.GA2@`,
+ * `20260102030405-e515492f16d9`.
+ */
+const TOKEN_AFTER = /[\w.-]{0,40}@|\.[A-Za-z]{1,3}\d|-[0-9a-f]{7,40}(?![\w-])/y
+
+/** Cards rarely have so many digits; numbers of 64 bits do. */
+const MIN_LONG_DIGITS = 17
+/** The name of a field, other than that of a card. */
+const FIELD_BEFORE = /\w{2}(?<!card|pan|account|number|no|nr)["'`]?\]?\s?[:=]\s?["'`]?$/i
+const MAXIMUM_FIELD = 14
+
+/** Reports whether the text around a number, or its digits, rule out a card number. */
+export function isNoCard(text: string, run: DigitRun): boolean {
+  const { start, end, isPlain } = run
+  if (isSigned(text, start) || codeAt(text, start - 1) === ASTERISK) return true
+  if (!isPlain) return isAscending(run.digits)
+  TOKEN_AFTER.lastIndex = end
+  if (
+    run.digitCount >= MIN_LONG_DIGITS &&
+    FIELD_BEFORE.test(text.slice(Math.max(0, start - MAXIMUM_FIELD), start))
+  )
+    return true
+  return isStrokes(run.digits) || TOKEN_AFTER.test(text)
+}
+
+/** Reports whether a sign precedes, as in a list of numbers or `blk_-3955287039966096707`. */
+export function isSigned(text: string, at: number): boolean {
+  if (codeAt(text, at - 1) !== HYPHEN) return false
+  const before = codeAt(text, at - 2)
+  return before === UNDERSCORE || before === COMMA || before === OPEN_BRACKET || before === OPEN_PAREN
+}
+
+/** Real numbers repeat one digit, or have others. */
+function isStrokes(digits: string): boolean {
+  if (!STROKES.test(digits)) return false
+  const counts = new Map<string, number>()
+  for (const digit of digits) counts.set(digit, (counts.get(digit) ?? 0) + 1)
+  return counts.size >= MIN_STROKES && Math.max(...counts.values()) * 2 < digits.length
+}
+
+/**
+ * Reports whether four groups of four ascend by little, as in a list of code points:
+ * `4201 4202 4204 4205`.
+ */
+function isAscending(digits: string): boolean {
+  if (digits.length !== 4 * GROUP) return false
+  for (let at = GROUP; at < digits.length; at += GROUP) {
+    const step = Number(digits.slice(at, at + GROUP)) - Number(digits.slice(at - GROUP, at))
+    if (step < 1 || step > MAXIMUM_CODE_STEP) return false
+  }
+  return true
+}
+const MAXIMUM_CODE_STEP = 16
 
 /** Reports whether four hexadecimal digits form a word. */
 function isGroup(text: string, at: number): boolean {

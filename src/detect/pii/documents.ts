@@ -1,7 +1,7 @@
 // Detects the numbers of passports, identity cards and driving licences. Their forms prove nothing,
 // so a label must directly precede.
 
-import { HYPHEN, isAlphanumeric, isAsciiUpper, isDigit, PLUS, SLASH, SPACE } from '../../core/ascii.ts'
+import { HASH, HYPHEN, isAlphanumeric, isAsciiUpper, isDigit, PLUS, SLASH, SPACE } from '../../core/ascii.ts'
 import { codeAt } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 import { labelBefore } from './words/label.ts'
@@ -101,9 +101,15 @@ export function scanDocument(segment: Segment, word: number): number {
     : 0
 }
 
+const UPPER_L = 0x4c
+
 /** Prefilter: reports whether enough letters and digits follow before the number must end. */
 export function mayBeDocumentNumber(text: string, word: number): boolean {
-  if (codeAt(text, word - 1) === PLUS) return false
+  const before = codeAt(text, word - 1)
+  // `+1234567`, and in links: the line of a file, `#L1234`, and a part of a path.
+  if (before === PLUS || (before === HASH && codeAt(text, word) === UPPER_L)) return false
+  if ((before === SLASH && isAlphanumeric(codeAt(text, word - 2))) || text.startsWith('0x', word))
+    return false
   let characters = 0
   let digits = 0
   for (let at = word; at - word < MAXIMUM_LOOK_AHEAD; at++) {

@@ -18,6 +18,7 @@ import {
 } from '../../core/ascii.ts'
 import { codeAt, isLetter, isSpacedLetter } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
+import { isAlgorithm, isMessage, isRemote } from './other-name.ts'
 import { scanUserInfo } from './secrets.ts'
 import { isTopLevelDomain } from './top-level-domains.ts'
 
@@ -118,6 +119,8 @@ function scanAround(segment: Segment, localStart: number, at: number, domain: nu
   const start = trimLocalStart(text, localStart, at, end)
   if (start === at || isVersionControlUser(text, start, at)) return domain
   if (isPackage(text, start, at, domain) || isLogin(text, start)) return domain
+  if (isAlgorithm(text, start, domain, end) || isRemote(text, domain, end)) return end
+  if (isMessage(text, start, at)) return end
   const before = codeAt(text, start - 1)
   if (before === AT_SIGN) return domain
   if (

@@ -55,9 +55,21 @@ export function scanIban(segment: Segment, at: number): number {
     else if (!isSeparator(code) || !isAlphanumeric(codeAt(text, end + 1))) return 0
   }
   if (compact.length < length || isAlphanumeric(codeAt(text, end)) || !isOneCase(compact)) return 0
-  if (!passesMod97(compact)) return 0
+  if (!passesMod97(compact) || (end - at > length && isAmongGroups(text, at, end))) return 0
   return segment.add('iban', at, end) ? end : 0
 }
+
+/** A group of four capital hexadecimal digits with a letter and a digit among them. */
+const GROUP = '(?=[0-9]*[A-F])(?=[A-F]*[0-9])[0-9A-F]{4}'
+const GROUP_BEFORE = new RegExp(`(?<![0-9A-Za-z])${GROUP}[ \\n]$`)
+const GROUP_AFTER = new RegExp(`^[ \\n]${GROUP}(?![0-9A-Za-z])`)
+/** A group, and one character on either side. */
+const GROUP_CHARACTERS = 6
+
+/** Reports whether the groups of a number continue those of a table of codes, before or after. */
+const isAmongGroups = (text: string, start: number, end: number): boolean =>
+  GROUP_BEFORE.test(text.slice(Math.max(0, start - GROUP_CHARACTERS), start)) ||
+  GROUP_AFTER.test(text.slice(end, end + GROUP_CHARACTERS))
 
 const isOneCase = (text: string): boolean => text === text.toUpperCase() || text === text.toLowerCase()
 

@@ -4,6 +4,7 @@
 import { COLON, DIGIT_0, DOT, HYPHEN, isDigit, isHexDigit, SLASH } from '../../core/ascii.ts'
 import { codeAt, codesOf, isLetter, isWordAfter, isWordBefore } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
+import { isSharedIpv4, isSharedIpv6 } from './shared-address.ts'
 import { isVersion } from './version-number.ts'
 
 const DOTTED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})/y
@@ -31,9 +32,21 @@ export function scanIpv4(segment: Segment, at: number, digitsEnd: number): numbe
   // `1.020.345.678` has groups of thousands.
   if (!usable && THOUSANDS.test(match[0])) return 0
   if (!usable || isVersion(segment, at, end, octets)) return end
-  PREFIX_LENGTH.lastIndex = end
-  const whole = end + (PREFIX_LENGTH.exec(text)?.[0].length ?? 0)
+  const whole = end + prefixLengthAt(text, end)
+  if (isSharedIpv4(segment, at, end, octets, prefixOf(text, end, whole))) return whole
   return segment.add('ip_address', at, whole) ? whole : end
+}
+
+/** Characters of `/24` at `at`; 0 without it. */
+function prefixLengthAt(text: string, at: number): number {
+  PREFIX_LENGTH.lastIndex = at
+  return PREFIX_LENGTH.exec(text)?.[0].length ?? 0
+}
+
+/** The number after the last slash in [start, end); -1 without one. */
+function prefixOf(text: string, start: number, end: number): number {
+  const slash = text.lastIndexOf('/', end - 1)
+  return end > start && slash >= start ? Number(text.slice(slash + 1, end)) : -1
 }
 
 const isOctet = (octet: string): boolean => Number(octet) <= 255 && (octet.length === 1 || octet[0] !== '0')
@@ -138,6 +151,7 @@ function scanIpv6(segment: Segment, start: number, runEnd: number): number {
   if (end - start > MAXIMUM_IPV6 || isNotIpv6(text, start, end) || !isIpv6(text.slice(start, end))) return 0
   ZONE_AND_PREFIX.lastIndex = end
   const whole = end + (ZONE_AND_PREFIX.exec(text)?.[0].length ?? 0)
+  if (isSharedIpv6(segment, start, whole, text.slice(start, end), prefixOf(text, end, whole))) return whole
   return segment.add('ip_address', start, whole) ? whole : 0
 }
 

@@ -22,7 +22,7 @@ const REMOTE_SHELL = /\b(?:ssh|scp|sftp|rsync|ftp|mosh|telnet)\b/
 const MAXIMUM_SIGNS = 6
 /** Text allowed between a word for a version and the version; it may contain other versions. */
 const AFTER_VERSION_WORD =
-  /^[\s:="'`(#v>]*(?:(?:number|no\.?|path|到|至|is|from|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|->|→|through|oder|et|ou|y|und)\s*))*v?$/
+  /^[\s:="'`(#v>_]*(?:(?:number|no\.?|path|到|至|is|from|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|->|→|through|oder|et|ou|y|und)\s*))*v?$/
 /** After the word come at most "number is" or another version. */
 const VERSION_DISTANCE = 24
 /** A capitalised word directly before, perhaps with a digit; MACHINES are excluded. */
@@ -31,10 +31,6 @@ const MAXIMUM_PRODUCT = 26
 const MACHINES =
   /^(?:ip|ipv4|hosts?|servers?|addr|address|adresse|indirizzo|gateway|router|dns|from|to|via|at|on|clients?|peer|nodes?|source|destination|remote|local|proxy|ping|connect|subnet|network|interface|resolver|upstream|block|ban|allow|deny|login|user|von|an|de|da|use|set|the|machine|vm|pod|cluster|database|firewall|endpoint|master|worker|replica|primary|secondary|camera|printer|nas|switch)$/i
 const SMALL_OCTET = 20
-/** Public DNS resolvers. */
-const RESOLVERS = new Set(
-  '1.1.1.1 1.0.0.1 1.1.1.2 8.8.8.8 8.8.4.4 9.9.9.9 4.4.4.4 4.2.2.1 4.2.2.2'.split(' '),
-)
 const ADDRESS_SIGNS = codesOf('/@=["')
 /** A word in a text about machines, before an address. */
 const NETWORK_WORD = new RegExp(
@@ -132,13 +128,47 @@ export function isVersion(segment: Segment, at: number, end: number, octets: rea
   )
     return true
   if (isProductVersion(segment, at, octets) || isObjectIdentifier(segment, at, end)) return true
-  if (!isLarge(octets) && isPathData(segment.windowBefore(at))) return true
+  if (isPathData(segment.windowBefore(at))) return true
   const distance = segment.before(at).version
   if (distance <= VERSION_DISTANCE && AFTER_VERSION_WORD.test(text.slice(at - distance, at))) return true
   if (AT_NAME_BEFORE.test(before) && isVersionShaped(octets) && RELEASE_WORD.test(lineBefore(segment, at)))
     return true
-  if (RESOLVERS.has(text.slice(at, end)) || isInAddress(text, at, end)) return false
+  if (isSection(segment, at, end, octets)) return true
+  if (isInAddress(text, at, end)) return false
   return isInVersionText(segment, at, end, octets)
+}
+
+/** Larger numbers are rare in sections. */
+const MAXIMUM_SECTION = 40
+/** A standard, perhaps with its part or its year: `RFC 7540 `, `ECMA-262, `. */
+const STANDARD_BEFORE =
+  /\b(?:rfc|iso|iec|ecma|ieee|ansi|din|itu|posix|w3c|whatwg|standard|spec(?:ification)?)[ -]?[\d.:/-]{0,12},? ?\(?$/
+/** The start of a comment, and at most three words: `// Client workflow `. */
+const COMMENT_BEFORE = /(?:^|\n)[ \t]*(?:\/\/+|\/?\*+|#+|--|;+)[ \t]*(?:[a-z-]+ ){0,3}\[?$/
+const COMMENT_AFTER = /^(?:\]|[:.)]? )/
+/** Words directly before an address. */
+const ADDRESS_WORD_BEFORE =
+  /(?:\bips?|ipv4|addr\w{0,5}|hosts?|server|from|to|at|peer|gateway|router|client)["'\])]?[ :=(["']{0,4}$/
+
+/** The number of a heading in HTML: `>7.4.3.3 <b>`, `>10.3.2.5. Access`. */
+const HEADING_AFTER = /^\.? (?:[A-Z]|<)/
+const isHeading = (text: string, at: number, end: number, octets: readonly string[]): boolean =>
+  text[at - 1] === '>' &&
+  octets.every((octet) => Number(octet) < MAXIMUM_SECTION) &&
+  HEADING_AFTER.test(text.slice(end, end + 3))
+
+/** Reports whether it is the number of a section of a text that a comment names. */
+function isSection(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
+  if (isHeading(segment.text, at, end, octets)) return true
+  if (!areSmall(octets, MAXIMUM_SECTION))
+    return areSmall(octets, LARGE_OCTET) && REFERENCE_BEFORE.test(lineBefore(segment, at))
+  const { text } = segment
+  const window = segment.windowBefore(at)
+  const line = window.slice(window.lastIndexOf('\n') + 1)
+  if (ADDRESS_WORD_BEFORE.test(line)) return false
+  if (REFERENCE_BEFORE.test(line) || STANDARD_BEFORE.test(line)) return true
+  if (text[at - 1] === '[' && text[end] === ']') return true
+  return COMMENT_BEFORE.test(window) && COMMENT_AFTER.test(text.slice(end, end + 2))
 }
 
 const isLarge = (octets: readonly string[]): boolean => octets.some((octet) => Number(octet) >= LARGE_OCTET)

@@ -578,7 +578,7 @@ export const TEXTS: readonly string[] = [
   'Upgrade from 10.4.2.2 to 10.5.0.3',
   'versio 7.2.11.5, пункт 3.2.1.5, 第4.4.1.8',
   'see 3.2.1.6 for more',
-  'dns «8.8.8.8», host «3.2.1.6», «3.2.1.6»:443',
+  'dns 8.8.8.8, host «3.2.1.6», «3.2.1.6»:443',
   'call us about container TGHU 448291 7',
   'call about UPS 1Z 999 4E4 0345672995',
   'tel. «22 615 33 11», NIP 5252448456, partia 24-118-08',
@@ -820,7 +820,7 @@ export const TEXTS: readonly string[] = [
   '//base[@href]|//x:base[@href], git://[path-to-repo[:ref@]path/to/file.py',
   'x[102::-3], say 100:: or less than 1000::\n  f()',
   'ObjectIdentifier("2.5.29.17"), "1.3.101.112": "ed25519", types-requests<2.31.0.7',
-  '«100::/64», «2001:db8::»',
+  '100::/64, «2001:db8::»',
   // A speaker in a transcript is not a customer number's label.
   'Agent: And the phone number on file?\nCustomer: «747-661-2727»\nAgent: Thank you.',
   '**Customer:** «747-661-2727»',

@@ -5,7 +5,7 @@
 import { AT_SIGN, COLON, HYPHEN, isAlphanumeric, isDigit, PLUS, UNDERSCORE } from '../../../core/ascii.ts'
 import type { Finding } from '../../../core/finding.ts'
 import { scanBirthDate } from '../birthdate.ts'
-import { cardForm, isExpiryAfter, isInRow, isIssued } from '../card.ts'
+import { cardForm, isExpiryAfter, isInRow, isIssued, isNoCard, isSigned } from '../card.ts'
 import { cardGroups } from '../card-groups.ts'
 import { passesLuhn, passesLuhnAt } from '../checksums.ts'
 import { codeAt, endOfDigits, isWordBefore } from '../code-unit-classes.ts'
@@ -233,7 +233,7 @@ const CARD_WORD_DISTANCE = 40
 const SHORT_CARD_DIGITS = 12
 /** Labels of other numbers that pass Luhn or have the same length. */
 const NOT_CARD_BEFORE =
-  /(?:\bimei|\bmeid|\biccid|serial|tracking|invoice|isbn|\bean|\bupc|gtin|barcode|sendungs|rechnung|факт)[^\d\n]{0,16}$/
+  /(?:\bimei|\bmeid|\biccid|serial|tracking|invoice|isbn|\bean|\bupc|gtin|barcode|sendungs|rechnung|факт)[^\d\n]{0,16}$|(?:_(?:ns|us|ms)|nanos?|micros?|offset|seed|hash|checksum|snowflake|uid|uuid|guid|(?:^|[^a-z])(?:id|ids|pid|tid|sum|size|bytes|ptr|addr|key|ts))["'\])]{0,2}\s?[:=]\s?["'(]?$/
 
 function scanCard(segment: Segment, runs: NumberRuns): number {
   const { text } = segment
@@ -243,7 +243,7 @@ function scanCard(segment: Segment, runs: NumberRuns): number {
     const run = runs.run(i)
     const form = cardForm(run)
     const { separators } = run
-    if (form === 'no' || !isUniform(separators) || separators[0] === '/') continue
+    if (form === 'no' || !isUniform(separators) || separators[0] === '/' || isNoCard(text, run)) continue
     const words = segment.before(run.start)
     const named = words.card <= CARD_WORD_DISTANCE && words.card < words.other
     // The last three groups of four, which together are no card number.
@@ -257,7 +257,7 @@ function scanCard(segment: Segment, runs: NumberRuns): number {
 
 /** Tries a card with unusual separators. */
 function scanCardGroups(segment: Segment, at: number): number {
-  const groups = cardGroups(segment.text, at)
+  const groups = isSigned(segment.text, at) ? null : cardGroups(segment.text, at)
   if (groups === null || !passesLuhn(groups.digits)) return 0
   if (!isIssued(groups.digits.slice(0, 4), groups.digits.length)) return 0
   if (groups.needsWord) {

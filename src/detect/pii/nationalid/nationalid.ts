@@ -41,6 +41,21 @@ export const PERSONAL_LABELS = ANY_WORD.source
 /** Reports whether the text before a number may hold the label of a personal number. */
 export const mayBePersonalLabel = (before: string): boolean => ANY_WORD.test(toWords(before))
 
+/**
+ * Abbreviations that are also names of programs, settings and devices: `ci`, `run`, `nic`. They
+ * count in a text of people, before a word for a number or, in capitals, before a number that its
+ * form proves.
+ */
+const AMBIGUOUS =
+  /^(?:ci|cc|nid|nic|nik|run|rut|rg|sin|uid|pan|fin|tin|nis|nit|pis|sss|cpr|inn|iin|dpi|cui|dui|spi|ird|cni|qid|rrn|frn|nin|cnp|egn|pnr|fnr|oib|taj|afm|utr|nas|ic|rsa|kra|epic|lnch|embg|ahv|avs)(?![a-z])/
+/** More digits than counters and ids of programs have. */
+const MIN_LONG_DIGITS = 11
+/** Words of people before a number: possessives, and words and letters of other languages. */
+const SPOKEN =
+  /[\u00bf\u00e0-\u00f6\u00f8-\u02ff\u0370-\u1fff\u3040-\ud7ff]|(?<![a-z_.-])(?:my|your|his|her|their|our|mine|mi|mis|su|sus|tu|mein\w{0,2}|meu|minha|mon|ma|mio|mia|mijn|min|mitt|moj\w|mój|nasz|el|la|los|las|del|dela|con|una|soy|tengo|señor\w*|sr|sra|cliente|titular|nombre|nome|numero|cedula|identidad|ciudadan\w+|documento|person\w{0,3}|patient|employee|resident|citizen|customer|applicant|taxpayer)(?![a-z_.-])/i
+/** `nid number`, `nic no.` */
+const NUMBER_OF = /^[a-z.]+[ _]?(?:numbers?|num|nr|no|n[º°o]|card|#|№)(?![a-z])/
+
 const compiled = new Map<string, RegExp>()
 
 /** The text before a number, read only when it is needed. */
@@ -54,8 +69,12 @@ class NumberLabel {
     this.#at = at
   }
 
-  /** Reports whether one of the words precedes, with no digit after it. */
-  names(words: string): boolean {
+  /**
+   * Reports whether one of the words precedes, with no digit after it.
+   * @param isProven the number has a check digit or separators
+   * @param isDistinctive it has letters and digits, as other numbers do not
+   */
+  names(words: string, isProven: boolean, isDistinctive = false): boolean {
     if (!this.#segment.isAfterLetter(this.#at)) return false
     let pattern = compiled.get(words)
     if (pattern === undefined) {
@@ -63,7 +82,20 @@ class NumberLabel {
       compiled.set(words, pattern)
     }
     this.#words ??= labelBefore(this.#segment.text, this.#at, WINDOW_CHARACTERS)
-    return pattern.test(this.#words)
+    const label = pattern.exec(this.#words)?.[0]
+    if (label === undefined) return false
+    return isDistinctive || !AMBIGUOUS.test(label) || this.#isSpoken(label, isProven)
+  }
+
+  /** Reports whether the text is one in which an abbreviation means a personal number. */
+  #isSpoken(label: string, isProven: boolean): boolean {
+    const { text } = this.#segment
+    const start = Math.max(0, this.#at - WINDOW_CHARACTERS)
+    const before = text.slice(start, this.#at)
+    // The first word may be cut.
+    const window = start > 0 ? before.replace(/^\S+/, '') : before
+    if (SPOKEN.test(window) || NUMBER_OF.test(label)) return true
+    return isProven && window.includes(/^\w+/.exec(label)![0].toUpperCase())
   }
 }
 
@@ -95,9 +127,12 @@ export function scanDigitIdentifier(segment: Segment, runs: NumberRuns): number 
     const form = `${run.groups} ${run.separators}`
     for (const identifier of identifiers) {
       if (!identifier.valid(run.digits) || !identifier.form.test(form)) continue
+      const isProven = identifier.general || !run.isPlain || run.digitCount >= MIN_LONG_DIGITS
       const proven = identifier.alone?.test(form) === true && !isIdentifierTail(segment.text, run.start)
       const named =
-        proven || label.names(identifier.words) || (identifier.general && label.names(GENERAL_WORDS))
+        proven ||
+        label.names(identifier.words, isProven) ||
+        (identifier.general && label.names(GENERAL_WORDS, true))
       if (!named || isNumberOfThing(segment.text, run.start)) continue
       return segment.add('national_id', run.start, run.end) ? run.end : 0
     }
@@ -137,7 +172,8 @@ export function scanLetterIdentifier(segment: Segment, word: number, at: number,
     const end = word + found.length
     if (continuesAfter(text, end) || !valid(found.replace(/[^A-Za-z0-9ñÑ]/g, '').toUpperCase())) continue
     const proven = alone && !isIdentifierTail(text, word) && !HEXADECIMAL.test(found)
-    if (!proven && !label.names(words) && !label.names(GENERAL_WORDS)) continue
+    if (!proven && !label.names(words, true, /[a-z]/i.test(found)) && !label.names(GENERAL_WORDS, true))
+      continue
     if (isNumberOfThing(text, word)) continue
     return segment.add('national_id', word, end) ? end : 0
   }

@@ -39,7 +39,8 @@ export function neighboursInRow(text: string, start: number, end: number, from: 
     at = endOfNumber(text, endOfGap(text, at))
     if (at < 0) break
   }
-  return { before, after, areNamed: isNamed(text, first) }
+  // After a wide gap it is in another column.
+  return { before, after, areNamed: codeAt(text, start - 2) !== SPACE && isNamed(text, first) }
 }
 
 /**

@@ -17,6 +17,9 @@ export function shapeOf(groups: string): number {
 /** Reports whether the digits are in one group. */
 export const isPlainShape = (shape: number): boolean => shape < SHAPE_BASE
 
+/** The length of the last group. */
+export const lastGroupOf = (shape: number): number => shape % SHAPE_BASE
+
 /** Appends a group. */
 export const withGroup = (shape: number, length: number): number => shape * SHAPE_BASE + length
 

@@ -120,6 +120,12 @@ function isFollowedBy(run: DigitRun, others: string): boolean {
   return true
 }
 
+const FROM_ABROAD = shapeOf('3-3-3-4')
+
+/** `001-668-040-8670`, also with numbers that are not in use. */
+export const isDialledFromAbroad = (run: DigitRun): boolean =>
+  run.shape === FROM_ABROAD && run.separators === '---' && run.digits.startsWith('001')
+
 /** A mobile number of China in one piece or as 3-4-4. Other numbers have these forms, too. */
 export const isChineseMobile = (run: DigitRun): boolean =>
   CHINESE_FORMS.has(run.shape) && CHINESE_MOBILE.test(run.digits)

@@ -103,6 +103,8 @@ export const isInIdentifier = (window: string): boolean => IN_IDENTIFIER.test(wi
 const WEAK_WORD =
   /(?:cells?|call(?:s|ed|ing)?|contacts?|direct|home|mobile|office|reach(?:ed|es)?|ring|signal|text)$/iu
 const MAXIMUM_WEAK_WORD = 8
+/** A member of an object with one letter: `n.ring=`. */
+const MINIFIED = /(?:^|[^\w.])[A-Za-z_$]\.[A-Za-z]{1,8}$/
 /** `mobileNumber`, but not `cellSize` */
 const NUMBER_GLUED = /^n(?:umbers?|o|r|um)(?![a-z])/i
 /** `mobile2: …`, `home_1` */
@@ -133,6 +135,7 @@ export function isUnrelatedToWord(text: string, start: number, run: DigitRun, di
   // `555.1234` is a decimal unless the word is near.
   if (run.gaps > 0 && run.separator(0) === '.' && distance > MAXIMUM_DECIMAL_DISTANCE) return true
   if (!WEAK_WORD.test(text.slice(Math.max(0, wordEnd - MAXIMUM_WEAK_WORD), wordEnd))) return false
+  if (MINIFIED.test(text.slice(Math.max(0, wordEnd - MAXIMUM_WEAK_WORD - 3), wordEnd))) return true
   const between = text.slice(wordEnd, start).replace(ORDINAL, '')
   if (isLetter(codeAt(between, 0))) return !NUMBER_GLUED.test(between)
   return (

@@ -2,19 +2,23 @@
 // bytes.
 
 import {
+  ASTERISK,
+  CLOSE_BRACKET,
   DIGIT_1,
   DIGIT_7,
   DOT,
   HYPHEN,
   isAlphanumeric,
   isHexDigit,
+  LINE_FEED,
+  OPEN_BRACKET,
   PLUS,
   SPACE,
 } from '../../../core/ascii.ts'
 import { codeAt } from '../code-unit-classes.ts'
 import { DASHED_SSN } from '../engine/number-shapes.ts'
 import type { DigitRun, NumberRuns } from '../number/run.ts'
-import { groupsOf, shapeOf } from '../number/shape.ts'
+import { groupsOf, lastGroupOf, shapeOf } from '../number/shape.ts'
 import { isItalianMobile } from './forms.ts'
 
 const CPF = shapeOf('3-3-3-2')
@@ -83,7 +87,7 @@ export const endsInDate = (text: string, start: number, end: number): boolean =>
  * Groups of four digits that all start with 0, or twice with 00: `0061 0308 0061`,
  * `0020.0011.0002`, `0031 2044 0037`.
  */
-const CODE_POINTS = /^00\d\d(?:(?:[ .]0\d{3})+(?:[ .]\d{4})?|(?:[ .]\d{4})+[ .]00\d\d)$/
+const CODE_POINTS = /^00\d\d(?:(?: \d{4}){2}$|(?:[ .]0\d{3})+(?:[ .]\d{4})?|(?:[ .]\d{4})+[ .]00\d\d)$/
 
 /** Reports whether the run lists Unicode code points, which start like an international number. */
 export const isCodePoints = (text: string, run: DigitRun): boolean =>
@@ -145,6 +149,22 @@ export function isNotDialled(text: string, run: DigitRun): boolean {
   return isDecimal(run) || SINGLE_DIGITS.test(text.slice(run.start, run.end))
 }
 
+/** A row of an array that is printed: `[331 355 4996]`, `[*0328.0020.0004]`. */
+export function isArrayRow(text: string, start: number, run: DigitRun): boolean {
+  if (run.isPlain) return false
+  const before = codeAt(text, start - 1)
+  if (before === ASTERISK && codeAt(text, start - 2) === OPEN_BRACKET) return true
+  if (before !== OPEN_BRACKET && !(before === SPACE && codeAt(text, start - 2) === OPEN_BRACKET)) return false
+  return codeAt(text, run.end) === CLOSE_BRACKET && NUMBERS.test(text.slice(run.start, run.end))
+}
+
+/** `[5312471](https://…`: the hash of a commit, the number of an issue. */
+export const isLinkText = (text: string, run: DigitRun): boolean =>
+  run.isPlain &&
+  codeAt(text, run.start - 1) === OPEN_BRACKET &&
+  text.startsWith('](', run.end) &&
+  !text.startsWith('](tel:', run.end)
+
 /** Numbers separated by spaces alone, some perhaps negative: `869 869 2281`, `-261 1250`. */
 const NUMBERS = /^\d+(?: -?\d+)+$/
 
@@ -158,10 +178,28 @@ const PAIRS = new Set(['2-2-2-2', '2-2-2-2-2', '2-2-2-2-2-2'].map(shapeOf))
  * follow, or it is how Node prints a buffer.
  */
 export const isByteDump = (text: string, start: number, shape: number, end: number): boolean =>
-  PAIRS.has(shape) &&
-  (text.endsWith('Buffer ', start) ||
-    (isGap(codeAt(text, end)) && isPair(text, end + 1) && !isAlphanumeric(codeAt(text, end + 3))) ||
-    (isGap(codeAt(text, start - 1)) && isPair(text, start - 3) && !isAlphanumeric(codeAt(text, start - 4))))
+  (lastGroupOf(shape) === 2 && isBeforeHexPair(text, end)) ||
+  (PAIRS.has(shape) &&
+    (text.endsWith('Buffer ', start) ||
+      (isGap(codeAt(text, end)) && isPair(text, end + 1) && !isAlphanumeric(codeAt(text, end + 3))) ||
+      (isGap(codeAt(text, start - 1)) &&
+        isPair(text, start - 3) &&
+        !isAlphanumeric(codeAt(text, start - 4)))))
+
+/** An offset and bytes in decimal or octal digits. */
+const DUMP_LINES = new Set(['6-2-2', '6-2-2-2', '6-2-2-2-2', '7-2-2', '7-2-2-2', '7-2-2-2-2'].map(shapeOf))
+
+/** Reports whether a line starts with an offset and bytes: `006440 40 80 12`. */
+export const isDumpLine = (text: string, start: number, shape: number): boolean =>
+  codeAt(text, start - 1) === LINE_FEED && DUMP_LINES.has(shape)
+
+/** ` fe`, after the first bytes of a dump: `006440 40 80 fe`. */
+const HEX_PAIR = / (?=[0-9]?[a-f])[0-9a-f]{2}(?![\w-])/y
+
+function isBeforeHexPair(text: string, end: number): boolean {
+  HEX_PAIR.lastIndex = end
+  return HEX_PAIR.test(text)
+}
 
 const isGap = (code: number): boolean => code === SPACE || code === DOT || code === HYPHEN
 const isPair = (text: string, at: number): boolean =>

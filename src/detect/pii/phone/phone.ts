@@ -13,7 +13,13 @@ import { isUniform } from '../number/separators.ts'
 import { shapeOf } from '../number/shape.ts'
 import { areLinkWords, type ContextWords } from '../words/context.ts'
 import { isInternational } from './callingcodes.ts'
-import { hasNationalForm, isChineseMobile, isItalianMobile, isNorthAmericanForm } from './forms.ts'
+import {
+  hasNationalForm,
+  isChineseMobile,
+  isDialledFromAbroad,
+  isItalianMobile,
+  isNorthAmericanForm,
+} from './forms.ts'
 import {
   isAfterHash,
   isAfterSpeaker,
@@ -30,10 +36,13 @@ import {
   endsInDate,
   hasDateForm,
   hasOtherForm,
+  isArrayRow,
   isByteDump,
   isCitation,
   isCodePoints,
+  isDumpLine,
   isFarDate,
+  isLinkText,
   isNotDialled,
   isSigned,
   isSpaceSeparated,
@@ -91,12 +100,18 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
   let timed = 0
   for (let i = runs.count - 1; i >= 0; i--) {
     if (runs.digitCount(i) > MAXIMUM_DIGITS + 2 || (bracket && runs.isPlain(i))) continue
-    const mayBePhone = !unlabelled || hasExitCode(runs, i, exitDigits) || mayHaveForm(runs.flagsAt(i), zeros)
-    if (!mayBePhone && !(runs.isWhole(i) && isLabelAfter(text, runs.end(i)))) continue
+    const mayBePhone =
+      !unlabelled ||
+      hasExitCode(runs, i, exitDigits) ||
+      exitDigits === DOUBLE_ZERO ||
+      mayHaveForm(runs.flagsAt(i), zeros)
+    if (!mayBePhone && !(runs.isWhole(i) && isLabelAfter(text, runs.end(i), isShort(runs, i)))) continue
     if ((runs.isOpen(i) && !isAlternative(runs, i)) || isByteDump(text, start, runs.shape(i), runs.end(i)))
       continue
+    if (unlabelled && isDumpLine(text, start, runs.shape(i))) continue
     const run = runs.run(i)
-    if (exitDigits > 0 && isCodePoints(text, run)) continue
+    if ((exitDigits > 0 && isCodePoints(text, run)) || isArrayRow(text, start, run) || isLinkText(text, run))
+      continue
     if (other === 'near' && !isUnmistakable(run, exitDigits)) continue
     if (!isPhone(segment, start, run, exitDigits) || isQuantity(text, run.end)) continue
     if (isInRow(segment, start, run)) continue
@@ -125,6 +140,9 @@ const hasExitCode = (runs: NumberRuns, index: number, exitDigits: number): boole
  */
 const isAlternative = (runs: NumberRuns, index: number): boolean =>
   runs.digitCount(index) >= MIN_ALTERNATIVE_DIGITS && runs.separatorAfter(index) === '/'
+
+const isShort = (runs: NumberRuns, index: number): boolean =>
+  runs.isPlain(index) && runs.digitCount(index) < MIN_ALTERNATIVE_DIGITS
 
 /** Reports whether a letter follows the longest run, so that a label may follow. */
 export const isLetterAfter = (text: string, runs: NumberRuns): boolean =>
@@ -239,7 +257,7 @@ function isPhone(segment: Segment, start: number, run: DigitRun, exitDigits: num
   if ((exitDigits > 0 || run.separators.startsWith('..')) && isPathData(segment.windowBefore(start)))
     return false
   if (exitDigits > 0 && isInternational(run, exitDigits, run.digitCount)) return true
-  if (exitDigits === DOUBLE_ZERO) return isLabelled(segment, start, run)
+  if (exitDigits === DOUBLE_ZERO) return isDialledFromAbroad(run) || isLabelled(segment, start, run)
   if (
     segment.before(start).phone > PHONE_WORD_DISTANCE &&
     isDraw(segment.text, run, segment.windowBefore(start))
@@ -266,7 +284,7 @@ function isLabelled(segment: Segment, start: number, run: DigitRun): boolean {
   const words = segment.before(start)
   const { phone } = words
   const weak = words.number <= NUMBER_WORD_DISTANCE && words.other > OTHER_WORD_DISTANCE
-  const after = isLabelAfter(text, run.end)
+  const after = isLabelAfter(text, run.end, run.isPlain && run.digitCount < MIN_ALTERNATIVE_DIGITS)
   // True of most runs in tables.
   if (phone > PHONE_WORD_DISTANCE && !weak && !after) return false
   const { separators } = run

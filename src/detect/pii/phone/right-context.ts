@@ -5,7 +5,9 @@ import { CASE_BIT, isDigit } from '../../../core/ascii.ts'
 import { codeAt, codesOf, isLetter } from '../code-unit-classes.ts'
 
 const LABEL_AFTER =
-  /[ \t,]{0,2}[-(]{0,2}(?:office|fax|mobile|cell|home|work|direct|tel|phone|büro|privat|bureau|oficina)\b/iy
+  /[ \t,]{0,2}[-(]{0,2}(?:office|fax|mobile|cell|home|work|direct|tel|phone|büro|privat|bureau|oficina)\b(?! ?[:=]|[._/-]\w)/iy
+/** The same after few digits in one piece, which are no other number only in brackets or a list. */
+const LABEL_AFTER_DIGITS = /[ \t]{0,2}[,(-]/y
 /** First letters of the labels, in lower case. */
 const LABEL_LETTERS = codesOf('ofmchwdtpb')
 const EXTENSION = /(?: ?[xX]|,? (?:ext|extn|extension|poste|int)\.? ?| #)\d{1,6}(?!\w)/y
@@ -31,8 +33,12 @@ export const isQuantity = (text: string, end: number): boolean => matchesAt(QUAN
 export const withExtension = (text: string, end: number): number =>
   EXTENSION_BEGINNINGS.has(codeAt(text, end)) && matchesAt(EXTENSION, text, end) ? EXTENSION.lastIndex : end
 
-/** Reports whether a label follows that is written after phone numbers. */
-export function isLabelAfter(text: string, end: number): boolean {
+/**
+ * Reports whether a label follows that is written after phone numbers.
+ * @param isShort few digits in one piece precede
+ */
+export function isLabelAfter(text: string, end: number, isShort = false): boolean {
+  if (isShort && !matchesAt(LABEL_AFTER_DIGITS, text, end)) return false
   let at = end
   while (at < end + 4 && !isLetter(codeAt(text, at))) at++
   return LABEL_LETTERS.has(codeAt(text, at) | CASE_BIT) && matchesAt(LABEL_AFTER, text, end)

@@ -1,9 +1,10 @@
 // Finds the words before a number that indicate what it is. Reads the text forward, each word once;
 // every number asks how far before it the nearest word of each class ends.
 
-import { ASCII_END, isAsciiLower, isAsciiUpper, LINE_FEED } from '../../../core/ascii.ts'
-import { isLetter, isUnspaced } from '../code-unit-classes.ts'
+import { ASCII_END, isAsciiLower, isAsciiUpper, LESS_THAN, LINE_FEED, SLASH } from '../../../core/ascii.ts'
+import { codeAt, isLetter, isUnspaced } from '../code-unit-classes.ts'
 import { CONTEXT_CHARACTERS } from '../engine/segmenter.ts'
+import { isInOtherName, isInsideToken, labelStart } from './label-reach.ts'
 
 const CLASSES = ['phone', 'number', 'other', 'label', 'card', 'ssn', 'version'] as const
 
@@ -83,6 +84,15 @@ const LINK_WORDS = new Set(
 /** Where scripts start of which LINK_WORDS has no words. */
 const BEYOND_LATIN = 0x370
 
+/** Words that may follow one for a phone or a card inside a name: `phone_home`, `card-nr`. */
+const NAME_ENDS = new Set(
+  (
+    'back free center centre line lines desk priv privat private privé privado privada work main primary secondary other personal ' +
+    'business emergency day evening night daytime int intl international national local area code raw str string value field ' +
+    'input formatted full s en n e mail email and or und y et o ou i dienstl gesch büro durchwahl wahl contato contacto company customer moi me nous us lui mich ihn uns mi ons'
+  ).split(' '),
+)
+
 const STEM_LETTERS = 5
 /** A longer word belongs to a class only by its stem. */
 const MAXIMUM_KNOWN_WORD = 16
@@ -120,6 +130,10 @@ const BY_STEM = bits(STEMS, STEM_LETTERS)
 /** Words by their first character. */
 const UNSPACED_WORDS = Map.groupBy(bits(UNSPACED, CONTEXT_CHARACTERS), ([word]) => word.charCodeAt(0))
 
+const CARD = CLASSES.indexOf('card')
+/** The name of a field and its sign, before its value. */
+const NAME_BEFORE = /\w["'`]?\s{0,2}[:=]\s{0,2}["'`]?$/
+
 /** A distance beyond any that counts. */
 const NOWHERE = CONTEXT_CHARACTERS + 1
 /** An offset far from every number. */
@@ -143,6 +157,12 @@ export class ContextWords {
   #lastStart = NEVER
   /** A line feed follows the last word. */
   #lineEnded = false
+  /** The last offset whose label was sought, and where that label may start. */
+  #labelledAt = -1
+  #labelStart = 0
+  /** The last offset whose phone word was sought, and the distance. */
+  #phoneAt = -1
+  #phone = NOWHERE
 
   constructor(text: string) {
     this.#text = text
@@ -156,11 +176,15 @@ export class ContextWords {
   }
 
   get phone(): number {
-    return this.#distance(0)
+    if (this.#phoneAt !== this.#at) {
+      this.#phoneAt = this.#at
+      this.#phone = this.#labelDistance(0)
+    }
+    return this.#phone
   }
 
   get number(): number {
-    return this.#distance(1)
+    return this.#labelDistance(1)
   }
 
   get other(): number {
@@ -172,11 +196,11 @@ export class ContextWords {
   }
 
   get card(): number {
-    return this.#distance(4)
+    return this.#labelDistance(4)
   }
 
   get ssn(): number {
-    return this.#distance(5)
+    return this.#labelDistance(5)
   }
 
   get version(): number {
@@ -191,6 +215,30 @@ export class ContextWords {
   #distance(index: number): number {
     const start = this.#starts[index] ?? NEVER
     return this.#at - start < CONTEXT_CHARACTERS ? this.#at - (this.#ends[index] ?? NEVER) : NOWHERE
+  }
+
+  /** The distance of a word that may be a label of what follows; see `labelStart`. */
+  #labelDistance(index: number): number {
+    const distance = this.#distance(index)
+    if (distance === NOWHERE) return NOWHERE
+    const at = this.#at
+    const least = at - CONTEXT_CHARACTERS
+    if (this.#labelledAt !== at) {
+      this.#labelledAt = at
+      this.#labelStart = labelStart(this.#text, at, least, mayBeInLabel)
+    }
+    const start = this.#starts[index] ?? NEVER
+    const end = this.#ends[index] ?? NEVER
+    // A card proves itself, so its word may be further away on the line.
+    if (start < this.#labelStart && (index !== CARD || this.#isOtherField(end))) return NOWHERE
+    if (isInOtherName(this.#text, start, end, at, least, mayEndName)) return NOWHERE
+    return index > 1 && isInsideToken(this.#text, start, end) ? NOWHERE : distance
+  }
+
+  /** Reports whether the value has a name of its own, or is on another line than the word. */
+  #isOtherField(end: number): boolean {
+    const between = this.#text.slice(end, this.#at)
+    return between.includes('\n') || NAME_BEFORE.test(between)
   }
 
   #readTo(end: number): void {
@@ -219,7 +267,7 @@ export class ContextWords {
       if (!isLetter(code) || (isAsciiUpper(code) && isAsciiLower(before))) break
       before = code
     }
-    this.#beginLine()
+    if (!isTagName(text, start)) this.#beginLine()
     const found = classesOf(text, start, end)
     if (found !== 0) this.#record(found, start, end)
     return end
@@ -251,6 +299,12 @@ export class ContextWords {
   }
 }
 
+/** `<dd>`, `</dt>` */
+const isTagName = (text: string, start: number): boolean => {
+  const before = codeAt(text, start - 1)
+  return before === LESS_THAN || (before === SLASH && codeAt(text, start - 2) === LESS_THAN)
+}
+
 /**
  * By two first letters: one bit for each length of the words that start with them, the lowest bit
  * for stems.
@@ -269,6 +323,15 @@ function mayBeKnown(text: string, start: number, length: number): boolean {
   const lengths = BEGINNINGS[beginningOf(first, second)] ?? 0
   return length > STEM_LETTERS ? (lengths & ((1 << length) | 1)) !== 0 : (lengths & (1 << length)) !== 0
 }
+
+/** Words for a phone, a number, a card, and a social security number. */
+const LABELS = 0b110011
+
+/** Reports whether a part may follow a label inside a name. */
+const mayEndName = (part: string): boolean =>
+  NAME_ENDS.has(part) || (classesOf(part, 0, part.length) & LABELS) !== 0
+
+const mayBeInLabel = (part: string): boolean => mayEndName(part) || LINK_WORDS.has(part)
 
 /** Reports whether a text consists of link words only. Words not in Latin letters count as such. */
 export const areLinkWords = (between: string): boolean =>

@@ -1,6 +1,6 @@
 // Recognises the label of a number that belongs to a thing or a transaction, not to a person.
 
-import { labelBefore } from './label.ts'
+import { wordsBefore } from './label.ts'
 
 /** Maximum characters of such a label that are read. */
 const MAXIMUM_LABEL = 40
@@ -20,4 +20,4 @@ const OTHER_NUMBER = new RegExp(`(?<![\\p{L}\\p{N}])(?:${THINGS})(?:s?nummer|s?n
 
 /** Reports whether the label directly before an offset names a thing: `ticket `, `PO no. `. */
 export const isNumberOfThing = (text: string, at: number): boolean =>
-  OTHER_NUMBER.test(labelBefore(text, at, MAXIMUM_LABEL))
+  OTHER_NUMBER.test(wordsBefore(text, at, MAXIMUM_LABEL))
