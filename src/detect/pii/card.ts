@@ -1,7 +1,6 @@
 // Recognises payment card numbers by issuer range, length, grouping and Luhn (ISO/IEC 7812-1).
 
 import {
-  ASTERISK,
   COMMA,
   HYPHEN,
   isAlphanumeric,
@@ -177,7 +176,7 @@ const MAXIMUM_FIELD = 14
 /** Reports whether the text around a number, or its digits, rule out a card number. */
 export function isNoCard(text: string, run: DigitRun): boolean {
   const { start, end, isPlain } = run
-  if (isSigned(text, start) || codeAt(text, start - 1) === ASTERISK) return true
+  if (isSigned(text, start) || text.endsWith('[*', start)) return true
   if (!isPlain) return isAscending(run.digits)
   TOKEN_AFTER.lastIndex = end
   if (

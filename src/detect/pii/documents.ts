@@ -106,9 +106,12 @@ const UPPER_L = 0x4c
 /** Prefilter: reports whether enough letters and digits follow before the number must end. */
 export function mayBeDocumentNumber(text: string, word: number): boolean {
   const before = codeAt(text, word - 1)
-  // `+1234567`, and in links: the line of a file, `#L1234`, and a part of a path.
+  // `+1234567`, and in links: the line of a file, `#L1234`, and a number in a path.
   if (before === PLUS || (before === HASH && codeAt(text, word) === UPPER_L)) return false
-  if ((before === SLASH && isAlphanumeric(codeAt(text, word - 2))) || text.startsWith('0x', word))
+  if (
+    (before === SLASH && isAlphanumeric(codeAt(text, word - 2)) && isDigit(codeAt(text, word))) ||
+    text.startsWith('0x', word)
+  )
     return false
   let characters = 0
   let digits = 0

@@ -10,11 +10,11 @@ import { FORMATS, isFoundIn, SAMPLES } from './formats-data.ts'
 /** Combinations that are not found, each with a reason in the README. */
 const MISSED: Readonly<Record<string, readonly string[]>> = {
   'percent-encoded path': ['phone national', 'phone US', 'ipv4', 'nino'],
-  'comma CSV': ['phone national', 'passport'],
+  'comma CSV': ['phone national', 'birth', 'passport'],
   'later rows of comma CSV': ['phone national', 'birth', 'passport'],
   'quoted CSV': ['phone national', 'birth', 'passport'],
-  'semicolon CSV': ['phone national', 'passport'],
-  TSV: ['phone national', 'passport'],
+  'semicolon CSV': ['phone national', 'birth', 'passport'],
+  TSV: ['phone national', 'birth', 'passport'],
   'Markdown table': ['phone national', 'birth', 'passport'],
   'SQL insert': ['phone national', 'birth', 'passport'],
   wrapped: ['phone national', 'phone US', 'iban spaced', 'nino'],

@@ -32,9 +32,12 @@ const QUANTITY =
   /(?<![a-z])(?:counts?|size|bytes|limit|total|sum|seconds|ms|ns|offset|mask|length|max|min|index|flags|width|height|color|hash|port|stamp|created|updated|rate|bucket|seq|version|revision|line|column|timeout|interval|duration)["'\])>]{0,2}\s?(?:[:=,(]|=>)?[\s"'(]{0,3}$/
 /** A part of a program, named after what it works on: `passportServer =`, `"tax_event": `. */
 const PART_OF_PROGRAM =
-  /(?:[a-z]_|[a-z](?=[A-Z]))(?:server|client|handler|request|response|record|event|widget|panel|service|factory|manager|module|token|session|buffer|entry|node|cache|queue|worker|parser|stream|table|config|model|router|proxy|page|batch|filter|plugin|window|vector|matrix|kernel|socket|thread|source|target|layout|render|schema|report|item|deploy|status|state|type|level|user|build|order|invoice)s?["'\])>]{0,2}\s?(?:[:=]|=>)[\s"'(]{0,3}$/i
+  /(?:[a-z]_|[a-z](?=[A-Z]))(?:server|client|handler|request|response|record|event|widget|panel|service|factory|manager|module|token|session|buffer|entry|node|cache|queue|worker|parser|stream|table|config|model|router|proxy|page|batch|filter|plugin|window|vector|matrix|kernel|socket|thread|source|target|layout|render|schema|report|item|deploy|status|state|type|level|user|build|order|invoice|driver)s?["'\])>]{0,2}\s?(?:[:=]|=>)[\s"'(]{0,3}$/i
 /** Base64, which humps would take apart into words. */
 const ENCODED = /(?<!\S)(?=\S*[+])[A-Za-z0-9+/]{12,}={0,2}(?!\S)|\S+==(?!\S)/g
+
+/** No label reaches across a digit, so one is left of a name with digits. */
+const blank = (name: string): string => (/\d/.test(name) ? '0' : ' ')
 
 /**
  * The words of the last `characters` characters before an offset that may be the label of what is
@@ -43,7 +46,7 @@ const ENCODED = /(?<!\S)(?=\S*[+])[A-Za-z0-9+/]{12,}={0,2}(?!\S)|\S+==(?!\S)/g
 export function labelBefore(text: string, at: number, characters: number): string {
   const own = text.slice(labelStart(text, at, at - characters), at)
   if (PART_OF_PROGRAM.test(own)) return ''
-  const words = toWords(own.replace(FILE, ' ').replace(ENCODED, ' '))
+  const words = toWords(own.replace(FILE, blank).replace(ENCODED, blank))
   return QUANTITY.test(words) ? '' : words
 }
 
