@@ -8,10 +8,10 @@ import { GatewayError } from '../core/errors.ts'
 import { visibleLine } from '../core/hidden-characters.ts'
 import type { JsonObject } from '../core/json.ts'
 import { isoTime } from '../core/time.ts'
+import { findUnfitKeys } from '../keys/key-names.ts'
+import { type KeyRecord, type NewKey, stateOf } from '../keys/key-record.ts'
+import { keyFields } from '../keys/key-terms-fields.ts'
 import { StoreOpenError } from '../store/environment/lmdb.ts'
-import { findUnfitKeys } from '../store/keys/key-names.ts'
-import { type KeyRecord, type NewKey, stateOf } from '../store/keys/key-record.ts'
-import { keyFields } from '../store/keys/key-terms-fields.ts'
 import type { Store } from '../store/store.ts'
 import { requireLog, SourceError } from '../store/verification/log-source.ts'
 import {
@@ -152,7 +152,7 @@ function chooseAction([action = '', id, ...rest]: readonly string[], values: Val
         showKey(store, await store.keys.create(name, commandActor(), terms).catch(rethrow), io)
     }
     case 'list':
-      return async (store, io) => list(store.keys.list(), values.json === true || !io.out.isTTY, io)
+      return async (store, io) => list(await store.keys.list(), values.json === true || !io.out.isTTY, io)
     case 'rotate': {
       const grace = wholeNumber('grace', values.grace)
       if (grace === undefined)
@@ -162,7 +162,7 @@ function chooseAction([action = '', id, ...rest]: readonly string[], values: Val
     case 'revoke':
       return async (store, io) => {
         const record = await store.keys.revoke(id!, commandActor())
-        const working = store.keys.workingPredecessors(id!)
+        const working = await store.keys.workingPredecessors(id!)
         const rest = working.map(
           (one) => `; ${one.id}, which it replaced, still works: sidegate keys revoke ${one.id}`,
         )

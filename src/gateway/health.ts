@@ -56,7 +56,7 @@ function pricesHealth(prices: Pick<LivePrices, 'current' | 'problems'>): JsonObj
 interface StateParts {
   readonly config: Pick<Config, 'audit'>
   readonly clock: Clock
-  readonly store: Pick<Store, 'keys' | 'counters' | 'log' | 'size' | 'journal'>
+  readonly store: Pick<Store, 'ring' | 'counters' | 'log' | 'size' | 'journal'>
   readonly attestation: Pick<Attestation, 'state'>
   readonly rules: EffectiveRules
   readonly prices: LivePrices | null
@@ -83,7 +83,7 @@ export class StateReader {
     return {
       ...rulesState(rules, clock.now()),
       ...attestation.state(),
-      activeKeys: store.keys.countActive(),
+      activeKeys: store.ring.countActive(),
       tokenLimits: store.counters.size,
       budgets: budgetsOf(rules, store.counters),
       auditSequence: store.log.head.seq,

@@ -211,7 +211,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     identifiers: new Identifiers(folder.signingKey),
     log: store.log,
     intents: folder.intents,
-    keys: store.keys,
+    keys: store.ring,
     counters: store.counters,
     parallel: new ParallelCalls(),
     stored: store.stored,

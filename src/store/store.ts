@@ -8,7 +8,8 @@ import type { FileKey } from '../core/config.ts'
 import type { JournalState } from './environment/holder.ts'
 import { type Environment, type EnvironmentEvents, openEnvironment } from './environment/journaled.ts'
 import { StoreOpenError, type StoreSize } from './environment/lmdb.ts'
-import { KeyStore } from './keys/api-keys.ts'
+import { KeyDirectory } from './keys/key-directory.ts'
+import { KeyRing } from './keys/key-ring.ts'
 import { Counters } from './limits/counters.ts'
 import { CallTail } from './log/call-tail.ts'
 import { Checkpoints } from './log/checkpoints.ts'
@@ -64,7 +65,8 @@ export interface Store {
   readonly log: UsageLog
   readonly sealed: SealedLog
   readonly checkpoints: Checkpoints
-  readonly keys: KeyStore
+  readonly keys: KeyDirectory
+  readonly ring: KeyRing
   readonly rules: RuleStore
   readonly policies: PolicyStore
   readonly counters: Counters
@@ -121,7 +123,8 @@ class OpenStore implements Store {
   readonly log: UsageLog
   readonly sealed: SealedLog
   readonly checkpoints: Checkpoints
-  readonly keys: KeyStore
+  readonly keys: KeyDirectory
+  readonly ring: KeyRing
   readonly rules: RuleStore
   readonly policies: PolicyStore
   readonly counters: Counters
@@ -161,7 +164,8 @@ class OpenStore implements Store {
         : new Retention({ environment, log: this.log, clock, maxBytes, onError, ...retention })
     this.sealed = new SealedLog(environment)
     this.checkpoints = new Checkpoints(environment)
-    this.keys = new KeyStore({ environment, log: this.log, clock, random, fileKeys })
+    this.ring = new KeyRing(environment, clock, fileKeys)
+    this.keys = new KeyDirectory({ environment, log: this.log, clock, random, ring: this.ring })
     this.rules = new RuleStore(environment, this.log)
     this.policies = new PolicyStore(environment, this.log, clock, maxBytes)
     this.counters = new Counters(environment, clock)
@@ -204,7 +208,7 @@ class OpenStore implements Store {
     this.#stopHousekeeping()
     await this.#retention?.close()
     await this.#housekeeping
-    await this.#attempt(() => this.keys.flush())
+    await this.#attempt(() => this.ring.flush())
     // Watched to the end: a stuck write never settles.
     await this.#environment.close()
     this.#stopWatch()
@@ -221,7 +225,7 @@ class OpenStore implements Store {
     // The log probes a disk that rejects writes.
     if (!this.log.writable) return
     await this.#attempt(() => this.#environment.reapReaders())
-    await this.#attempt(() => this.keys.flush())
+    await this.#attempt(() => this.ring.flush())
     await this.#attempt(() => this.sessions.sweep())
     await this.#attempt(() => this.counters.sweep())
     await this.#attempt(() => this.stored.sweep())

@@ -80,7 +80,7 @@ t.test('a key that could not be printed is revoked, and the command fails', asyn
     maxBytes: 1024 ** 3,
   })
   t.teardown(() => store.close())
-  const made = store.keys.list().filter(({ name }) => name === 'lost' || name === 'unread')
+  const made = (await store.keys.list()).filter(({ name }) => name === 'lost' || name === 'unread')
   t.match(made, [{ id, revokedAtMs: Number }, { revokedAtMs: Number }])
 })
 

@@ -3,7 +3,7 @@
 import t from 'tap'
 import { whyNotActor } from '../../src/core/actor.ts'
 import { isLegible, visible, visibleLine } from '../../src/core/hidden-characters.ts'
-import { whyNotKeyName, whyNotLabel } from '../../src/store/keys/key-names.ts'
+import { whyNotKeyName, whyNotLabel } from '../../src/keys/key-names.ts'
 
 const HIDDEN = [
   0x200b, 0x202e, 0x2066, 0xfeff, 0xad, 0x061c, 0x180e, 0x2028, 0x2029, 0xe0041, 0xe0001, 0xe0000, 0x3164,

@@ -16,6 +16,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   keyword: 1,
   audit: 1,
   policy: 2,
+  keys: 2,
   store: 3,
   rules: 3,
   prices: 3,
@@ -74,7 +75,7 @@ const ADAPTERS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Folders whose results depend on arguments alone. */
-const PURE_FOLDERS = new Set(['chat', 'detect', 'keyword', 'audit', 'policy'])
+const PURE_FOLDERS = new Set(['chat', 'detect', 'keyword', 'audit', 'policy', 'keys'])
 const PURE_BUILTINS = new Set(['node:crypto', 'node:buffer', 'node:net'])
 const IMPURE =
   /\b(?:Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|randomBytes|randomUUID|process\.)/

@@ -2,10 +2,10 @@
 
 import t from 'tap'
 import { NO_TERMS } from '../../src/core/key-terms.ts'
+import type { KeyRecord } from '../../src/keys/key-record.ts'
 import { limitsInUse } from '../../src/pipeline/limits/limits-in-use.ts'
 import { spendingOf } from '../../src/pipeline/limits/quota.ts'
 import type { Rule } from '../../src/policy/rule.ts'
-import type { KeyRecord } from '../../src/store/keys/key-record.ts'
 import type { CountInUse } from '../../src/store/limits/counters.ts'
 import { compileRules, rule } from '../policy/rules.ts'
 import { START_MS } from '../store/fixture.ts'

@@ -51,9 +51,12 @@ const WAIT_MS = 10_000
  * Runs `step` once a turn until `isDone`.
  * @throws Error after ten seconds
  */
-export async function until(isDone: () => boolean, step: () => void = () => {}): Promise<void> {
+export async function until(
+  isDone: () => boolean | Promise<boolean>,
+  step: () => void = () => {},
+): Promise<void> {
   const deadlineMs = performance.now() + WAIT_MS
-  while (!isDone()) {
+  while (!(await isDone())) {
     if (performance.now() > deadlineMs) throw new Error(`not done within ${WAIT_MS} ms`)
     step()
     await nextTurn()

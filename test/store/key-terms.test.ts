@@ -3,7 +3,7 @@
 import t from 'tap'
 import { createApiKey, hashApiKey } from '../../src/core/apikey.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import { stateOf } from '../../src/store/keys/key-record.ts'
+import { stateOf } from '../../src/keys/key-record.ts'
 import { callKey, declaredKey } from '../policy/keys.ts'
 import { openTestStore, START_MS } from './fixture.ts'
 
@@ -31,7 +31,7 @@ t.test('terms are read, kept, sealed without the owner and given to calls', asyn
     capture: 'metadata' as const,
     maxParallel: 5,
   }
-  t.strictSame(store.keys.authenticate(key), callKey('app', terms, record.id))
+  t.strictSame(store.ring.authenticate(key), callKey('app', terms, record.id))
   const sealed = entries(store.log).at(-1)
   t.match(sealed, {
     type: 'key_created',
@@ -40,8 +40,8 @@ t.test('terms are read, kept, sealed without the owner and given to calls', asyn
   })
   t.notMatch(JSON.stringify(entries(store.log)), /ann@example/)
   const { store: again } = await reopen()
-  t.strictSame(again.keys.authenticate(key), callKey('app', terms, record.id))
-  t.match(again.keys.list(), [{ terms }])
+  t.strictSame(again.ring.authenticate(key), callKey('app', terms, record.id))
+  t.match(await again.keys.list(), [{ terms }])
 })
 
 t.test('a wrong term is refused with its field and the allowed form', async (t) => {
@@ -70,19 +70,19 @@ t.test('a wrong term is refused with its field and the allowed form', async (t) 
   for (const [fields, param, message] of cases) {
     await t.rejects(store.keys.create('app', 'vera', fields), { code: 'invalid_body', param, message }, param)
   }
-  t.equal(store.keys.list().length, 0)
+  t.equal((await store.keys.list()).length, 0)
 })
 
 t.test('a key is refused from the time at which it expires', async (t) => {
   const { store, clock } = openTestStore(t)
   const { key } = await store.keys.create('app', 'vera', { expires_at: TERMS.expires_at })
   clock.advance(DAY_MS - 1)
-  t.match(store.keys.authenticate(key), { name: 'app' })
-  t.equal(store.keys.countActive(), 1)
+  t.match(store.ring.authenticate(key), { name: 'app' })
+  t.equal(store.ring.countActive(), 1)
   clock.advance(1)
-  t.equal(store.keys.authenticate(key), 'expired')
-  t.equal(store.keys.countActive(), 0)
-  t.equal(stateOf(store.keys.list()[0]!, clock.now()), 'expired')
+  t.equal(store.ring.authenticate(key), 'expired')
+  t.equal(store.ring.countActive(), 0)
+  t.equal(stateOf((await store.keys.list())[0]!, clock.now()), 'expired')
 })
 
 t.test('a change keeps what it does not name, and null removes a term', async (t) => {
@@ -90,7 +90,7 @@ t.test('a change keeps what it does not name, and null removes a term', async (t
   const { key, record } = await store.keys.create('app', 'vera', TERMS)
   const changed = await store.keys.change(record.id, { models: null, max_parallel: 2 }, 'vera')
   t.match(changed.terms, { models: null, maxParallel: 2, labels: TERMS.labels, capture: 'metadata' })
-  t.match(store.keys.authenticate(key), { terms: { models: null, maxParallel: 2 } })
+  t.match(store.ring.authenticate(key), { terms: { models: null, maxParallel: 2 } })
   t.match(entries(store.log).at(-1), {
     type: 'key_changed',
     actor: 'vera',
@@ -112,9 +112,9 @@ t.test('a rotated key works until the grace ends, and its successor has its term
   const second = await store.keys.rotate(first.record.id, 60, 'vera')
   t.not(second.key, first.key)
   t.match(second.record, { name: 'app', replaces: first.record.id, terms: { models: TERMS.models } })
-  const accepted = store.keys.authenticate(second.key)
+  const accepted = store.ring.authenticate(second.key)
   t.match(accepted, { id: second.record.id, line: first.record.id, terms: { expiresAtMs: null } })
-  t.match(store.keys.authenticate(first.key), { id: first.record.id, line: first.record.id })
+  t.match(store.ring.authenticate(first.key), { id: first.record.id, line: first.record.id })
   t.match(entries(store.log).at(-1), {
     type: 'key_rotated',
     actor: 'vera',
@@ -123,12 +123,12 @@ t.test('a rotated key works until the grace ends, and its successor has its term
     expires_at: new Date(START_MS + 60_000).toISOString(),
   })
   clock.advance(60_000)
-  t.equal(store.keys.authenticate(first.key), 'expired')
-  t.match(store.keys.authenticate(second.key), { id: second.record.id })
+  t.equal(store.ring.authenticate(first.key), 'expired')
+  t.match(store.ring.authenticate(second.key), { id: second.record.id })
   await t.rejects(store.keys.rotate(first.record.id, 60, 'vera'), { code: 'conflict', message: /expired/ })
   const third = await store.keys.rotate(second.record.id, 0, 'vera')
-  t.equal(store.keys.authenticate(second.key), 'expired', 'without a grace it ends at once')
-  t.match(store.keys.authenticate(third.key), { line: first.record.id })
+  t.equal(store.ring.authenticate(second.key), 'expired', 'without a grace it ends at once')
+  t.match(store.ring.authenticate(third.key), { line: first.record.id })
 })
 
 t.test('a grace never makes a key live longer', async (t) => {
@@ -136,19 +136,19 @@ t.test('a grace never makes a key live longer', async (t) => {
   const { key, record } = await store.keys.create('app', 'vera', { expires_at: TERMS.expires_at })
   await store.keys.rotate(record.id, 30 * 86_400, 'vera')
   clock.advance(DAY_MS)
-  t.equal(store.keys.authenticate(key), 'expired')
+  t.equal(store.ring.authenticate(key), 'expired')
 })
 
 t.test('keys of the configuration have terms and are changed there', async (t) => {
   const key = createApiKey(Buffer.alloc(32, 7))
   const fileKeys = [declaredKey('fleet', hashApiKey(key), { models: ['o3'], expiresAtMs: START_MS + 1000 })]
   const { store, clock } = openTestStore(t, { fileKeys })
-  const accepted = store.keys.authenticate(key)
+  const accepted = store.ring.authenticate(key)
   t.match(accepted, { name: 'fleet', terms: { models: ['o3'] } })
   const { id } = accepted as { id: string }
   await t.rejects(store.keys.change(id, {}, 'vera'), { code: 'conflict', message: /configuration/ })
   await t.rejects(store.keys.rotate(id, 0, 'vera'), { code: 'conflict', message: /configuration/ })
   clock.advance(1000)
-  t.equal(store.keys.authenticate(key), 'expired')
-  t.equal(store.keys.countActive(), 0)
+  t.equal(store.ring.authenticate(key), 'expired')
+  t.equal(store.ring.countActive(), 0)
 })

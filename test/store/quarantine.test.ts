@@ -39,7 +39,7 @@ t.test('a new log names the quarantined one and keeps its keys', async (t) => {
   t.notOk(existsSync(join(path, 'next')))
   const { store, genesis } = successor(t, path)
   t.match(genesis, { type: 'genesis', continues: { log: inspection.log, seq: inspection.seq } })
-  t.match(store.keys.authenticate(key), { name: 'app' })
+  t.match(store.ring.authenticate(key), { name: 'app' })
 })
 
 t.test('an interruption before the new log is complete leaves the old log in place', async (t) => {
@@ -52,7 +52,7 @@ t.test('an interruption before the new log is complete leaves the old log in pla
   finishQuarantine(path)
   t.match(await inspectStore(path), { state: 'damaged', log: inspection.log })
   t.match(await quarantineStore(path, inspection, START_MS, randomBytes), { carried: true })
-  t.match(successor(t, path).store.keys.authenticate(key), { name: 'app' })
+  t.match(successor(t, path).store.ring.authenticate(key), { name: 'app' })
 })
 
 t.test('after an interruption between the two moves, the next start installs the new log', async (t) => {
@@ -65,5 +65,5 @@ t.test('after an interruption between the two moves, the next start installs the
   t.match(await inspectStore(path), { state: 'sound' })
   const { store, genesis } = successor(t, path)
   t.match(genesis, { continues: { log: inspection.log } })
-  t.match(store.keys.authenticate(key), { name: 'app' })
+  t.match(store.ring.authenticate(key), { name: 'app' })
 })

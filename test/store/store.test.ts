@@ -33,7 +33,7 @@ t.test('failed housekeeping is reported and retried, and stops nothing', async (
   failing = false
   const { key } = await store.keys.create('k', 'vera')
   clock.advance(1)
-  store.keys.authenticate(key)
+  store.ring.authenticate(key)
   failing = true
   tick(60_000)
   await until(() => errors.length > 0)
@@ -58,13 +58,13 @@ t.test('a failed reader check is reported, and the rest of housekeeping runs', a
     onHousekeepingError: (error) => errors.push((error as Error).message),
   })
   const { key } = await store.keys.create('k', 'vera')
-  store.keys.authenticate(key)
+  store.ring.authenticate(key)
   tick(60_000)
   tick(60_000)
   await store.close()
   t.strictSame(errors, ['no readers', 'no readers'])
   const { store: again } = openTestStore(t, { path, seed: 'again' })
-  t.match(again.keys.list(), [{ lastUsedAtMs: Number }])
+  t.match(await again.keys.list(), [{ lastUsedAtMs: Number }])
 })
 
 t.test('housekeeping continues in a full store', async (t) => {
@@ -80,12 +80,12 @@ t.test('housekeeping continues in a full store', async (t) => {
   t.equal(store.log.available, false)
   const { key } = await store.keys.create('k', 'vera')
   clock.advance(1)
-  store.keys.authenticate(key)
+  store.ring.authenticate(key)
   tick(60_000)
   await store.close()
   t.equal(reaped, 1)
   const { store: again } = openTestStore(t, { path, seed: 'again' })
-  t.match(again.keys.list(), [{ lastUsedAtMs: clock.now() }])
+  t.match(await again.keys.list(), [{ lastUsedAtMs: clock.now() }])
 })
 
 /** A store whose writes hang on command, until they are released. */
@@ -153,7 +153,7 @@ t.test('a stuck disk is noticed for every writer, and so is its recovery', async
     const { state, releaseAll, ...opened } = hangingStore(t)
     const { store, clock, tick } = opened
     const { key } = await store.keys.create('k', 'vera')
-    store.keys.authenticate(key)
+    store.ring.authenticate(key)
     state.hangs = true
     const written = write(opened)
     await nextTurn()
@@ -198,7 +198,7 @@ t.test('a slow disk that completes writes is not stuck', async (t) => {
 t.test('closing ends although the last uses of keys cannot be written', async (t) => {
   const { store, clock, tick, state } = hangingStore(t)
   const { key } = await store.keys.create('k', 'vera')
-  store.keys.authenticate(key)
+  store.ring.authenticate(key)
   state.hangs = true
   const closed = store.close()
   await nextTurn()

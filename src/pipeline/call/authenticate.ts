@@ -4,15 +4,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError } from '../../core/errors.ts'
 import type { CallKey } from '../../core/key-terms.ts'
-
-/** The part of the store that authentication reads. */
-export interface KeyRing {
-  /**
-   * The key with its terms; null for a malformed, unknown or revoked one, `expired` for one whose
-   * time is over. Never answers from a cache.
-   */
-  authenticate(key: string): CallKey | 'expired' | null
-}
+import type { KeyRing } from '../../store/keys/key-ring.ts'
 
 const MESSAGE =
   'Incorrect API key provided. Send a Sidegate key as `authorization: Bearer sgate_live_…` or in `x-api-key`; an administrator can create one.'
@@ -39,7 +31,7 @@ function credentialsIn({ authorization = '', 'x-api-key': key }: IncomingHttpHea
  * @throws GatewayError `invalid_api_key`, or `expired_api_key`, which clients cannot tell from it;
  *   `invalid_parameter` for two different keys
  */
-export function authenticate(keys: KeyRing, headers: IncomingHttpHeaders): CallKey {
+export function authenticate(keys: Pick<KeyRing, 'authenticate'>, headers: IncomingHttpHeaders): CallKey {
   const answers = credentialsIn(headers).map((credential) => keys.authenticate(credential))
   const [key, other] = answers.filter((one) => one !== null && one !== 'expired')
   if (other !== undefined) throw new GatewayError('invalid_parameter', TWO_KEYS)

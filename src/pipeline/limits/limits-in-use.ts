@@ -2,9 +2,9 @@
 // and the keys there are.
 
 import type { Milliseconds } from '../../core/clock.ts'
+import { type KeyRecord, stateOf } from '../../keys/key-record.ts'
 import { type LimitRule, matchedKey, type RuleSet } from '../../policy/compile.ts'
 import { ALL_KEYS, type LimitScope, labelSubject, subjectOf } from '../../policy/limit-scope.ts'
-import { type KeyRecord, stateOf } from '../../store/keys/key-record.ts'
 import { windowName } from '../../store/limits/counter-changes.ts'
 import type { CountInUse } from '../../store/limits/counters.ts'
 import { countOf } from './quota.ts'

@@ -1,13 +1,13 @@
 // API keys over REST: creates, lists, changes, rotates and revokes them. Only the answers to a
 // creation and a rotation contain a key.
 
+import type { Actor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject, JsonValue } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
-import type { KeyStore } from '../../store/keys/api-keys.ts'
-import type { KeyRecord, NewKey } from '../../store/keys/key-record.ts'
-import { keyFields, TERM_FIELDS, termFields } from '../../store/keys/key-terms-fields.ts'
+import type { KeyRecord, NewKey } from '../../keys/key-record.ts'
+import { keyFields, TERM_FIELDS, termFields } from '../../keys/key-terms-fields.ts'
 import { type ApiAnswer, type ApiRoute, ok, readFields, requireText } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
 import { QueryString } from '../query-string.ts'
@@ -16,8 +16,19 @@ const MAXIMUM_NAME_CHARACTERS = 128
 /** Longest time for which a rotated key still works: thirty days. */
 const MAXIMUM_GRACE_SECONDS = 30 * 86_400
 
+/** What the routes need of the keys of a gateway, or of a hub. Methods reject as the routes say. */
+export interface Keys {
+  create(name: string, actor: Actor, fields: JsonObject): Promise<NewKey>
+  change(id: string, fields: JsonObject, actor: Actor): Promise<KeyRecord>
+  rotate(id: string, graceSeconds: number, actor: Actor): Promise<NewKey>
+  revoke(id: string, actor: Actor): Promise<KeyRecord>
+  list(): Promise<KeyRecord[]>
+  /** The keys that a key replaces and that still work, the newest first. */
+  workingPredecessors(id: string): Promise<KeyRecord[]>
+}
+
 /** @param clock says which keys have expired */
-export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[] {
+export function keyRoutes(keys: Keys, clock: Pick<Clock, 'now'>): ApiRoute[] {
   const describe = (record: KeyRecord): JsonObject => keyFields(record, clock.now())
   return [
     {
@@ -71,7 +82,7 @@ export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[]
       operation: operation('Lists all keys.', { answer: 'Keys', errors: [400] }),
       async answer(request) {
         new QueryString(request.search, [])
-        const list = keys.list().map(describe)
+        const list = (await keys.list()).map(describe)
         return ok({ keys: list, total: list.length })
       },
     },
@@ -93,8 +104,8 @@ export function keyRoutes(keys: KeyStore, clock: Pick<Clock, 'now'>): ApiRoute[]
         const id = request.params['id'] ?? ''
         const actor = request.session.name
         const record = await keys.revoke(id, actor)
-        if (isForAll) for (const one of keys.workingPredecessors(id)) await keys.revoke(one.id, actor)
-        const working = keys.workingPredecessors(id).map(describe)
+        if (isForAll) for (const one of await keys.workingPredecessors(id)) await keys.revoke(one.id, actor)
+        const working = (await keys.workingPredecessors(id)).map(describe)
         return ok({ ...describe(record), ...(working.length > 0 && { working_predecessors: working }) })
       },
     },

@@ -38,7 +38,7 @@ export const usageLimitsRoute = (
   ),
   async answer({ search }) {
     const keyId = new QueryString(search, ['key_id']).text('key_id')
-    const keys = keyStore.list()
+    const keys = await keyStore.list()
     const key = keys.find(({ id }) => id === keyId) ?? null
     // No call counts against a limit by a key that does not exist.
     if (keyId !== null && key === null) return ok({ limits: [], truncated: false })

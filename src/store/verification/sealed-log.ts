@@ -3,8 +3,8 @@
 
 import { parseObject } from '../../audit/survey.ts'
 import type { StoredRecord } from '../../audit/verify.ts'
+import type { StoredKey } from '../../keys/key-record.ts'
 import type { Environment } from '../environment/journaled.ts'
-import type { StoredKey } from '../keys/key-record.ts'
 import { entryKeyOf } from '../log/query.ts'
 import { readJson, readU64, unpackEntry } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'

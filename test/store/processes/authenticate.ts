@@ -10,8 +10,8 @@ const [path = '', key = ''] = process.argv.slice(2)
 const PATIENCE_MS = 20_000
 
 const store = openStore({ path, clock: systemClock, random: randomBytes, maxBytes: 1024 ** 3 })
-if (store.keys.authenticate(key) !== null) writeSync(1, 'accepted\n')
+if (store.ring.authenticate(key) !== null) writeSync(1, 'accepted\n')
 const startMs = systemClock.monotonic()
-while (store.keys.authenticate(key) !== null && systemClock.monotonic() - startMs < PATIENCE_MS);
-writeSync(1, store.keys.authenticate(key) === null ? 'refused\n' : 'still accepted\n')
+while (store.ring.authenticate(key) !== null && systemClock.monotonic() - startMs < PATIENCE_MS);
+writeSync(1, store.ring.authenticate(key) === null ? 'refused\n' : 'still accepted\n')
 await store.close()

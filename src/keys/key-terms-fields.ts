@@ -1,11 +1,11 @@
 // Reads and writes the terms of a key as the API and the command line have them, and writes keys.
 
-import type { Milliseconds } from '../../core/clock.ts'
-import { checkValue, formatPath } from '../../core/document.ts'
-import { GatewayError } from '../../core/errors.ts'
-import type { JsonObject } from '../../core/json.ts'
-import { inOrder, type KeyLabels, type KeyTerms, TERM_SCHEMAS } from '../../core/key-terms.ts'
-import { isoTimeOrNull, parseTime } from '../../core/time.ts'
+import type { Milliseconds } from '../core/clock.ts'
+import { checkValue, formatPath } from '../core/document.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { JsonObject } from '../core/json.ts'
+import { inOrder, type KeyLabels, type KeyTerms, TERM_SCHEMAS } from '../core/key-terms.ts'
+import { isoTimeOrNull, parseTime } from '../core/time.ts'
 import { whyNotLabel } from './key-names.ts'
 import { type KeyRecord, stateOf } from './key-record.ts'
 

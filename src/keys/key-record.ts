@@ -1,14 +1,10 @@
-// What is stored and listed of an API key, and how a row becomes the key of a call.
+// What is stored and listed of an API key. Only the SHA-256 of a key is stored, never its text.
 
-import { createApiKey, hashApiKey, type KeyIdentity, keyPrefix } from '../../core/apikey.ts'
-import type { Milliseconds } from '../../core/clock.ts'
-import type { FileKey } from '../../core/config.ts'
-import { uuidv5, uuidv7 } from '../../core/ids.ts'
-import { type CallKey, type KeyTerms, NO_TERMS } from '../../core/key-terms.ts'
-import { readJson } from '../tables/layout.ts'
-
-/** Rows in the cache of parsed rows, which is cleared when full. */
-const MAXIMUM_READ_ROWS = 1024
+import { createApiKey, hashApiKey, type KeyIdentity, keyPrefix } from '../core/apikey.ts'
+import type { Milliseconds } from '../core/clock.ts'
+import type { FileKey } from '../core/config.ts'
+import { uuidv5, uuidv7 } from '../core/ids.ts'
+import { type CallKey, type KeyTerms, NO_TERMS } from '../core/key-terms.ts'
 
 export interface KeyRecord extends KeyIdentity {
   /** The part that lists show; null when only the hash of the key is cached. */
@@ -76,46 +72,41 @@ export function rowOf(key: CallKey | undefined, nowMs: Milliseconds): StoredKey 
   return { id, name, prefix: null, createdAtMs: nowMs, revokedAtMs: null }
 }
 
-/** A key that is not stored yet. */
-export interface MadeKey {
-  readonly rowKey: Buffer
-  readonly stored: StoredKey
-  readonly key: string
+/** The key of a call for a row; undefined for a revoked one. */
+export function keyOf({
+  id,
+  name,
+  revokedAtMs,
+  line = id,
+  terms = NO_TERMS,
+}: StoredKey): CallKey | undefined {
+  return revokedAtMs === null ? { id, name, line, terms } : undefined
 }
 
-/** @param random bytes of the CSPRNG for the key and for its id */
+/** A row with the hash by which a key finds it. */
+export interface KeyRow {
+  /** Lower-case hexadecimal. */
+  readonly sha256: string
+  readonly stored: StoredKey
+}
+
+/** Random bytes of a new key. */
+export interface KeyRandom {
+  readonly key: Buffer
+  readonly id: Buffer
+}
+
+export const KEY_RANDOM_BYTES = 32
+export const ID_RANDOM_BYTES = 16
+
+/** Makes the row of a new key, and the key itself. */
 export function makeKey(
   { name, terms, ...after }: Pick<StoredKey, 'name' | 'line' | 'replaces'> & { readonly terms: KeyTerms },
   nowMs: Milliseconds,
-  random: { readonly key: Buffer; readonly id: Buffer },
-): MadeKey {
+  random: KeyRandom,
+): KeyRow & { readonly key: string } {
   const key = createApiKey(random.key)
   const own = { id: uuidv7(nowMs, random.id), name, prefix: keyPrefix(key), createdAtMs: nowMs }
   const stored: StoredKey = { ...own, revokedAtMs: null, ...after, terms }
-  return { rowKey: Buffer.from(hashApiKey(key), 'hex'), stored, key }
-}
-
-/** A stored row and its key; undefined for a revoked one. */
-interface ReadRow {
-  readonly bytes: Buffer
-  readonly key: CallKey | undefined
-}
-
-/** Last seen rows, by hash. Saves parsing an unchanged row; the row is still read. */
-export class ReadKeys {
-  readonly #rows = new Map<string, ReadRow>()
-
-  /**
-   * Returns the key of a row; undefined for a revoked one.
-   * @param bytes the current row, valid until the next read
-   */
-  read(sha256: string, bytes: Buffer): CallKey | undefined {
-    const known = this.#rows.get(sha256)
-    if (known?.bytes.equals(bytes) === true) return known.key
-    const { id, name, revokedAtMs, line = id, terms = NO_TERMS } = readJson<StoredKey>(bytes)
-    const key = revokedAtMs === null ? { id, name, line, terms } : undefined
-    if (this.#rows.size >= MAXIMUM_READ_ROWS) this.#rows.clear()
-    this.#rows.set(sha256, { bytes: Buffer.from(bytes), key })
-    return key
-  }
+  return { sha256: hashApiKey(key), stored, key }
 }

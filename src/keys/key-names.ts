@@ -1,11 +1,11 @@
 // Says which names and labels a key may have. They are sealed in every entry of the key, which an
 // erasure leaves as it is.
 
-import type { Config, ConfigReading } from '../../core/config.ts'
-import { isAmong } from '../../core/config.ts'
-import { isLegible, LEGIBLE } from '../../core/hidden-characters.ts'
-import type { Problem } from '../../core/problem.ts'
-import { kindInName } from '../../detect/pii/clean-name.ts'
+import type { Config, ConfigReading } from '../core/config.ts'
+import { isAmong } from '../core/config.ts'
+import { isLegible, LEGIBLE } from '../core/hidden-characters.ts'
+import type { Problem } from '../core/problem.ts'
+import { kindInName } from '../detect/pii/clean-name.ts'
 
 const MAXIMUM_NAME_CHARACTERS = 128
 

@@ -1,0 +1,102 @@
+// Authenticates API keys. Every call reads the database, so a key revoked in another process is
+// refused at once.
+
+import { hashApiKey, parseApiKey } from '../../core/apikey.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { FileKey } from '../../core/config.ts'
+import { type CallKey, type KeyTerms, NO_TERMS } from '../../core/key-terms.ts'
+import { isOver, keyOf, keyOfFile, type StoredKey } from '../../keys/key-record.ts'
+import type { Environment } from '../environment/journaled.ts'
+import { readJson } from '../tables/layout.ts'
+import { KeyRows } from './key-rows.ts'
+import { KeyUses } from './key-uses.ts'
+
+/** Rows in the cache of parsed rows, which is cleared when full. */
+const MAXIMUM_READ_ROWS = 1024
+
+export class KeyRing {
+  readonly #environment: Environment
+  readonly #clock: Clock
+  readonly #rows: KeyRows
+  readonly #readKeys = new ReadKeys()
+  readonly #uses: KeyUses
+  #notRevoked: { readonly changes: number; readonly terms: readonly KeyTerms[] } = { changes: -1, terms: [] }
+  /** Keys that the configuration declares, by hash. */
+  readonly fileKeys: ReadonlyMap<string, CallKey>
+
+  constructor(environment: Environment, clock: Clock, fileKeys: readonly FileKey[]) {
+    this.#environment = environment
+    this.#clock = clock
+    this.#rows = new KeyRows(environment)
+    this.#uses = new KeyUses(environment)
+    this.fileKeys = new Map(fileKeys.map((key) => [key.sha256, keyOfFile(key)]))
+  }
+
+  /**
+   * Returns the key with its terms; null when the text is malformed, unknown or revoked, and
+   * `expired` when its time is over.
+   */
+  authenticate(text: string): CallKey | 'expired' | null {
+    if (!parseApiKey(text)) return null
+    const sha256 = hashApiKey(text)
+    this.#environment.refresh()
+    const bytes = this.#rows.peek(sha256)
+    const key = bytes === undefined ? this.fileKeys.get(sha256) : this.#readKeys.read(sha256, bytes)
+    if (key === undefined) return null
+    const nowMs = this.#clock.now()
+    if (isOver(key.terms, nowMs)) return 'expired'
+    this.#uses.note(key.id, nowMs)
+    return key
+  }
+
+  /**
+   * Number of keys accepted now. Reads the rows only if a process has changed one since the last
+   * call.
+   */
+  countActive(): number {
+    this.#environment.refresh()
+    const { changes } = this.#rows
+    if (changes !== this.#notRevoked.changes) {
+      const declared = [...this.fileKeys].filter(([sha256]) => this.#rows.get(sha256) === undefined)
+      const stored = this.#rows.all().filter(({ revokedAtMs }) => revokedAtMs === null)
+      const terms = [...declared.map(([, key]) => key.terms), ...stored.map((key) => key.terms ?? NO_TERMS)]
+      this.#notRevoked = { changes, terms }
+    }
+    const nowMs = this.#clock.now()
+    return this.#notRevoked.terms.filter((terms) => !isOver(terms, nowMs)).length
+  }
+
+  /** When a key was last accepted; null for never. */
+  lastUsed(id: string): number | null {
+    return this.#uses.lastUsed(id)
+  }
+
+  /** Makes the times of last use durable. Call it every minute and before closing. */
+  flush(): Promise<void> {
+    return this.#uses.flush()
+  }
+}
+
+/** A stored row and its key; undefined for a revoked one. */
+interface ReadRow {
+  readonly bytes: Buffer
+  readonly key: CallKey | undefined
+}
+
+/** Last seen rows, by hash. Saves parsing an unchanged row; the row is still read. */
+class ReadKeys {
+  readonly #rows = new Map<string, ReadRow>()
+
+  /**
+   * Returns the key of a row; undefined for a revoked one.
+   * @param bytes the current row, valid until the next read
+   */
+  read(sha256: string, bytes: Buffer): CallKey | undefined {
+    const known = this.#rows.get(sha256)
+    if (known?.bytes.equals(bytes) === true) return known.key
+    const key = keyOf(readJson<StoredKey>(bytes))
+    if (this.#rows.size >= MAXIMUM_READ_ROWS) this.#rows.clear()
+    this.#rows.set(sha256, { bytes: Buffer.from(bytes), key })
+    return key
+  }
+}
