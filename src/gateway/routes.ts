@@ -10,6 +10,7 @@ import type { ApiRoute } from '../server/api.ts'
 import type { LiveTail } from '../server/live-tail.ts'
 import { auditRoutes } from '../server/routes/audit.ts'
 import { candidateRoutes } from '../server/routes/candidate.ts'
+import { changesRoute } from '../server/routes/changes.ts'
 import { exportRoute } from '../server/routes/export.ts'
 import { keyRoutes } from '../server/routes/keys.ts'
 import { openApiRoutes } from '../server/routes/openapi.ts'
@@ -55,8 +56,8 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     ...priceRoutes(parts.prices),
     ...usageRoutes(store.log, systemClock),
     usageReportRoute(store.rollups, systemClock),
+    changesRoute(store.log),
     ...auditRoutes({
-      log: store.log,
       trustClock: (actor) => store.trustClock(actor),
       checkpoints: store.checkpoints,
       receipts: pipeline.receipts,

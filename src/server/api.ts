@@ -3,9 +3,9 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AdminRole } from '../core/admin-role.ts'
+import type { Session } from '../core/admin-session.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import type { Session } from '../store/sessions/sessions.ts'
 import type { RouteOperation } from './openapi/operation-builders.ts'
 
 export interface ApiRequest {

@@ -151,7 +151,7 @@ async function answer(
     const answered =
       route.access === 'open'
         ? route.answer(asked)
-        : route.answer({ ...asked, session: parts.gatekeeper.require(headers, route.access) })
+        : route.answer({ ...asked, session: await parts.gatekeeper.require(headers, route.access) })
     await send(response, await answered)
   } catch (error) {
     fail(parts, response, error)

@@ -27,7 +27,7 @@ export interface LiveReaderOptions {
   /** Sequence number of the last entry that the reader has; null to begin now. */
   readonly afterSeq: number | null
   /** Whether the session of the reader still opens the log. */
-  readonly isAllowed: () => boolean
+  readonly isAllowed: () => Promise<boolean>
   /** Cuts off a reader that has not read what was sent. */
   readonly disconnect: () => void
 }
@@ -144,7 +144,7 @@ class LiveReader implements AsyncIterator<string, undefined> {
   }
 
   async next(): Promise<IteratorResult<string, undefined>> {
-    while (!this.#isEnded && this.#parts.isAllowed()) {
+    while (!this.#isEnded && (await this.#parts.isAllowed()) && !this.#isEnded) {
       const chunk = this.#chunk()
       if (chunk !== '') {
         this.#sentMs = this.#clock.monotonic()

@@ -3,7 +3,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { looksLike } from '../core/actor.ts'
+import { type Actor, looksLike } from '../core/actor.ts'
 import {
   type Administrator,
   type AdminRole,
@@ -11,11 +11,11 @@ import {
   type SignedInAdministrator,
   type SignInMethod,
 } from '../core/admin-role.ts'
+import type { FingerprintOf, Session } from '../core/admin-session.ts'
 import type { AdminToken } from '../core/admin-tokens.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { OidcConfig } from '../core/oidc-config.ts'
-import type { Session, Sessions } from '../store/sessions/sessions.ts'
 import { formatCookie, readCookie } from './cookies.ts'
 import { allowedName, isLoopback, isOriginOf, overTls, parseHost } from './host.ts'
 import type { SignInJournal } from './sign-in-journal.ts'
@@ -47,6 +47,34 @@ export interface SignedIn {
   readonly cookie: string
 }
 
+/** Where sessions are kept: in the store of a gateway, or in the database of a hub. */
+export interface SessionStore {
+  /**
+   * Begins a session; resolves when it is durable.
+   * @param fingerprint of the administrator; `find` requires the same one
+   * @param replaced secret of a session that ends; an unknown one is fine
+   * @returns the session, and the secret that opens it
+   * @throws GatewayError (rejects) when the store cannot be written
+   */
+  create(
+    administrator: SignedInAdministrator,
+    fingerprint: string,
+    ttlMs: Milliseconds,
+    replaced: string | null,
+  ): Promise<Session & { readonly secret: string }>
+  /**
+   * Resolves with null when the session is unknown or expired, or when its administrator has
+   * another fingerprint since.
+   */
+  find(secret: string, fingerprintOf: FingerprintOf): Promise<Session | null>
+  /** Ends a session; an unknown secret is fine. */
+  delete(secret: string): Promise<void>
+  /** The sessions that have not expired, newest first. */
+  list(): Promise<Session[]>
+  /** Ends a session by its id and seals that. @throws GatewayError (rejects) `not_found` */
+  end(id: string, actor: Actor): Promise<Session>
+}
+
 /** Whom a token signs in, if it can be read. */
 type GatekeeperToken = Pick<AdminToken, 'name' | 'role' | 'token'>
 
@@ -54,7 +82,7 @@ type GatekeeperToken = Pick<AdminToken, 'name' | 'role' | 'token'>
 type SingleSignOnTerms = Pick<OidcConfig, 'issuer' | 'clientId' | 'groupsClaim' | 'actorClaim' | 'roles'>
 
 export class Gatekeeper {
-  readonly #sessions: Sessions
+  readonly #sessions: SessionStore
   readonly #tokens: readonly GatekeeperToken[]
   /** Null without single sign-on. */
   readonly #oidcTerms: string | null
@@ -66,7 +94,7 @@ export class Gatekeeper {
   readonly #journal: SignInJournal
 
   constructor(options: {
-    readonly sessions: Sessions
+    readonly sessions: SessionStore
     readonly tokens: readonly GatekeeperToken[]
     readonly oidc: SingleSignOnTerms | null
     readonly clock: Clock
@@ -113,10 +141,10 @@ export class Gatekeeper {
   /**
    * Returns the session of a request.
    * @param needed the least role
-   * @throws GatewayError `session_required`, or `forbidden` that names the role needed
+   * @throws GatewayError (rejects) `session_required`, or `forbidden` that names the role needed
    */
-  require(headers: IncomingHttpHeaders, needed: AdminRole): Session {
-    const session = this.find(headers)
+  async require(headers: IncomingHttpHeaders, needed: AdminRole): Promise<Session> {
+    const session = await this.find(headers)
     if (session === null) {
       throw new GatewayError('session_required', 'Sign in first: POST /api/v1/session with {"token": "…"}.')
     }
@@ -129,7 +157,7 @@ export class Gatekeeper {
   }
 
   /** Returns the session of a request; null without one. */
-  find(headers: IncomingHttpHeaders): Session | null {
+  async find(headers: IncomingHttpHeaders): Promise<Session | null> {
     const secret = secretOf(headers)
     return secret === null ? null : this.#sessions.find(secret, (one) => this.#fingerprint(one))
   }

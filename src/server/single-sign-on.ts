@@ -75,7 +75,7 @@ export class SingleSignOn {
     // of its address. No cookie is cleared: a forged answer must not end a sign-in under way.
     if (login === null) {
       // A browser that reloads the answer, or goes back to it, is signed in already.
-      if (this.#parts.gatekeeper.find(headers) !== null) return signedInPage('/console/')
+      if ((await this.#parts.gatekeeper.find(headers)) !== null) return signedInPage('/console/')
       return this.#fail(address, 400, 'oidc_failed', NOT_BEGUN, 'no sign-in under way')
     }
     try {

@@ -46,7 +46,7 @@ function openTail() {
 
 const iterate = (tail: LiveTail, options: Partial<LiveReaderOptions> = {}) =>
   tail
-    .read({ afterSeq: null, isAllowed: () => true, disconnect: () => {}, ...options })
+    .read({ afterSeq: null, isAllowed: async () => true, disconnect: () => {}, ...options })
     [Symbol.asyncIterator]()
 
 /** The events of a chunk: sequence numbers, gaps and the rest. */
@@ -62,6 +62,9 @@ const eventsOf = (chunk: string): (number | { missed: number } | string)[] =>
 
 const seqs = (first: number, end: number) =>
   Array.from({ length: end - first }, (_, n) => 2 * (first + n) + 1)
+
+/** Lets a reader ask whether its session is open. */
+const turn = () => new Promise(setImmediate)
 
 /** Reads chunks until they hold this many events. */
 async function take(reader: ReturnType<typeof iterate>, count: number) {
@@ -183,13 +186,14 @@ t.test('readers are limited, and one that leaves makes room at once', async (t) 
 t.test('a stream ends with its session, before the next call is sent', async (t) => {
   const { tail, seal, advance } = openTail()
   let allowed = true
-  const idle = iterate(tail, { isAllowed: () => allowed })
+  const idle = iterate(tail, { isAllowed: async () => allowed })
   await idle.next()
   const waiting = idle.next()
+  await turn()
   allowed = false
   advance(1000)
   t.match(await waiting, { done: true })
-  const busy = iterate(tail, { isAllowed: () => allowed })
+  const busy = iterate(tail, { isAllowed: async () => allowed })
   seal(1)
   t.match(await busy.next(), { done: true })
   for (let reader = 0; reader < MAXIMUM_LIVE_READERS; reader++) iterate(tail)
@@ -204,9 +208,9 @@ t.test('an idle stream has a heartbeat every 15 seconds', async (t) => {
     settled = true
   })
   for (let second = 1; second <= 15; second++) {
+    await turn()
     t.notOk(settled, `after ${second - 1} s`)
     advance(1000)
-    await new Promise(setImmediate)
   }
   t.equal((await waiting).value, ': heartbeat\n\n')
 })
@@ -218,6 +222,7 @@ t.test('closing ends every stream and refuses new ones', async (t) => {
   const slow = iterate(tail, { disconnect: () => cut.push('slow') })
   await Promise.all([reader.next(), slow.next()])
   const waiting = reader.next()
+  await turn()
   tail.close()
   t.strictSame(cut, ['slow'], 'what a slow reader has not read is not waited for')
   t.match(await waiting, { done: true })

@@ -17,19 +17,16 @@ t.test('a session is found with its own token, also after a restart', async (t) 
   const { secret, ...session } = await store.sessions.create(VERA, 'fingerprint', 8 * HOUR_MS)
   t.match(secret, /^[A-Za-z0-9_-]{43}$/)
   t.match(session, { ...VERA, createdAtMs: START_MS, expiresAtMs: START_MS + 8 * HOUR_MS })
-  t.strictSame(store.sessions.find(secret, of('fingerprint')), session)
+  t.strictSame(await store.sessions.find(secret, of('fingerprint')), session)
   const { store: again } = await reopen()
-  t.strictSame(again.sessions.find(secret, of('fingerprint')), session)
+  t.strictSame(await again.sessions.find(secret, of('fingerprint')), session)
 })
 
 t.test('another token, or none, of the administrator ends a session', async (t) => {
   const { store } = openTestStore(t)
   const { secret } = await store.sessions.create(VERA, 'fingerprint', HOUR_MS)
-  t.equal(store.sessions.find(secret, of('another')), null)
-  t.equal(
-    store.sessions.find(secret, () => null),
-    null,
-  )
+  t.equal(await store.sessions.find(secret, of('another')), null)
+  t.equal(await store.sessions.find(secret, () => null), null)
 })
 
 t.test('neither secret nor fingerprint is stored', async (t) => {
@@ -46,9 +43,9 @@ t.test('a session survives a restart until it expires', async (t) => {
   clock.advance(4 * HOUR_MS)
   const { store: again } = await reopen()
   clock.advance(4 * HOUR_MS - 1)
-  t.ok(again.sessions.find(secret, of('f')))
+  t.ok(await again.sessions.find(secret, of('f')))
   clock.advance(1)
-  t.equal(again.sessions.find(secret, of('f')), null)
+  t.equal(await again.sessions.find(secret, of('f')), null)
 })
 
 t.test('use does not prolong a session', async (t) => {
@@ -56,10 +53,10 @@ t.test('use does not prolong a session', async (t) => {
   const { secret } = await store.sessions.create(VERA, 'f', HOUR_MS)
   for (let minutes = 0; minutes < 59; minutes++) {
     clock.advance(MINUTE_MS)
-    t.ok(store.sessions.find(secret, of('f')))
+    t.ok(await store.sessions.find(secret, of('f')))
   }
   clock.advance(MINUTE_MS)
-  t.equal(store.sessions.find(secret, of('f')), null)
+  t.equal(await store.sessions.find(secret, of('f')), null)
 })
 
 t.test('setting the clock back does not prolong a session, here or after a restart', async (t) => {
@@ -76,23 +73,23 @@ t.test('setting the clock back does not prolong a session, here or after a resta
   const { secret } = await store.sessions.create(VERA, 'f', HOUR_MS)
   time.wallMs -= 24 * HOUR_MS
   clock.advance(HOUR_MS - 1)
-  t.ok(store.sessions.find(secret, of('f')))
+  t.ok(await store.sessions.find(secret, of('f')))
   clock.advance(1)
-  t.equal(store.sessions.find(secret, of('f')), null)
+  t.equal(await store.sessions.find(secret, of('f')), null)
   const { store: again } = await reopen()
-  t.ok(again.sessions.find(secret, of('f')), 'its age is unknown here')
+  t.ok(await again.sessions.find(secret, of('f')), 'its age is unknown here')
   clock.advance(HOUR_MS)
-  t.equal(again.sessions.find(secret, of('f')), null, 'but not beyond its full length')
+  t.equal(await again.sessions.find(secret, of('f')), null, 'but not beyond its full length')
   await again.sessions.sweep()
   time.wallMs = START_MS
-  t.equal((await reopen()).store.sessions.find(secret, of('f')), null, 'and it is removed')
+  t.equal(await (await reopen()).store.sessions.find(secret, of('f')), null, 'and it is removed')
 })
 
 t.test('signing out ends a session at once; repeated or malformed secrets are fine', async (t) => {
   const { store } = openTestStore(t)
   const { secret } = await store.sessions.create(VERA, 'f', HOUR_MS)
   await store.sessions.delete(secret)
-  t.equal(store.sessions.find(secret, of('f')), null)
+  t.equal(await store.sessions.find(secret, of('f')), null)
   await store.sessions.delete(secret)
   await store.sessions.delete('')
 })
@@ -100,7 +97,7 @@ t.test('signing out ends a session at once; repeated or malformed secrets are fi
 t.test('a malformed secret finds no session', async (t) => {
   const { store } = openTestStore(t)
   for (const secret of ['', 'x', 'A'.repeat(43), 'x'.repeat(1_000_000), '\0'.repeat(43)]) {
-    t.equal(store.sessions.find(secret, of('f')), null)
+    t.equal(await store.sessions.find(secret, of('f')), null)
   }
 })
 
@@ -113,14 +110,12 @@ t.test('a new session replaces the oldest of a hundred of its administrator', as
     secrets.push((await store.sessions.create(VERA, 'f', HOUR_MS)).secret)
     clock.advance(1)
   }
-  const alive = secrets.map((secret) => store.sessions.find(secret, of('f')) !== null)
+  const found = await Promise.all(secrets.map((secret) => store.sessions.find(secret, of('f'))))
+  const alive = found.map((session) => session !== null)
   t.strictSame(alive.slice(0, 3), [false, false, true])
   t.equal(alive.filter(Boolean).length, 100)
   for (const { secret } of [root, person])
-    t.ok(
-      store.sessions.find(secret, () => 'f'),
-      'another administrator',
-    )
+    t.ok(await store.sessions.find(secret, () => 'f'), 'another administrator')
 })
 
 t.test('a new session replaces one of a thousand, of the administrator with the most', async (t) => {
@@ -134,19 +129,27 @@ t.test('a new session replaces one of a thousand, of the administrator with the 
   const busy = await create('busy', 100)
   for (let n = 0; n < 9; n++) await create(`person ${n}`, 99)
   await create('late', 8)
-  const alive = (secrets: string[]) =>
-    secrets.filter((secret) => store.sessions.find(secret, () => 'f') !== null)
-  t.same([alive(root).length, alive(busy).length, store.sessions.list().length], [1, 100, 1000])
+  const countAlive = async (secrets: string[]) => {
+    const found = await Promise.all(secrets.map((secret) => store.sessions.find(secret, () => 'f')))
+    return found.filter((session) => session !== null).length
+  }
+  t.same(
+    [await countAlive(root), await countAlive(busy), (await store.sessions.list()).length],
+    [1, 100, 1000],
+  )
   await create('later', 1)
-  t.same([alive(root).length, alive(busy).length, store.sessions.list().length], [1, 99, 1000])
+  t.same(
+    [await countAlive(root), await countAlive(busy), (await store.sessions.list()).length],
+    [1, 99, 1000],
+  )
 })
 
 t.test('a new session ends the one that it replaces', async (t) => {
   const { store } = openTestStore(t)
   const { secret } = await store.sessions.create(VERA, 'f', HOUR_MS)
   const next = await store.sessions.create(VERA, 'f', HOUR_MS, secret)
-  t.equal(store.sessions.find(secret, of('f')), null)
-  t.ok(store.sessions.find(next.secret, of('f')))
+  t.equal(await store.sessions.find(secret, of('f')), null)
+  t.ok(await store.sessions.find(next.secret, of('f')))
   await t.resolves(store.sessions.create(VERA, 'f', HOUR_MS, 'unknown'))
 })
 
@@ -157,7 +160,7 @@ t.test('expired sessions are removed', async (t) => {
   await store.sessions.sweep()
   clock.advance(-HOUR_MS)
   const { store: again } = await reopen()
-  t.equal(again.sessions.find(secret, of('f')), null)
+  t.equal(await again.sessions.find(secret, of('f')), null)
 })
 
 t.test('sessions are listed, newest first, and each can be ended by its id, which is sealed', async (t) => {
@@ -165,21 +168,21 @@ t.test('sessions are listed, newest first, and each can be ended by its id, whic
   const first = await store.sessions.create(VERA, 'f', HOUR_MS)
   clock.advance(MINUTE_MS)
   const second = await store.sessions.create({ name: 'root', role: 'admin', via: 'token' }, 'f', HOUR_MS)
-  t.match(store.sessions.list(), [
+  t.match(await store.sessions.list(), [
     { id: second.id, name: 'root', role: 'admin' },
     { id: first.id, name: 'vera', role: 'viewer', createdAtMs: START_MS, expiresAtMs: START_MS + HOUR_MS },
   ])
-  t.notMatch(JSON.stringify(store.sessions.list()), first.secret)
-  t.equal(store.sessions.find(first.id, of('f')), null, 'an id opens nothing')
+  t.notMatch(JSON.stringify(await store.sessions.list()), first.secret)
+  t.equal(await store.sessions.find(first.id, of('f')), null, 'an id opens nothing')
   t.match(await store.sessions.end(first.id, 'root'), { id: first.id, name: 'vera' })
-  t.equal(store.sessions.find(first.secret, of('f')), null)
+  t.equal(await store.sessions.find(first.secret, of('f')), null)
   for (const id of [first.id, '', 'x', first.secret])
     await t.rejects(store.sessions.end(id, 'root'), { code: 'not_found' }, id)
   t.match(entriesOf(store.log, 'session_ended'), [
     { session_id: first.id, administrator: 'vera', actor: 'root' },
   ])
   clock.advance(HOUR_MS)
-  t.strictSame(store.sessions.list(), [], 'an expired session is not listed')
+  t.strictSame(await store.sessions.list(), [], 'an expired session is not listed')
 })
 
 t.test('a session of a release without names opens nothing and is not listed', async (t) => {
@@ -198,7 +201,7 @@ t.test('a session of a release without names opens nothing and is not listed', a
       sessions.put(key, Buffer.from(JSON.stringify(old)))
     }
   })
-  t.equal(store.sessions.find(secret, of('f')), null)
-  t.strictSame(store.sessions.list(), [])
+  t.equal(await store.sessions.find(secret, of('f')), null)
+  t.strictSame(await store.sessions.list(), [])
   t.ok(await store.sessions.create(VERA, 'f', HOUR_MS))
 })

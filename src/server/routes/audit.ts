@@ -1,5 +1,5 @@
 // Evidence of the usage log over REST: the newest checkpoint, inclusion and consistency proofs,
-// receipts of calls, a full check on demand, and who changed what.
+// receipts of calls, and a full check on demand.
 
 import {
   checkpointObject,
@@ -12,11 +12,10 @@ import type { Milliseconds } from '../../core/clock.ts'
 import { within } from '../../core/deadline.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { bounded, text, whole } from '../../core/schema-builders.ts'
+import { bounded, whole } from '../../core/schema-builders.ts'
 import { isoTime } from '../../core/time.ts'
 import type { ReceiptSource } from '../../pipeline/receipt-source.ts'
 import type { Checkpoints } from '../../store/log/checkpoints.ts'
-import type { UsageLog } from '../../store/log/log.ts'
 import type { BackgroundVerification, VerificationStatus } from '../../store/verification/background.ts'
 import { type ApiAnswer, type ApiRoute, ok, readFields } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
@@ -24,9 +23,6 @@ import { QueryString } from '../query-string.ts'
 
 /** Time an answer waits for the end of a check; that of a short log ends within it. */
 const MAXIMUM_WAIT_MS: Milliseconds = 5000
-/** Entries on a page of changes. */
-const DEFAULT_CHANGES = 50
-const MAXIMUM_CHANGES = 1000
 
 /** The part of the checkpoints that the routes read. */
 interface Signatures {
@@ -35,7 +31,6 @@ interface Signatures {
 }
 
 interface AuditParts {
-  readonly log: Pick<UsageLog, 'listChanges'>
   /** Seals that the clock is right. */
   readonly trustClock: (actor: Actor) => Promise<void>
   readonly signatures: Signatures
@@ -45,7 +40,7 @@ interface AuditParts {
 }
 
 export function auditRoutes(parts: AuditParts): ApiRoute[] {
-  const { log, signatures, checkpoints, receipts, check } = parts
+  const { signatures, checkpoints, receipts, check } = parts
   return [
     {
       method: 'GET',
@@ -113,36 +108,6 @@ export function auditRoutes(parts: AuditParts): ApiRoute[] {
         answer: 'LogCheck',
       }),
       answer: async () => ok(describeCheck(check.status)),
-    },
-    {
-      method: 'GET',
-      path: '/api/v1/audit/changes',
-      access: 'viewer',
-      operation: operation(
-        'Lists the sealed entries that are not calls, newest first, with the actor of each.',
-        {
-          answer: 'Changes',
-          query: {
-            limit: bounded(1, 1000, 50),
-            before: whole('`next_before` of an answer: lists entries with a lower sequence number.'),
-            actor: text('Entries of one actor.'),
-            type: text('Entries of one type.'),
-          },
-          errors: [400],
-        },
-      ),
-      async answer({ search }) {
-        const query = new QueryString(search, ['limit', 'before', 'actor', 'type'])
-        const before = query.integer('before', -1, 0, Number.MAX_SAFE_INTEGER)
-        return ok(
-          await log.listChanges({
-            limit: query.integer('limit', DEFAULT_CHANGES, 1, MAXIMUM_CHANGES),
-            beforeSeq: before < 0 ? null : before,
-            actor: query.text('actor'),
-            type: query.text('type'),
-          }),
-        )
-      },
     },
     {
       method: 'POST',

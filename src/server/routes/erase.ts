@@ -13,7 +13,7 @@ const SELECTIONS = ['request_id', 'key_id', 'user', 'before']
 const MAXIMUM_TEXT = 128
 const MAXIMUM_USER_CHARACTERS = 65_536
 
-export function eraseRoute(log: UsageLog): ApiRoute {
+export function eraseRoute(log: Pick<UsageLog, 'erase'>): ApiRoute {
   return {
     method: 'POST',
     path: '/api/v1/audit/erase',

@@ -1,16 +1,19 @@
 // Sessions over REST: signs in, signs out, reports who is signed in, and ends the sessions of
 // others.
 
+import type { Session } from '../../core/admin-session.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
-import type { Session, Sessions } from '../../store/sessions/sessions.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
-import type { Gatekeeper } from '../session.ts'
+import type { Gatekeeper, SessionStore } from '../session.ts'
 
 const MAXIMUM_TOKEN_CHARACTERS = 4096
 
-export function sessionRoutes(gatekeeper: Gatekeeper, sessions: Pick<Sessions, 'list' | 'end'>): ApiRoute[] {
+export function sessionRoutes(
+  gatekeeper: Gatekeeper,
+  sessions: Pick<SessionStore, 'list' | 'end'>,
+): ApiRoute[] {
   return [
     {
       method: 'POST',
@@ -54,7 +57,7 @@ export function sessionRoutes(gatekeeper: Gatekeeper, sessions: Pick<Sessions, '
         answer: 'Sessions',
       }),
       async answer(request) {
-        const list = sessions.list().map((session) => ({
+        const list = (await sessions.list()).map((session) => ({
           id: session.id,
           created_at: isoTime(session.createdAtMs),
           ...describe(session),

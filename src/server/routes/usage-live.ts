@@ -52,9 +52,12 @@ function readResumed(headers: IncomingHttpHeaders): number | null {
   })
 }
 
-function isSignedIn(gatekeeper: Pick<Gatekeeper, 'require'>, headers: IncomingHttpHeaders): boolean {
+async function isSignedIn(
+  gatekeeper: Pick<Gatekeeper, 'require'>,
+  headers: IncomingHttpHeaders,
+): Promise<boolean> {
   try {
-    gatekeeper.require(headers, 'viewer')
+    await gatekeeper.require(headers, 'viewer')
     return true
   } catch {
     return false

@@ -5,8 +5,9 @@ import { includesRole } from '../../core/admin-role.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { bounded, choice, text, time } from '../../core/schema-builders.ts'
-import { readCursor, type UsageCursor } from '../../store/log/list.ts'
+import { readCursor, type UsageCursor, type UsagePage, type UsageQuery } from '../../store/log/list.ts'
 import type { UsageLog } from '../../store/log/log.ts'
+import type { SecurityQuery, SecurityReport, UsageDetail } from '../../store/log/query.ts'
 import { type ApiRoute, ok } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
 import { QueryString } from '../query-string.ts'
@@ -42,7 +43,14 @@ function readPageCursor(query: QueryString): UsageCursor | null {
   throw new GatewayError('invalid_parameter', message, { param: 'cursor' })
 }
 
-export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
+/** What the routes read of a log of calls; it may answer later. */
+export interface Calls {
+  list(query: UsageQuery): Promise<UsagePage>
+  get(id: string): Promise<UsageDetail | null> | UsageDetail | null
+  security(query: SecurityQuery): Promise<SecurityReport> | SecurityReport
+}
+
+export function usageRoutes(log: Calls & Pick<UsageLog, 'erase'>, clock: Clock): ApiRoute[] {
   return [
     eraseRoute(log),
     {
@@ -99,7 +107,7 @@ export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
         },
       ),
       async answer(request) {
-        const entry = log.get(request.params['id'] ?? '')
+        const entry = await log.get(request.params['id'] ?? '')
         if (entry === null)
           throw new GatewayError(
             'not_found',
