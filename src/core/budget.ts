@@ -1,11 +1,18 @@
 // Budget of a counted resource, such as bytes of memory.
 
+import type { Milliseconds } from './clock.ts'
+
+interface Waiting {
+  readonly amount: number
+  readonly grant: () => void
+}
+
 /** A fixed amount, shared by any number of callers in one event loop. */
 export class Budget {
   readonly size: number
   #taken = 0
   /** In order of arrival. */
-  readonly #waiting: { readonly amount: number; readonly grant: () => void }[] = []
+  #waiting: Waiting[] = []
 
   constructor(size: number) {
     this.size = size
@@ -24,6 +31,10 @@ export class Budget {
   /** Returns an amount that `take` took, and grants it to callers that wait. */
   release(amount: number): void {
     this.#taken -= amount
+    this.#grantWaiting()
+  }
+
+  #grantWaiting(): void {
     for (let next = this.#waiting[0]; next !== undefined && this.take(next.amount); next = this.#waiting[0]) {
       this.#waiting.shift()
       next.grant()
@@ -33,15 +44,50 @@ export class Budget {
   /**
    * Takes the amount as soon as it is free, first come, first served. A request larger than the
    * budget is granted alone.
+   * @param isFirst goes before all that wait
    * @returns a function that releases the amount; calling it again has no effect
    */
-  async wait(amount: number): Promise<() => void> {
+  async wait(amount: number, isFirst = false): Promise<() => void> {
     const share = Math.min(amount, this.size)
-    if (this.#waiting.length > 0 || !this.take(share))
-      await new Promise<void>((grant) => this.#waiting.push({ amount: share, grant }))
+    if ((this.#waiting.length > 0 && !isFirst) || !this.take(share))
+      await new Promise<void>((grant) => {
+        const waiting = { amount: share, grant }
+        if (isFirst) this.#waiting.unshift(waiting)
+        else this.#waiting.push(waiting)
+      })
+    return this.#releaseOnce(share)
+  }
+
+  /**
+   * The same for a caller that does not wait longer than `limitMs`.
+   * @returns null when the amount was not free in time
+   */
+  async waitAtMost(amount: number, limitMs: Milliseconds): Promise<(() => void) | null> {
+    const share = Math.min(amount, this.size)
+    if (this.#waiting.length === 0 && this.take(share)) return this.#releaseOnce(share)
+    const isGranted = await new Promise<boolean>((resolve) => {
+      const waiting = {
+        amount: share,
+        grant: () => {
+          clearTimeout(timer)
+          resolve(true)
+        },
+      }
+      const timer = setTimeout(() => {
+        this.#waiting = this.#waiting.filter((other) => other !== waiting)
+        resolve(false)
+        // It may have kept smaller requests waiting.
+        this.#grantWaiting()
+      }, limitMs)
+      this.#waiting.push(waiting)
+    })
+    return isGranted ? this.#releaseOnce(share) : null
+  }
+
+  #releaseOnce(amount: number): () => void {
     let isTaken = true
     return () => {
-      if (isTaken) this.release(share)
+      if (isTaken) this.release(amount)
       isTaken = false
     }
   }

@@ -40,6 +40,35 @@ t.test('a request larger than the budget is granted alone', async (t) => {
   t.ok(budget.take(10))
 })
 
+t.test('a caller that waits no longer gives its place to the next', async (t) => {
+  const budget = new Budget(10)
+  const release = await budget.wait(6)
+  const late = budget.waitAtMost(9, 5)
+  const small = budget.wait(4)
+  t.equal(await late, null)
+  const releaseSmall = await small
+  t.notOk(budget.take(1))
+  releaseSmall()
+  release()
+  const inTime = await budget.waitAtMost(10, 5)
+  inTime!()
+  t.ok(budget.take(10))
+})
+
+t.test('a first caller goes before those that wait', async (t) => {
+  const budget = new Budget(10)
+  const release = await budget.wait(10)
+  const order: string[] = []
+  const note = (name: string) => (free: () => void) => {
+    order.push(name)
+    free()
+  }
+  const waiting = [budget.wait(10).then(note('second')), budget.wait(10, true).then(note('first'))]
+  release()
+  await Promise.all(waiting)
+  t.same(order, ['first', 'second'])
+})
+
 t.test('the amount taken never exceeds the size, and in the end all is free', async () => {
   await fc.assert(
     fc.asyncProperty(

@@ -102,10 +102,7 @@ export class AdmissionControl {
    */
   keep(kept: KeptMemory, bytes: number): void {
     if (!this.#bodies.take(bytes))
-      throw refusal(
-        'overloaded',
-        'Prompts and answers of other calls use all the memory for them; send the call again.',
-      )
+      throw overloaded('Prompts and answers of other calls use all the memory for them; send the call again.')
     kept.keptBytes += bytes
   }
 
@@ -148,12 +145,15 @@ export class AdmissionControl {
     if (this.#draining) return drainingError()
     if (this.inFlight < this.#limit) return null
     const message = `${this.#limit} calls are in flight already (limits.concurrentRequests); send the call again.`
-    return refusal('overloaded', message)
+    return overloaded(message)
   }
 }
 
 const refusal = (code: 'draining' | 'audit_unavailable' | 'overloaded', message: string): GatewayError =>
   new GatewayError(code, message, { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
+
+/** The error of a call that the process has no room or no time for now. */
+export const overloaded = (message: string): GatewayError => refusal('overloaded', message)
 
 export const drainingError = (): GatewayError =>
   refusal('draining', 'The gateway is shutting down; send the call again.')

@@ -1,10 +1,12 @@
-// Grants memory to the scan of a long body, by its bytes and by its values, before it is parsed.
+// Grants memory and time to the scan of a long body, by its bytes, its values and its digits,
+// before it is parsed.
 
 import { weighSteps } from '../../chat/json-weight.ts'
 import { Budget } from '../../core/budget.ts'
-import type { Clock } from '../../core/clock.ts'
+import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { inSlices, STEP_UNITS } from '../../core/steps.ts'
+import { overloaded } from '../call/admission.ts'
 import { MAXIMUM_FINDINGS } from './inspect.ts'
 
 /**
@@ -12,6 +14,19 @@ import { MAXIMUM_FINDINGS } from './inspect.ts'
  * size.
  */
 const ORDINARY_WEIGHT = 1024 * 1024
+
+/**
+ * Weight of a digit besides its byte. Numbers take a hundred times the time of prose, so few bodies
+ * of them run at a time: each is answered as soon as if it were alone.
+ */
+const DIGIT_WEIGHT = 7
+/** Bytes of a body that are read to estimate its digits. */
+const SAMPLED_BYTES = 4096
+const DIGIT_0 = 0x30
+const DIGIT_9 = 0x39
+
+/** Longest wait of a prompt for its scan. A client that waits longer has often given up. */
+const MAXIMUM_WAIT_MS: Milliseconds = 20_000
 
 /** Weight of a finding with its value and its placeholder, as in `weighSteps`. */
 const FINDING_WEIGHT = 25
@@ -41,11 +56,23 @@ export class ScanMemory extends Budget {
   }
 
   /**
-   * Waits until there is memory for a body.
+   * Waits until there is memory for a prompt.
+   * @param limitMs longest wait
+   * @returns releases it, calling it again has no effect; null when there was none in time
+   */
+  async waitForPrompt(weight: number, limitMs: Milliseconds): Promise<(() => void) | null> {
+    const release = await this.waitAtMost(weight, limitMs)
+    if (release !== null) this.#makeRoom(weight)
+    return release
+  }
+
+  /**
+   * Waits until there is memory for an answer, before all prompts that wait: its call holds memory
+   * already.
    * @returns releases it; calling it again has no effect
    */
-  async waitFor(weight: number): Promise<() => void> {
-    const release = await this.wait(weight)
+  async waitForAnswer(weight: number): Promise<() => void> {
+    const release = await this.wait(weight, true)
     this.#makeRoom(weight)
     return release
   }
@@ -66,7 +93,18 @@ export async function scanWeight({ searches, clock }: ScanTurn, body: Buffer): P
   const { values, longBytes } = await inSlices(weighSteps(body), clock)
   const neededBytes = longBytes * LONG_COPIES + (body.length - longBytes) * SHORT_COPIES
   if (values > Math.max(searches.size, ORDINARY_WEIGHT) || neededBytes > searches.bodyBytes) return null
-  return Math.max(body.length, values)
+  return Math.max(body.length, values) + DIGIT_WEIGHT * digitsIn(body)
+}
+
+/** Estimates the count of digits. */
+function digitsIn(body: Buffer): number {
+  const stride = Math.max(1, Math.floor(body.length / SAMPLED_BYTES))
+  let digits = 0
+  for (let at = 0; at < body.length; at += stride) {
+    const byte = body[at]!
+    if (byte >= DIGIT_0 && byte <= DIGIT_9) digits++
+  }
+  return digits * stride
 }
 
 /** Maximum findings of one body that there is memory for. */
@@ -74,14 +112,26 @@ export const maxFindings = (searches: Budget): number =>
   Math.min(MAXIMUM_FINDINGS, Math.floor(Math.max(searches.size, ORDINARY_WEIGHT) / FINDING_WEIGHT))
 
 /**
- * Waits until there is memory to parse and scan a request body.
+ * Waits until there is memory and time to parse and scan a request body.
+ * @param limitMs longest wait
  * @returns releases it; calling it again has no effect
- * @throws GatewayError (rejects) `body_too_large` for more values than the process has memory for
+ * @throws GatewayError (rejects) `body_too_large` for more values than the process has memory for,
+ * `overloaded` after `limitMs`
  */
-export async function waitToScan(turn: ScanTurn, body: Buffer): Promise<() => void> {
+export async function waitToScan(
+  turn: ScanTurn,
+  body: Buffer,
+  limitMs: Milliseconds = MAXIMUM_WAIT_MS,
+): Promise<() => void> {
   if (!isLongBody(body.length)) return () => {}
   const weight = await scanWeight(turn, body)
-  if (weight !== null) return await turn.searches.waitFor(weight)
+  if (weight !== null) {
+    const release = await turn.searches.waitForPrompt(weight, limitMs)
+    if (release !== null) return release
+    throw overloaded(
+      `Other long prompts were scanned for ${limitMs / 1000} seconds, and this one had to wait; send the call again.`,
+    )
+  }
   throw new GatewayError(
     'body_too_large',
     'The body has more messages, parts, tools or other values than the memory of the gateway allows; send fewer or give it more memory.',
@@ -94,7 +144,7 @@ export async function waitToScan(turn: ScanTurn, body: Buffer): Promise<() => vo
  */
 export async function waitToScanAnswer(turn: ScanTurn, received: Buffer): Promise<() => void> {
   const weight = await scanWeight(turn, received)
-  if (weight !== null) return await turn.searches.waitFor(weight)
+  if (weight !== null) return await turn.searches.waitForAnswer(weight)
   throw new GatewayError(
     'upstream_unavailable',
     "The upstream's answer has more values than the memory of the gateway allows.",

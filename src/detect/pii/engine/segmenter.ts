@@ -142,6 +142,8 @@ export class Segmenter {
   #keySearched = 0
   readonly #strict: boolean
   #seen = 0
+  /** No natural cut lies between the start of the last segment and this offset. */
+  #uncut = 0
   /** Where a segment starts that has no value and no natural cut before it; -1 without one. */
   #open = -1
   #rowStart = 0
@@ -157,6 +159,7 @@ export class Segmenter {
     this.#keySearched = Math.max(0, this.#keySearched - count)
     this.#open = Math.max(-1, this.#open - count)
     this.#rowStart -= count
+    this.#uncut = Math.max(0, this.#uncut - count)
   }
 
   /** The last cut in (from, at], or `from`. For texts without private keys. */
@@ -172,7 +175,7 @@ export class Segmenter {
    * @param searched characters known to hold no end
    */
   nextCut(text: string, start: number, searched: number): number {
-    let at = Math.max(start, searched)
+    let at = Math.max(start, searched, this.#uncut)
     let length = FIRST_ATTEMPT
     /** Without a boundary up to here, no attempt before MAXIMUM_UNSPACED succeeds. */
     let unbroken = start
@@ -195,6 +198,8 @@ export class Segmenter {
       const end = isHopeless ? start : this.#closedBefore(text, start, limit)
       if (end - start >= length * GROWTH) {
         this.#seen = limit
+        // Outside private keys, natural cuts do not depend on where a segment starts.
+        if (key < 0) this.#uncut = limit
         return end
       }
       at = Math.max(at, limit)
