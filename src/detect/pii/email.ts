@@ -19,7 +19,8 @@ import {
 import { codeAt, isLetter, isSpacedLetter } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 import { isAlgorithm, isMessage, isRemote } from './other-name.ts'
-import { scanUserInfo } from './secrets.ts'
+import { scanUserInfo } from './secret/user-info.ts'
+import { scanTeamsWebhook } from './secret/webhooks.ts'
 import { isTopLevelDomain } from './top-level-domains.ts'
 
 /** RFC 5321 §4.5.3.1. */
@@ -85,8 +86,11 @@ const isLocal = (code: number): boolean => (code < ASCII_END ? LOCAL[code] !== 0
  */
 export function scanEmail(segment: Segment, at: number): number {
   const localStart = startOfLocalCharacters(segment, at)
-  const isPassword = scanUserInfo(segment, at, localStart)
-  return isPassword ? at + 1 : scanAround(segment, localStart, at, at + 1)
+  return (
+    scanUserInfo(segment, at, localStart) ||
+    scanTeamsWebhook(segment, at) ||
+    scanAround(segment, localStart, at, at + 1)
+  )
 }
 
 /**

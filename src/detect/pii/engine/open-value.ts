@@ -13,10 +13,10 @@ import {
   SLASH,
   SPACE,
 } from '../../../core/ascii.ts'
-import { isAfterScheme } from '../authorization-scheme.ts'
 import { codeAt, codesOf, isLetter, isSpace } from '../code-unit-classes.ts'
 import { MAXIMUM_DIGITS, MAXIMUM_GROUPS } from '../number/shape.ts'
-import { LONG_TOKEN_START } from '../tokenforms.ts'
+import { isAfterScheme } from '../secret/authorization-scheme.ts'
+import { LONG_TOKEN_START } from '../secret/token-forms.ts'
 
 /** Longest value with white space in it: an IBAN, a phone number with an extension. */
 const MAXIMUM_SPACED = 48
@@ -154,13 +154,13 @@ function signBefore(text: string, start: number, end: number): number {
   return code === AT_SIGN || (code === PERCENT && text.startsWith('40', at)) ? sign : -1
 }
 
-/** The `//` before the name and password that end at `end`; `end` if there is none. */
+/** The `//` before the name and password, which may contain an `@`; `end` if there is none. */
 function openUserInfo(text: string, start: number, end: number): number {
   const first = Math.max(start, end - MAXIMUM_USER_INFO)
   for (let at = end; at > first; at--) {
     const code = text.charCodeAt(at - 1)
     if (code === SLASH) return text.charCodeAt(at - 2) === SLASH && at - 2 >= start ? at - 2 : end
-    if (code <= SPACE || code === AT_SIGN || QUOTES.has(code)) return end
+    if (code <= SPACE || QUOTES.has(code)) return end
   }
   return end
 }

@@ -2,7 +2,18 @@
 // Decides which kinds are tried where, and in what order; the files of the kinds decide what a
 // value is.
 
-import { AT_SIGN, COLON, HYPHEN, isAlphanumeric, isDigit, PLUS, UNDERSCORE } from '../../../core/ascii.ts'
+import {
+  AT_SIGN,
+  COLON,
+  DOLLAR,
+  EQUALS,
+  HYPHEN,
+  isAlphanumeric,
+  isDigit,
+  PLUS,
+  TILDE,
+  UNDERSCORE,
+} from '../../../core/ascii.ts'
 import type { Finding } from '../../../core/finding.ts'
 import { scanBirthDate } from '../birthdate.ts'
 import { cardForm, isExpiryAfter, isInRow, isIssued, isNoCard, isSigned } from '../card.ts'
@@ -22,15 +33,18 @@ import { isUniform } from '../number/separators.ts'
 import { personNames } from '../person.ts'
 import { isLetterAfter, plusBefore, scanPhone, startsWithExitCode } from '../phone/phone.ts'
 import { scanAddress } from '../postal-address.ts'
+import { scanAssignment, scanIntroduced } from '../secret/assignment.ts'
+import { scanHash } from '../secret/crypt-hash.ts'
 import {
   isPartOfBase64,
   MIN_TOKEN,
   scanNamedKey,
   scanSecret,
+  scanTilde,
   startOfBotId,
   tokenEnd,
   tokenStart,
-} from '../secrets.ts'
+} from '../secret/secrets.ts'
 import { MIN_WALLET, scanWallet } from '../wallet.ts'
 import { isNumberOfThing } from '../words/other-number.ts'
 import { endOfRescanned } from './number-rows.ts'
@@ -130,7 +144,8 @@ function scanAt(segment: Segment, at: number): number {
   if (isDigit(code))
     return isEncodedAtSign(segment.text, at) ? scanEncodedEmail(segment, at) : scanDigit(segment, at)
   if (code === AT_SIGN) return scanEmail(segment, at)
-  if (code === COLON) return scanColons(segment, at) || at + 1
+  if (code === EQUALS) return scanAssignment(segment, at) || at + 1
+  if (code === COLON) return scanAssignment(segment, at) || scanColons(segment, at) || at + 1
   return (code === UNDERSCORE ? 0 : scanMac(segment, at)) || scanToken(segment, at, at + 1) || at + 1
 }
 
@@ -184,10 +199,16 @@ function scanToken(segment: Segment, word: number, wordEnd: number): number {
   if (word < segment.tokenEnd) return 0
   const start = tokenStart(segment.text, word, segment.end)
   segment.tokenEnd = tokenEnd(segment.text, wordEnd)
+  const hash = codeAt(segment.text, word - 1) === DOLLAR ? scanHash(segment, word - 1) : 0
+  if (hash > 0) return hash
+  const introduced = scanIntroduced(segment, start)
+  if (introduced > 0) return introduced
   const bot = startOfBotId(segment.text, segment.tokenEnd)
   if (bot >= segment.end) return scanSecret(segment, bot)
   // An underscore before it may be emphasis, or part of the key: `SG._…`.
   if (isAlphanumeric(codeAt(segment.text, start - 1))) return 0
+  const tilde = codeAt(segment.text, segment.tokenEnd) === TILDE ? scanTilde(segment, start) : 0
+  if (tilde > 0) return tilde
   if (segment.tokenEnd - start >= MIN_TOKEN) return scanSecret(segment, start)
   return isPartOfBase64(segment.text, start, segment.tokenEnd) ? scanNamedKey(segment, start) : 0
 }

@@ -18,6 +18,8 @@ import { openCardBefore } from '../card-groups.ts'
 import { codeAt, isSpace, isUnspaced } from '../code-unit-classes.ts'
 import { isInsideKey, KEY_BEGIN, KEY_END } from '../keyblock.ts'
 import type { KindSet } from '../kinds.ts'
+import { isNamingSign } from '../secret/names.ts'
+import { isBeforeNamedValue, isInNamedValue, openSecret } from '../secret/open-secret.ts'
 import { isRowOfNumbers } from './number-rows.ts'
 import { MAXIMUM_UNSPACED, nextBoundary, openNumber, openToken, openValue } from './open-value.ts'
 import { isAfterWord, mayContainWords } from './word-boundaries.ts'
@@ -66,13 +68,14 @@ const MAXIMUM_LISTED = { fraction: 20, whole: 6 }
  */
 function isAfterMark(text: string, at: number): boolean {
   const mark = text.charCodeAt(at)
-  if (mark === GREATER_THAN || text.charCodeAt(at - 1) === QUOTE) return true
+  if (mark === GREATER_THAN) return !isInNamedValue(text, at)
+  if (text.charCodeAt(at - 1) === QUOTE) return true
   return mark === COMMA && isAfterListItem(text, at)
 }
 
 /** `"name":"`, but not `"::1"` */
 const isAfterJsonName = (text: string, at: number): boolean =>
-  text.charCodeAt(at - 1) === COLON && text.charCodeAt(at - 2) === QUOTE
+  text.charCodeAt(at - 1) === COLON && text.charCodeAt(at - 2) === QUOTE && !isNamingSign(text, at - 1)
 
 /** Reports whether a number ends at `end` and follows a comma or the start of a list. */
 function isAfterListItem(text: string, end: number): boolean {
@@ -109,7 +112,8 @@ function isCut(text: string, at: number, strict: boolean): boolean {
     return isPlainAscii(next) && CUT_SIDES[next] === CUT_BEFORE && isAfterJsonName(text, at)
   }
   if (before === LINE_FEED) return !isInsideCard(text, at)
-  if (isSpace(before)) return isAfterWord(text, at - 1, strict) && !isInsideCard(text, at)
+  if (isSpace(before))
+    return isAfterWord(text, at - 1, strict) && !isInsideCard(text, at) && !isBeforeNamedValue(text, at)
   return isUnspaced(before) && at < text.length && isUnspaced(text.charCodeAt(at))
 }
 
@@ -129,7 +133,7 @@ function firstCut(text: string, start: number, from: number, to: number, strictF
     }
     if (isSpace(code)) {
       if (code !== LINE_FEED && !isAfterWord(text, at, at >= strictFrom)) continue
-      if (!isInsideCard(text, at + 1)) return at + 1
+      if (!isInsideCard(text, at + 1) && !isBeforeNamedValue(text, at + 1)) return at + 1
     } else if (at > start && isUnspaced(code) && isUnspaced(text.charCodeAt(at - 1))) return at
   }
   return -1
@@ -195,8 +199,10 @@ export class Segmenter {
       if (limit >= text.length) return -1
       unbroken = nextBoundary(text, unbroken, limit)
       const isHopeless = unbroken === limit && length - MAXIMUM_UNSPACED < length * GROWTH
-      const end = isHopeless ? start : this.#closedBefore(text, start, limit)
-      if (end - start >= length * GROWTH) {
+      const least = start + length * GROWTH
+      let end = isHopeless ? start : this.#closedBefore(text, start, limit)
+      if (end >= least) end = Math.min(end, openSecret(text, start, limit))
+      if (end >= least) {
         this.#seen = limit
         // Outside private keys, natural cuts do not depend on where a segment starts.
         if (key < 0) this.#uncut = limit

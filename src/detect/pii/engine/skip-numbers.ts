@@ -30,7 +30,8 @@ import { isAfterCountryCode } from '../iban.ts'
 import { isMacCharacter, isPartOfMac } from '../network.ts'
 import { endOfSeparator, isParenthesis } from '../number/separators.ts'
 import { isLabelAfter } from '../phone/right-context.ts'
-import { holdsNoSecret } from '../secrets.ts'
+import { isHashStart } from '../secret/hash-start.ts'
+import { holdsNoSecret, mayEndPassword } from '../secret/secrets.ts'
 import type { ContextWords } from '../words/context.ts'
 import { mayBeMonth } from '../words/months.ts'
 import { mayHaveBirthLabel, mayHaveDocumentLabel, mayHaveLabel } from './label-prefilter.ts'
@@ -54,7 +55,7 @@ const MAXIMUM_DECIMALS = 20
  * character.
  */
 export function skipNumber(text: string, at: number, words: ContextWords | null): number {
-  if (isEncodedAtSign(text, at)) return at
+  if (isEncodedAtSign(text, at) || isHashStart(text, at - 1) || mayEndPassword(text, at)) return at
   return isWordBefore(text, at) ? skipWord(text, at) : skipDigits(text, at, words)
 }
 

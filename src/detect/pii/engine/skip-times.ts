@@ -17,7 +17,7 @@ import {
 import { codeAt } from '../code-unit-classes.ts'
 import { isMacCharacter } from '../network.ts'
 import { endOfSeparator } from '../number/separators.ts'
-import { holdsNoSecret } from '../secrets.ts'
+import { holdsNoSecret } from '../secret/secrets.ts'
 import { mayHaveLabel } from './label-prefilter.ts'
 
 /** Longest run of characters that is read. */

@@ -18,7 +18,7 @@ import { mayBeDocumentNumber } from '../documents.ts'
 import { isAfterCountryCode } from '../iban.ts'
 import { isInThousands, isItalianDateGroup, mayStartIdentifier } from '../nationalid/nationalid.ts'
 import { isPartOfMac } from '../network.ts'
-import { holdsNoSecret } from '../secrets.ts'
+import { holdsNoSecret } from '../secret/secrets.ts'
 import { mayHaveDocumentLabel } from './label-prefilter.ts'
 
 /**

@@ -1,10 +1,10 @@
 // Detects credentials by the prefixes of their issuers. The form alone proves nothing: the rest
 // must look random.
 
-import { parseApiKey } from '../../core/apikey.ts'
+import { parseApiKey } from '../../../core/apikey.ts'
 import {
-  AT_SIGN,
   COLON,
+  DOLLAR,
   DOT,
   HYPHEN,
   isAlphanumeric,
@@ -12,15 +12,20 @@ import {
   isWordCharacter,
   PLUS,
   SLASH,
-  SPACE,
-} from '../../core/ascii.ts'
+  TILDE,
+} from '../../../core/ascii.ts'
+import { codeAt } from '../code-unit-classes.ts'
+import type { Segment } from '../engine/segment.ts'
+import type { Span } from '../keyblock.ts'
+import { isPasswordSign, mayBeValue, startOfIntroduced } from './assignment.ts'
 import { scanCredentials } from './authorization.ts'
 import { isAfterScheme } from './authorization-scheme.ts'
-import { codeAt } from './code-unit-classes.ts'
-import type { Segment } from './engine/segment.ts'
-import type { Span } from './keyblock.ts'
-import { distinctCharacters, isRandom, MIN_DISTINCT, NO_PASSWORD, PLACEHOLDER } from './randomness.ts'
-import { mayBeginToken, TOKEN } from './tokenforms.ts'
+import { isHashStart } from './hash-start.ts'
+import { hasInnerMark, innerTokenAt } from './inner-forms.ts'
+import { introductionBefore, isBasicBefore } from './names.ts'
+import { distinctCharacters, isMachineMade, isRandom, MIN_DISTINCT } from './randomness.ts'
+import { mayBeginToken, type TokenMatch, tokensAt } from './token-forms.ts'
+import { isDiscordWebhook, scanDiscordWebhook, scanSlackWebhook } from './webhooks.ts'
 
 /** Length of the shortest secret, and of the part that must look random. */
 export const MIN_TOKEN = 15
@@ -34,10 +39,10 @@ const NAMED_KEY =
 /** Length of an AWS key. Azure's are the longest. */
 const KEY_CHARACTERS = 40
 const MAXIMUM_KEY = 88
-/** Host and path of a Slack webhook; the path permits posting. */
-const WEBHOOK_HOST = 'hooks.slack.'
-const WEBHOOK = /com\/services\/(?<path>T[A-Z0-9]{8,12}\/B[A-Z0-9]{8,12}\/[A-Za-z0-9]{24})(?![A-Za-z0-9/+])/y
 const NAMED_VALUE = /[A-Za-z0-9+/]{40}(?:[A-Za-z0-9+/]{46}==)?(?![A-Za-z0-9+/=])/y
+
+/** An id of AWS near its key, as in the CSV file that AWS gives. */
+const KEY_ID = /(?<![a-z0-9])a[ks]ia[a-z0-9]{16}(?![a-z0-9])/
 
 /** AWS Signature Version 4, in the query of a URL. */
 const KEY_ID_BEFORE = /x-amz-credential=$/
@@ -48,13 +53,26 @@ const KEY_ID_BEFORE = /x-amz-credential=$/
  */
 export function scanSecret(segment: Segment, start: number): number {
   const { text } = segment
-  const token = tokenAt(text, start) ?? tokenAt(text, dottedStart(text, start, segment.end))
+  const dotted = dottedStart(text, start, segment.end)
+  const token = secretAt(text, dotted) ?? (dotted < start ? secretAt(text, start) : null)
   // The key id in a signed URL is no secret, and the URL is useless without it.
-  const isSignatureKeyId = token !== null && KEY_ID_BEFORE.test(segment.windowBefore(token.start))
-  if (token !== null && !isSignatureKeyId && isSecret(text.slice(token.start, token.end))) {
+  if (token !== null && !KEY_ID_BEFORE.test(segment.windowBefore(token.start)))
     return segment.add('secret', token.start, token.end) ? token.end : 0
-  }
-  return scanNamedKey(segment, start)
+  return scanDiscordWebhook(segment, start) || scanNamedKey(segment, start)
+}
+
+/** Characters of a key of Microsoft Entra before its `~`: `abc8Q`. */
+const ENTRA_START = 5
+
+/**
+ * Tries tokens with a `~`: `sha256~…`, `abc8Q~…`.
+ * @param start of the word before it
+ */
+export function scanTilde(segment: Segment, start: number): number {
+  const token =
+    secretAt(segment.text, start) ??
+    secretAt(segment.text, Math.max(segment.end, segment.tokenEnd - ENTRA_START))
+  return token !== null && segment.add('secret', token.start, token.end) ? token.end : 0
 }
 
 const BOT_ID_DIGITS = 8
@@ -67,10 +85,15 @@ export function startOfBotId(text: string, colon: number): number {
   return colon - start >= BOT_ID_DIGITS ? start : -1
 }
 
-function tokenAt(text: string, start: number): Span | null {
-  TOKEN.lastIndex = start
-  const token = TOKEN.exec(text)?.[0].replace(/\.+$/, '')
-  return token === undefined ? null : { start, end: start + token.length }
+const TELEGRAM = /\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])/y
+
+function secretAt(text: string, start: number): Span | null {
+  for (const token of tokensAt(text, start))
+    if (isSecret(token)) return { start, end: start + token.value.length }
+  TELEGRAM.lastIndex = start
+  const value =
+    innerTokenAt(text, start) ?? (isDigit(codeAt(text, start)) ? TELEGRAM.exec(text)?.[0] : undefined)
+  return value === undefined || !isRandom(value) ? null : { start, end: start + value.length }
 }
 
 /** Prefixes may end with a dot (`SG.`, `hvs.`), and a web token contains two. */
@@ -85,13 +108,13 @@ function dottedStart(text: string, start: number, from: number): number {
   return dotted
 }
 
-function isSecret(token: string): boolean {
-  if (token.startsWith('sgate_live_')) return parseApiKey(token)
-  if (token.startsWith('eyJ')) return true
-  if (/^(?:AKIA|ASIA)/.test(token)) return distinctCharacters(token) > MIN_DISTINCT
-  const separator = Math.max(4, token.search(/[-_.](?=[^-_.]*$)/))
-  const randomPart = token.slice(token.length - separator > MIN_TOKEN ? separator : 4)
-  return isRandom(token, randomPart)
+function isSecret({ value, test }: TokenMatch): boolean {
+  if (test === 'none') return true
+  if (value.startsWith('sgate_live_')) return parseApiKey(value)
+  if (/^(?:AKIA|ASIA)/.test(value)) return distinctCharacters(value) > MIN_DISTINCT
+  const separator = Math.max(4, value.search(/[-_.](?=[^-_.]*$)/))
+  const randomPart = value.slice(value.length - separator > MIN_TOKEN ? separator : 4)
+  return isRandom(value, randomPart) && (test === 'random' || isMachineMade(value))
 }
 
 /**
@@ -110,56 +133,27 @@ export function scanNamedKey(segment: Segment, at: number): number {
   const first = isAfterScheme(text, start) ? start : dottedStart(text, at, segment.end)
   if (isAfterScheme(text, first)) return scanCredentials(segment, first)
   if (end - start < KEY_CHARACTERS) return 0
-  if (text.startsWith(WEBHOOK_HOST, start - WEBHOOK_HOST.length)) return scanWebhook(segment, start)
+  const webhook = scanSlackWebhook(segment, start)
+  if (webhook > 0) return webhook
   NAMED_VALUE.lastIndex = start
   const value = NAMED_VALUE.exec(text)?.[0]
-  if (value === undefined || !NAMED_KEY.test(segment.windowBefore(start)) || /example/i.test(value)) return 0
+  if (value === undefined || /example/i.test(value)) return 0
+  const before = segment.windowBefore(start)
+  if (!NAMED_KEY.test(before) && (value.length > KEY_CHARACTERS || !KEY_ID.test(before))) return 0
   if (distinctCharacters(value) < 2 * MIN_DISTINCT) return 0
   return segment.add('secret', start, start + value.length) ? start + value.length : 0
 }
-
-/** @param start the offset after WEBHOOK_HOST */
-function scanWebhook(segment: Segment, start: number): number {
-  WEBHOOK.lastIndex = start
-  const path = WEBHOOK.exec(segment.text)?.groups?.['path']
-  if (path === undefined || PLACEHOLDER.test(path)) return 0
-  return segment.add('secret', WEBHOOK.lastIndex - path.length, WEBHOOK.lastIndex) ? WEBHOOK.lastIndex : 0
-}
-
-/**
- * The password between a user name and the host: `https://name:password@host` (RFC 3986 §3.2.1).
- */
-const USER_INFO = /\/\/[^\s/@:"'<>]{0,64}:(?<password>[^\s/@:"'<>{}$*]{4,128})$/
-const MAXIMUM_USER_INFO = 200
-/** Not allowed there in a URL: `//x:link[@href]` (RFC 3986 §3.2.1). */
-const BRACKET = /[[\]]/
-
-/**
- * Adds the password before the `@` of a URL.
- * @param at of the `@` before a host
- * @param from where the search back for `//` starts; a password may contain what lies between
- * @returns whether a password was added
- */
-export function scanUserInfo(segment: Segment, at: number, from: number): boolean {
-  const { text } = segment
-  let start = from
-  while (start > segment.end && at - start < MAXIMUM_USER_INFO && isUserInfo(text.charCodeAt(start - 1)))
-    start--
-  if (codeAt(text, start - 1) !== SLASH || codeAt(text, start - 2) !== SLASH) return false
-  const password = USER_INFO.exec(text.slice(start - 2, at))?.groups?.['password']
-  if (password === undefined || BRACKET.test(password) || NO_PASSWORD.test(password)) return false
-  return segment.add('secret', at - password.length, at)
-}
-
-const isUserInfo = (code: number): boolean => code > SPACE && code !== SLASH && code !== AT_SIGN
 
 /** Where the word of letters, digits, `_` and `-` around `at` starts, not before `from`. */
 export function tokenStart(text: string, at: number, from: number): number {
   let start = at
   while (start > from && isTokenCharacter(text.charCodeAt(start - 1))) start--
   while (start < at && !isAlphanumeric(text.charCodeAt(start))) start++
-  return start
+  // Google's refresh tokens start with two slashes in their prefix.
+  return start - 3 >= from && text.startsWith(GOOGLE_REFRESH, start - 3) ? start - 3 : start
 }
+
+const GOOGLE_REFRESH = '1//0'
 
 /** Where the word around `at` ends. A dot inside belongs to it. */
 export function tokenEnd(text: string, at: number): number {
@@ -189,15 +183,37 @@ export function holdsNoSecret(text: string, from: number, to: number): boolean {
   }
   const before = codeAt(text, start - 1)
   const after = codeAt(text, end)
+  if (before === DOLLAR && isHashStart(text, start - 1)) return false
+  if (before === SLASH && isDiscordWebhook(text, start)) return false
+  if (before === TILDE || after === TILDE || mayBeIntroduced(text, start, end)) return false
   if (end - start < MIN_TOKEN)
     return startOfBotId(text, end) < 0 && !(isPartOfBase64(text, start, end) && isFirstWordOfKey(text, start))
-  if (end - to > MAXIMUM_READ || before === DOT || after === COLON) return false
+  if (
+    end - to > MAXIMUM_READ ||
+    before === DOT ||
+    text.startsWith(GOOGLE_REFRESH, start - 3) ||
+    after === COLON
+  )
+    return false
   if (isAfterScheme(text, start)) return false
   // Paths consist of base64 characters, too.
   if (end - start >= KEY_CHARACTERS || isBase64(before) || isBase64(after)) {
     if (holdsKey(text, start, end) || isFirstWordOfKey(text, start)) return false
   }
-  return !holdsTokenStart(text, start, end)
+  return !hasInnerMark(text, start, end) && !holdsTokenStart(text, start, end)
+}
+
+/** Reports whether a name may introduce the word, or the value that it is a part of. */
+function mayBeIntroduced(text: string, word: number, end: number): boolean {
+  if (!mayBeValue(text, word, end)) return false
+  const start = startOfIntroduced(text, word)
+  return introductionBefore(text, start) !== null || isBasicBefore(text, start)
+}
+
+/** Reports whether digits after the sign of a password may end one: `Password: Abcd!123`. */
+export function mayEndPassword(text: string, at: number): boolean {
+  if (!isPasswordSign(codeAt(text, at - 1)) || !isWordCharacter(codeAt(text, at - 2))) return false
+  return introductionBefore(text, startOfIntroduced(text, at)) !== null
 }
 
 /** Reports whether a word starts like a secret. After a dot, so may any part of it. */

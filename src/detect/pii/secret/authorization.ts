@@ -1,7 +1,7 @@
 // Detects credentials after a header and a scheme: `Authorization: Basic …`,
 // `Authorization: Bearer …`.
 
-import type { Segment } from './engine/segment.ts'
+import type { Segment } from '../engine/segment.ts'
 import { isRandom, NO_PASSWORD } from './randomness.ts'
 
 const SCHEME = /authorization["']?\]?\s{0,3}(?:[:=]{1,2}>?|,)\s{0,3}["']?(?<scheme>basic|bearer) $/
@@ -21,11 +21,12 @@ export function scanCredentials(segment: Segment, start: number): number {
   const form = scheme === 'basic' ? BASIC_VALUE : BEARER_VALUE
   form.lastIndex = start
   const value = form.exec(segment.text)?.[0]
-  if (value === undefined || !(scheme === 'basic' ? isBasicCredentials(value) : isRandom(value))) return 0
+  if (value === undefined || !(scheme === 'basic' ? decodeBasic(value) : isRandom(value))) return 0
   return segment.add('secret', start, start + value.length) ? start + value.length : 0
 }
 
-function isBasicCredentials(value: string): boolean {
+/** Reports whether it is a name and a password in base64. */
+export function decodeBasic(value: string): boolean {
   const decoded = BASIC_CREDENTIALS.exec(Buffer.from(value, 'base64').toString())?.groups
   return decoded !== undefined && !NO_PASSWORD.test(decoded['password']!)
 }

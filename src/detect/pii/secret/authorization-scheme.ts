@@ -1,7 +1,7 @@
 // Recognises the place after an authorization scheme, `Basic` or `Bearer`, by a few characters.
 
-import { CASE_BIT, LOWER_C, LOWER_E, LOWER_R, SPACE } from '../../core/ascii.ts'
-import { codeAt } from './code-unit-classes.ts'
+import { CASE_BIT, LOWER_C, LOWER_E, LOWER_R, SPACE } from '../../../core/ascii.ts'
+import { codeAt } from '../code-unit-classes.ts'
 
 /** Prefilter for `basic ` and `bearer `. */
 export function isAfterScheme(text: string, start: number): boolean {
