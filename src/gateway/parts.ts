@@ -26,6 +26,7 @@ import { ConsoleFiles } from '../server/console-files.ts'
 import { gatewayHandler } from '../server/handler.ts'
 import type { Handler } from '../server/listener.ts'
 import { LiveTail } from '../server/live-tail.ts'
+import { LOGIN_KEY_BYTES } from '../server/login-cookie.ts'
 import { opsHandler } from '../server/ops.ts'
 import { Gatekeeper } from '../server/session.ts'
 import { SignInJournal } from '../server/sign-in-journal.ts'
@@ -263,6 +264,7 @@ function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
           gatekeeper,
           journal,
           clock: systemClock,
+          loginKey: randomBytes(LOGIN_KEY_BYTES),
         })
   const routes = managementRoutes({
     gatekeeper,

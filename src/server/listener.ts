@@ -1,6 +1,7 @@
 // Listens on sockets: limits slow clients, and stops accepting without cutting off answers.
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http'
+import type { Server as HttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Address } from '../core/config-values.ts'
 import { isWithoutIpv6, twin } from './address.ts'
@@ -9,6 +10,15 @@ import { closeInStages, findFault, isAfterClose, parserFault, refuseSocket } fro
 
 // An import would evaluate all exports, fetch and WebSocket included, which adds 50 ms to a start.
 const { Server } = process.getBuiltinModule('node:http')
+
+/** A certificate with its chain, and its private key, both PEM. */
+export interface TlsFiles {
+  readonly certificate: string
+  readonly key: string
+}
+
+/** Oldest version served; 1.0 and 1.1 are deprecated (RFC 8996). */
+const MINIMUM_TLS = 'TLSv1.2'
 
 const SERVER_OPTIONS = {
   /** Time for the head of a request, in milliseconds. */
@@ -50,14 +60,19 @@ export interface Listener {
 
 /**
  * Listens on an address; for 127.0.0.1 also on the same port of [::1], where the machine has it.
+ * @param tls null for HTTP without TLS
  * @throws the system's error (rejects), such as EADDRINUSE
  */
-export async function listen(address: Address, handler: Handler): Promise<Listener[]> {
-  const first = await open(address, handler)
+export async function listen(
+  address: Address,
+  handler: Handler,
+  tls: TlsFiles | null = null,
+): Promise<Listener[]> {
+  const first = await open(address, handler, tls)
   const second = twin(first.address)
   if (second === null) return [first]
   try {
-    return [first, await open(second, handler)]
+    return [first, await open(second, handler, tls)]
   } catch (error) {
     if (isWithoutIpv6(error)) return [first]
     // The system chose a port that is free on IPv4 only; 127.0.0.1 is enough.
@@ -68,15 +83,23 @@ export async function listen(address: Address, handler: Handler): Promise<Listen
 }
 
 /**
- * A server whose `close` leaves idle connections open. Node counts a connection as idle once its
- * answer is buffered, even if the client has not read it, so closing would cut off a slow reader.
- * Listener.close closes them.
+ * Makes a server whose `close` leaves idle connections open. Node counts a connection as idle once
+ * its answer is buffered, even if the client has not read it, so closing would cut off a slow
+ * reader. Listener.close closes them.
  */
-class KeepingServer extends Server {
-  override closeIdleConnections(): void {}
+function keepingServer(tls: TlsFiles | null, handler: Handler): HttpServer {
+  const server = tls === null ? new Server(SERVER_OPTIONS, handler) : tlsServer(tls, handler)
+  server.closeIdleConnections = () => {}
+  return server
 }
 
-function open(address: Address, handler: Handler): Promise<Listener> {
+function tlsServer({ certificate, key }: TlsFiles, handler: Handler): HttpsServer {
+  const https = process.getBuiltinModule('node:https')
+  const options = { ...SERVER_OPTIONS, cert: certificate, key, minVersion: MINIMUM_TLS } as const
+  return new https.Server(options, handler)
+}
+
+function open(address: Address, handler: Handler, tls: TlsFiles | null): Promise<Listener> {
   const answers = new PendingAnswers()
   const take: Handler = (request, response) => {
     const fault = findFault(request)
@@ -91,17 +114,24 @@ function open(address: Address, handler: Handler): Promise<Listener> {
     // The socket of a queued answer may still have the timeout of the answer before it.
     if (response.socket === null) response.once('socket', (socket: Socket) => socket.setTimeout(0))
     if (!server.listening) response.setHeader('connection', 'close')
+    // As a proxy in front would report it.
+    if (tls !== null) request.headers['x-forwarded-proto'] = 'https'
     handler(request, response)
   }
   const turns = new ConnectionTurns(take)
-  const server = new KeepingServer(SERVER_OPTIONS, (request, response) => turns.add(request, response))
+  const server: HttpServer = keepingServer(tls, (request, response) => turns.add(request, response))
   server.on('checkContinue', (request, response) => {
     inviteBody(request, response, () => server.listening)
     turns.add(request, response)
   })
   server.maxHeadersCount = MAXIMUM_HEADERS
+  /** Connections whose handshake is complete; without TLS none. */
+  const secured = new WeakSet<Socket>()
+  server.on('secureConnection', (socket: Socket) => secured.add(socket))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (isAfterClose(error)) closeInStages(socket)
+    // Before the end of the handshake nothing can be answered.
+    if (tls !== null && !secured.has(socket)) socket.destroy()
+    else if (isAfterClose(error)) closeInStages(socket)
     // An earlier request is complete and its answer pending, as above.
     else if (answers.isOwed(socket)) socket.destroy()
     else refuseSocket(socket, parserFault(error))

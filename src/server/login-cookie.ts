@@ -1,9 +1,9 @@
 // The state of each single sign-on that is under way, in a cookie of its own.
 //
-// Nobody can forge or read it: it is encrypted and authenticated with a key that only this process
-// has (AES-256-GCM, a nonce for each). So the gateway remembers nothing of sign-ins that were
-// begun, and a flood of them takes no memory. An old cookie is harmless: it ends after ten minutes
-// or with the process, and it opens nothing without a code that the provider gave for its state,
+// Nobody can forge or read it: it is encrypted and authenticated (AES-256-GCM, a nonce for each)
+// with a key that only the processes have which serve the sign-in. So they remember nothing of
+// sign-ins that were begun, and a flood of them takes no memory. An old cookie is harmless: it ends
+// after ten minutes, and it opens nothing without a code that the provider gave for its state,
 // which the provider redeems once.
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
@@ -22,7 +22,7 @@ export const LOGIN_PATH = '/api/v1/session/oidc'
 
 const LIFETIME_SECONDS = 600
 const ALGORITHM = 'aes-256-gcm'
-const KEY_BYTES = 32
+export const LOGIN_KEY_BYTES = 32
 /** NIST SP 800-38D §8.2.2: random nonces serve 2^32 messages of one key. */
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
@@ -45,21 +45,22 @@ export interface PendingLogin extends LoginChecks {
 }
 
 interface SealedLogin extends PendingLogin {
-  /** On the monotonic clock, which lives as long as the key. */
   readonly endMs: Milliseconds
 }
 
 export class LoginCookie {
-  readonly #clock: Clock
-  readonly #key = randomBytes(KEY_BYTES)
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #key: Buffer
 
-  constructor(clock: Clock) {
+  /** @param key LOGIN_KEY_BYTES of a CSPRNG */
+  constructor(clock: Pick<Clock, 'now'>, key: Buffer) {
     this.#clock = clock
+    this.#key = key
   }
 
   /** Returns the `Set-Cookie` that holds a sign-in for ten minutes. */
   seal(login: PendingLogin, secure: boolean): string {
-    const endMs = this.#clock.monotonic() + LIFETIME_SECONDS * 1000
+    const endMs = this.#clock.now() + LIFETIME_SECONDS * 1000
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv(ALGORITHM, this.#key, nonce, { authTagLength: TAG_BYTES })
     const sealed: SealedLogin = { ...login, endMs }
@@ -69,15 +70,15 @@ export class LoginCookie {
   }
 
   /**
-   * Returns the sign-in with the state in a `Cookie` header; null without one that this process
-   * sealed lately.
+   * Returns the sign-in with the state in a `Cookie` header; null without one that was
+   * sealed lately with this key.
    */
   open(header: string | undefined, state: string): PendingLogin | null {
     const value = readCookie(header, nameOf(state))
     const sealed = value === null ? null : this.#unseal(value)
     if (sealed === null) return null
     const { endMs, ...login } = sealed
-    return login.state === state && this.#clock.monotonic() < endMs ? login : null
+    return login.state === state && this.#clock.now() < endMs ? login : null
   }
 
   /** Returns the `Set-Cookie` that deletes the sign-in with the state in a browser. */
@@ -90,7 +91,7 @@ export class LoginCookie {
    * that are over and the oldest.
    */
   makeRoom(header: string | undefined, secure: boolean): string[] {
-    const nowMs = this.#clock.monotonic()
+    const nowMs = this.#clock.now()
     return readCookies(header)
       .filter(({ name }) => name.startsWith(NAME))
       .map(({ name, value }) => ({ state: name.slice(NAME.length), endMs: this.#unseal(value)?.endMs ?? 0 }))

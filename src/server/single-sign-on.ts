@@ -30,6 +30,8 @@ interface SingleSignOnParts {
   readonly gatekeeper: Gatekeeper
   readonly journal: SignInJournal
   readonly clock: Clock
+  /** As in LoginCookie. */
+  readonly loginKey: Buffer
 }
 
 export class SingleSignOn {
@@ -38,7 +40,7 @@ export class SingleSignOn {
 
   constructor(parts: SingleSignOnParts) {
     this.#parts = parts
-    this.#cookie = new LoginCookie(parts.clock)
+    this.#cookie = new LoginCookie(parts.clock, parts.loginKey)
   }
 
   /** Leads to the provider. `?return=` names the page of the console to open at the end. */

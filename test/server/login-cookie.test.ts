@@ -1,8 +1,9 @@
 // The cookie of a sign-in that is under way: what it takes back, and everything that it refuses.
 
+import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { LoginCookie } from '../../src/server/login-cookie.ts'
+import { LOGIN_KEY_BYTES, LoginCookie } from '../../src/server/login-cookie.ts'
 import { testClock } from '../store/fixture.ts'
 
 const LOGIN = {
@@ -20,7 +21,7 @@ const sealedOf = (pair: string) => pair.slice(NAME.length + 1)
 const sentBack = (setCookie: string) => setCookie.split(';', 1)[0] ?? ''
 
 t.test('a sign-in comes back as it was, and nothing of it can be read', async (t) => {
-  const cookie = new LoginCookie(testClock())
+  const cookie = new LoginCookie(testClock(), randomBytes(LOGIN_KEY_BYTES))
   const set = cookie.seal(LOGIN, false)
   t.match(
     set,
@@ -37,7 +38,7 @@ t.test('a sign-in comes back as it was, and nothing of it can be read', async (t
 
 t.test('a sign-in ends after ten minutes', async (t) => {
   const clock = testClock()
-  const cookie = new LoginCookie(clock)
+  const cookie = new LoginCookie(clock, randomBytes(LOGIN_KEY_BYTES))
   const mine = sentBack(cookie.seal(LOGIN, false))
   clock.advance(599_999)
   t.ok(cookie.open(mine, LOGIN.state))
@@ -46,9 +47,15 @@ t.test('a sign-in ends after ten minutes', async (t) => {
 })
 
 t.test('the cookie of another process, a changed one and none are refused', async (t) => {
-  const cookie = new LoginCookie(testClock())
+  const cookie = new LoginCookie(testClock(), randomBytes(LOGIN_KEY_BYTES))
   const mine = sentBack(cookie.seal(LOGIN, false))
-  t.equal(cookie.open(sentBack(new LoginCookie(testClock()).seal(LOGIN, false)), LOGIN.state), null)
+  t.equal(
+    cookie.open(
+      sentBack(new LoginCookie(testClock(), randomBytes(LOGIN_KEY_BYTES)).seal(LOGIN, false)),
+      LOGIN.state,
+    ),
+    null,
+  )
   for (const other of [undefined, '', `${NAME}=`, `${NAME}=AAAA`, `x${mine}`, mine.slice(0, 60)])
     t.equal(cookie.open(other, LOGIN.state), null, String(other))
   t.equal(cookie.open(`${mine}${'A'.repeat(5000)}`, LOGIN.state), null, 'longer than any browser keeps')
@@ -63,7 +70,7 @@ t.test('the cookie of another process, a changed one and none are refused', asyn
 })
 
 t.test('sign-ins in several tabs do not replace each other', async (t) => {
-  const cookie = new LoginCookie(testClock())
+  const cookie = new LoginCookie(testClock(), randomBytes(LOGIN_KEY_BYTES))
   const other = { ...LOGIN, state: 'another-state-of-a-tab' }
   const header = [LOGIN, other].map((login) => sentBack(cookie.seal(login, false))).join('; ')
   t.strictSame(cookie.open(header, LOGIN.state), LOGIN)
@@ -74,7 +81,7 @@ t.test('sign-ins in several tabs do not replace each other', async (t) => {
 
 t.test('a browser has at most eight sign-ins under way; the oldest is deleted for one more', async (t) => {
   const clock = testClock()
-  const cookie = new LoginCookie(clock)
+  const cookie = new LoginCookie(clock, randomBytes(LOGIN_KEY_BYTES))
   const pairs = Array.from({ length: 8 }, (_, tab) => {
     clock.advance(1000)
     return sentBack(cookie.seal({ ...LOGIN, state: `tab-${tab}` }, false))
