@@ -47,6 +47,7 @@ export const LOWER_O = 0x6f
 export const LOWER_P = 0x70
 export const LOWER_Q = 0x71
 export const LOWER_R = 0x72
+export const LOWER_S = 0x73
 export const LOWER_U = 0x75
 export const LOWER_X = 0x78
 const LOWER_Z = 0x7a

@@ -60,6 +60,9 @@ export const BIRTH_LABELS = ANY_WORD.source
 /** Reports whether the text before a date may hold the label of a date of birth. */
 export const mayBeBirthLabel = (before: string): boolean => ANY_WORD.test(before)
 
+/** Reports whether words end in the label of a date of birth. */
+export const isBirthLabel = (words: string): boolean => BIRTH.test(words)
+
 /** Characters before a date that are read. */
 const WINDOW_CHARACTERS = 56
 

@@ -9,6 +9,7 @@ import { nextCandidate, nextTrigger } from './engine/trigger.ts'
 import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
+import { TableLabels } from './table-labels.ts'
 import { TextView } from './text-view.ts'
 
 /**
@@ -20,6 +21,7 @@ export class StreamDetector {
   readonly #kinds: KindSet
   readonly #segmenter: Segmenter
   readonly #view = new TextView()
+  readonly #tables = new TableLabels()
   /** The context and the unfinished segment, folded. Starts at offset #start of the view. */
   #text = ''
   #start = 0
@@ -34,7 +36,7 @@ export class StreamDetector {
 
   /** Everything before this offset is final and may be released. */
   get safe(): number {
-    return this.#view.startOf(this.#safe)
+    return this.#startOf(this.#safe)
   }
 
   /**
@@ -43,7 +45,7 @@ export class StreamDetector {
    */
   push(chunk: string): Finding[] {
     const findings: Finding[] = []
-    this.#text += fold(this.#view.push(chunk), this.#text)
+    this.#text += fold(this.#tables.push(this.#view.push(chunk)), this.#text)
     if ((this.#kinds & PERSON) !== 0 || this.#text.includes(KEY_BEGIN, this.#safe - this.#start))
       this.#scanEverySegment(findings)
     else this.#scanTriggeredSegments(findings)
@@ -107,7 +109,7 @@ export class StreamDetector {
   /** Ends the text: scans the segment that is still held. */
   finish(): Finding[] {
     const findings: Finding[] = []
-    this.#text += fold(this.#view.finish(), this.#text)
+    this.#text += fold(this.#tables.push(this.#view.finish()) + this.#tables.finish(), this.#text)
     this.#scan(this.#text.length, this.#text.length, this.#newSearch(findings))
     return this.#mapped(findings)
   }
@@ -116,11 +118,17 @@ export class StreamDetector {
   #mapped(findings: readonly Finding[]): Finding[] {
     const mapped = findings.map(({ kind, start, end }) => ({
       kind,
-      start: this.#view.startOf(start),
-      end: this.#view.endOf(end),
+      start: this.#startOf(start),
+      end: this.#view.map.endOf(this.#tables.map.endOf(end)),
     }))
-    this.#view.release(this.#safe)
+    this.#view.map.release(this.#tables.map.startOf(this.#safe))
+    this.#tables.map.release(this.#safe)
     return mapped
+  }
+
+  /** The offset in the stream of the character at an offset in the view. */
+  #startOf(offset: number): number {
+    return this.#view.map.startOf(this.#tables.map.startOf(offset))
   }
 
   #newSearch(findings: Finding[]): SegmentSearch {

@@ -11,6 +11,7 @@ import { firstTrigger, nextTrigger } from './engine/trigger.ts'
 import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
+import { mayHoldTable } from './table-labels.ts'
 import { hasHiddenOrPaired } from './text-view.ts'
 
 /**
@@ -32,6 +33,7 @@ export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
   if ((first >= 0 || text.includes('&')) && mayHoldEscapes(whole))
     return yield* detectBySegments(whole, kinds)
   if (first < 0) return findings
+  if (mayHoldTable(whole)) return yield* detectBySegments(whole, kinds)
   let at = nextTrigger(text, first, kinds, null, STEP_UNITS)
   if (at < 0) return findings
   const search = newSearch(text, 0, kinds, findings)

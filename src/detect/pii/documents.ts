@@ -81,6 +81,10 @@ export const DOCUMENT_LABELS = ANY_WORD.source
 /** Reports whether the text before a number may hold the label of a document. */
 export const mayBeDocumentLabel = (before: string): boolean => ANY_WORD.test(before)
 
+/** Reports whether words end in the label of a document. */
+export const isDocumentLabel = (words: string): boolean =>
+  PASSPORT.test(words) || LICENCE.test(words) || IDENTITY_CARD.test(words)
+
 /**
  * @param word start of a word with a digit
  * @returns end of the number; 0 if there is none

@@ -36,7 +36,9 @@ import { readEquals } from './quoted-printable.ts'
  * @returns null while later text decides
  */
 export function readEscape(text: string, at: number, last: boolean, before: Before): Decoded | null {
-  switch (text.charCodeAt(at)) {
+  const code = text.charCodeAt(at)
+  if (at + 1 < text.length && !mayBegin(code, text.charCodeAt(at + 1))) return verbatim(text, at, 1)
+  switch (code) {
     case PERCENT:
       return readPercent(text, at, last, before)
     case AMPERSAND:
@@ -70,27 +72,40 @@ export const holdsSign = (text: string): boolean =>
 
 /** Reports whether `readEscape` reads an escape in a text. Plain text costs little. */
 export const mayHoldEscapes = (text: string): boolean =>
-  holds(text, '%', AFTER_PERCENT) ||
-  holds(text, '&', AFTER_AMPERSAND) ||
-  holds(text, '\\', AFTER_BACKSLASH) ||
+  holds(text, '%') ||
+  holds(text, '&') ||
+  holds(text, '\\') ||
   // A plus sign is a space in a field of a form.
-  (text.includes('=') && (holds(text, '=', AFTER_EQUALS) || holds(text, '+', AFTER_PLUS)))
+  (text.includes('=') && (holds(text, '=') || holds(text, '+')))
 
 const ALONE: Before = { isQuotedPrintable: false, isAfterEscape: false }
 
-/** Characters that follow a sign where it begins an escape. */
-const following = (pattern: RegExp): Uint8Array =>
-  Uint8Array.from({ length: ASCII_END }, (_, code) => (pattern.test(String.fromCharCode(code)) ? 1 : 0))
-const AFTER_PERCENT = following(/[0-9A-Fa-f]/)
-const AFTER_AMPERSAND = following(/[#A-Za-z]/)
-const AFTER_BACKSLASH = following(/[^a-tvwyz\s]/)
-const AFTER_EQUALS = following(/[2-7A-F\r\n]/)
-const AFTER_PLUS = following(/[0-9A-Z(%]/)
+/** The signs, each with what may follow it in an escape. */
+const ESCAPES: readonly (readonly [sign: string, following: RegExp])[] = [
+  ['%', /[0-9A-Fa-f]/],
+  ['&', /[#A-Za-z]/],
+  ['\\', /[^a-tvwyz\s]/],
+  ['=', /[2-7A-F\r\n]/],
+  ['+', /[0-9A-Z(%]/],
+]
+/** By sign, a bit. */
+const BITS = new Uint8Array(ASCII_END)
+/** By the character after it, the bits of the signs that may begin an escape. */
+const BEGINNINGS = new Uint8Array(ASCII_END)
+for (const [index, [sign, following]] of ESCAPES.entries()) {
+  BITS[sign.charCodeAt(0)] = 1 << index
+  for (let code = 0; code < ASCII_END; code++)
+    if (following.test(String.fromCharCode(code))) BEGINNINGS[code]! |= 1 << index
+}
 
-/** @param following what the sign is followed by */
-function holds(text: string, sign: string, following: Uint8Array): boolean {
+/** Prefilter: reports whether a sign and the character after it may begin an escape. */
+const mayBegin = (sign: number, next: number): boolean =>
+  next < ASCII_END && (BEGINNINGS[next]! & BITS[sign]!) !== 0
+
+function holds(text: string, sign: string): boolean {
+  const code = sign.charCodeAt(0)
   for (let at = text.indexOf(sign); at >= 0; at = text.indexOf(sign, at)) {
-    if (following[codeAt(text, at + 1)] === 1) {
+    if (mayBegin(code, codeAt(text, at + 1))) {
       const { view, length } = readEscape(text, at, true, ALONE)!
       if (view !== text.slice(at, at + length)) return true
       at += length

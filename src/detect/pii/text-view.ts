@@ -4,6 +4,7 @@
 import { INVISIBLE } from '../../core/hidden-characters.ts'
 import { holdsSign, isSign, readEscape } from './encoded-characters.ts'
 import { type Decoded, LOOK_BEHIND } from './escape-text.ts'
+import { INSIDE, OffsetMap } from './offset-map.ts'
 
 /** Tested separately: the others lie beyond Latin-1, so V8 rejects them at once for most texts. */
 const SOFT_HYPHEN = '\u00ad'
@@ -39,9 +40,6 @@ const endsInSurrogate = (text: string): boolean => (text.charCodeAt(text.length 
 const pairedDigit = (codePoint: number): number =>
   codePoint <= LAST_MATHEMATICAL ? (codePoint - FIRST_MATHEMATICAL) % DIGITS : codePoint - FIRST_SEGMENTED
 
-/** Added to the offset of a character whose further units were removed: they belong to it. */
-const INSIDE = 0.5
-
 /**
  * Removes runs of any length, so that no run splits a value. Memory grows with the view that is not
  * released, not with the runs.
@@ -49,18 +47,18 @@ const INSIDE = 0.5
 export class TextView {
   /** Characters of the view so far. */
   #length = 0
-  /** Offsets in the view before which units were removed, ascending. */
-  #offsets: number[] = []
-  /** For each offset, the count of units removed so far. */
-  #totals: number[] = []
-  /** Units removed before the first of #offsets. */
-  #dropped = 0
+  readonly #map = new OffsetMap()
   /** The last characters read, at least LOOK_BEHIND and at most MAXIMUM_BEFORE. */
   #before = ''
   /** What may begin an escape or a character of two units. */
   #held = ''
   #isQuotedPrintable = false
   #isAfterEscape = false
+
+  /** Offsets of the view. */
+  get map(): OffsetMap {
+    return this.#map
+  }
 
   /** Takes a chunk; returns the view of what is decided. */
   push(chunk: string): string {
@@ -90,12 +88,13 @@ export class TextView {
     const end = !last && endsInSurrogate(text) ? text.length - 1 : text.length
     let view = ''
     let at = before.length
+    /** What lies from here to `at` is written as itself. */
+    let from = at
     while (at < end) {
       pattern.lastIndex = at
       const special = pattern.exec(text)
       const next = special?.index ?? end
       if (next > at) {
-        view += text.slice(at, next)
         this.#length += next - at
         this.#isAfterEscape = false
         at = next
@@ -103,10 +102,15 @@ export class TextView {
       }
       const decoded = this.#decoded(text, at, special![0], last)
       if (decoded === null) break
-      this.#add(decoded, text.startsWith(decoded.view, at))
-      view += decoded.view
+      const isPlain = decoded.view !== '' && text.startsWith(decoded.view, at)
+      this.#add(decoded, isPlain)
+      if (!isPlain || decoded.view.length !== decoded.length) {
+        view += text.slice(from, at) + decoded.view
+        from = at + decoded.length
+      }
       at += decoded.length
     }
+    view += text.slice(from, at)
     this.#held = text.slice(at)
     this.#before = text.slice(Math.max(0, at - LOOK_BEHIND), at)
     return view
@@ -130,53 +134,11 @@ export class TextView {
   /** @param isPlain whether it is decoded as itself */
   #add({ view, length }: Decoded, isPlain: boolean): void {
     if (view === '') {
-      this.#remove(this.#length, length)
+      this.#map.remove(this.#length, length)
       return
     }
     this.#isAfterEscape = !isPlain
-    if (length > view.length) this.#remove(this.#length + INSIDE, length - view.length)
+    if (length > view.length) this.#map.remove(this.#length + INSIDE, length - view.length)
     this.#length += view.length
-  }
-
-  #remove(offset: number, units: number): void {
-    const total = (this.#totals.at(-1) ?? this.#dropped) + units
-    if (this.#offsets.at(-1) === offset) {
-      this.#totals[this.#totals.length - 1] = total
-      return
-    }
-    this.#offsets.push(offset)
-    this.#totals.push(total)
-  }
-
-  /** The offset in the whole text of the character at an offset in the view. */
-  startOf(offset: number): number {
-    return offset + this.#removedUpTo(offset)
-  }
-
-  /** The offset in the whole text after a character that ends at an offset in the view. */
-  endOf(offset: number): number {
-    return offset + this.#removedUpTo(offset - INSIDE)
-  }
-
-  /** Units removed before the offsets of the view up to `offset`. */
-  #removedUpTo(offset: number): number {
-    let low = 0
-    let high = this.#offsets.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.#offsets[middle]! <= offset) low = middle + 1
-      else high = middle
-    }
-    return low === 0 ? this.#dropped : this.#totals[low - 1]!
-  }
-
-  /** Forgets what lies before an offset in the view. */
-  release(offset: number): void {
-    let count = 0
-    while (count < this.#offsets.length && this.#offsets[count]! < offset) count++
-    if (count === 0) return
-    this.#dropped = this.#totals[count - 1]!
-    this.#offsets.splice(0, count)
-    this.#totals.splice(0, count)
   }
 }

@@ -10,13 +10,6 @@ import { FORMATS, isFoundIn, SAMPLES } from './formats-data.ts'
 /** Combinations that are not found, each with a reason in the README. */
 const MISSED: Readonly<Record<string, readonly string[]>> = {
   'percent-encoded path': ['phone national', 'phone US', 'ipv4', 'nino'],
-  'comma CSV': ['phone national', 'birth', 'passport'],
-  'later rows of comma CSV': ['phone national', 'birth', 'passport'],
-  'quoted CSV': ['phone national', 'birth', 'passport'],
-  'semicolon CSV': ['phone national', 'birth', 'passport'],
-  TSV: ['phone national', 'birth', 'passport'],
-  'Markdown table': ['phone national', 'birth', 'passport'],
-  'SQL insert': ['phone national', 'birth', 'passport'],
   wrapped: ['phone national', 'phone US', 'iban spaced', 'nino'],
 }
 
@@ -53,5 +46,58 @@ t.test('a stream finds what the whole text has, wherever escapes are cut', async
       t.same(streamed(text, size), detect(text), JSON.stringify(text))
     }),
     { numRuns: 2000 },
+  )
+})
+
+t.test('a stream finds what the whole text has in tables, wherever rows are cut', async (t) => {
+  const piece = fc.constantFrom(
+    ...['name,dob,city\n', 'a,1990-05-12,b\n', '"x, y","1990-05-12",\n', ',,\n', '\n', 'dob;phone\n', '\t'],
+    ...[
+      '1990-05-12;030 901820 44\n',
+      '| name | passport |\n',
+      '|---|---|\n',
+      '| Jo | K4729163 |\n',
+      ' ',
+      '"',
+      "'",
+    ],
+    ...[
+      'INSERT INTO t (a, dob) VALUES ',
+      "('Jo', '1990-05-12')",
+      ', ',
+      ';\n',
+      'values',
+      ' (',
+      ')',
+      'into t (dob)',
+    ],
+    ...['name\tpassport\n', 'x\tK4729163\n', 'some words', '%2C', '\u200b', ',', '1990-05-12'],
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 30 }), fc.integer({ min: 1, max: 9 }), (parts, size) => {
+      const text = parts.join('')
+      t.same(streamed(text, size), detect(text), JSON.stringify(text))
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+t.test('a column gives its cells a word, and no other text', async (t) => {
+  const found = (text: string) =>
+    detect(text).map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`)
+  t.same(found('id,dob,due\n1,1990-05-12,2030-01-01\n2,1991-06-13,2030-01-02\n'), [
+    'date_of_birth 1990-05-12',
+    'date_of_birth 1991-06-13',
+  ])
+  t.same(found('name;passport;seat\nJo;K4729163;L4729163\nAnn;K4729164;L4729164\n'), [
+    'passport K4729163',
+    'passport K4729164',
+  ])
+  // A row of another length, an empty line and other text end the table.
+  t.same(found('name,dob\nJo,x,y\nAnn Other and some more words,1990-05-12\n'), [])
+  t.same(found('name,dob\nJo,\n\nAnn Other and some more words,1990-05-12\n'), [])
+  t.same(
+    found("INSERT INTO t (a, dob) VALUES ('Jo', NULL); SELECT 'one and two and three', '1990-05-12'"),
+    [],
   )
 })

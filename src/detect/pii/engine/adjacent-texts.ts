@@ -9,6 +9,7 @@ import { mayHoldEscapes } from '../encoded-characters.ts'
 import { fold } from '../fold.ts'
 import { KEY_BEGIN } from '../keyblock.ts'
 import { ADDRESS, type KindSet, PERSON } from '../kinds.ts'
+import { mayHoldTable } from '../table-labels.ts'
 import { hasHiddenOrPaired } from '../text-view.ts'
 import { newSearch, scanFrom } from './scan.ts'
 import { FIRST_ATTEMPT, Segmenter } from './segmenter.ts'
@@ -38,7 +39,8 @@ export function* detectInAdjacentTexts(
     whole.includes(KEY_BEGIN) ||
     (kinds & (PERSON | ADDRESS)) !== 0 ||
     hasHiddenOrPaired(whole) ||
-    mayHoldEscapes(whole)
+    mayHoldEscapes(whole) ||
+    mayHoldTable(whole)
   )
     return yield* detectSteps(whole, kinds)
   const text = fold(whole)
