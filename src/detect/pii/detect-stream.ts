@@ -12,6 +12,11 @@ import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 import { TableLabels } from './table-labels.ts'
 import { TextView } from './text-view.ts'
 
+/** Characters that have arrived at least before candidates are judged ahead of their segment. */
+const MINIMUM_JUDGED = 4096
+/** Characters after a candidate that judge it, and more. */
+const JUDGED_AHEAD = 256
+
 /**
  * Finds what `detect` finds in the whole text, for every way to split it into chunks.
  * Offsets are UTF-16 and count from the start of the stream. Holds at most one segment: 1,024
@@ -74,7 +79,14 @@ export class StreamDetector {
     let search: SegmentSearch | null = null
     let start = this.#safe - this.#start
     let searched = this.#searched
-    let trigger = nextCandidate(text, start, this.#kinds)
+    // Judged ahead only in a large chunk, so that each candidate is judged about once.
+    const judged = text.length - start < MINIMUM_JUDGED ? 0 : text.length - JUDGED_AHEAD
+    const nextFrom = (from: number): number => {
+      if (from >= judged) return nextCandidate(text, from, this.#kinds)
+      search ??= this.#newSearch(findings)
+      return nextTrigger(text, from, this.#kinds, search.words, judged)
+    }
+    let trigger = nextFrom(start)
     for (;;) {
       const triggerAt = trigger < 0 ? text.length : trigger
       start = segmenter.lastCut(text, start, triggerAt)
@@ -95,13 +107,13 @@ export class StreamDetector {
         const bounds = { start, end, seen, rowStart: segmenter.rowStart(start) }
         const scanned = scanFrom(search, trigger, bounds)
         last = scanned.last
-        trigger = scanned.next
+        trigger = scanned.next < 0 ? -1 : nextFrom(scanned.next)
       }
       start = segmenter.endAfter(end, last)
       searched = 0
       if (start < seen) {
         search.rewind()
-        trigger = nextCandidate(text, start, this.#kinds)
+        trigger = nextFrom(start)
       }
     }
   }
