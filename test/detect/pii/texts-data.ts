@@ -412,6 +412,7 @@ export const TEXTS: readonly string[] = [
   '4242 4242 4242 4243',
   // Typical test data and labelled sentences in English, German, French, Italian, Spanish and
   // Dutch.
+  'Physical address is «aabb.ccdd.eeff»',
   'ref 5524 5808 7092 2383 is an internal reference',
   'Thai National ID «1234567890121»',
   'Meine Steuernummer lautet «65 929 970 489».',

@@ -12,7 +12,6 @@ import {
   isDigit,
   PLUS,
   TILDE,
-  UNDERSCORE,
 } from '../../../core/ascii.ts'
 import type { Finding } from '../../../core/finding.ts'
 import { scanBirthDate } from '../birthdate.ts'
@@ -37,7 +36,6 @@ import { scanAssignment, scanIntroduced } from '../secret/assignment.ts'
 import { scanHash } from '../secret/crypt-hash.ts'
 import {
   isPartOfBase64,
-  MIN_TOKEN,
   scanNamedKey,
   scanSecret,
   scanTilde,
@@ -45,6 +43,7 @@ import {
   tokenEnd,
   tokenStart,
 } from '../secret/secrets.ts'
+import { MIN_TOKEN } from '../secret/token.ts'
 import { MIN_WALLET, scanWallet } from '../wallet.ts'
 import { isNumberOfThing } from '../words/other-number.ts'
 import { endOfRescanned } from './number-rows.ts'
@@ -146,7 +145,7 @@ function scanAt(segment: Segment, at: number): number {
   if (code === AT_SIGN) return scanEmail(segment, at)
   if (code === EQUALS) return scanAssignment(segment, at) || at + 1
   if (code === COLON) return scanAssignment(segment, at) || scanColons(segment, at) || at + 1
-  return (code === UNDERSCORE ? 0 : scanMac(segment, at)) || scanToken(segment, at, at + 1) || at + 1
+  return scanMac(segment, at) || scanToken(segment, at, at + 1) || at + 1
 }
 
 /** Tries what starts with the word that holds the digit, then what starts with the digit. */

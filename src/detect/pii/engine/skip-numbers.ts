@@ -30,6 +30,7 @@ import { isAfterCountryCode } from '../iban.ts'
 import { isMacCharacter, isPartOfMac } from '../network.ts'
 import { endOfSeparator, isParenthesis } from '../number/separators.ts'
 import { isLabelAfter } from '../phone/right-context.ts'
+import { isPasswordSign } from '../secret/assignment.ts'
 import { isHashStart } from '../secret/hash-start.ts'
 import { holdsNoSecret, mayEndPassword } from '../secret/secrets.ts'
 import type { ContextWords } from '../words/context.ts'
@@ -55,9 +56,13 @@ const MAXIMUM_DECIMALS = 20
  * character.
  */
 export function skipNumber(text: string, at: number, words: ContextWords | null): number {
-  if (isEncodedAtSign(text, at) || isHashStart(text, at - 1) || mayEndPassword(text, at)) return at
+  if (isPasswordSign(codeAt(text, at - 1)) && mayFollowSign(text, at)) return at
   return isWordBefore(text, at) ? skipWord(text, at) : skipDigits(text, at, words)
 }
+
+/** Reports whether digits after a sign may belong to an address, a hash or a password. */
+const mayFollowSign = (text: string, at: number): boolean =>
+  isEncodedAtSign(text, at) || isHashStart(text, at - 1) || mayEndPassword(text, at)
 
 function skipDigits(text: string, at: number, words: ContextWords | null): number {
   let end = at + 1

@@ -16,7 +16,6 @@ import {
   QUOTE,
   SLASH,
   SPACE,
-  UNDERSCORE,
 } from '../../../core/ascii.ts'
 import { codeAt, endOfDigits, isLetter } from '../code-unit-classes.ts'
 import { ADDRESS, type KindSet } from '../kinds.ts'
@@ -32,7 +31,7 @@ import { isLoneColon } from './skip-times.ts'
  * so many at once.
  */
 const TRIGGER = new RegExp(
-  `[0-9@]|:(?=[0-9A-Fa-f:])|[:=]${NAME_TAIL_SOURCE}|-(?=[A-Fa-f]{2}-|[A-Za-z_-]{20})|_(?=[A-Za-z]{20})|A(?=[KS]IA[A-Z]{16})`,
+  `[0-9@]|:(?=[0-9A-Fa-f:])|[:=]${NAME_TAIL_SOURCE}|-(?=[A-Fa-f]{2}-|[A-Za-z_-]{20})|\\.(?=[A-Fa-f]{4}\\.[A-Fa-f])|A(?=[KS]IA[A-Z]{16})`,
   'g',
 )
 /**
@@ -111,7 +110,7 @@ function nextTriggerCharacter(text: string, from: number, near: number): number 
       if (isHexDigit(next) || next === COLON || isNamingSign(text, at)) return at
     } else if (code === EQUALS) {
       if (isNamingSign(text, at)) return at
-    } else if ((code === HYPHEN || code === UNDERSCORE) && isLetter(codeAt(text, at + 1))) break
+    } else if ((code === HYPHEN || code === DOT) && isLetter(codeAt(text, at + 1))) break
   }
   TRIGGER.lastIndex = from
   return TRIGGER.test(text) ? TRIGGER.lastIndex - 1 : -1

@@ -32,6 +32,7 @@ import type { Span } from '../keyblock.ts'
 import { decodeBasic } from './authorization.ts'
 import { introductionBefore, isBasicBefore, isNamingSign } from './names.ts'
 import { MAXIMUM_GAP, MAXIMUM_NAMED_VALUE } from './open-secret.ts'
+import { secretAt } from './token.ts'
 import { isIntroducedSecret, isSecretValue, MIN_LENGTH, type Notation } from './value.ts'
 
 /** Backslashes before a quote in a string in a string. */
@@ -46,6 +47,8 @@ export function scanAssignment(segment: Segment, sign: number): number {
   if (!isNamingSign(text, sign)) return 0
   const value = valueAfter(text, sign)
   if (value === null) return 0
+  const token = secretAt(text, value.start)
+  if (token !== null) return segment.add('secret', token.start, token.end) ? token.end : 0
   const written = text.slice(value.start, value.end)
   if (!isSecretValue(written, value.notation, segment.windowBefore(value.start))) return 0
   return segment.add('secret', value.start, value.end) ? value.end : 0
@@ -174,7 +177,9 @@ export const isPasswordSign = (code: number): boolean => code < ASCII_END && PAS
 
 /** Prefilter: reports whether a word is long enough for a value, or may be a part of one. */
 export const mayBeValue = (text: string, word: number, end: number): boolean =>
-  end - word >= MIN_LENGTH || isPasswordSign(codeAt(text, end)) || isPasswordSign(codeAt(text, word - 1))
+  end - word >= MIN_LENGTH ||
+  isPasswordSign(codeAt(text, end)) ||
+  (isPasswordSign(codeAt(text, word - 1)) && codeAt(text, word - 2) > SPACE)
 
 /** Where the value around a word starts: before signs of passwords. */
 export function startOfIntroduced(text: string, word: number): number {

@@ -78,7 +78,7 @@ for (const [tails, words] of ENDINGS)
 const eitherCase = (letters: string): string =>
   Array.from(letters, (letter) => `[${letter}${letter.toUpperCase()}]`).join('')
 const SIGN_TAILS = ENDINGS.flatMap(([tails]) => tails.split(' '))
-const GAP = '["\'`\\]\\\\?\\s]{0,13}.'
+const GAP = '["\'`\\]\\\\? \\t]{0,13}.'
 /**
  * Source of a pattern for what precedes a sign and the sign itself. A class for each letter rules
  * most texts out, faster than the list of endings.
@@ -86,6 +86,11 @@ const GAP = '["\'`\\]\\\\?\\s]{0,13}.'
 export const NAME_TAIL_SOURCE =
   `(?<=${[0, 1, 2].map((index) => `[${eitherCase(SIGN_TAILS.map((tail) => tail.charAt(index)).join('')).replace(/[[\]]/g, '')}]`).join('')}${GAP})` +
   `(?<=(?:${SIGN_TAILS.map(eitherCase).join('|')})${GAP})`
+
+/** Last letters of names, and what may lie between a name and its sign. */
+const BEFORE_SIGN = Uint8Array.from({ length: ASCII_END }, (_, code) =>
+  /[dsektnly"'`\]\\? \t]/i.test(String.fromCharCode(code)) ? 1 : 0,
+)
 
 /** Blanks, quotes and brackets between a name and its sign. */
 const MAXIMUM_CLOSING = 15
@@ -100,6 +105,7 @@ function isBefore(pattern: RegExp, text: string, at: number): boolean {
 export function isNamingSign(text: string, sign: number): boolean {
   const code = codeAt(text, sign)
   if (code !== COLON && code !== EQUALS) return false
+  if (BEFORE_SIGN[codeAt(text, sign - 1)] !== 1) return false
   let end = sign
   while (end > 0 && sign - end <= MAXIMUM_CLOSING && !isNamePart(text.charCodeAt(end - 1))) end--
   const pattern = BY_TAIL[tailBefore(text, end)]
@@ -142,11 +148,13 @@ const LINKED = before(`${NAME}["'\`]? {1,2}(?:now )?(?:is|was|to|ist|lautet|est|
 /** `requirepass `, `password ` */
 const AFTER_BLANK = before(`${NAME}[ \\t]{1,3}["'\`]?`)
 
-const VALUE_TAILS = new Set([
+const VALUE_TAILS = new Uint8Array(LETTERS ** 3)
+for (const tail of [
   ...ENDINGS.flatMap(([tails]) => tailsOf(tails)),
   ...tailsOf(RARE_TAILS),
   ...tailsOf('ase'),
 ])
+  VALUE_TAILS[tail] = 1
 /** Words and options that precede a value, and short names. */
 const LINKS = new Set('is was to ist lautet est es by now -p pw'.split(' '))
 const MAXIMUM_LINK = 7
@@ -158,7 +166,7 @@ const MAXIMUM_BETWEEN = 18
 function mayEndIntroduction(text: string, start: number): boolean {
   let end = start
   while (start - end < MAXIMUM_BETWEEN && BETWEEN.has(codeAt(text, end - 1))) end--
-  if (codeAt(text, end - 1) >= ASCII_END || VALUE_TAILS.has(tailBefore(text, end))) return true
+  if (codeAt(text, end - 1) >= ASCII_END || VALUE_TAILS[tailBefore(text, end)] === 1) return true
   let link = end
   while (end - link < MAXIMUM_LINK && isLinkPart(codeAt(text, link - 1))) link--
   return LINKS.has(text.slice(link, end).toLowerCase())

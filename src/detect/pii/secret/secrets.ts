@@ -1,8 +1,7 @@
-// Detects credentials by the prefixes of their issuers. The form alone proves nothing: the rest
-// must look random.
+// Finds tokens and keys around a word, and rules out that a word holds one.
 
-import { parseApiKey } from '../../../core/apikey.ts'
 import {
+  ASCII_END,
   COLON,
   DOLLAR,
   DOT,
@@ -16,19 +15,18 @@ import {
 } from '../../../core/ascii.ts'
 import { codeAt } from '../code-unit-classes.ts'
 import type { Segment } from '../engine/segment.ts'
-import type { Span } from '../keyblock.ts'
 import { isPasswordSign, mayBeValue, startOfIntroduced } from './assignment.ts'
 import { scanCredentials } from './authorization.ts'
 import { isAfterScheme } from './authorization-scheme.ts'
 import { isHashStart } from './hash-start.ts'
-import { hasInnerMark, innerTokenAt } from './inner-forms.ts'
+import { hasInnerMark } from './inner-forms.ts'
 import { introductionBefore, isBasicBefore } from './names.ts'
-import { distinctCharacters, isMachineMade, isRandom, MIN_DISTINCT } from './randomness.ts'
-import { mayBeginToken, type TokenMatch, tokensAt } from './token-forms.ts'
+import { distinctCharacters, MIN_DISTINCT } from './randomness.ts'
+import { MIN_TOKEN, secretAt } from './token.ts'
+import { mayBeginToken } from './token-forms.ts'
+import { MIN_LENGTH } from './value.ts'
 import { isDiscordWebhook, scanDiscordWebhook, scanSlackWebhook } from './webhooks.ts'
 
-/** Length of the shortest secret, and of the part that must look random. */
-export const MIN_TOKEN = 15
 const MAXIMUM_DOTTED = 64
 
 /**
@@ -85,17 +83,6 @@ export function startOfBotId(text: string, colon: number): number {
   return colon - start >= BOT_ID_DIGITS ? start : -1
 }
 
-const TELEGRAM = /\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])/y
-
-function secretAt(text: string, start: number): Span | null {
-  for (const token of tokensAt(text, start))
-    if (isSecret(token)) return { start, end: start + token.value.length }
-  TELEGRAM.lastIndex = start
-  const value =
-    innerTokenAt(text, start) ?? (isDigit(codeAt(text, start)) ? TELEGRAM.exec(text)?.[0] : undefined)
-  return value === undefined || !isRandom(value) ? null : { start, end: start + value.length }
-}
-
 /** Prefixes may end with a dot (`SG.`, `hvs.`), and a web token contains two. */
 function dottedStart(text: string, start: number, from: number): number {
   let dotted = start
@@ -106,15 +93,6 @@ function dottedStart(text: string, start: number, from: number): number {
   )
     dotted--
   return dotted
-}
-
-function isSecret({ value, test }: TokenMatch): boolean {
-  if (test === 'none') return true
-  if (value.startsWith('sgate_live_')) return parseApiKey(value)
-  if (/^(?:AKIA|ASIA)/.test(value)) return distinctCharacters(value) > MIN_DISTINCT
-  const separator = Math.max(4, value.search(/[-_.](?=[^-_.]*$)/))
-  const randomPart = value.slice(value.length - separator > MIN_TOKEN ? separator : 4)
-  return isRandom(value, randomPart) && (test === 'random' || isMachineMade(value))
 }
 
 /**
@@ -183,6 +161,7 @@ export function holdsNoSecret(text: string, from: number, to: number): boolean {
   }
   const before = codeAt(text, start - 1)
   const after = codeAt(text, end)
+  if (end - start < MIN_LENGTH && isApart(before) && isApart(after)) return true
   if (before === DOLLAR && isHashStart(text, start - 1)) return false
   if (before === SLASH && isDiscordWebhook(text, start)) return false
   if (before === TILDE || after === TILDE || mayBeIntroduced(text, start, end)) return false
@@ -203,6 +182,12 @@ export function holdsNoSecret(text: string, from: number, to: number): boolean {
   return !hasInnerMark(text, start, end) && !holdsTokenStart(text, start, end)
 }
 
+/** Signs that may join a short word to a secret: those of passwords, base64 and ids. */
+const JOINING = Uint8Array.from({ length: ASCII_END }, (_, code) =>
+  isPasswordSign(code) || code === COLON || code === SLASH ? 1 : 0,
+)
+const isApart = (code: number): boolean => code >= ASCII_END || JOINING[code] === 0
+
 /** Reports whether a name may introduce the word, or the value that it is a part of. */
 function mayBeIntroduced(text: string, word: number, end: number): boolean {
   if (!mayBeValue(text, word, end)) return false
@@ -212,7 +197,7 @@ function mayBeIntroduced(text: string, word: number, end: number): boolean {
 
 /** Reports whether digits after the sign of a password may end one: `Password: Abcd!123`. */
 export function mayEndPassword(text: string, at: number): boolean {
-  if (!isPasswordSign(codeAt(text, at - 1)) || !isWordCharacter(codeAt(text, at - 2))) return false
+  if (!isWordCharacter(codeAt(text, at - 2))) return false
   return introductionBefore(text, startOfIntroduced(text, at)) !== null
 }
 
