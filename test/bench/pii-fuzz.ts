@@ -37,6 +37,47 @@ const POOL = 32
 /** New units between two selections: many, so that one family does not fill the pool. */
 const NEWCOMERS = 8
 
+/** Invisible characters, and what begins a private key: with them every segment is read. */
+const HIDDEN: readonly (readonly [name: string, mark: string])[] = [
+  ['byte order mark', '\ufeff'],
+  ['soft hyphen', '\u00ad'],
+  ['variation selector', '\ufe0f'],
+  ['-----BEGIN', '-----BEGIN '],
+]
+/** Characters of the pieces in which an answer and a long text reach a stream. */
+const PIECE_CHARACTERS = [4, 1024]
+
+/** A way in which a text reaches the detector. */
+export interface Path {
+  readonly name: string
+  readonly run: (text: string) => void
+}
+
+/**
+ * The ways in which the gateway searches a text: with each mark of HIDDEN in it, and as a stream in
+ * pieces.
+ * @param stream takes the pieces of a text
+ */
+export const pathsOf = (run: (text: string) => void, stream: (pieces: readonly string[]) => void): Path[] => [
+  ...HIDDEN.map(([name, mark]) => ({ name, run: (text: string) => run(hidden(text, mark)) })),
+  ...PIECE_CHARACTERS.map((size) => ({
+    name: `in pieces of ${size}`,
+    run: (text: string) => stream(piecesOf(text, size)),
+  })),
+]
+
+/** A text with a mark at its start and in its middle. */
+const hidden = (text: string, mark: string): string => {
+  const middle = text.length >> 1
+  return mark + text.slice(0, middle) + mark + text.slice(middle)
+}
+
+function piecesOf(text: string, size: number): string[] {
+  const pieces: string[] = []
+  for (let at = 0; at < text.length; at += size) pieces.push(text.slice(at, at + size))
+  return pieces
+}
+
 export interface SlowUnit {
   readonly unit: string
   /** Time for MEASURED_CHARACTERS, the best of all rounds. */

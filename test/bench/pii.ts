@@ -1,10 +1,12 @@
 // Measures the cost of detecting personal data, relative to a plain loop over the same text, and
 // its accuracy. Prints Markdown.
-// node test/bench/pii.ts [--fuzz] [--corpus FILE] [--clean FOLDER]
+// node test/bench/pii.ts [--fuzz] [--developers] [--corpus FILE] [--clean FOLDER]
 // --corpus: JSON Lines of {text, spans: [{start, end, kind}]}, optionally with `ignore` (spans that
 // do not count) and `kinds` (the kinds annotated in the row).
 // --clean: a folder of texts without personal data.
-// --fuzz: searches for slow texts for a minute.
+// --developers: false findings in texts of developers, a megabyte of each kind.
+// --fuzz: searches for slow texts for a minute, and measures them in all ways in which a text may
+// reach the detector.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,13 +15,15 @@ import { type Finding, PII_KINDS, type PiiKind } from '../../src/core/finding.ts
 import { detect } from '../../src/detect/pii/detect.ts'
 import { StreamDetector } from '../../src/detect/pii/detect-stream.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
+import { developerTexts } from '../detect/pii/developer-texts.ts'
 import { FORMATS, isFoundIn, SAMPLES } from '../detect/pii/formats-data.ts'
 import { HOLD_BACK_TEXTS } from '../detect/pii/hold-back-data.ts'
-import { findSlow, UNITS } from './pii-fuzz.ts'
+import { findSlow, pathsOf, UNITS } from './pii-fuzz.ts'
 
 const { values: options } = parseArgs({
   options: {
     fuzz: { type: 'boolean', default: false },
+    developers: { type: 'boolean', default: false },
     corpus: { type: 'string' },
     clean: { type: 'string' },
   },
@@ -146,15 +150,54 @@ function reportFormats(): void {
 const FUZZ_MS = 60_000
 const FUZZ_SHOWN = 8
 
-/** Measures the slowest units of the search again, on larger texts. */
+const PATHS = pathsOf(detect, (pieces) => {
+  const detector = new StreamDetector()
+  for (const piece of pieces) detector.push(piece)
+  detector.finish()
+})
+
+/** Measures the slowest units of the search again, on larger texts and in all ways. */
 function fuzz(): void {
-  const found = findSlow(detect, fill, FUZZ_MS)
-  const times = found
-    .slice(0, FUZZ_SHOWN)
-    .map(({ unit }) => [unit, fill(unit, SLOW_TEXT_CHARACTERS)] as const)
-  console.log('\n| slowest found by fuzzing | ms for 64 KB |\n|---|---:|')
-  for (const [unit, text] of times)
-    console.log(`| \`${JSON.stringify(unit).slice(1, -1)}\` | ${slowness(text).toFixed(1)} |`)
+  const found = findSlow(detect, fill, FUZZ_MS).slice(0, FUZZ_SHOWN)
+  console.log('\n| slowest found by fuzzing | ms for 64 KB | four times that, ratio | slowest way, ratio |')
+  console.log('|---|---:|---:|---|')
+  for (const { unit } of [...found, { unit: PROSE }, { unit: CODE }]) {
+    const text = fill(unit, SLOW_TEXT_CHARACTERS)
+    const whole = slowness(text)
+    const large = slowness(fill(unit, 4 * SLOW_TEXT_CHARACTERS))
+    const ways = PATHS.map(({ name, run }) => [name, best(() => run(text), 1) / 1000 / whole] as const)
+    const [name, ratio] = ways.reduce((most, way) => (way[1] > most[1] ? way : most))
+    const label = JSON.stringify(unit).slice(1, -1)
+    console.log(
+      `| \`${label}\` | ${whole.toFixed(1)} | ${(large / whole).toFixed(1)} | ${name} ${ratio.toFixed(1)} |`,
+    )
+  }
+}
+
+/** Characters of each kind, and the seed of the texts. */
+const DEVELOPER_CHARACTERS = 1_000_000
+const DEVELOPER_SEED = 1
+
+/**
+ * Findings by kind of text and by kind of value. The texts are made without personal data, so all
+ * are false.
+ */
+function reportDevelopers(): void {
+  console.log('\n| texts of developers | false a MB | of kinds |\n|---|---:|---|')
+  const line = (kind: string, findings: readonly Finding[], characters: number): void => {
+    const kinds = Object.entries(Object.groupBy(findings, (finding) => finding.kind))
+    const list = kinds.map(([name, all]) => `${name} ${all.length}`).join(', ')
+    console.log(`| ${kind} | ${((1e6 * findings.length) / characters).toFixed(2)} | ${list} |`)
+  }
+  const all: Finding[] = []
+  let characters = 0
+  for (const { kind, text } of developerTexts(DEVELOPER_CHARACTERS, DEVELOPER_SEED)) {
+    const findings = detect(text)
+    line(kind, findings, text.length)
+    all.push(...findings)
+    characters += text.length
+  }
+  line('all', all, characters)
 }
 
 interface Row {
@@ -254,4 +297,5 @@ reportSlowest()
 reportFormats()
 if (options.corpus !== undefined) reportCorpus(options.corpus)
 if (options.clean !== undefined) reportClean(options.clean)
+if (options.developers) reportDevelopers()
 if (options.fuzz) fuzz()

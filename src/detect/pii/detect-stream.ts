@@ -1,11 +1,12 @@
 // Detects personal data in a text that arrives in chunks. Holds back the last segment until its end
 // is known.
 
+import { isDigit } from '../../core/ascii.ts'
 import type { Finding } from '../../core/finding.ts'
 import { newSearch, scanFrom, scanSegment } from './engine/scan.ts'
 import type { SegmentSearch } from './engine/segment.ts'
 import { CONTEXT_CHARACTERS, Segmenter } from './engine/segmenter.ts'
-import { nextCandidate, nextTrigger } from './engine/trigger.ts'
+import { nextCandidate, nextTrigger, TRIGGER_CHARACTERS } from './engine/trigger.ts'
 import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
@@ -33,6 +34,8 @@ export class StreamDetector {
   #safe = 0
   /** Characters at the start of #text that hold no end of the segment. */
   #searched = 0
+  /** Characters at the start of #text that hold no candidate. */
+  #quiet = 0
 
   constructor(kinds: KindSet = DEFAULT_KINDS) {
     this.#kinds = kinds
@@ -86,10 +89,11 @@ export class StreamDetector {
       search ??= this.#newSearch(findings)
       return nextTrigger(text, from, this.#kinds, search.words, judged)
     }
-    let trigger = nextFrom(start)
+    let trigger = nextFrom(Math.max(start, this.#quiet))
+    if (trigger < 0) this.#quiet = quietEnd(text)
     for (;;) {
       const triggerAt = trigger < 0 ? text.length : trigger
-      start = segmenter.lastCut(text, start, triggerAt)
+      start = segmenter.lastCut(text, start, triggerAt, searched)
       let end = segmenter.nextCut(text, start, searched)
       while (end >= 0 && segmenter.seen <= triggerAt) {
         start = segmenter.endAfter(end, segmenter.rowStart(start))
@@ -162,6 +166,14 @@ export class StreamDetector {
     this.#text = this.#text.slice(count)
     this.#start += count
     this.#searched -= count
+    this.#quiet = Math.max(0, this.#quiet - count)
     this.#segmenter.dropPrefix(count)
   }
+}
+
+/** Where a candidate may be after all, once text follows one that holds none. */
+function quietEnd(text: string): number {
+  let end = Math.max(0, text.length - TRIGGER_CHARACTERS)
+  while (end > 0 && isDigit(text.charCodeAt(end - 1))) end--
+  return end
 }

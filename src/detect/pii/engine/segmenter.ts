@@ -166,9 +166,13 @@ export class Segmenter {
     this.#uncut = Math.max(0, this.#uncut - count)
   }
 
-  /** The last cut in (from, at], or `from`. For texts without private keys. */
-  lastCut(text: string, from: number, at: number): number {
-    for (let cut = at; cut > from; cut--) if (isCut(text, cut, this.#strict)) return cut
+  /**
+   * The last cut in (from, at], or `from`. For texts without private keys.
+   * @param searched characters known to hold no cut
+   */
+  lastCut(text: string, from: number, at: number, searched = from): number {
+    // The character after a cut counts, too.
+    for (let cut = at; cut > from && cut >= searched; cut--) if (isCut(text, cut, this.#strict)) return cut
     return from
   }
 
