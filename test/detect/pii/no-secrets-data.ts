@@ -74,6 +74,8 @@ export const NO_SECRETS: Readonly<Record<string, readonly string[]>> = {
     'postgres://user:pass@host/db',
     'https://user:<token>@example.net/',
     'https://{user}:{password}@example.net/',
+    String.raw`/^https?:\/\/(?:\S+(?::\S*)?@)?/`,
+    String.raw`/(\/\/?|:|&&?|(?:and|not)|@@?)/`,
     'https://username:password@example.net/',
     'mongodb://admin:admin@mongo:27017/',
     'postgres://app:app@db:5432/app_test',

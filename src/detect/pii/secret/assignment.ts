@@ -79,7 +79,7 @@ const isBlank = (code: number): boolean => code !== LINE_FEED && isSpace(code)
 const isQuote = (code: number): boolean => code === QUOTE || code === APOSTROPHE || code === GRAVE
 
 /** Words before a token in a header, and letters before a quote in code: `r"…"`, `L"…"`, `@"…"`. */
-const LEADING = /(?:(?:bearer|basic|token|apikey) +)?(?:(?:[rbfuL]|\$?@)(?=["']))?/iy
+const LEADING = /(?:(?:bearer|basic|token|apikey) +|base64:)?(?:(?:[rbfuL]|\$?@)(?=["']))?/iy
 
 function valueAfter(text: string, sign: number): Value | null {
   let at = startAfterSign(text, sign)
@@ -113,7 +113,8 @@ function endOfQuoted(text: string, start: number, quote: number, escapes: number
 }
 
 /** A line that holds a name and its value only. */
-const LINE_START = /(?<=(?:^|\n)[ \t+-]{0,10}(?:export |set |ENV |ARG |\$env:)?[\w.-]{1,36} {0,8})/iy
+const LINE_START =
+  /(?<=(?:^|\n)[ \t+-]{0,10}(?:export |set |ENV |ARG |\$env:|\w{1,10} ){0,2}[\w.-]{1,30} {0,3})/iy
 /** Another name and its value in the same line: `Password=…;Server=…`. */
 const NEXT_NAME = /[;&,][ \w.-]{1,32}[=:]/
 
@@ -184,6 +185,7 @@ export const mayBeValue = (text: string, word: number, end: number): boolean =>
 /** Where the value around a word starts: before signs of passwords. */
 export function startOfIntroduced(text: string, word: number): number {
   let start = word
+  while (codeAt(text, start) === HYPHEN && start - word < MAXIMUM_BACK) start++
   while (word - start < MAXIMUM_BACK && isPasswordSign(codeAt(text, start - 1))) {
     start--
     while (word - start < MAXIMUM_BACK && isWordCharacter(codeAt(text, start - 1))) start--

@@ -40,10 +40,10 @@ const ENDINGS: readonly (readonly [tails: string, words: string])[] = [
   ['key', `(?:${KEY_OWNERS})[_. -]?key`],
 ]
 /** Others, which are recognised next to a value with a digit only. */
-const RARE_TAILS = 'ode ort ena nha ola pat lue rod dev uth ion sig ing str'
+const RARE_TAILS = 'sse ode ort ena nha ola pat lue rod dev uth ion sig ing str'
 const RARE_WORDS =
-  'passcode|passwort|kennwort|contrase[ñn]a|senha|parola|пароль|密码|密碼|パスワード|비밀번호|(?<=_)pat|' +
-  `(?:${SHORT_OWNERS}(?<=[a-z])|(?<=[_-]))pw`
+  'passcode|mot de passe|passwort|kennwort|contrase[ñn]a|senha|parola|пароль|密码|密碼|パスワード|비밀번호|(?<=_)pat|' +
+  `(?:${SHORT_OWNERS}(?<=[a-z])|(?<=[_-]))pw|(?<![a-z])pw(?=["']? ?:)`
 /** What may follow without changing what is named. */
 const SUFFIX = '(?:[_.-]?(?:base|value|prod|dev)|[_-]?\\d{1,2})?'
 const NAME = `(?:(?:${ENDINGS.map(([, words]) => words).join('|')}|${RARE_WORDS})${SUFFIX})`
@@ -120,6 +120,9 @@ const ASSIGNED = [
   `${NAME}${CLOSING}${BLANKS}\\??${SIGN} {0,3}${OPENING}`,
   `${NAME}(?:["'\`],? {0,3}["'\`]?|\\s{1,12})value["'\`]? ?[:=] ?${OPENING}`,
   `${NAME}(?:\\??: ?&?| )(?:str|string) = ${OPENING}`,
+  `${NAME}\\(${OPENING}`,
+  `${NAME}[*\`]{0,3} {0,3}\\| {0,3}\`?`,
+  `${NAME}${SIGN}[*]{2} {0,3}\`?`,
   `(?<![a-z])(?:proxy-)?authorization${CLOSING} ?${SIGN} {0,3}${OPENING}`,
 ].map(before)
 /** `--name `, `('name', '`, commands with a password */
@@ -127,7 +130,10 @@ const ARGUMENT = [
   `(?<![\\w-])--?[\\w-]{0,12}${NAME}[ \\t]{1,3}${OPENING}`,
   `["'\`][\\w.-]{0,12}${NAME}["'\`] ?, ?${OPENING}`,
   `[?&]sig=`,
-  'IDENTIFIED BY ["\']?',
+  `${NAME} {1,3}["']`,
+  'IDENTIFIED (?:WITH \\w{1,24} )?BY ["\']?',
+  'SecureString (?:-String )?["\']',
+  '\\b(?:redis-cli|ldap\\w{1,8}|openssl)\\b[^\\n|;]{0,40} -[akw] ["\']?',
   '(?:sshpass|login)\\b[^\\n]{0,30} -p ["\']?',
 ].map(before)
 /** Names of base64 with a name and a password: `"auth": "`. */
@@ -136,15 +142,17 @@ const BASIC = before(`(?<![a-z])_?auth${CLOSING} ?[:=] ?${OPENING}`)
 const GLUED = before('\\b(?:mysql\\w{0,6}|mariadb)\\b[^\\n|;]{0,36} -p["\']?')
 /** `curl -u svc:`, `db.example.net:5432:app:svc:` */
 const AFTER_COLON = [
-  `(?<![\\w-])(?:-u|--user|--proxy-user)[ =]["']?[\\w.@-]{1,32}:`,
+  `(?<![\\w-])(?:-u|--user|--proxy-user)[ =]["']?[\\w.@-]{1,32}:["']?`,
   '(?:^|\\n)[\\w.*-]{1,30}:(?:\\d{2,5}|\\*):[\\w*-]{1,12}:[\\w.-]{1,12}:',
 ].map(before)
 /** `<password>`, `<x name="password">`, `<key>password</key> <string>` */
 const AFTER_TAG = before(
-  `(?:<[\\w:.-]{0,16}${NAME}|(?:name|key)=["'][\\w.-]{0,12}${NAME}["']|${NAME}</key>\\s{0,8}<string)>`,
+  `(?:<[\\w:.-]{0,16}${NAME}(?: [^<>]{0,20})?|(?:name|key)=["'][\\w.-]{0,12}${NAME}["']|${NAME}</key>\\s{0,8}<string)>`,
 )
 /** `the password is `, `das Passwort lautet: ` */
-const LINKED = before(`${NAME}["'\`]? {1,2}(?:now )?(?:is|was|to|ist|lautet|est|es)(?: now)? ?:? ["'\`]?`)
+const LINKED = before(
+  `${NAME}["'\`]? {1,2}(?:(?:for|of|on) [\\w. -]{1,16} )?(?:now )?(?:is|was|to|ist|lautet|est|es)(?: now)? ?:? ["'\`]?`,
+)
 /** `requirepass `, `password ` */
 const AFTER_BLANK = before(`${NAME}[ \\t]{1,3}["'\`]?`)
 
@@ -156,17 +164,22 @@ for (const tail of [
 ])
   VALUE_TAILS[tail] = 1
 /** Words and options that precede a value, and short names. */
-const LINKS = new Set('is was to ist lautet est es by now -p pw'.split(' '))
+const LINKS = new Set('is was to ist lautet est es by string -p -a -k -w pw'.split(' '))
 const MAXIMUM_LINK = 7
 /** What lies between a name and its value, and digits at the end of the name. */
-const BETWEEN = codesOf(' \t"\'`,:=：>\\]?0123456789')
+const BETWEEN = codesOf(' \t"\'`,:=：>\\]?(|*0123456789')
 const MAXIMUM_BETWEEN = 18
 
 /** Prefilter: reports whether a name, or a word that links it to a value, may precede. */
 function mayEndIntroduction(text: string, start: number): boolean {
   let end = start
   while (start - end < MAXIMUM_BETWEEN && BETWEEN.has(codeAt(text, end - 1))) end--
-  if (codeAt(text, end - 1) >= ASCII_END || VALUE_TAILS[tailBefore(text, end)] === 1) return true
+  if (
+    codeAt(text, end - 1) >= ASCII_END ||
+    codeAt(text, end - 2) >= ASCII_END ||
+    VALUE_TAILS[tailBefore(text, end)] === 1
+  )
+    return true
   let link = end
   while (end - link < MAXIMUM_LINK && isLinkPart(codeAt(text, link - 1))) link--
   return LINKS.has(text.slice(link, end).toLowerCase())
@@ -179,8 +192,12 @@ export function introductionBefore(text: string, start: number): Introduction | 
   const last = codeAt(text, start - 1)
   if (last === GREATER_THAN) return isBefore(AFTER_TAG, text, start) ? 'argument' : null
   if (last === LOWER_P) return isBefore(GLUED, text, start) ? 'argument' : null
-  if (last === COLON && AFTER_COLON.some((pattern) => isBefore(pattern, text, start))) return 'argument'
-  const isPlace = last === SPACE || last === QUOTE || last === APOSTROPHE || last === COLON || last === EQUALS
+  const isQuoted = last === QUOTE || last === APOSTROPHE
+  const pair = isQuoted ? start - 1 : start
+  const isAfterColon = codeAt(text, pair - 1) === COLON && isNamePart(codeAt(text, pair - 2))
+  if ((isAfterColon || last === COLON) && AFTER_COLON.some((pattern) => isBefore(pattern, text, start)))
+    return 'argument'
+  const isPlace = isQuoted || last === SPACE || last === COLON || last === EQUALS
   if (!isPlace || !mayEndIntroduction(text, start)) return null
   if (ASSIGNED.some((pattern) => isBefore(pattern, text, start))) return 'assigned'
   if (isBefore(GLUED, text, start) || ARGUMENT.some((pattern) => isBefore(pattern, text, start)))

@@ -181,6 +181,7 @@ export const TOKEN_FORMS: readonly TokenForm[] = [
     'none',
   ),
   form('JSON web token in base64', 'ZXlK', '[A-Za-z0-9+/]{80,12000}={0,2}', 'none'),
+  form('configuration of Docker', 'eyJhdXRocyI6', '[A-Za-z0-9+/]{40,12000}={0,2}'),
   // Base64 of `-----BEGIN … PRIVATE KEY`.
   form(
     'PEM in base64',

@@ -11,7 +11,7 @@ import { NO_PASSWORD, PLACEHOLDER } from './randomness.ts'
 const USER_INFO = /\/\/(?<user>[^\s/@:"'<>]{0,64}):(?<password>[^\s/"'<>]{4,128})$/
 const MAXIMUM_USER_INFO = 200
 /** Not allowed there, as in `//x:link[@href]` (RFC 3986 §3.2.1), and signs of variables. */
-const NO_USER_INFO = /[[\]{}]|^\$\w+$|^%\(|^\*+$/
+const NO_USER_INFO = /[[\]{}\\|^`]|^\$\w+$|^%\(|^\*+$/
 /** Names of services and users, which are passwords on the machines of developers. */
 const LOCAL_PASSWORD =
   /^(?:postgres(?:ql)?|guest|root|admin|minio(?:admin)?|mysql|mariadb|mongo|redis|rabbit(?:mq)?|docker|local|dev|test|demo|app|foo|bar|changeme|anoncvs|pserver:anoncvs)\d{0,3}$/i

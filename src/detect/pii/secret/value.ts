@@ -35,7 +35,7 @@ const LETTER = /\p{L}/u
 const BASE32 = /^(?=.*\d)[A-Z2-7]{16,}=*$/
 /** The last name before a value is that of a password, not of a key. */
 const PASSWORD_NAME =
-  /(?:pass|pwd|pw|psk|kennwort|contrase[ñn]a|senha|parola|пароль|密码|密碼|パスワード|비밀번호|identified|-p |-u |user)(?![\s\S]*(?:secret|token|key|credential))/
+  /(?:pass|pwd|pw|psk|kennwort|contrase[ñn]a|senha|parola|пароль|密码|密碼|パスワード|비밀번호|identified|mot de passe|securestring|-[pakw]|-u |user)(?![\s\S]*(?:secret|token|key|credential))/
 
 /** `arn:aws:secretsmanager:eu-west-1:1:secret:`, and the picture of a badge: `badge.svg?token=` */
 const IN_RESOURCE = /(?:arn|urn):[\w:./-]*$|\.(?:svg|png)\?\w+=$/
@@ -55,12 +55,17 @@ const mayBeSecret = (value: string): boolean =>
 /** @param before the text before the value in lower case */
 export function isSecretValue(value: string, notation: Notation, before: string): boolean {
   if (!mayBeSecret(value) || IN_RESOURCE.test(before)) return false
-  if (notation !== 'quoted' && (MEMBER.test(value) || isIdentifier(value, MIN_WORDS[notation]))) return false
+  const isNamedPassword = PASSWORD_NAME.test(before)
+  if (notation !== 'quoted' && MEMBER.test(value)) return false
+  // Few names of variables have neither capitals nor `_`.
+  const isPlain = notation === 'line' && isNamedPassword && !CAMEL_OR_SNAKE.test(value)
+  if (notation !== 'quoted' && !isPlain && isIdentifier(value, MIN_WORDS[notation])) return false
   if (notation !== 'quoted' && notation !== 'line' && CODE.test(value)) return false
   if (BASE32.test(value)) return true
-  return PASSWORD_NAME.test(before) ? isPassword(value, notation) : isKey(value)
+  return isNamedPassword ? isPassword(value, notation) : isKey(value)
 }
 
+const CAMEL_OR_SNAKE = /[a-z][A-Z]|_/
 /** Share of words in names of types and variables. In settings they are rare. */
 const MIN_WORDS = { inline: 0.3, pair: 0.5, line: 0.5 }
 
