@@ -24,6 +24,7 @@ import {
   characterOf,
   type Decoded,
   isOpen,
+  LOOK_AHEAD,
   readBytes,
   verbatim,
 } from './escape-text.ts'
@@ -174,6 +175,9 @@ const MIN_BACKSLASHES_OF_QUOTE = 3
 const CODE_UNIT = /u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{2})/y
 const CODE_UNIT_BEGUN = /^(?:u[0-9A-Fa-f]{0,3}|u\{[0-9A-Fa-f]{0,6}|x[0-9A-Fa-f]?)$/
 const CODE_UNIT_CHARACTERS = 9
+/** A slash of JSON, not of a regular expression: a word follows, or another slash and a word. */
+const AFTER_SLASH = /^(?:\\+\/)?[A-Za-z0-9]/
+const SLASH_BEGUN = /^\\*\/?$/
 /** Punctuation that Markdown needs no escape for, but that some write with one. */
 const PUNCTUATION = /[-.+()@_:]/
 /** In regular expressions such a sign follows a class, or a quantifier. */
@@ -187,7 +191,11 @@ function readBackslash(text: string, at: number, last: boolean): Decoded | null 
   const run = verbatim(text, at, end - at)
   const code = codeAt(text, end)
   if (code === QUOTE) return end - at >= MIN_BACKSLASHES_OF_QUOTE ? { view: '"', length: end - at + 1 } : run
-  if (code === SLASH) return { view: '/', length: end - at + 1 }
+  if (code === SLASH) {
+    const rest = ahead(text, end + 1)
+    if (!last && SLASH_BEGUN.test(rest) && rest.length < LOOK_AHEAD) return null
+    return AFTER_SLASH.test(rest) ? { view: '/', length: end - at + 1 } : run
+  }
   CODE_UNIT.lastIndex = end
   const found = CODE_UNIT.exec(text)
   if (found !== null) {

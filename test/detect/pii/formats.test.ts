@@ -32,6 +32,18 @@ for (const [name, format] of FORMATS)
     }
   })
 
+t.test('regular expressions, widths of printf and settings are no escapes', async (t) => {
+  for (const text of [
+    '/^(?:https?|ftp):\\/\\/(?:\\S+(?::\\S*)?@)?[a-z.]+/.test(url)',
+    'printf("%20s|%2d:%2d %5s", name, 41, 42)',
+    'width=40px; height=20; id=2025; a = b+41',
+    'EMPTY=\nNEXT=1\nh1:abcdefghijklmnopqrstuvwxyz0123456789=\ngithub.com/a/b v1.2.3',
+  ])
+    t.same(detect(text), [], text)
+  // A number that begins as an escape does.
+  t.match(detect('card=4012888888881881'), [{ kind: 'credit_card', start: 5, end: 21 }])
+})
+
 t.test('a stream finds what the whole text has, wherever escapes are cut', async (t) => {
   const piece = fc.constantFrom(
     ...['%', '%2', '%2B', '%40', '%2540', '%C2%A0', '%31%34', '%E2%80%8B', '=', '=2', '=20', '=40', '=\r\n'],
