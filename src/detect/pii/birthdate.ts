@@ -1,7 +1,7 @@
 // Detects dates of birth: a date in a common notation after a label. Without a label, a date is not
 // personal.
 
-import { isDigit } from '../../core/ascii.ts'
+import { ASCII_END, COMMA, isDigit, OPEN_PAREN, SPACE } from '../../core/ascii.ts'
 import { isDay } from './checksums.ts'
 import { codeAt, codesOf, isLetter } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
@@ -63,6 +63,23 @@ export const mayBeBirthLabel = (before: string): boolean => ANY_WORD.test(before
 /** Reports whether words end in the label of a date of birth. */
 export const isBirthLabel = (words: string): boolean => BIRTH.test(words)
 
+/** Words that follow a date of birth in some languages. */
+const BORN =
+  /[\s,]{0,2}(?:tarihinde )?\(?(?:geboren|geb\.|do[gğ](?:umlu|du|\.)|生(?![産产成效効放活徒])|出生|誕生|생(?![산성활방])|출생|г\. ?р\.|года? рожд|р\. ?н\.|року народж|szület|synty|naroz|urodz|født|född|birth|d\.?o\.?b\b|को जन्म)/iuy
+
+/** Prefilter for a date and the word after it. */
+const MAY_BE_BORN = /geb|do[gğ]|[生誕출생]|[гр]\.|рожд|народж|szül|synt|naroz|urod|f[øö]d|birt|d\.?o\.?b|जन्म/i
+/** Longest date with such a word. */
+const DATE_CHARACTERS = 48
+
+/** Reports whether the word for a birth directly follows a date that ends at an offset. */
+export function isBornAfter(text: string, end: number): boolean {
+  const code = codeAt(text, end)
+  if (code !== SPACE && code !== COMMA && code !== OPEN_PAREN && code < ASCII_END) return false
+  BORN.lastIndex = end
+  return BORN.test(text)
+}
+
 /** Characters before a date that are read. */
 const WINDOW_CHARACTERS = 56
 
@@ -94,14 +111,14 @@ const MONTH_CHARACTERS = 14
 export function scanBirthDate(segment: Segment, at: number, digitsEnd: number): number {
   const { text } = segment
   if (!mayBeDate(text, at, digitsEnd)) return 0
-  if (!segment.isAfterLetter(at) || !segment.mentions(ANY_WORD, at)) return 0
+  const mayBeLabelled = segment.isAfterLetter(at) && segment.mentions(ANY_WORD, at)
+  if (!mayBeLabelled && !MAY_BE_BORN.test(text.slice(at, at + DATE_CHARACTERS))) return 0
   const span = dateAt(text, at, segment.end)
-  if (
-    span === null ||
-    isLayout(text, span.start, span.end) ||
-    !BIRTH.test(labelBefore(text, span.start, WINDOW_CHARACTERS))
-  )
-    return 0
+  if (span === null || isLayout(text, span.start, span.end)) return 0
+  const isBorn =
+    (mayBeLabelled && BIRTH.test(labelBefore(text, span.start, WINDOW_CHARACTERS))) ||
+    isBornAfter(text, span.end)
+  if (!isBorn) return 0
   return segment.add('date_of_birth', span.start, span.end) ? span.end : 0
 }
 

@@ -27,6 +27,8 @@ const LOOSE =
 const ORDINARY = /^\d+(?:( \d+)+|(-\d+)+|(\.\d+)+)$/
 /** A number in groups that is wrapped at the end of a line. */
 const WRAPPED = /^[\d \r\n-]+\n[\d \r\n-]+$/
+/** Groups two spaces apart. */
+const SPACED = /^\d+(?: {2}\d+)+$/
 /** Marks between the items of a list. */
 const LIST_MARKS = codesOf(',;、，；')
 const OPENING_BRACKETS = codesOf('[({<')
@@ -51,7 +53,8 @@ export function cardGroups(text: string, at: number): CardGroups | null {
   LOOSE.lastIndex = at
   const loose = LOOSE.exec(text)
   if (loose === null || ORDINARY.test(loose[0])) return null
-  return groupsOf(loose[0], at, !(WRAPPED.test(loose[0]) && isAfterWordOfLine(text, at)))
+  const isOne = WRAPPED.test(loose[0]) || (SPACED.test(loose[0]) && !isInColumns(text, at + loose[0].length))
+  return groupsOf(loose[0], at, !(isOne && isAfterWordOfLine(text, at)))
 }
 
 const groupsOf = (groups: string, at: number, needsWord: boolean): CardGroups => ({
@@ -59,6 +62,13 @@ const groupsOf = (groups: string, at: number, needsWord: boolean): CardGroups =>
   end: at + groups.length,
   needsWord,
 })
+
+/** Reports whether another number follows after spaces. */
+function isInColumns(text: string, end: number): boolean {
+  let next = end
+  while (next - end < MAXIMUM_SEPARATOR && codeAt(text, next) === SPACE) next++
+  return isDigit(codeAt(text, next))
+}
 
 /** Reports whether a separator and a digit follow. */
 function isGroupAfter(text: string, end: number): boolean {

@@ -1,12 +1,14 @@
 // Detects international bank account numbers (ISO 13616) by country, length and mod 97.
 
 import {
+  CARRIAGE_RETURN,
   CASE_BIT,
   DOT,
   HYPHEN,
   isAlphanumeric,
   isAsciiUpper,
   isDigit,
+  LINE_FEED,
   LOWER_A,
   SPACE,
 } from '../../core/ascii.ts'
@@ -39,6 +41,33 @@ export const isAfterCountryCode = (text: string, at: number): boolean =>
 
 const isSeparator = (code: number): boolean => code === SPACE || code === HYPHEN || code === DOT
 
+/** Longest IBAN with its spaces, and what may precede a line end. */
+const MAXIMUM_WRITTEN = 44
+
+/** Reports whether an IBAN in groups may continue on the line that starts at `at`. */
+export function isInsideIban(text: string, at: number): boolean {
+  let end = at - 1
+  if (codeAt(text, end - 1) === CARRIAGE_RETURN) end--
+  let start = end
+  for (; end - start < MAXIMUM_WRITTEN; start--) {
+    const code = codeAt(text, start - 1)
+    if (!isDigit(code) && !isAsciiUpper(code) && code !== SPACE) break
+  }
+  if (start === end) return false
+  const found = BEGUN.exec(text.slice(start, end))
+  return found !== null && found[0].replaceAll(' ', '').length < (LENGTHS.get(found[1]!) ?? 0)
+}
+
+/** The first groups of an IBAN. */
+const BEGUN = /(?<![A-Z0-9])([A-Z]{2})\d{2}(?: [A-Z0-9]{4}){0,8}$/
+
+/** Where the character after a separator is; `at` if there is none. */
+function afterSeparator(text: string, at: number): number {
+  const code = codeAt(text, at)
+  if (code === CARRIAGE_RETURN && codeAt(text, at + 1) === LINE_FEED) return at + 2
+  return isSeparator(code) || code === LINE_FEED ? at + 1 : at
+}
+
 /**
  * @param at of two letters before two digits, perhaps with a space between; not inside a word
  * @returns end of the IBAN; 0 if there is none
@@ -51,8 +80,13 @@ export function scanIban(segment: Segment, at: number): number {
   let end = at
   for (; compact.length < length && end < text.length; end++) {
     const code = codeAt(text, end)
-    if (isAlphanumeric(code)) compact += text[end]
-    else if (!isSeparator(code) || !isAlphanumeric(codeAt(text, end + 1))) return 0
+    if (isAlphanumeric(code)) {
+      compact += text[end]
+      continue
+    }
+    const next = afterSeparator(text, end)
+    if (next === end || !isAlphanumeric(codeAt(text, next))) return 0
+    end = next - 1
   }
   if (compact.length < length || isAlphanumeric(codeAt(text, end)) || !isOneCase(compact)) return 0
   if (!passesMod97(compact) || (end - at > length && isAmongGroups(text, at, end))) return 0

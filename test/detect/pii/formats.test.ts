@@ -10,7 +10,7 @@ import { FORMATS, isFoundIn, SAMPLES } from './formats-data.ts'
 /** Combinations that are not found, each with a reason in the README. */
 const MISSED: Readonly<Record<string, readonly string[]>> = {
   'percent-encoded path': ['phone national', 'phone US', 'ipv4', 'nino'],
-  wrapped: ['phone national', 'phone US', 'iban spaced', 'nino'],
+  wrapped: ['phone national', 'phone US', 'nino'],
 }
 
 function streamed(text: string, size: number): Finding[] {
@@ -112,4 +112,39 @@ t.test('a column gives its cells a word, and no other text', async (t) => {
     found("INSERT INTO t (a, dob) VALUES ('Jo', NULL); SELECT 'one and two and three', '1990-05-12'"),
     [],
   )
+})
+
+/** A text, and its values between `«` and `»`. */
+const MARKED: readonly string[] = [
+  'Jo, «12.05.1990» geboren, ledig',
+  '«12. Mai 1990» geb.',
+  '«12.05.1990» doğumlu',
+  '«12.05.1990» tarihinde doğdu',
+  '田中、«1990年5月12日»生まれ、東京',
+  '«1990年5月12日»出生于上海',
+  '«1990년 5월 12일» 출생',
+  '«12.05.1990» г.р.',
+  '12.05.1990 gesehen',
+  '1990年5月12日生産開始',
+  'pay «4539  5787  6362  1486» now',
+  'sum 4539  5787  6362  1486  2290',
+  'card: «4539\t5787\t6362\t1486»',
+  'My card\n«4539\n5787\n6362\n1486»\n',
+  '7,«529.982.247-25»,2024-01-02,55.10',
+  'IBAN: «DE75 5121\r\n0800 1245 1261 99» ok',
+  'IBAN: «DE75 5121 0800 1245\n1261 99»',
+]
+
+t.test('values are found after a wide gap, a line end, and before their word', async (t) => {
+  for (const marked of MARKED) {
+    const text = marked.replace(/[«»]/g, '')
+    const found = detect(text)
+    const values = [...marked.matchAll(/«([^»]*)»/g)].map(([, value]) => value)
+    t.same(
+      found.map(({ start, end }) => text.slice(start, end)),
+      values,
+      marked,
+    )
+    for (const size of [1, 2, 5]) t.same(streamed(text, size), found, `${marked} in pieces of ${size}`)
+  }
 })

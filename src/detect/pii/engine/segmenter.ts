@@ -15,7 +15,8 @@ import {
   SPACE,
 } from '../../../core/ascii.ts'
 import { openCardBefore } from '../card-groups.ts'
-import { codeAt, isSpace, isUnspaced } from '../code-unit-classes.ts'
+import { codeAt, codesOf, isSpace, isUnspaced } from '../code-unit-classes.ts'
+import { isInsideIban } from '../iban.ts'
 import { isInsideKey, KEY_BEGIN, KEY_END } from '../keyblock.ts'
 import type { KindSet } from '../kinds.ts'
 import { isNamingSign } from '../secret/names.ts'
@@ -96,8 +97,28 @@ function isAfterListItem(text: string, end: number): boolean {
 /** Reports whether a card number may continue after the separator that ends at `at`. */
 const isInsideCard = (text: string, at: number): boolean => openCardBefore(text, at) >= 0
 
+/** Reports whether a number in groups may continue on the line that starts at `at`. */
+const isInsideWrapped = (text: string, at: number): boolean =>
+  isInsideCard(text, at) || isInsideIban(text, at)
+
 /** Most characters of a text: not white space, nor of a script without spaces. */
 const isPlainAscii = (code: number): boolean => code > SPACE && code < ASCII_END
+
+/** The ends of dates in Japan, China and Korea, and the beginnings of words for birth. */
+const DAYS = codesOf('日일')
+const BIRTHS = codesOf('生出誕생출')
+
+/** Reports whether a cut lies between two characters of scripts without spaces. */
+function isCutBetween(text: string, at: number): boolean {
+  const before = codeAt(text, at - 1)
+  const after = codeAt(text, at)
+  if (!isUnspaced(before) || !isUnspaced(after)) return false
+  // `5月12日生まれ`, `12일 출생`
+  if (DAYS.has(before)) return !BIRTHS.has(after)
+  if (!BIRTHS.has(before)) return true
+  const day = codeAt(text, at - 2)
+  return !DAYS.has(day) && !(isSpace(day) && DAYS.has(codeAt(text, at - 3)))
+}
 
 /**
  * Reports whether a cut lies before `at`. Reads at most CONTEXT_CHARACTERS before it and one
@@ -111,10 +132,10 @@ function isCut(text: string, at: number, strict: boolean): boolean {
     const next = codeAt(text, at)
     return isPlainAscii(next) && CUT_SIDES[next] === CUT_BEFORE && isAfterJsonName(text, at)
   }
-  if (before === LINE_FEED) return !isInsideCard(text, at)
+  if (before === LINE_FEED) return !isInsideWrapped(text, at)
   if (isSpace(before))
     return isAfterWord(text, at - 1, strict) && !isInsideCard(text, at) && !isBeforeNamedValue(text, at)
-  return isUnspaced(before) && at < text.length && isUnspaced(text.charCodeAt(at))
+  return isCutBetween(text, at)
 }
 
 /**
@@ -133,8 +154,9 @@ function firstCut(text: string, start: number, from: number, to: number, strictF
     }
     if (isSpace(code)) {
       if (code !== LINE_FEED && !isAfterWord(text, at, at >= strictFrom)) continue
-      if (!isInsideCard(text, at + 1) && !isBeforeNamedValue(text, at + 1)) return at + 1
-    } else if (at > start && isUnspaced(code) && isUnspaced(text.charCodeAt(at - 1))) return at
+      const isInside = code === LINE_FEED ? isInsideWrapped(text, at + 1) : isInsideCard(text, at + 1)
+      if (!isInside && !isBeforeNamedValue(text, at + 1)) return at + 1
+    } else if (at > start && isUnspaced(code) && isCutBetween(text, at)) return at
   }
   return -1
 }

@@ -22,6 +22,7 @@ import {
   SPACE,
   UNDERSCORE,
 } from '../../../core/ascii.ts'
+import { isBornAfter } from '../birthdate.ts'
 import { cardGroups } from '../card-groups.ts'
 import { codeAt, codesOf, endOfDigits, isLetterBefore, isWordBefore } from '../code-unit-classes.ts'
 import { isDocumentGroup } from '../documents.ts'
@@ -182,7 +183,8 @@ function skipVersion(text: string, at: number, first: number, second: number): n
   if (endOfSeparator(text, end) > 0) return at
   const last = end - second - 1
   // `12.05.90`
-  if ((first - at === 4 || last === 2 || last === 4) && mayHaveBirthLabel(text, at)) return at
+  const mayBeDate = first - at === 4 || last === 2 || last === 4
+  if (mayBeDate && (mayHaveBirthLabel(text, at) || isBornAfter(text, end))) return at
   return holdsNoSecret(text, at, end) ? end : at
 }
 

@@ -14,6 +14,7 @@ import {
   PLUS,
   UPPER_T,
 } from '../../../core/ascii.ts'
+import { isBornAfter } from '../birthdate.ts'
 import { codeAt } from '../code-unit-classes.ts'
 import { isMacCharacter } from '../network.ts'
 import { endOfSeparator } from '../number/separators.ts'
@@ -43,6 +44,7 @@ export function skipDate(text: string, at: number, end: number): number {
   if (after === UPPER_T && isDigit(codeAt(text, last + 1)) && isDigit(codeAt(text, last + 2)))
     return codeAt(text, last + 3) === COLON ? skipTime(text, last + 1, last + 3, at) : at
   if (isWordCharacter(after) || after >= ASCII_END || after === COLON || after === HYPHEN) return at
+  if (isBornAfter(text, last)) return at
   return endOfSeparator(text, last) === 0 && holdsNoSecret(text, at, last) ? last : at
 }
 

@@ -3,12 +3,14 @@
 
 import {
   ASCII_END,
+  CARRIAGE_RETURN,
   CASE_BIT,
   COLON,
   DOT,
   HYPHEN,
   isAlphanumeric,
   isDigit,
+  LINE_FEED,
   LOWER_X,
   SPACE,
 } from '../../../core/ascii.ts'
@@ -71,7 +73,8 @@ export function skipWord(text: string, at: number): number {
 }
 
 /** After any other character, no value in groups continues. */
-const isNoSeparator = (code: number): boolean => code !== SPACE && code !== HYPHEN && code !== DOT
+const isNoSeparator = (code: number): boolean =>
+  code !== SPACE && code !== HYPHEN && code !== DOT && code !== LINE_FEED && code !== CARRIAGE_RETURN
 
 /**
  * Reports whether the digits at the start of a word start no date, no number with letters and no

@@ -122,7 +122,7 @@ function startOfMarks(text: string, end: number, first: number): number {
 }
 
 /** Words inside values: `9 de mayo`, `555 1234 ext 12`. */
-const JOINING_WORDS = new Set('of de di del x ext extn extension poste int'.split(' '))
+const JOINING_WORDS = new Set('of de di del x ext extn extension poste int tarihinde को'.split(' '))
 
 /** Words after a version that another word completes: `1.10.79.216 or newer`. */
 const VERSION_LINKS = new Set('or and is oder und ou et o y e of en eller'.split(' '))

@@ -30,8 +30,8 @@ export function mayBeginNumber(text: string, at: number): boolean {
 /** Longer than decimals and groups of thousands. */
 const MIN_FIELD_DIGITS = 9
 
-/** Four numbers between dots, which is no amount. */
-const DOTTED_FIELD = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?!\.?\d)/y
+/** Four numbers between dots, or a personal number of Brazil or Chile, which are no amounts. */
+const DOTTED_FIELD = /\d{1,3}\.\d{1,3}\.\d{1,3}(?:\.\d{1,3}(?!\.?\d)|-(?:\d{1,2}|[Kk])(?![\w-]))/y
 
 /** Groups of cards and phone numbers, which thousands do not have. */
 const GROUPED_FIELD = /\d{4} (?:\d{4}|\d{6}) \d{4}|\d{3} \d{3,4} \d{4}(?!\d)|0\d{4} \d{6}(?!\d)/y
