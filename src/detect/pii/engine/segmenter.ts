@@ -16,7 +16,7 @@ import {
 } from '../../../core/ascii.ts'
 import { openCardBefore } from '../card-groups.ts'
 import { codeAt, codesOf, isSpace, isUnspaced } from '../code-unit-classes.ts'
-import { isInsideIban } from '../iban.ts'
+import { isInsideIban } from '../iban-groups.ts'
 import { isInsideKey, KEY_BEGIN, KEY_END } from '../keyblock.ts'
 import type { KindSet } from '../kinds.ts'
 import { isNamingSign } from '../secret/names.ts'
