@@ -60,6 +60,12 @@ const LEET_UNITS_MAX = 65_536
  * alone.
  */
 const SENTENCE_HANDICAP = 1
+/** Subtracted instead where the sentence is a quotation, as in a text about attacks. */
+const QUOTATION_HANDICAP = 3
+/** A quotation that opens the sentence or follows a colon, or that ends with a sentence. */
+const QUOTATION = /(?:^|[:：,，]\s?)["“„«‹「『]|[.!?。！？…]\s?["”“»›」』]/
+/** UTF-16 units before and after a sentence where its quotation marks are. */
+const QUOTATION_MARGIN = 2
 /** How many layers of encodings within encodings are decoded. */
 const DECODE_DEPTH = 2
 
@@ -163,7 +169,9 @@ class Scorer {
       const document = yield* this.#weigher.weighWindows(sentence, documents)
       const message = yield* this.#weigher.weighWhole(sentence, messages)
       if (document === null || message === null) continue
-      const margin = (message.margin + document.margin) / 2 - SENTENCE_HANDICAP
+      const around = text.slice(Math.max(0, start - QUOTATION_MARGIN), end + QUOTATION_MARGIN).trimStart()
+      const handicap = QUOTATION.test(around) ? QUOTATION_HANDICAP : SENTENCE_HANDICAP
+      const margin = (message.margin + document.margin) / 2 - handicap
       if (margin > best.margin) best = { ...whole, margin, start, end }
     }
     return best

@@ -8,6 +8,8 @@ import type { DecodedTable } from './model.ts'
 const FEW_SENTENCES = 5
 /** Maximum sentences of a text that are weighed again. Bounds the time. */
 export const MAXIMUM_SUSPECTS = 4
+/** Maximum UTF-16 units of such a sentence. A longer one is full of blanks. */
+const MAXIMUM_SUSPECT_UNITS = 4096
 /** Margin from which a sentence is weighed again; hardly any innocent one has it. */
 const SUSPECT_MARGIN = 1
 
@@ -49,7 +51,7 @@ export class SuspectList {
   #try(start: number, end: number, sum: number, count: number): void {
     const { scale, bias } = this.#table
     const margin = sum * scale * scaleOf(count) + bias
-    if (margin < SUSPECT_MARGIN) return
+    if (margin < SUSPECT_MARGIN || end - start > MAXIMUM_SUSPECT_UNITS) return
     const suspects = this.#suspects
     let at = suspects.length
     while (at > 0 && (suspects[at - 1] as WeighedSpan).margin < margin) at--

@@ -120,4 +120,6 @@ t.test('few and short sentences of a text are weighed again, however many are su
     for (const { start, end } of suspects) t.ok(end - start < 1000)
   }
   t.same(suspectsOf(`${order}. `.repeat(3)), [], 'a text of few sentences counts as a whole')
+  const blank = `${order} ${' '.repeat(5000)} now. `.repeat(20)
+  t.same(suspectsOf(blank), [], 'a sentence that is full of blanks is not weighed again')
 })
