@@ -4,6 +4,7 @@
 
 import { createHash } from 'node:crypto'
 import { parseArgs } from 'node:util'
+import { atOnce } from '../../src/core/steps.ts'
 import type { LanguageFigures } from '../../src/detect/injection/language-figures.ts'
 import type { StoredTable } from '../../src/detect/injection/model.ts'
 import {
@@ -13,6 +14,8 @@ import {
   loadInjectionModel,
 } from '../../src/detect/injection/score.ts'
 import { STORED_MODEL } from '../../src/detect/injection/weights.ts'
+import { scoreInjection } from '../../src/pipeline/prompt/injection.ts'
+import { CachedScan } from '../../src/pipeline/prompt/scan-cache.ts'
 import { TRANSFORMS } from '../detect/injection/transforms.ts'
 import { Grammar, type Row } from '../training/corpus.ts'
 import { LONG } from '../training/material.ts'
@@ -54,16 +57,55 @@ function printRow(name: string, scores: readonly number[]): void {
   console.log(`| ${name} | ${scores.length} | ${shares.join(' | ')} |`)
 }
 
+/** Between the messages of a conversation. */
+const MESSAGE_BREAK = ' ⏎ '
+/** Innocent documents of a long message. */
+const LONG_DOCUMENTS = 3
+
 /** Prints how many of the texts written apart are flagged. */
 function printWritten(model: InjectionModel): void {
   console.log('\n| texts written apart | rows | ≥ 0.50 | ≥ 0.70 | ≥ 0.90 |\n|---|---|---|---|---|')
-  for (const [heading, texts] of readPhrases('written')) {
-    const mode: InjectionMode = heading.includes(' windows ') ? 'windows' : 'whole'
-    printRow(
-      heading.replace(` ${mode} `, ': '),
-      texts.map((text) => model.score(text, mode).score),
-    )
+  const written = readPhrases('written')
+  const documents = written.get('innocent windows ordinary documents') ?? []
+  const longTexts = documents.map((_, at) =>
+    Array.from({ length: LONG_DOCUMENTS }, (_, next) => documents[(at + 7 * next) % documents.length]).join(
+      '\n\n',
+    ),
+  )
+  const whole = (text: string) => model.score(text, 'whole').score
+  for (const [heading, texts] of written) {
+    const [, label, mode, name] = /^(\w+) (\w+) (.*)$/.exec(heading)!
+    const scores =
+      mode === 'turns'
+        ? texts.map((text) => scoreConversation(text.split(MESSAGE_BREAK), model))
+        : mode === 'long'
+          ? texts.flatMap((order, at) => planted(longTexts[at % longTexts.length]!, order).map(whole))
+          : texts.map((text) => model.score(text, mode as InjectionMode).score)
+    printRow(`${label}: ${name}`, scores)
   }
+  printRow('innocent: the same long messages', longTexts.map(whole))
+}
+
+/** A message with an order before, between and after its sentences. */
+function planted(message: string, order: string): string[] {
+  const sentences = message.split(/(?<=[.!?]) /)
+  return [0, Math.floor(sentences.length / 2), sentences.length].map((at) =>
+    sentences.toSpliced(at, 0, order).join(' '),
+  )
+}
+
+/** Scores the last turn of a conversation as the gateway does. */
+function scoreConversation(messages: readonly string[], model: InjectionModel): number {
+  const newScan = () => new CachedScan()
+  const items = messages.map((view, at) => ({
+    text: { path: `messages[${2 * at}]`, role: 'user', owner: null },
+    part: 'user' as const,
+    view,
+    // An answer is between two messages.
+    joined: 2 * at,
+    cached: newScan(),
+  }))
+  return atOnce(scoreInjection(items, ['user'], model, newScan, newScan)).worst(null).score
 }
 
 /** Prints the time per 1,024 characters of several kinds of text, in both modes. */
