@@ -1,7 +1,7 @@
 // Recognises names with an `@` that are no addresses: algorithms of SSH, remotes of repositories
 // and ids of messages.
 
-import { COLON, LESS_THAN, QUOTE } from '../../core/ascii.ts'
+import { COLON, LESS_THAN, QUOTE, SLASH } from '../../core/ascii.ts'
 import { codeAt } from './code-unit-classes.ts'
 
 /** Who defines algorithms and requests of SSH, whose names end with the domain (RFC 4251 §6). */
@@ -46,6 +46,8 @@ const MESSAGE_HEADER =
   /(?:message-id|in-reply-to|references|content-id|x-[\w-]{1,24}-id)["']?: ?["']?[^\n:]{0,48}$/i
 /** Another id before it, which may be on the line before. */
 const MESSAGE_BEFORE = /@[\w.-]+>\s{1,4}<$/
+/** Archives that name messages by their ids. */
+const ARCHIVE_BEFORE = /(?:lore\.kernel\.org|msgid\.link|mail-archive\.com|marc\.info)\/[^\s@]*$/
 /** Characters of a header or of the id before that are read. */
 const MAXIMUM_HEADER = 64
 /** A time, or what a large provider makes. */
@@ -59,8 +61,9 @@ export function isMessage(text: string, start: number, at: number): boolean {
   const local = text.slice(start, at)
   if (local.length >= MINIMUM_MESSAGE && MESSAGE.test(local)) return true
   const sign = codeAt(text, start - 1)
-  if (sign !== LESS_THAN && sign !== QUOTE) return false
+  if (sign !== LESS_THAN && sign !== QUOTE && sign !== SLASH) return false
   const before = text.slice(Math.max(0, start - MAXIMUM_HEADER), start)
+  if (sign === SLASH) return ARCHIVE_BEFORE.test(before)
   if (MESSAGE_HEADER.test(before)) return true
   return MESSAGE_BEFORE.test(before) && MINIMUM_MESSAGE_DIGITS.test(local)
 }

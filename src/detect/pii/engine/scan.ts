@@ -253,7 +253,7 @@ const CARD_WORD_DISTANCE = 40
 const SHORT_CARD_DIGITS = 12
 /** Labels of other numbers that pass Luhn or have the same length. */
 const NOT_CARD_BEFORE =
-  /(?:\bimei|\bmeid|\biccid|serial|tracking|invoice|isbn|\bean|\bupc|gtin|barcode|sendungs|rechnung|факт)[^\d\n]{0,16}$|(?:_(?:ns|us|ms)|nanos?|micros?|offset|seed|hash|checksum|snowflake|uid|uuid|guid|(?:^|[^a-z])(?:id|ids|pid|tid|sum|size|bytes|ptr|addr|key|ts))["'\])]{0,2}\s?[:=]\s?["'(]?$/
+  /(?:\bimei|\bmeid|\biccid|serial|tracking|invoice|isbn|\bean|\bupc|gtin|barcode|sendungs|rechnung|факт)[^\d\n]{0,16}$|(?:_(?:ns|us|ms)|nanos?|micros?|offset|seed|hash|checksum|snowflake|trace|span|uid|uuid|guid|(?:^|[^a-z])(?:id|ids|pid|tid|sum|size|bytes|ptr|addr|key|ts))["'\])]{0,2}\s?[:=]\s?["'(]?$/
 
 function scanCard(segment: Segment, runs: NumberRuns): number {
   const { text } = segment
@@ -293,6 +293,10 @@ const ISSUED_SSN = /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/
 /** Numbers printed on sample cards. */
 const SAMPLE_SSNS = new Set(['078051120', '219099999'])
 
+/** Words for digits in one piece; `ss` and `social` alone also name other things. */
+const PLAIN_SSN_WORD =
+  /ssn|\bsocial ?[:#]|\bss ?(?:#|n[ou.])|soc\w{0,3}[\W_]{0,3}(?:sec|ins|nr|num)|sozialv|s[ée]cu|segur/
+
 /** `69-263-10-3948` */
 const isAfterHyphenatedDigits = (text: string, at: number): boolean =>
   codeAt(text, at - 1) === HYPHEN && isDigit(codeAt(text, at - 2))
@@ -304,6 +308,7 @@ function scanSsn(segment: Segment, runs: NumberRuns): number {
     if (!named && (runs.shape(i) !== DASHED_SSN || isAfterHyphenatedDigits(segment.text, runs.start)))
       return 0
     const run = runs.run(i)
+    if (run.isPlain && !PLAIN_SSN_WORD.test(segment.windowBefore(run.start))) return 0
     if (!ISSUED_SSN.test(run.digits) || SAMPLE_SSNS.has(run.digits) || !isUniform(run.separators)) return 0
     if ((!named && run.separators !== '--') || isNumberOfThing(segment.text, run.start)) return 0
     return segment.add('us_ssn', run.start, run.end) ? run.end : 0

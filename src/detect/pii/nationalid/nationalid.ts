@@ -54,7 +54,7 @@ const MIN_LONG_DIGITS = 11
 const SPOKEN =
   /[\u00bf\u00e0-\u00f6\u00f8-\u02ff\u0370-\u1fff\u3040-\ud7ff]|(?<![a-z_.-])(?:my|your|his|her|their|our|mine|mi|mis|su|sus|tu|mein\w{0,2}|meu|minha|mon|ma|mio|mia|mijn|min|mitt|moj\w|mój|nasz|el|la|los|las|del|dela|con|una|soy|tengo|señor\w*|sr|sra|cliente|titular|nombre|nome|numero|cedula|identidad|ciudadan\w+|documento|person\w{0,3}|patient|employee|resident|citizen|customer|applicant|taxpayer)(?![a-z_.-])/i
 /** `nid number`, `nic no.` */
-const NUMBER_OF = /^[a-z.]+[ _]?(?:numbers?|num|nr|no|n[º°o]|card|#|№)(?![a-z])/
+const NUMBER_OF = /^(?!run[ _])[a-z.]+[ _]?(?:numbers?|num|nr|no|n[º°o]|card|№)(?![a-z])/
 
 const compiled = new Map<string, RegExp>()
 

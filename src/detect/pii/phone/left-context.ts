@@ -105,6 +105,14 @@ const WEAK_WORD =
 const MAXIMUM_WEAK_WORD = 8
 /** A member of an object with one letter: `n.ring=`. */
 const MINIFIED = /(?:^|[^\w.])[A-Za-z_$]\.[A-Za-z]{1,8}$/
+/** Calls and signals of programs: `system call 5380416`, `signal=5380416`. */
+const OF_MACHINE =
+  /(?:\b(?:sys(?:tem)?|rpc|grpc|https?|api|rest|function|method|tool|remote|async|db|sql|kernel|library|lib|procedure|service|virtual|recursive)[ -]calls?|(?<![A-Za-z])signals?)$/
+const MAXIMUM_OF_MACHINE = 20
+const isOfMachine = (text: string, wordEnd: number): boolean =>
+  OF_MACHINE.test(
+    text.slice(Math.max(0, wordEnd - MAXIMUM_OF_MACHINE), wordEnd).replace(/RPC|HTTPS?|API|SQL|DB/, 'rpc'),
+  )
 /** `mobileNumber`, but not `cellSize` */
 const NUMBER_GLUED = /^n(?:umbers?|o|r|um)(?![a-z])/i
 /** `mobile2: …`, `home_1` */
@@ -135,6 +143,7 @@ export function isUnrelatedToWord(text: string, start: number, run: DigitRun, di
   // `555.1234` is a decimal unless the word is near.
   if (run.gaps > 0 && run.separator(0) === '.' && distance > MAXIMUM_DECIMAL_DISTANCE) return true
   if (!WEAK_WORD.test(text.slice(Math.max(0, wordEnd - MAXIMUM_WEAK_WORD), wordEnd))) return false
+  if (run.isPlain && isOfMachine(text, wordEnd)) return true
   if (MINIFIED.test(text.slice(Math.max(0, wordEnd - MAXIMUM_WEAK_WORD - 3), wordEnd))) return true
   const between = text.slice(wordEnd, start).replace(ORDINAL, '')
   if (isLetter(codeAt(between, 0))) return !NUMBER_GLUED.test(between)

@@ -89,7 +89,7 @@ const NAME_ENDS = new Set(
   (
     'back free center centre line lines desk priv privat private privé privado privada work main primary secondary other personal ' +
     'business emergency day evening night daytime int intl international national local area code raw str string value field ' +
-    'input formatted full s en n e mail email and or und y et o ou i dienstl gesch büro durchwahl wahl contato contacto company customer moi me nous us lui mich ihn uns mi ons'
+    'input formatted full s en n e mail email and or und y et o ou i dienstl gesch büro durchwahl wahl contato contacto company customer app moi me nous us lui mich ihn uns mi ons'
   ).split(' '),
 )
 

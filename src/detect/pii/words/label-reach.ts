@@ -13,10 +13,12 @@ import {
   isAsciiLower,
   isAsciiUpper,
   isDigit,
+  LESS_THAN,
   LINE_FEED,
   OPEN_PAREN,
   QUOTE,
   SEMICOLON,
+  SLASH,
   SPACE,
   TAB,
   VERTICAL_BAR,
@@ -77,13 +79,16 @@ export function labelStart(
 
 /** `phone(5551234`, but not `phone (555) 1234`. */
 function isArgument(text: string, at: number): boolean {
-  let open = at
-  while (at - open < MAXIMUM_BRACKETS && codeAt(text, open - 1) === OPEN_PAREN) open--
+  let end = at
+  while (at - end < MAXIMUM_BRACKETS && codeAt(text, end - 1) === SPACE) end--
+  let open = end
+  while (end - open < MAXIMUM_BRACKETS && codeAt(text, open - 1) === OPEN_PAREN) open--
   return (
-    open < at && isAlphanumeric(codeAt(text, open - 1)) && endOfDigits(text, at) - at >= MIN_ARGUMENT_DIGITS
+    open < end && isAlphanumeric(codeAt(text, open - 1)) && endOfDigits(text, at) - at >= MIN_ARGUMENT_DIGITS
   )
 }
-const MAXIMUM_BRACKETS = 3
+const MAXIMUM_BRACKETS = 4
+const LOWER_T = 0x74
 
 /**
  * Where the name starts that a `=` follows. Only a word for a number leaves the value to what
@@ -154,7 +159,7 @@ function startOfCell(
     } else if ((code === COMMA || code === SEMICOLON) && isBetweenCells(text, at - 1)) {
       if (++commas > 1) return at
       isApart = true
-    } else if (code === CLOSE_BRACE) return at
+    } else if (code === CLOSE_BRACE || (isEndOfCell(text, at - 1) && ++cells > 1)) return at
     if (code === TAB || (code === SPACE && codeAt(text, at - 2) === SPACE)) isApart = true
     else if (isApart && isDigit(code)) {
       // The first groups of the same number: `Tel: +27 83  2797047`.
@@ -175,6 +180,10 @@ function startOfGroups(text: string, end: number, first: number): number {
   return at
 }
 const GROUPING = codesOf('-.()+ ')
+
+/** `</td>`, `</th>` */
+const isEndOfCell = (text: string, at: number): boolean =>
+  codeAt(text, at) === LESS_THAN && codeAt(text, at + 1) === SLASH && codeAt(text, at + 2) === LOWER_T
 
 /** Reports whether a comma is between cells, not between the parts of a sentence. */
 function isBetweenCells(text: string, comma: number): boolean {
@@ -237,7 +246,7 @@ const NAME_SIGNS = codesOf('_$.-/\\')
 const MAXIMUM_NAME = 40
 /** First folders of paths. */
 const PATH =
-  /^(?:[.~]{0,2}[/\\]|(?:src|lib|app|apps|test|tests|pkg|cmd|internal|docs?|include|usr|etc|packages|components|modules|api|bin|var|tmp|static|assets|dist|build)[/\\])|[/\\].*[/\\]/
+  /^(?:[.~]{0,2}[/\\]|(?:src|lib|app|apps|test|tests|pkg|cmd|internal|docs?|include|usr|etc|packages|components|modules|api|bin|var|tmp|static|assets|dist|build)[/\\])|[/\\].*[/\\]|^(?:com|org|net|io|android|java|javax)\.\w+\./
 
 /** The parts of a name in lower case: `StatusBar.java` are `status`, `bar` and `java`. */
 const partsOf = (name: string): string[] =>

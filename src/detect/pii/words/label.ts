@@ -27,7 +27,7 @@ export const wordsBefore = (text: string, at: number, characters: number): strin
 
 /** Names of files and of counts, sizes and the like are no labels of persons. */
 const FILE =
-  /[\w./-]*\w{2}\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|cc?|cpp|hh?|hpp|cs|rb|php|sh|sql|ya?ml|json|toml|md|txt|s?css|html?|vue|svelte|swift|mk|lock|xml|csv|log|scala|proto|tf|lua|pl|dart|ini|cfg|conf|gradle|svg|png)(?![\w@])/gi
+  /[\w./-]*\w{2}\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|cc?|cpp|hh?|hpp|cs|rb|php|sh|sql|ya?ml|json|toml|md|txt|s?css|html?|vue|svelte|swift|mk|lock|xml|csv|log|scala|proto|tf|lua|pl|dart|ini|cfg|conf|gradle|svg|png)(?![\w@])|passport-(?:local|jwt|http|oauth\w*|google|github|saml|custom|facebook|ldap\w*)/gi
 const QUANTITY =
   /(?<![a-z])(?:counts?|size|bytes|limit|total|sum|seconds|ms|ns|offset|mask|length|max|min|index|flags|width|height|color|hash|port|stamp|created|updated|rate|bucket|seq|version|revision|line|column|timeout|interval|duration)["'\])>]{0,2}\s?(?:[:=,(]|=>)?[\s"'(]{0,3}$/
 /** A part of a program, named after what it works on: `passportServer =`, `"tax_event": `. */
