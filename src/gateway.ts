@@ -1,7 +1,8 @@
 // Composition root: builds a gateway from its configuration, starts it and stops it.
 
 import type { RunningGateway } from './cli/running-gateway.ts'
-import { type ConfigReading, isAmong } from './core/config.ts'
+import type { ConfigReading } from './core/config.ts'
+import { isAmong } from './core/config-document.ts'
 import { within } from './core/deadline.ts'
 import type { Problem } from './core/problem.ts'
 import { VERSION } from './core/version.ts'

@@ -2,7 +2,8 @@
 // models of keys and upstreams.
 
 import { API_PATHS, KEPT_PATHS } from '../chat/apis.ts'
-import { type Config, type ConfigReading, isAmong } from '../core/config.ts'
+import type { Config, ConfigReading } from '../core/config.ts'
+import { isAmong } from '../core/config-document.ts'
 import { normalisePath } from '../core/request-path.ts'
 import { compilePathGlob, coversBelow } from '../policy/glob.ts'
 import { whyOddGlob } from '../policy/odd-glob.ts'

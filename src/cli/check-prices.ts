@@ -1,7 +1,8 @@
 // The part of `sidegate check` for prices: the price file of a configuration, and models that calls
 // used without a price.
 
-import { type Config, type ConfigReading, isAmong } from '../core/config.ts'
+import type { Config, ConfigReading } from '../core/config.ts'
+import { isAmong } from '../core/config-document.ts'
 import type { Problem } from '../core/problem.ts'
 import { openPrices, whyNoPrices } from '../prices/price-file.ts'
 import { counted, type Remark } from '../rulecheck/report.ts'

@@ -2,7 +2,8 @@
 // and init containers.
 
 import { systemClock } from '../core/clock.ts'
-import { type Config, isAmong, readConfig } from '../core/config.ts'
+import { type Config, readConfig } from '../core/config.ts'
+import { isAmong } from '../core/config-document.ts'
 import { isAbsentSecret } from '../core/config-values.ts'
 import { formatProblem, type Problem } from '../core/problem.ts'
 import { findUnfitAdminNames } from '../keys/admin-names.ts'

@@ -7,16 +7,9 @@ import { TERM_SCHEMAS } from './key-terms.ts'
 import { LOG_SECTION, METRICS_SECTION } from './observability-sections.ts'
 import { PLACEHOLDER_STYLES, STYLES } from './placeholder-style.ts'
 import { PRICES_SECTION } from './prices-section.ts'
-import { integer, reference, section } from './schema-parts.ts'
+import { address, integer, reference, section } from './schema-parts.ts'
 import { PASS_METHODS } from './unscanned-paths.ts'
 import { UPSTREAM_SCHEMA, UPSTREAMS_SCHEMA } from './upstream-schema.ts'
-
-const address = (description: string, value: string) => ({
-  description: `${description} \`host:port\`. Port 0 picks a free port; the first log line names it.`,
-  type: 'string',
-  pattern: '^(\\[[0-9a-fA-F:.]+\\]|[^\\[\\]:\\s]+):[0-9]{1,5}$',
-  default: value,
-})
 
 const GIB = 1024 ** 3
 

@@ -1,9 +1,9 @@
 // Reads the configuration file into one checked value. Collects every error; has no side effects.
 
-import { readFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { type AdminToken, type DeclaredAdminToken, readAdminTokens } from './admin-tokens.ts'
 import type { Clock } from './clock.ts'
+import { isAmong, readConfigText, readSections } from './config-document.ts'
 import { CONFIG_SCHEMA } from './config-schema.ts'
 import {
   type Address,
@@ -14,20 +14,17 @@ import {
   rejectHosts,
   type SecretReference,
 } from './config-values.ts'
-import { formatPath, type Path, readDocument } from './document.ts'
+import type { Path } from './document.ts'
 import type { RefusalStatus } from './errors.ts'
 import type { PiiKind } from './finding.ts'
 import { inOrder, type KeyTerms, NO_TERMS } from './key-terms.ts'
 import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
 import type { PlaceholderStyle } from './placeholder-style.ts'
 import type { Problem } from './problem.ts'
-import type { SchemaNode } from './schema-parts.ts'
 import type { Secret } from './secret.ts'
-import { decodeText } from './text-file.ts'
 import { parseTime } from './time.ts'
 import { type DeclaredPassThrough, type PassThroughRule, readPassThrough } from './unscanned-paths.ts'
 import { type DeclaredUpstream, readUpstreams, type UpstreamConfig } from './upstream-config.ts'
-import { soundPart } from './valid-part.ts'
 
 export interface FileKey {
   readonly name: string
@@ -160,17 +157,10 @@ export function readConfig(
   env: Readonly<Record<string, string | undefined>>,
   clock: Clock,
 ): ConfigReading {
-  const refuse = (message: string): ConfigReading => {
-    const problemAt = (_path: Path, text: string) => ({ file, line: 0, column: 0, path: '', message: text })
-    return { config: null, partial: null, problems: [problemAt([], message)], problemAt }
-  }
-  try {
-    const decoded = decodeText(readFileSync(file))
-    return 'problem' in decoded ? refuse(decoded.problem) : parseConfig(decoded.text, file, env, clock)
-  } catch (error) {
-    const { code = (error as Error).message } = error as NodeJS.ErrnoException
-    return refuse(`cannot be read (${code}); set the path with --config`)
-  }
+  const text = readConfigText(file)
+  return typeof text === 'string'
+    ? parseConfig(text, file, env, clock)
+    : { config: null, partial: null, ...text }
 }
 
 /** Checks text like readConfig. Problems name `file`, and relative paths start at its folder. */
@@ -180,31 +170,10 @@ export function parseConfig(
   env: Readonly<Record<string, string | undefined>>,
   clock: Clock,
 ): ConfigReading {
-  const { value, unchecked, problems: found, locate } = readDocument<object>(text, file, CONFIG_SCHEMA)
-  const problemAt = (path: Path, message: string): Problem => ({
-    file,
-    ...locate(path),
-    path: formatPath(path),
-    message,
-  })
-  const sound = value === null ? soundPart(unchecked, CONFIG_SCHEMA) : { value, origin: (path: Path) => path }
-  const { origin } = sound
-  const declared = withDefaults(CONFIG_SCHEMA, sound.value) as Declared | null
-  if (declared === null) return { config: null, partial: null, problems: found, problemAt }
-  const problems = [...found]
-  const folder = dirname(resolve(file))
-  const context: Context = {
-    folder,
-    env,
-    clock,
-    origin,
-    isFaulty: (path) => isAmong(found, path),
-    add(path, message) {
-      const at = origin(path)
-      // An invalid value was replaced by its default, whose problems would mislead.
-      if (!isAmong(found, at)) problems.push(problemAt(at, message))
-    },
-  }
+  const document = readSections<Declared>(text, file, CONFIG_SCHEMA, { env, clock })
+  const { declared, found, problems, problemAt, context } = document
+  if (declared === null) return { config: null, partial: null, problems, problemAt }
+  const { folder } = context
   const { listen, upstream, upstreams, passThrough, rules, prices, keys, audit, admin, ...others } = declared
   const known = readUpstreams(context, upstream, upstreams)
   const config: Config = {
@@ -237,20 +206,8 @@ export function parseConfig(
   // Indices differ from the file's if invalid keys were removed.
   if (!isAmong(found, ['admin'])) rejectHosts(context, config.admin.allowedHosts)
   if (!isAmong(found, ['keys'])) rejectSameKey(context, config.keys)
-  return { config: value === null ? null : config, partial: config, problems, problemAt }
+  return { config: document.isValid ? config : null, partial: config, problems, problemAt }
 }
-
-/** Reports whether a problem concerns the key at the path, a section around it or a value in it. */
-export function isAmong(problems: readonly Problem[], path: Path): boolean {
-  const key = inParts(formatPath(path))
-  return problems.some((problem) => {
-    const other = inParts(problem.path)
-    return key.startsWith(other) || other.startsWith(key)
-  })
-}
-
-/** Ends each part with a dot: `keys` then is a prefix of `keys[0]`, and not of `keysize`. */
-const inParts = (path: string): string => `${path.replaceAll('[', '.')}.`
 
 function rejectSameAddress({ add }: Context, { gateway, ops }: Config['listen']): void {
   const isSame = gateway.port !== 0 && gateway.host === ops.host && gateway.port === ops.port
@@ -279,18 +236,3 @@ function rejectSameKey({ add }: Context, keys: readonly FileKey[]): void {
 }
 
 const KEY_HINT = 'create a key with: openssl genpkey -algorithm ed25519'
-
-/** Returns a copy of the value with the schema's default for every absent key. */
-function withDefaults(schema: SchemaNode, value: unknown): unknown {
-  if (Array.isArray(value) && schema.items !== undefined) {
-    const { items } = schema
-    return value.map((item) => withDefaults(items, item))
-  }
-  if (schema.properties === undefined || typeof value !== 'object' || value === null) return value
-  const filled: Record<string, unknown> = { ...value }
-  for (const [key, child] of Object.entries(schema.properties)) {
-    const present = filled[key] ?? structuredClone(child.default)
-    if (present !== undefined) filled[key] = withDefaults(child, present)
-  }
-  return filled
-}

@@ -27,6 +27,14 @@ export const reference = (description: string) => ({
   },
 })
 
+/** An address to listen on. */
+export const address = (description: string, value: string) => ({
+  description: `${description} \`host:port\`. Port 0 picks a free port; the first log line names it.`,
+  type: 'string',
+  pattern: '^(\\[[0-9a-fA-F:.]+\\]|[^\\[\\]:\\s]+):[0-9]{1,5}$',
+  default: value,
+})
+
 export const integer = (description: string, minimum: number, maximum: number, value: number) => ({
   description,
   type: 'integer',

@@ -4,7 +4,8 @@
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Config, type ConfigReading, isAmong } from '../core/config.ts'
+import type { Config, ConfigReading } from '../core/config.ts'
+import { isAmong } from '../core/config-document.ts'
 import type { Problem } from '../core/problem.ts'
 import type { Secret } from '../core/secret.ts'
 import { findUnfitAdminNames } from '../keys/admin-names.ts'

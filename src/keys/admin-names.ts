@@ -1,7 +1,8 @@
 // Says which names an administrator may have. A name is sealed in every entry of a change that its
 // administrator makes, which an erasure leaves as it is.
 
-import { type Config, type ConfigReading, isAmong } from '../core/config.ts'
+import type { Config, ConfigReading } from '../core/config.ts'
+import { isAmong } from '../core/config-document.ts'
 import type { Problem } from '../core/problem.ts'
 import { whyNotKeyName } from './key-names.ts'
 

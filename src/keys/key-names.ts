@@ -2,7 +2,7 @@
 // erasure leaves as it is.
 
 import type { Config, ConfigReading } from '../core/config.ts'
-import { isAmong } from '../core/config.ts'
+import { isAmong } from '../core/config-document.ts'
 import { isLegible, LEGIBLE } from '../core/hidden-characters.ts'
 import type { Problem } from '../core/problem.ts'
 import { kindInName } from '../detect/pii/clean-name.ts'
