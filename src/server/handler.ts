@@ -1,35 +1,26 @@
 // Handles requests on the gateway listener: data-plane paths go to the pipeline, the console's to
 // its files, all others to the management API with its origin check, session and strict JSON.
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { ErrorShape } from '../chat/api-format.ts'
 import { APIS, isGoverned } from '../chat/apis.ts'
 import { RESPONSES } from '../chat/responses/responses-api.ts'
-import { parseJson } from '../chat/strict-json.ts'
 import type { Clock } from '../core/clock.ts'
-import { GatewayError, toGatewayError } from '../core/errors.ts'
-import type { JsonValue } from '../core/json.ts'
+import { GatewayError } from '../core/errors.ts'
 import { looseForm, normalisePath } from '../core/request-path.ts'
 import type { PassThroughRule } from '../core/unscanned-paths.ts'
 import { type PassedRequest, passThrough, passThroughFor } from '../pipeline/pass-through.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { waitToScan } from '../pipeline/prompt/memory-turn.ts'
-import type { ApiAnswer, ApiRoute } from './api.ts'
+import type { ApiRoute } from './api.ts'
 import { BODY_LIMIT, readJsonBody } from './body.ts'
-import { respondChunks } from './chunked-answer.ts'
 import type { ConsoleFiles } from './console-files.ts'
 import { DATA_ROUTES, type DataRoute } from './data-routes.ts'
 import type { Handler } from './listener.ts'
-import { respond, respondError, respondJson } from './respond.ts'
+import { answerRoute, failRequest, type ManagementParts } from './management.ts'
 import { GOVERNED_PATH, Router } from './router.ts'
 import type { Gatekeeper } from './session.ts'
 import { SocketClient } from './socket-client.ts'
-
-/**
- * Limit of a management body, which has a few fields. Sign-in is open to every client that can
- * connect.
- */
-const FIELDS_BYTES = 64 * 1024
 
 export interface HandlerParts {
   readonly pipeline: Pipeline
@@ -46,6 +37,11 @@ export function gatewayHandler(parts: HandlerParts): Handler {
   const { pipeline, gatekeeper, consoleFiles, clock } = parts
   const router = new Router<ApiRoute | DataRoute>([...DATA_ROUTES, ...parts.routes])
   const findPassed = passThroughFor(parts.passThrough)
+  const manages: ManagementParts = {
+    ...pipeline,
+    gatekeeper,
+    readPrompt: (request, releases) => readPrompt(pipeline, request, releases),
+  }
   return (request, response) => {
     const arrivedMs = clock.monotonic()
     const url = request.url ?? '/'
@@ -75,9 +71,9 @@ export function gatewayHandler(parts: HandlerParts): Handler {
         )
         return
       }
-      void answer(parts, route, request, response, { params, search })
+      void answerRoute(manages, route, request, response, { params, search })
     } catch (error) {
-      fail(parts, response, error, shapeAt(path))
+      failRequest(manages, response, error, shapeAt(path))
     }
   }
 }
@@ -129,37 +125,6 @@ function findUnserved(
   throw new GatewayError('not_found', GOVERNED_PATH)
 }
 
-async function answer(
-  parts: HandlerParts,
-  route: ApiRoute,
-  request: IncomingMessage,
-  response: ServerResponse,
-  target: { readonly params: Readonly<Record<string, string>>; readonly search: string },
-): Promise<void> {
-  const { headers } = request
-  const releases: (() => void)[] = []
-  try {
-    parts.gatekeeper.checkOrigin(route.method, headers)
-    const body = async (): Promise<JsonValue> =>
-      parseJson(
-        await (route.takesPrompt === true
-          ? readPrompt(parts.pipeline, request, releases)
-          : readJsonBody(request, FIELDS_BYTES)),
-      )
-    const disconnect = () => void response.destroy()
-    const asked = { headers, address: request.socket.remoteAddress ?? '', ...target, body, disconnect }
-    const answered =
-      route.access === 'open'
-        ? route.answer(asked)
-        : route.answer({ ...asked, session: await parts.gatekeeper.require(headers, route.access) })
-    await send(response, await answered)
-  } catch (error) {
-    fail(parts, response, error)
-  } finally {
-    for (const release of releases) release()
-  }
-}
-
 /**
  * Reads a prompt within the memory budgets of calls.
  * @param releases receives what returns the memory after the answer
@@ -177,30 +142,4 @@ async function readPrompt(
   const body = await readJsonBody(request, bodyBytes, { setBy: BODY_LIMIT, reserve })
   releases.push(await waitToScan(pipeline, body))
   return body
-}
-
-/** Resolves when a stream has ended; at once for any other answer. */
-async function send(
-  response: ServerResponse,
-  { status, body, headers = {}, text, stream }: ApiAnswer,
-): Promise<void> {
-  if (stream !== undefined) await respondChunks(response, status, headers, stream)
-  else if (text === undefined) respondJson(response, status, body, headers)
-  else
-    respond(
-      response,
-      status,
-      { 'cache-control': 'no-store', 'content-type': text.type, ...headers },
-      text.content,
-    )
-}
-
-function fail(parts: HandlerParts, response: ServerResponse, error: unknown, shape?: ErrorShape): void {
-  const failure = toGatewayError(error)
-  const { logger, metrics, newId } = parts.pipeline
-  const id = newId()
-  metrics.refusals.inc({ code: failure.code })
-  if (failure.code === 'internal_error')
-    logger.error({ id, err: error }, 'a request failed with an unexpected error')
-  respondError(response, failure, { 'x-request-id': id }, shape === undefined ? {} : { shape })
 }

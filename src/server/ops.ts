@@ -13,7 +13,7 @@ export interface Health {
 }
 
 export interface OpsParts {
-  readonly health: () => Health
+  readonly health: () => Health | Promise<Health>
   readonly metrics: { page(): Promise<string>; readonly contentType: string }
   /** Receives the error of a page that failed. */
   readonly onError: (error: unknown) => void
@@ -22,8 +22,8 @@ export interface OpsParts {
 export function opsHandler({ health, metrics, onError }: OpsParts): Handler {
   const pages: Readonly<Record<string, (response: ServerResponse) => void | Promise<void>>> = {
     '/livez': (response) => respondJson(response, 200, { live: true }),
-    '/readyz': (response) => {
-      const { ready, detail } = health()
+    '/readyz': async (response) => {
+      const { ready, detail } = await health()
       respondJson(response, ready ? 200 : 503, { ready, ...detail })
     },
     '/metrics': async (response) =>

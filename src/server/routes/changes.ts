@@ -1,7 +1,7 @@
 // Who changed what, over REST: the sealed entries that are not calls.
 
+import type { ChangesPage, ChangesQuery } from '../../audit/change-view.ts'
 import { bounded, text, whole } from '../../core/schema-builders.ts'
-import type { ChangesPage, ChangesQuery } from '../../store/log/changes.ts'
 import { type ApiRoute, ok } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
 import { QueryString } from '../query-string.ts'

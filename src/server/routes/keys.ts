@@ -27,8 +27,15 @@ export interface Keys {
   workingPredecessors(id: string): Promise<KeyRecord[]>
 }
 
-/** @param clock says which keys have expired */
-export function keyRoutes(keys: Keys, clock: Pick<Clock, 'now'>): ApiRoute[] {
+/**
+ * @param clock says which keys have expired
+ * @param termNames fields of the terms that a key may have
+ */
+export function keyRoutes(
+  keys: Keys,
+  clock: Pick<Clock, 'now'>,
+  termNames: readonly string[] = TERM_FIELDS,
+): ApiRoute[] {
   const describe = (record: KeyRecord): JsonObject => keyFields(record, clock.now())
   return [
     {
@@ -42,7 +49,7 @@ export function keyRoutes(keys: Keys, clock: Pick<Clock, 'now'>): ApiRoute[] {
         errors: [409, 503],
       }),
       async answer(request) {
-        const fields = await readFields(request, ['name', ...TERM_FIELDS])
+        const fields = await readFields(request, ['name', ...termNames])
         const { name: _name, ...terms } = fields
         const name = requireText(fields, 'name', MAXIMUM_NAME_CHARACTERS)
         return created(await keys.create(name, request.session.name, terms))
@@ -58,7 +65,7 @@ export function keyRoutes(keys: Keys, clock: Pick<Clock, 'now'>): ApiRoute[] {
         errors: [404, 409, 503],
       }),
       async answer(request) {
-        const fields = await readFields(request, TERM_FIELDS)
+        const fields = await readFields(request, termNames)
         return ok(describe(await keys.change(request.params['id'] ?? '', fields, request.session.name)))
       },
     },

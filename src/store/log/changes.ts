@@ -2,9 +2,10 @@
 // entries is read, and the answer says where to continue.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type ChangesPage, type ChangesQuery, changeView } from '../../audit/change-view.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Environment } from '../environment/journaled.ts'
-import { readJson, readU64, u64, unpackEntry } from '../tables/layout.ts'
+import { readU64, u64, unpackEntry } from '../tables/layout.ts'
 import { readLogState } from './batch.ts'
 
 /** Entries read before the event loop gets its turn: about a millisecond. */
@@ -13,21 +14,6 @@ const PAGE_ROWS = 250
 export const MAXIMUM_READ_ENTRIES = 20_000
 /** In the canonical form of a call; a quote in a text is escaped there. */
 const CALL = Buffer.from('"type":"request"')
-
-export interface ChangesQuery {
-  readonly limit: number
-  /** Lists entries with a lower sequence number; null for the newest. */
-  readonly beforeSeq: number | null
-  /** Lists entries of one actor, or of one type. */
-  readonly actor: string | null
-  readonly type: string | null
-}
-
-export type ChangesPage = {
-  changes: JsonObject[]
-  /** `before` of the next page; absent when there are no more entries. */
-  next_before?: number
-}
 
 /** Returns a page of entries. A page with `next_before` may have fewer than `limit`. */
 export async function listChanges(environment: Environment, query: ChangesQuery): Promise<ChangesPage> {
@@ -61,19 +47,7 @@ export async function listChanges(environment: Environment, query: ChangesQuery)
 const isWanted = (change: JsonObject, { actor, type }: ChangesQuery): boolean =>
   (actor === null || change['actor'] === actor) && (type === null || change['type'] === type)
 
-/**
- * An entry as sealed, without its place in the chain. Without declarations of rules, which may be
- * long; the revision leads to them.
- */
 function describe(seq: number, packed: Buffer): JsonObject {
   const { hash, bytes } = unpackEntry(seq, packed)
-  const {
-    v: _v,
-    log: _log,
-    prev: _prev,
-    ts,
-    declarations: _declarations,
-    ...members
-  } = readJson<JsonObject>(Buffer.from(bytes))
-  return { ...members, actor: members['actor'] ?? null, created_at: ts ?? null, seq, hash }
+  return changeView(seq, hash, bytes)
 }

@@ -3,6 +3,7 @@
 
 import { wellFormed } from '../../audit/canonical.ts'
 import type { Head } from '../../audit/chain.ts'
+import type { ChangesPage, ChangesQuery } from '../../audit/change-view.ts'
 import {
   type Commitment,
   type Content,
@@ -25,7 +26,7 @@ import { unavailable } from '../files/unavailable.ts'
 import { readU64, u64, unpackEntry } from '../tables/layout.ts'
 import type { AppendOptions } from './append-options.ts'
 import { Batch, beginLog, type Change, readLogState } from './batch.ts'
-import { type ChangesPage, type ChangesQuery, listChanges } from './changes.ts'
+import { listChanges } from './changes.ts'
 import { type EraseSelection, type Erasure, eraseContent } from './erase.ts'
 import { listUsage, type UsagePage, type UsageQuery } from './list.ts'
 import {
