@@ -12,6 +12,8 @@ export interface SealedTerms {
   readonly labels: Readonly<Record<string, string>>
   readonly capture: 'full' | 'metadata' | null
   readonly max_parallel: number | null
+  /** Namespaces whose sidecars get the key; absent in the log of a gateway. */
+  readonly namespaces?: readonly string[] | null
 }
 
 /** The members of an entry that is not a call, by its type. */

@@ -20,6 +20,10 @@ export interface KeyTerms {
   readonly capture: 'full' | 'metadata' | null
   /** Maximum calls at a time; null for no limit of its own. */
   readonly maxParallel: number | null
+  /**
+   * Globs of the namespaces whose sidecars get the key; null for all. Absent outside a hub.
+   */
+  readonly namespaces?: readonly string[] | null
 }
 
 export const NO_TERMS: KeyTerms = {
@@ -107,5 +111,20 @@ export const TERM_SCHEMAS = {
     type: 'integer',
     minimum: 1,
     maximum: 100_000,
+  },
+} as const
+
+/** JSON Schema of the term that only a hub has. */
+export const NAMESPACES_SCHEMA = {
+  description:
+    'Globs of the namespaces whose sidecars get the key: `*` matches any characters, `?` one. Without a list every sidecar gets it.',
+  type: 'array',
+  maxItems: MAXIMUM_GLOBS,
+  items: {
+    description: 'A glob of the characters of a namespace (RFC 1123 §2.1).',
+    type: 'string',
+    minLength: 1,
+    maxLength: 63,
+    pattern: '^[a-z0-9*?-]+$',
   },
 } as const

@@ -4,38 +4,43 @@ import type { Milliseconds } from '../core/clock.ts'
 import { checkValue, formatPath } from '../core/document.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
-import { inOrder, type KeyLabels, type KeyTerms, TERM_SCHEMAS } from '../core/key-terms.ts'
+import { inOrder, type KeyLabels, type KeyTerms, NAMESPACES_SCHEMA, TERM_SCHEMAS } from '../core/key-terms.ts'
 import { isoTimeOrNull, parseTime } from '../core/time.ts'
 import { whyNotLabel } from './key-names.ts'
 import { type KeyRecord, stateOf } from './key-record.ts'
 
-const FIELDS_SCHEMA = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    models: TERM_SCHEMAS.models,
-    expires_at: TERM_SCHEMAS.expiresAt,
-    owner: TERM_SCHEMAS.owner,
-    labels: TERM_SCHEMAS.labels,
-    capture: TERM_SCHEMAS.capture,
-    max_parallel: TERM_SCHEMAS.maxParallel,
-  },
+const PROPERTIES = {
+  models: TERM_SCHEMAS.models,
+  expires_at: TERM_SCHEMAS.expiresAt,
+  owner: TERM_SCHEMAS.owner,
+  labels: TERM_SCHEMAS.labels,
+  capture: TERM_SCHEMAS.capture,
+  max_parallel: TERM_SCHEMAS.maxParallel,
 }
 
 /** Names of the fields. */
-export const TERM_FIELDS: readonly string[] = Object.keys(FIELDS_SCHEMA.properties)
+export const TERM_FIELDS: readonly string[] = Object.keys(PROPERTIES)
+/** Names of the fields at a hub. */
+export const HUB_TERM_FIELDS: readonly string[] = [...TERM_FIELDS, 'namespaces']
+
+/** A hub also has namespaces. */
+const FIELDS_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { ...PROPERTIES, namespaces: NAMESPACES_SCHEMA },
+}
 
 /**
  * Reads fields over the terms so far. A field that is missing changes nothing, and null removes a
  * term.
- * @param fields none besides TERM_FIELDS
+ * @param fields none besides TERM_FIELDS, at a hub HUB_TERM_FIELDS
  * @throws GatewayError `invalid_body` that names the field and the allowed form
  */
 export function readTerms(fields: JsonObject, before: KeyTerms, nowMs: Milliseconds): KeyTerms {
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
   const [first] = checkValue(given, FIELDS_SCHEMA)
   if (first !== undefined) throw refusal(formatPath(first.path), first.message)
-  const { models, expires_at, owner, labels, capture, max_parallel } = fields
+  const { models, expires_at, owner, labels, capture, max_parallel, namespaces } = fields
   const keep = <T>(field: unknown, read: T | null | undefined, earlier: T): T =>
     field === undefined ? earlier : (read as T)
   return {
@@ -45,6 +50,9 @@ export function readTerms(fields: JsonObject, before: KeyTerms, nowMs: Milliseco
     labels: keep(labels, readLabels(labels), before.labels),
     capture: keep(capture, capture as KeyTerms['capture'], before.capture),
     maxParallel: keep(max_parallel, max_parallel as number | null, before.maxParallel),
+    ...(namespaces === undefined
+      ? 'namespaces' in before && { namespaces: before.namespaces ?? null }
+      : { namespaces: namespaces as readonly string[] | null }),
   }
 }
 
@@ -69,12 +77,13 @@ export const termFields = (terms: KeyTerms): JsonObject => ({
 })
 
 /** The terms that the log keeps for good: all but the owner. */
-export const sealedTerms = ({ models, expiresAtMs, labels, capture, maxParallel }: KeyTerms) => ({
+export const sealedTerms = ({ models, expiresAtMs, labels, capture, maxParallel, namespaces }: KeyTerms) => ({
   models: models === null ? null : [...models],
   expires_at: isoTimeOrNull(expiresAtMs),
   labels: { ...labels },
   capture,
   max_parallel: maxParallel,
+  ...(namespaces !== undefined && { namespaces: namespaces === null ? null : [...namespaces] }),
 })
 
 const refusal = (param: string, message: string): GatewayError =>

@@ -1,0 +1,137 @@
+// Connections to PostgreSQL. Every statement has a time limit, and a lost connection is one error
+// that says so. Knows no tables.
+
+import pg from 'pg'
+import type { Milliseconds } from '../core/clock.ts'
+import { GatewayError } from '../core/errors.ts'
+
+/** Longest time for a connection, and for a statement. */
+const CONNECT_MS: Milliseconds = 5000
+const STATEMENT_MS: Milliseconds = 10_000
+/** A connection that is unused for so long is closed. */
+const IDLE_MS: Milliseconds = 60_000
+const RETRY_AFTER_SECONDS = '1'
+
+/** Errors of the server that end a connection or refuse one (PostgreSQL Appendix A). */
+const UNAVAILABLE = /^(?:08|53|57P|55P03|57014|25P03)/
+
+/** Type numbers of `pg_type` that are read otherwise than by the client's default. */
+const INT8 = 20
+const TIMESTAMPTZ = 1184
+
+/** Reads 64-bit integers as numbers and times as Unix milliseconds. */
+const TYPES = {
+  getTypeParser(type: number, format?: string) {
+    if (format !== 'binary' && type === INT8) return Number
+    if (format !== 'binary' && type === TIMESTAMPTZ) return Date.parse
+    return pg.types.getTypeParser(type, format as 'text')
+  },
+} as const
+
+/** Runs statements with values as `$1`, `$2`. */
+export interface Queries {
+  rows<Row extends object>(statement: string, values?: readonly unknown[]): Promise<Row[]>
+}
+
+/** Returns the first of the rows, of a statement that always has one. */
+export const onlyRow = async <Row extends object>(rows: Promise<Row[]>): Promise<Row> => {
+  const [row] = await rows
+  if (row === undefined) throw new Error('a statement returned no row')
+  return row
+}
+
+export interface DatabaseOptions {
+  /** `postgres://user:password@host/database`. */
+  readonly url: string
+  /** Maximum connections. */
+  readonly connections: number
+  /** Reports a connection that failed while it was unused. */
+  readonly onError: (error: Error) => void
+}
+
+export class Database implements Queries {
+  readonly #pool: pg.Pool
+
+  constructor({ url, connections, onError }: DatabaseOptions) {
+    this.#pool = new pg.Pool({
+      connectionString: url,
+      max: connections,
+      connectionTimeoutMillis: CONNECT_MS,
+      idleTimeoutMillis: IDLE_MS,
+      statement_timeout: STATEMENT_MS,
+      query_timeout: STATEMENT_MS,
+      keepAlive: true,
+      application_name: 'sidegate-hub',
+      types: TYPES,
+    })
+    this.#pool.on('error', onError)
+    // A connection that is taken reports its end to the statement that uses it.
+    this.#pool.on('connect', (client) => client.on('error', () => {}))
+  }
+
+  /** @throws GatewayError (rejects) `fleet_unavailable` when the database cannot be reached */
+  rows<Row extends object>(statement: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return reached(async () => (await this.#pool.query<Row>(statement, [...values])).rows)
+  }
+
+  /**
+   * Runs `work` in one transaction: what it wrote is durable when this resolves, and nothing of it
+   * is kept when this rejects.
+   * @throws what `work` throws (rejects), and as `rows`
+   */
+  transaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result> {
+    return reached(async () => {
+      const client = await this.#pool.connect()
+      const queries: Queries = {
+        rows: async (statement, values = []) => (await client.query(statement, [...values])).rows,
+      }
+      try {
+        await client.query('begin')
+        const result = await work(queries)
+        await client.query('commit')
+        client.release()
+        return result
+      } catch (error) {
+        // A connection whose transaction may still be open serves no other.
+        const isOver = await client.query('rollback').then(
+          () => true,
+          () => false,
+        )
+        client.release(!isOver)
+        throw error
+      }
+    })
+  }
+
+  /** Closes the connections, once their statements have ended. */
+  close(): Promise<void> {
+    return this.#pool.end()
+  }
+}
+
+async function reached<Result>(ask: () => Promise<Result>): Promise<Result> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof GatewayError || !isUnavailable(error)) throw error
+    throw new GatewayError('fleet_unavailable', 'The database of the hub cannot be reached; try again.', {
+      headers: { 'retry-after': RETRY_AFTER_SECONDS },
+      cause: error,
+    })
+  }
+}
+
+/** Reports whether an error is one of the connection, and none of a statement. */
+function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code } = error as { code?: unknown }
+  return error instanceof pg.DatabaseError
+    ? UNAVAILABLE.test(error.code ?? '')
+    : code !== undefined || isLost(error)
+}
+
+/** The client reports a lost connection in words alone. */
+const isLost = ({ message }: Error): boolean =>
+  /^(?:Connection terminated|timeout exceeded|Query read timeout|Client was closed|Client has encountered)/i.test(
+    message,
+  )

@@ -1,0 +1,182 @@
+// The log that all hubs share: seals each change in the transaction that makes it, and numbers it
+// for the feed. Entries, chain and tree are those of a gateway's log.
+
+import { genesis, type Sealed, seal } from '../audit/chain.ts'
+import { type ChangesPage, type ChangesQuery, changeView } from '../audit/change-view.ts'
+import type { EntryDraft } from '../audit/entry.ts'
+import { Frontier, leafHash } from '../audit/merkle.ts'
+import { GATEWAY_ACTOR } from '../core/actor.ts'
+import type { Clock } from '../core/clock.ts'
+import { uuidv7 } from '../core/ids.ts'
+import type { JsonObject } from '../core/json.ts'
+import { type Database, onlyRow, type Queries } from './database.ts'
+
+/** The channel of notifications about changes; the newest revision is the payload. */
+const CHANGES_CHANNEL = 'sidegate_change'
+
+const ID_RANDOM_BYTES = 16
+const HASH_PREFIX = 'sha256:'
+
+/** What a change adds to the feed. */
+export interface FeedChange {
+  readonly kind: string
+  readonly id: string
+  readonly op: 'put' | 'del'
+  readonly body: JsonObject | null
+  /** Writes the row of the change, with its revision. */
+  readonly write: (queries: Queries, rev: number) => Promise<unknown>
+}
+
+/** A change, and the entry that records it in the same transaction. */
+export interface LedgerChange<Result> {
+  /** Null when nothing is to be sealed; then nothing is written either. */
+  readonly draft: EntryDraft | null
+  readonly feed: readonly FeedChange[]
+  readonly result: Result
+}
+
+/** A change that is durable. */
+export interface MadeChange<Result> {
+  readonly result: Result
+  /** The newest revision after the change. */
+  readonly rev: number
+}
+
+interface LogHead {
+  readonly log_id: string
+  readonly seq: number
+  readonly hash: Buffer
+  readonly frontier: readonly Buffer[]
+}
+
+interface HubLogOptions {
+  readonly database: Database
+  readonly clock: Pick<Clock, 'now'>
+  /** Bytes of the CSPRNG. */
+  readonly random: (length: number) => Buffer
+}
+
+export class HubLog {
+  readonly #database: Database
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #random: (length: number) => Buffer
+
+  constructor({ database, clock, random }: HubLogOptions) {
+    this.#database = database
+    this.#clock = clock
+    this.#random = random
+  }
+
+  /** Makes the partitions of the next months, and begins the log if no hub has. */
+  async open(): Promise<void> {
+    await this.#database.rows('select add_entry_partitions()')
+    await this.#database.transaction(async (queries) => {
+      await lockHead(queries)
+      if ((await headIn(queries)) !== null) return
+      const nowMs = this.#clock.now()
+      const log = uuidv7(nowMs, this.#random(ID_RANDOM_BYTES))
+      const draft = { type: 'genesis', product: 'sidegate', continues: null, actor: GATEWAY_ACTOR } as const
+      const sealed = genesis(log, draft, nowMs)
+      const frontier = Frontier.empty()
+      frontier.push(leafHash(sealed.hash))
+      await writeEntry(queries, log, sealed)
+      await queries.rows(
+        `insert into log_head (log_id, seq, hash, size, frontier, state, first_seq, last_at)
+         values ($1, 0, $2, 1, $3, 'open', 0, now())`,
+        [log, digestOf(sealed.hash), frontier.nodes()],
+      )
+    })
+  }
+
+  /**
+   * Makes a change and seals it in one transaction. `decide` runs inside it, one at a time over all
+   * hubs, and reads what the change depends on.
+   * @throws what `decide` throws (rejects); GatewayError `fleet_unavailable`
+   */
+  change<Result>(decide: (queries: Queries) => Promise<LedgerChange<Result>>): Promise<MadeChange<Result>> {
+    return this.#database.transaction(async (queries) => {
+      const before = await lockHead(queries)
+      const { draft, feed, result } = await decide(queries)
+      if (draft === null) return { result, rev: before }
+      const seq = await this.#seal(queries, draft)
+      let rev = before
+      for (const { kind, id, op, body, write } of feed) {
+        rev++
+        await write(queries, rev)
+        await queries.rows(
+          'insert into change (rev, kind, id, op, body, seq) values ($1, $2, $3, $4, $5, $6)',
+          [rev, kind, id, op, body, seq],
+        )
+      }
+      if (rev > before) {
+        await queries.rows('update fleet_head set rev = $1', [rev])
+        await queries.rows('select pg_notify($1, $2)', [CHANGES_CHANNEL, String(rev)])
+      }
+      return { result, rev }
+    })
+  }
+
+  /** Returns a page of entries, newest first. */
+  async listChanges({ limit, beforeSeq, actor, type }: ChangesQuery): Promise<ChangesPage> {
+    const rows = await this.#database.rows<{ seq: number; hash: Buffer; body: Buffer }>(
+      `select seq, hash, body from entry
+       where log_id = (select log_id from log_head where sidecar is null) and ($1::bigint is null or seq < $1)
+         and ($2::text is null or type = $2)
+         and ($3::text is null or convert_from(body, 'UTF8')::jsonb ->> 'actor' = $3)
+       order by seq desc limit $4`,
+      [beforeSeq, type, actor, limit + 1],
+    )
+    const page = rows.slice(0, limit)
+    const changes = page.map(({ seq, hash, body }) =>
+      changeView(seq, HASH_PREFIX + hash.toString('hex'), body),
+    )
+    return rows.length > limit ? { changes, next_before: page.at(-1)!.seq } : { changes }
+  }
+
+  /** Appends an entry. @returns its sequence number */
+  async #seal(queries: Queries, draft: EntryDraft): Promise<number> {
+    const head = await headIn(queries)
+    if (head === null) throw new Error('the log of the hubs has no genesis entry')
+    const { log_id: log, seq, hash } = head
+    const newest = { log, seq, hash: HASH_PREFIX + hash.toString('hex') }
+    const sealed = seal(newest, draft, this.#clock.now(), null)
+    const frontier = Frontier.read(seq + 1, head.frontier)
+    frontier.push(leafHash(sealed.hash))
+    await writeEntry(queries, log, sealed)
+    await queries.rows(
+      `update log_head set seq = $2, hash = $3, size = $4, frontier = $5, last_at = now() where log_id = $1`,
+      [log, seq + 1, digestOf(sealed.hash), seq + 2, frontier.nodes()],
+    )
+    return seq + 1
+  }
+}
+
+/** Takes the row that every change takes first, so that revisions become visible in order. */
+const lockHead = async (queries: Queries): Promise<number> =>
+  (await onlyRow(queries.rows<{ rev: number }>('select rev from fleet_head for update'))).rev
+
+const headIn = async (queries: Queries): Promise<LogHead | null> =>
+  (
+    await queries.rows<LogHead>(
+      'select log_id, seq, hash, frontier from log_head where sidecar is null for update',
+    )
+  )[0] ?? null
+
+const writeEntry = (queries: Queries, log: string, { entry, bytes, hash }: Sealed): Promise<unknown> =>
+  queries.rows(
+    `insert into entry (received_at, log_id, seq, hash, prev, created_at, type, key_id, body)
+     values (now(), $1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      log,
+      entry.seq,
+      digestOf(hash),
+      entry.prev === null ? null : digestOf(entry.prev),
+      entry.ts,
+      entry.type,
+      'key_id' in entry ? entry.key_id : null,
+      bytes,
+    ],
+  )
+
+/** The bytes of `sha256:` and 64 digits. */
+const digestOf = (hash: string): Buffer => Buffer.from(hash.slice(HASH_PREFIX.length), 'hex')

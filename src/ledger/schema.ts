@@ -1,0 +1,175 @@
+// The tables of a fleet, by version. `sidegate hub migrate` runs what a database does not have yet,
+// as its owner; the hub itself runs as a role that may not change them.
+
+/** Schema of all tables. It is on the search path of each role. */
+export const SCHEMA = 'sidegate'
+/** The role of hubs. */
+export const HUB_ROLE = 'sidegate_hub'
+
+const VERSION_1 = `
+create table fleet_head (
+  single boolean primary key default true check (single),
+  rev bigint not null,
+  epoch uuid not null
+);
+insert into fleet_head (rev, epoch) values (0, gen_random_uuid());
+
+create table change (
+  rev bigint primary key,
+  kind text not null,
+  id text not null,
+  op text not null check (op in ('put', 'del')),
+  body jsonb,
+  seq bigint not null
+);
+
+create table api_key (
+  id text primary key,
+  sha256 bytea not null unique check (length(sha256) = 32),
+  name text not null,
+  prefix text,
+  line text not null,
+  replaces text,
+  terms jsonb not null,
+  namespaces text[],
+  created_at timestamptz not null,
+  revoked_at timestamptz,
+  last_used_at timestamptz,
+  rev bigint not null
+);
+create index on api_key (created_at, id);
+
+create table sidecar (
+  id text primary key,
+  cluster text,
+  namespace text not null,
+  name text not null unique,
+  version text not null,
+  features text[] not null,
+  log_key text,
+  max_stale_seconds integer not null,
+  acked_rev bigint not null,
+  last_seen_at timestamptz not null,
+  state text not null check (state in ('connected', 'silent', 'left', 'gone'))
+);
+
+create unlogged table hub_state (
+  id uuid primary key,
+  version text not null,
+  connected integer not null,
+  seen_at timestamptz not null
+);
+
+create table join_token (
+  sha256 bytea primary key check (length(sha256) = 32),
+  name text not null,
+  expires_at timestamptz not null,
+  used_at timestamptz
+);
+
+create table session (
+  hash bytea primary key check (length(hash) = 32),
+  name text not null,
+  role text not null,
+  via text not null,
+  binding text not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null
+);
+
+create table secret (
+  name text primary key,
+  value bytea not null
+);
+
+create table log_head (
+  log_id uuid primary key,
+  sidecar text,
+  seq bigint not null,
+  hash bytea not null check (length(hash) = 32),
+  size bigint not null check (size = seq + 1),
+  frontier bytea[] not null,
+  state text not null check (state in ('open', 'closed', 'cut', 'forked')),
+  first_seq bigint not null,
+  last_at timestamptz not null
+);
+-- The hubs share one log.
+create unique index on log_head ((sidecar is null)) where sidecar is null;
+
+create table checkpoint (
+  log_id uuid not null,
+  size bigint not null,
+  root bytea not null check (length(root) = 32),
+  note text not null,
+  primary key (log_id, size)
+);
+
+create table entry (
+  received_at timestamptz not null,
+  log_id uuid not null,
+  seq bigint not null,
+  hash bytea not null check (hash = sha256(convert_to(E'sidegate-audit/v1/entry\\n', 'UTF8') || body)),
+  prev bytea,
+  created_at timestamptz not null,
+  type text not null,
+  call_id text,
+  key_id text,
+  model text,
+  outcome text,
+  status integer,
+  prompt_tokens bigint,
+  completion_tokens bigint,
+  cost bigint,
+  blocked boolean,
+  pii boolean,
+  labels jsonb,
+  body bytea not null
+) partition by range (received_at);
+create unique index on entry (log_id, seq, received_at);
+create index on entry (created_at, log_id, seq);
+
+create function refuse_change() returns trigger language plpgsql as $$
+begin
+  raise exception 'entries are only appended' using errcode = 'insufficient_privilege';
+end $$;
+
+-- Truncate triggers are not inherited by partitions, so that each gets its own.
+create function add_entry_partition(month date) returns void language plpgsql security definer
+set search_path = ${SCHEMA}, pg_temp as $$
+declare
+  part text := 'entry_' || to_char(month, 'YYYY_MM');
+begin
+  if to_regclass(part) is not null then return; end if;
+  execute format('create table %I partition of entry for values from (%L) to (%L)',
+    part, month::timestamp at time zone 'UTC', (month + interval '1 month')::timestamp at time zone 'UTC');
+  execute format('create trigger keep before truncate on %I execute function refuse_change()', part);
+end $$;
+
+-- Makes the partitions of this month and the two after it.
+create function add_entry_partitions() returns void language plpgsql security definer
+set search_path = ${SCHEMA}, pg_temp as $$
+declare
+  month date := date_trunc('month', now() at time zone 'UTC');
+begin
+  perform pg_advisory_xact_lock(7310001);
+  for later in 0..2 loop
+    perform add_entry_partition((month + later * interval '1 month')::date);
+  end loop;
+end $$;
+select add_entry_partitions();
+
+create trigger keep before truncate on entry execute function refuse_change();
+create trigger keep_rows before update or delete on entry for each row execute function refuse_change();
+
+revoke execute on function add_entry_partition, add_entry_partitions from public;
+grant usage on schema ${SCHEMA} to ${HUB_ROLE};
+grant execute on function add_entry_partitions to ${HUB_ROLE};
+grant select on all tables in schema ${SCHEMA} to ${HUB_ROLE};
+grant insert on entry, checkpoint, change to ${HUB_ROLE};
+grant update on fleet_head to ${HUB_ROLE};
+grant insert, update on api_key, sidecar, join_token, log_head, secret to ${HUB_ROLE};
+grant insert, update, delete on hub_state, session to ${HUB_ROLE};
+`
+
+/** What each version adds to the one before it. */
+export const VERSIONS: readonly string[] = [VERSION_1]
