@@ -67,6 +67,7 @@ async function buildInto(folder: string): Promise<void> {
     write('src/boot/packaged.ts', join(folder, 'main.js'), asCommand),
     ...children.map((path) => write(`src/${path}.ts`, join(folder, `${basename(path)}.cjs`))),
     write('src/program.ts', programFile(folder), asFunction),
+    write('src/hub-program.ts', join(folder, 'hub.cjs')),
     buildConsole(join(folder, 'console')),
   ])
   // Keeps Node from loading its ES module loader.
@@ -92,7 +93,7 @@ async function bundle(input: string): Promise<string> {
     input,
     platform: 'node',
     // lmdb finds its native library relative to its own path.
-    external: ['lmdb', /^node:(?!http2$)/],
+    external: ['lmdb', 'pg-native', /^node:(?!http2$)/],
     plugins: [writtenValidators, leftOut],
     transform: {
       define: { 'import.meta.filename': '__filename', 'import.meta.dirname': '__dirname' },

@@ -1,12 +1,14 @@
 // Composes the commands and dispatches the arguments to one of them.
 
 import { join } from 'node:path'
+import { loadHubProgram } from './boot/hub-program.ts'
 import { audit } from './cli/audit.ts'
 import { check } from './cli/check.ts'
 import { demo } from './cli/demo.ts'
 import { diff } from './cli/diff.ts'
 import { dispatch } from './cli/dispatch.ts'
 import { evaluate } from './cli/evaluate-text.ts'
+import { type HubProgram, hub } from './cli/hub.ts'
 import { keys } from './cli/keys.ts'
 import { rules } from './cli/list-rules.ts'
 import { serve } from './cli/serve.ts'
@@ -29,6 +31,7 @@ export const COMMANDS = [
   keys,
   usage,
   audit,
+  hub(() => loadHubProgram<HubProgram>()),
 ]
 
 /**

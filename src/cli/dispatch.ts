@@ -3,7 +3,7 @@
 
 import { visibleLine } from '../core/hidden-characters.ts'
 import { VERSION } from '../core/version.ts'
-import { type Command, type CommandIo, type ExitCode, suggestion, UsageError, writeLine } from './command.ts'
+import { type Command, type CommandIo, type ExitCode, suggestion, writeLine } from './command.ts'
 import { boundHeap, COMMAND_BYTES, memoryFault } from './command-memory.ts'
 import { Output } from './output.ts'
 import { isPid1, runInChild } from './pid1.ts'
@@ -89,7 +89,7 @@ async function run(command: Command, args: readonly string[], io: CommandIo): Pr
   try {
     return await command.run(args, io)
   } catch (error) {
-    const badArguments = error instanceof UsageError || isParseArgsError(error)
+    const badArguments = isUsageError(error) || isParseArgsError(error)
     writeLine(io.err, `sidegate ${command.name}: ${messageOf(error)}`)
     if (badArguments) writeLine(io.err, `sidegate ${command.name} --help lists the arguments`)
     return badArguments ? 2 : 1
@@ -103,6 +103,9 @@ function messageOf(error: unknown): string {
 }
 
 const asksForHelp = (args: readonly string[]): boolean => args.includes('--help') || args.includes('-h')
+
+/** By its name: the program of a hub has a class of its own. */
+const isUsageError = (error: unknown): boolean => error instanceof Error && error.name === 'UsageError'
 
 const isParseArgsError = (error: unknown): boolean =>
   error instanceof TypeError && String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS')

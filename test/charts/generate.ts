@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse, stringify } from 'yaml'
 import { CONFIG_SCHEMA } from '../../src/core/config-schema.ts'
+import { HUB_SCHEMA } from '../../src/core/hub-schema.ts'
 import { PRICES_SCHEMA } from '../../src/prices/price-schema.ts'
 import { CASES_SCHEMA } from '../../src/rulecheck/case-schema.ts'
 import { RULES_SCHEMA } from '../../src/rules/schema.ts'
@@ -28,6 +29,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** The schemas for editors. */
 const EDITOR_SCHEMAS = {
   'sidegate.schema.json': CONFIG_SCHEMA,
+  'hub.schema.json': HUB_SCHEMA,
   'rules.schema.json': RULES_SCHEMA,
   'rules-test.schema.json': CASES_SCHEMA,
   'prices.schema.json': PRICES_SCHEMA,

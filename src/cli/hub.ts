@@ -1,0 +1,33 @@
+// `sidegate hub`: loads the program of a hub, which a gateway never loads, and runs it.
+
+import type { Command, CommandIo, ExitCode } from './command.ts'
+
+const HELP = `Usage: sidegate hub [--config FILE]
+       sidegate hub migrate [--new-epoch] [--config FILE]
+
+Runs a hub, which keeps API keys and the sessions of administrators in a PostgreSQL
+database that several hubs may share, and seals every change. Gateways do not take keys
+from a hub yet. migrate creates or upgrades the tables; run it as the owner of the
+database before a new release of the hub.
+
+  --new-epoch     with migrate: says that the database was restored from a backup
+  --config FILE   configuration (default config/hub.yaml)
+  --help          print this text
+
+Signals: SIGTERM, SIGINT and SIGQUIT let answers under way end and stop.
+Exit: 0 stopped or done, 1 failed, 2 could not start.
+`
+
+/** The program of a hub. */
+export interface HubProgram {
+  runHubCommand(args: readonly string[], io: CommandIo): Promise<ExitCode>
+}
+
+/** @param load loads the program */
+export const hub = (load: () => Promise<HubProgram>): Command => ({
+  name: 'hub',
+  summary: 'run a hub, which keeps API keys in PostgreSQL',
+  isService: true,
+  help: HELP,
+  run: async (args, io) => (await load()).runHubCommand(args, io),
+})

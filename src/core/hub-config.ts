@@ -1,0 +1,151 @@
+// Reads the configuration file of a hub into one checked value. Collects every error; has no side
+// effects.
+
+import { type AdminToken, type DeclaredAdminToken, readAdminTokens } from './admin-tokens.ts'
+import type { Clock } from './clock.ts'
+import { isAmong, readConfigText, readSections } from './config-document.ts'
+import {
+  type Address,
+  type Context,
+  readAddress,
+  readSecret,
+  rejectHosts,
+  type SecretReference,
+} from './config-values.ts'
+import type { Path } from './document.ts'
+import { HUB_SCHEMA } from './hub-schema.ts'
+import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
+import type { Problem } from './problem.ts'
+import type { Secret } from './secret.ts'
+
+/** A certificate and its key. */
+export interface HubTls {
+  /** Null when it cannot be read, which is a problem of the configuration, like `key`. */
+  readonly certificate: Secret | null
+  readonly key: Secret | null
+}
+
+/** The configuration with defaults filled in and secrets ready to read. */
+export interface HubConfig {
+  readonly file: string
+  readonly listen: {
+    readonly hub: Address
+    readonly ops: Address
+    /** Null without TLS. */
+    readonly tls: HubTls | null
+  }
+  readonly database: {
+    /** Null when it cannot be read, which is a problem of the configuration. */
+    readonly url: Secret | null
+    readonly connections: number
+  }
+  readonly admin: {
+    readonly tokens: readonly AdminToken[]
+    /** Null without single sign-on. */
+    readonly oidc: OidcConfig | null
+    readonly sessionTtlSeconds: number
+    readonly allowedHosts: readonly string[]
+  }
+  /** The key is null when it cannot be read, which is a problem of the configuration. */
+  readonly audit: { readonly signingKey: Secret | null }
+  readonly log: { readonly level: string }
+}
+
+/** The value of the file, with defaults. A required key is missing only in an invalid file. */
+interface DeclaredHub {
+  readonly listen: {
+    readonly hub: string
+    readonly ops: string
+    readonly tls?: { readonly certificate?: SecretReference; readonly key?: SecretReference }
+  }
+  readonly database?: { readonly url?: SecretReference; readonly connections: number }
+  readonly admin: {
+    readonly token?: SecretReference
+    readonly tokens: readonly DeclaredAdminToken[]
+    readonly oidc?: DeclaredOidc
+    readonly sessionTtlSeconds: number
+    readonly allowedHosts: readonly string[]
+  }
+  readonly audit?: { readonly signingKey?: SecretReference }
+  readonly log: { readonly level: string }
+}
+
+/** Result of reading. `config` is usable only if there are no problems. */
+export interface HubConfigReading {
+  /** Null if the file does not match the schema. */
+  readonly config: HubConfig | null
+  readonly problems: readonly Problem[]
+  /** Creates a problem at a key of the file, for errors found elsewhere, such as a busy port. */
+  problemAt(path: Path, message: string): Problem
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
+const DATABASE_HINT = 'set it to a URL like postgres://sidegate_hub:PASSWORD@HOST/DATABASE'
+const DATABASE_URL = /^postgres(?:ql)?:\/\//
+const KEY_HINT = 'create a key with: openssl genpkey -algorithm ed25519'
+const TLS_HINT = 'mount the certificate of the hub'
+
+/** Reads and checks a configuration file. Reports every error as a problem. */
+export function readHubConfig(file: string, env: Context['env'], clock: Clock): HubConfigReading {
+  const text = readConfigText(file)
+  return typeof text === 'string' ? parseHubConfig(text, file, env, clock) : { config: null, ...text }
+}
+
+/** Checks text like readHubConfig. */
+export function parseHubConfig(
+  text: string,
+  file: string,
+  env: Context['env'],
+  clock: Clock,
+): HubConfigReading {
+  const document = readSections<DeclaredHub>(text, file, HUB_SCHEMA, { env, clock })
+  const { declared, found, problems, problemAt, context } = document
+  if (declared === null) return { config: null, problems, problemAt }
+  const { listen, database, admin, audit, log } = declared
+  const config: HubConfig = {
+    file,
+    listen: {
+      hub: readAddress(context, ['listen', 'hub'], listen.hub),
+      ops: readAddress(context, ['listen', 'ops'], listen.ops),
+      tls: readTls(context, listen.tls),
+    },
+    database: {
+      url: readUrl(context, database?.url),
+      connections: database?.connections ?? 0,
+    },
+    admin: {
+      sessionTtlSeconds: admin.sessionTtlSeconds,
+      allowedHosts: admin.allowedHosts,
+      tokens: readAdminTokens(context, admin.token, isAmong(found, ['admin', 'tokens']) ? [] : admin.tokens),
+      oidc: readOidc(context, admin.oidc),
+    },
+    audit: { signingKey: readSecret(context, ['audit', 'signingKey'], audit?.signingKey, KEY_HINT) },
+    log,
+  }
+  if (!isAmong(found, ['listen'])) rejectOpenAddress(context, config.listen)
+  if (!isAmong(found, ['admin'])) rejectHosts(context, config.admin.allowedHosts)
+  return { config: document.isValid ? config : null, problems, problemAt }
+}
+
+function readTls(context: Context, declared: DeclaredHub['listen']['tls']): HubTls | null {
+  if (declared === undefined) return null
+  const at = ['listen', 'tls']
+  return {
+    certificate: readSecret(context, [...at, 'certificate'], declared.certificate, TLS_HINT),
+    key: readSecret(context, [...at, 'key'], declared.key, TLS_HINT),
+  }
+}
+
+function readUrl(context: Context, reference: SecretReference | undefined): Secret | null {
+  const path = ['database', 'url']
+  const secret = readSecret(context, path, reference, DATABASE_HINT)
+  if (secret !== null && !DATABASE_URL.test(secret.current()))
+    context.add(path, `is not the URL of a PostgreSQL database; ${DATABASE_HINT}`)
+  return secret
+}
+
+/** Tokens of administrators and sidecars must not cross a network in clear. */
+function rejectOpenAddress({ add }: Context, { hub, tls }: HubConfig['listen']): void {
+  if (tls === null && !LOOPBACK.test(hub.host))
+    add(['listen', 'hub'], 'is not a loopback address and needs listen.tls')
+}

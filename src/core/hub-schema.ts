@@ -1,0 +1,50 @@
+// JSON Schema (2020-12) of the configuration of a hub. Documents every key.
+
+import { ADMIN_SECTION } from './admin-section.ts'
+import { LOG_SECTION } from './observability-sections.ts'
+import { address, integer, reference, secret, section } from './schema-parts.ts'
+
+export const HUB_SCHEMA = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Sidegate hub configuration',
+  type: 'object',
+  additionalProperties: false,
+  required: ['database', 'audit'],
+  properties: {
+    listen: section('Addresses on which the hub listens.', {
+      hub: address('Sidecars and management API.', '127.0.0.1:8494'),
+      ops: address('Metrics and health.', '127.0.0.1:9494'),
+      tls: {
+        description: 'Certificate of the first address. Without one the hub listens on loopback only.',
+        type: 'object',
+        additionalProperties: false,
+        required: ['certificate', 'key'],
+        properties: {
+          certificate: reference('The certificate and its chain, PEM.'),
+          key: secret('The private key of the certificate, PEM.'),
+        },
+      },
+    }),
+    database: section(
+      'The PostgreSQL database, version 14 or newer.',
+      {
+        url: secret(
+          'URL of the database with its role, like `postgres://sidegate_hub:…@db/sidegate`. `sidegate hub migrate` needs that of the owner.',
+        ),
+        connections: integer('Maximum connections of this hub.', 2, 100, 10),
+      },
+      ['url'],
+    ),
+    admin: ADMIN_SECTION,
+    audit: section(
+      'The log that all hubs share.',
+      {
+        signingKey: secret(
+          'Ed25519 private key that signs checkpoints, PKCS#8 PEM, the same for all hubs. Create one with `openssl genpkey -algorithm ed25519`.',
+        ),
+      },
+      ['signingKey'],
+    ),
+    log: LOG_SECTION,
+  },
+} as const

@@ -1,0 +1,69 @@
+// The program of a hub: reads its arguments, and runs it or migrates its tables.
+
+import {
+  type CommandIo,
+  type ExitCode,
+  noAction,
+  parseArguments,
+  printProblems,
+  writeLine,
+} from './cli/command.ts'
+import { Signals } from './cli/signals.ts'
+import { systemClock } from './core/clock.ts'
+import { type HubConfigReading, readHubConfig } from './core/hub-config.ts'
+import { runHub } from './hub/hub.ts'
+import { beginEpoch, migrate } from './ledger/migrate.ts'
+
+const DEFAULT_HUB_CONFIG = 'config/hub.yaml'
+
+/** Runs `sidegate hub` with the arguments after it. */
+export async function runHubCommand(args: readonly string[], io: CommandIo): Promise<ExitCode> {
+  const { values, positionals } = parseArguments({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      config: { type: 'string', default: DEFAULT_HUB_CONFIG },
+      'new-epoch': { type: 'boolean', default: false },
+    },
+  })
+  const [action, ...rest] = positionals
+  if ((action !== undefined && action !== 'migrate') || rest.length > 0)
+    throw noAction(rest[0] ?? action, ['migrate', 'none at all'])
+  const reading = readHubConfig(values.config, io.env, systemClock)
+  return action === 'migrate' ? runMigration(reading, values['new-epoch'], io) : serveHub(reading, io)
+}
+
+async function serveHub(reading: HubConfigReading, io: CommandIo): Promise<ExitCode> {
+  const signals = new Signals()
+  const hub = await runHub(reading)
+  if ('problems' in hub) {
+    printProblems(io, hub.problems, 'nothing was started')
+    return 2
+  }
+  await signals.stop()
+  await Promise.race([hub.stop(), signals.stop()])
+  return 0
+}
+
+/** Needs the URL of the database alone. */
+async function runMigration(
+  { config, problems }: HubConfigReading,
+  isNewEpoch: boolean,
+  io: CommandIo,
+): Promise<ExitCode> {
+  const url = config?.database.url ?? null
+  const relevant = problems.filter(({ path }) => config === null || path.startsWith('database'))
+  if (url === null || relevant.length > 0) {
+    printProblems(io, relevant, 'nothing was changed')
+    return 2
+  }
+  const { from, to } = await migrate(url.current())
+  writeLine(
+    io.out,
+    from === to
+      ? `The tables have version ${to} already.`
+      : `The tables have version ${to}; before, ${from}.`,
+  )
+  if (isNewEpoch) writeLine(io.out, `A new epoch has begun: ${await beginEpoch(url.current())}.`)
+  return 0
+}

@@ -1,0 +1,73 @@
+// The management API of a hub: every route and the parts it works on.
+
+import { originOf } from '../audit/checkpoint.ts'
+import { readSigner } from '../audit/note.ts'
+import { checkpointObject } from '../audit/receipt.ts'
+import { systemClock } from '../core/clock.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { JsonObject } from '../core/json.ts'
+import { HUB_TERM_FIELDS } from '../keys/key-terms-fields.ts'
+import type { HubLog } from '../ledger/hub-log.ts'
+import type { KeyLedger } from '../ledger/key-ledger.ts'
+import type { SessionLedger } from '../ledger/session-ledger.ts'
+import { type ApiRoute, ok } from '../server/api.ts'
+import { operation } from '../server/openapi/operation-builders.ts'
+import { changesRoute } from '../server/routes/changes.ts'
+import { type Keys, keyRoutes } from '../server/routes/keys.ts'
+import { openApiRoutes } from '../server/routes/openapi.ts'
+import { sessionRoutes } from '../server/routes/session.ts'
+import { singleSignOnRoutes } from '../server/routes/single-sign-on.ts'
+import { statusRoute } from '../server/routes/status.ts'
+import type { Gatekeeper } from '../server/session.ts'
+import type { SingleSignOn } from '../server/single-sign-on.ts'
+import type { HubCheckpoints } from './hub-checkpoints.ts'
+
+interface HubRouteParts {
+  readonly gatekeeper: Gatekeeper
+  readonly signOn: SingleSignOn | null
+  readonly keys: KeyLedger
+  readonly sessions: SessionLedger
+  readonly log: HubLog
+  readonly checkpoints: HubCheckpoints
+  /** Ed25519 private key, PKCS#8 PEM. */
+  readonly signingKey: string
+  readonly status: () => JsonObject
+}
+
+export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
+  const { gatekeeper, keys, sessions, log } = parts
+  const routes = [
+    ...sessionRoutes(gatekeeper, sessions),
+    ...singleSignOnRoutes(gatekeeper, parts.signOn),
+    ...keyRoutes(madeKeys(keys), systemClock, HUB_TERM_FIELDS),
+    changesRoute(log),
+    checkpointRoute(parts),
+    statusRoute(parts.status),
+  ]
+  return [...routes, ...openApiRoutes(routes)]
+}
+
+/** The keys, without the revisions of their changes. */
+const madeKeys = (keys: KeyLedger): Keys => ({
+  create: async (...change) => (await keys.create(...change)).result,
+  change: async (...change) => (await keys.change(...change)).result,
+  rotate: async (...change) => (await keys.rotate(...change)).result,
+  revoke: async (...change) => (await keys.revoke(...change)).result,
+  list: () => keys.list(),
+  workingPredecessors: (id) => keys.workingPredecessors(id),
+})
+
+const checkpointRoute = ({ checkpoints, signingKey }: HubRouteParts): ApiRoute => ({
+  method: 'GET',
+  path: '/api/v1/audit/checkpoint',
+  access: 'viewer',
+  operation: operation('Returns the newest signed checkpoint of the log of the hubs.', {
+    answer: 'Checkpoint',
+    errors: [503],
+  }),
+  async answer() {
+    const { newest } = checkpoints
+    if (newest === null) throw new GatewayError('audit_unavailable', 'No checkpoint has been signed yet.')
+    return ok(checkpointObject(newest, readSigner(originOf(newest.log), signingKey).verifier.text))
+  },
+})

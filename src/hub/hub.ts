@@ -1,0 +1,228 @@
+// Composition root of a hub: builds it from its configuration, starts it and stops it.
+
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { readSigner } from '../audit/note.ts'
+import { systemClock } from '../core/clock.ts'
+import { isAmong } from '../core/config-document.ts'
+import { within } from '../core/deadline.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { HubConfig, HubConfigReading } from '../core/hub-config.ts'
+import { uuidv7Source } from '../core/ids.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { Problem } from '../core/problem.ts'
+import { isoTime } from '../core/time.ts'
+import { VERSION } from '../core/version.ts'
+import { createLogger, type GatewayLogger, type LogOutput, TurnLines } from '../gateway/logger.ts'
+import { OpenIdProvider } from '../gateway/openid-provider.ts'
+import { Database } from '../ledger/database.ts'
+import { HubLog } from '../ledger/hub-log.ts'
+import { KeyLedger } from '../ledger/key-ledger.ts'
+import { LedgerCheckpoints } from '../ledger/ledger-checkpoints.ts'
+import { assertMigrated } from '../ledger/migrate.ts'
+import { sharedSecret } from '../ledger/secrets.ts'
+import { SessionLedger } from '../ledger/session-ledger.ts'
+import { createHubMetrics, type HubMetrics } from '../metrics/hub-metrics.ts'
+import { formatAddress, whyNotListen } from '../server/address.ts'
+import type { ApiRoute } from '../server/api.ts'
+import { type Handler, listen, type TlsFiles } from '../server/listener.ts'
+import { LOGIN_KEY_BYTES } from '../server/login-cookie.ts'
+import { answerRoute, failRequest, type ManagementParts } from '../server/management.ts'
+import { opsHandler } from '../server/ops.ts'
+import { Router } from '../server/router.ts'
+import { Gatekeeper } from '../server/session.ts'
+import { SignInJournal } from '../server/sign-in-journal.ts'
+import { SingleSignOn } from '../server/single-sign-on.ts'
+import { HubCheckpoints } from './hub-checkpoints.ts'
+import { hubRoutes } from './hub-routes.ts'
+
+/** Time for answers under way when the hub stops. */
+const LAST_ANSWERS_MS = 5000
+/** Interval at which the months of entries are made ahead. */
+const PARTITION_MS = 3_600_000
+
+/** A hub that serves. */
+export interface RunningHub {
+  /** `host:port`. */
+  readonly address: string
+  readonly opsAddress: string
+  /** Lets answers under way end, signs the last checkpoint and closes everything. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts a hub, or reports every problem at once: errors in the configuration, busy ports, an
+ * unusable key, a database that cannot be reached or has other tables.
+ * @param output of the log, standard output by default
+ */
+export async function runHub(
+  reading: HubConfigReading,
+  output?: LogOutput,
+): Promise<RunningHub | { readonly problems: readonly Problem[] }> {
+  const { config } = reading
+  const problems = [...reading.problems]
+  if (config !== null) problems.push(...(await findObstaclesOf(config, reading)))
+  const url = config?.database.url ?? null
+  if (config === null || url === null || problems.length > 0) return { problems }
+  const lines = new TurnLines(output)
+  const logger = createLogger(config.log.level, lines)
+  const database = new Database({
+    url: url.current(),
+    connections: config.database.connections,
+    onError: (error) => logger.warn({ err: error }, 'a connection to the database was lost'),
+  })
+  try {
+    await assertMigrated(database)
+    return await start(config, database, { logger, lines })
+  } catch (error) {
+    await database.close()
+    if (!(error instanceof GatewayError)) throw error
+    return { problems: [reading.problemAt(['database', 'url'], error.message)] }
+  }
+}
+
+/** Returns why a hub cannot start, at the keys of its configuration. */
+async function findObstaclesOf(config: HubConfig, reading: HubConfigReading): Promise<Problem[]> {
+  const problems: Problem[] = []
+  const add = (path: readonly string[], reason: string | null) => {
+    if (reason !== null && !isAmong(reading.problems, path)) problems.push(reading.problemAt(path, reason))
+  }
+  add(['listen', 'hub'], await whyNotListen(config.listen.hub))
+  add(['listen', 'ops'], await whyNotListen(config.listen.ops))
+  add(['audit', 'signingKey'], whyNotSign(config))
+  return problems
+}
+
+function whyNotSign({ audit: { signingKey } }: HubConfig): string | null {
+  try {
+    if (signingKey !== null) readSigner('any', signingKey.current())
+    return null
+  } catch {
+    return 'is not an Ed25519 private key in PEM (PKCS#8); create one with: openssl genpkey -algorithm ed25519'
+  }
+}
+
+async function start(
+  config: HubConfig,
+  database: Database,
+  { logger, lines }: { readonly logger: GatewayLogger; readonly lines: TurnLines },
+): Promise<RunningHub> {
+  const metrics = createHubMetrics(VERSION)
+  const shared = { database, clock: systemClock, random: randomBytes }
+  const log = new HubLog(shared)
+  await log.open()
+  const signingKey = config.audit.signingKey!.current()
+  const checkpoints = new HubCheckpoints({
+    checkpoints: new LedgerCheckpoints(database),
+    ...{ signingKey, clock: systemClock, logger, metrics },
+  })
+  const keys = new KeyLedger({ ...shared, log })
+  const sessions = new SessionLedger({ ...shared, log })
+  const { gatekeeper, signOn } = await signIns({ config, database, log, sessions, logger, metrics })
+  const startedAtMs = systemClock.now()
+  const status = (): JsonObject => ({ version: VERSION, started_at: isoTime(startedAtMs) })
+  const routes = hubRoutes({ gatekeeper, signOn, keys, sessions, log, checkpoints, signingKey, status })
+  const manages = { gatekeeper, logger, metrics, newId, readPrompt: noPrompt }
+  const ops = await listen(config.listen.ops, opsOf(database, metrics, logger))
+  const listeners = await listen(config.listen.hub, hubHandler(manages, routes), tlsOf(config))
+  const months = setInterval(() => void makeMonths(log, logger), PARTITION_MS).unref()
+  const [address, opsAddress] = [listeners, ops].map(([first]) => formatAddress(first!.address)) as [
+    string,
+    string,
+  ]
+  lines.begin(() => logger.info({ hub: address, ops: opsAddress, version: VERSION }, 'listening'))
+  checkpoints.start()
+  return {
+    address,
+    opsAddress,
+    async stop() {
+      clearInterval(months)
+      for (const listener of listeners) listener.stopAccepting()
+      const written = Promise.all(listeners.map((one) => one.written())).then(() => {})
+      await within(written, LAST_ANSWERS_MS)
+      await checkpoints.stop()
+      for (const listener of [...listeners, ...ops]) listener.close()
+      await database.close()
+      logger.info({}, 'stopped')
+    },
+  }
+}
+
+async function makeMonths(log: HubLog, logger: GatewayLogger): Promise<void> {
+  try {
+    await log.open()
+  } catch (error) {
+    logger.error({ err: error }, 'the next months of entries could not be made; it is retried')
+  }
+}
+
+interface SignInSources {
+  readonly config: HubConfig
+  readonly database: Database
+  readonly log: HubLog
+  readonly sessions: SessionLedger
+  readonly logger: GatewayLogger
+  readonly metrics: HubMetrics
+}
+
+async function signIns({ config, database, log, sessions, logger, metrics }: SignInSources) {
+  const journal = new SignInJournal({
+    log: {
+      change: async (decide) => {
+        const { result } = await log.change(async () => ({ ...decide(), feed: [] }))
+        return result
+      },
+    },
+    ...{ logger, metrics, clock: systemClock },
+  })
+  const gatekeeper = new Gatekeeper({ sessions, clock: systemClock, journal, ...config.admin })
+  const { oidc } = config.admin
+  if (oidc === null) return { gatekeeper, signOn: null }
+  const loginKey = await sharedSecret(database, 'login_cookie', randomBytes(LOGIN_KEY_BYTES))
+  const provider = new OpenIdProvider(oidc, systemClock)
+  const signOn = new SingleSignOn({
+    terms: oidc,
+    provider,
+    gatekeeper,
+    journal,
+    clock: systemClock,
+    loginKey,
+  })
+  return { gatekeeper, signOn }
+}
+
+const tlsOf = ({ listen: { tls } }: HubConfig): TlsFiles | null =>
+  tls === null ? null : { certificate: tls.certificate!.current(), key: tls.key!.current() }
+
+/** Serves the management API. */
+function hubHandler(parts: ManagementParts, routes: readonly ApiRoute[]): Handler {
+  const router = new Router<ApiRoute>(routes)
+  return (request: IncomingMessage, response: ServerResponse) => {
+    const [path = '/', search = ''] = (request.url ?? '/').split(/\?(.*)/s, 2)
+    try {
+      const { route, params } = router.find(request.method ?? 'GET', path)
+      void answerRoute(parts, route, request, response, { params, search })
+    } catch (error) {
+      failRequest(parts, response, error)
+    }
+  }
+}
+
+/** No route of a hub takes a prompt. */
+const noPrompt = (): Promise<Buffer> => Promise.reject(new Error('a hub takes no prompts'))
+
+function opsOf(database: Database, metrics: HubMetrics, logger: GatewayLogger): Handler {
+  return opsHandler({
+    health: async () => {
+      const reason = await database.rows('select 1').then(
+        () => 'ok',
+        () => 'the database cannot be reached',
+      )
+      return { ready: reason === 'ok', detail: { database: reason } }
+    },
+    metrics,
+    onError: (error) => logger.error({ err: error }, 'an answer of the ops listener failed'),
+  })
+}
+
+const newId = uuidv7Source(() => systemClock.now(), randomBytes)

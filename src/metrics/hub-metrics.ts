@@ -1,0 +1,38 @@
+// The metrics of a hub and their page. Labels come from fixed lists.
+
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { MONITORING_PRECISION } from './event-loop.ts'
+import { COUNTERS } from './metric-table.ts'
+import { Counter } from './series.ts'
+
+const counterOf = <L extends string>(
+  registry: Registry,
+  definition: { readonly name: string; readonly help: string; readonly labels: readonly L[] },
+): Counter<L> => new Counter(registry, { ...definition, name: `sidegate_${definition.name}` })
+
+/** Creates the metrics of a hub. */
+export function createHubMetrics(version: string) {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, ...MONITORING_PRECISION })
+  const build = new Gauge({
+    name: 'sidegate_build_info',
+    help: 'Version of the hub; always 1.',
+    labelNames: ['version'],
+    registers: [registry],
+  })
+  build.labels(version).set(1)
+  const checkpointSize = new Gauge({
+    name: 'sidegate_hub_checkpoint_entries',
+    help: 'Entries of the log of the hubs that the newest checkpoint of this hub covers.',
+    registers: [registry],
+  })
+  return {
+    contentType: registry.contentType,
+    page: () => registry.metrics(),
+    refusals: counterOf(registry, COUNTERS.refusals),
+    signIns: counterOf(registry, COUNTERS.signIns),
+    checkpointSize,
+  }
+}
+
+export type HubMetrics = ReturnType<typeof createHubMetrics>

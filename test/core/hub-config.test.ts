@@ -1,0 +1,71 @@
+// The configuration of a hub: its sample, its schema, and the place of every error.
+
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { systemClock } from '../../src/core/clock.ts'
+import { parseHubConfig, readHubConfig } from '../../src/core/hub-config.ts'
+import { HUB_SCHEMA } from '../../src/core/hub-schema.ts'
+import { formatProblem } from '../../src/core/problem.ts'
+
+const CONFIG = fileURLToPath(new URL('../../config', import.meta.url))
+const ENV = {
+  SIDEGATE_DATABASE_URL: 'postgres://sidegate_hub@db/x',
+  SIDEGATE_ADMIN_TOKEN: 'sixteen letters!',
+}
+const GOOD = `listen: { hub: '127.0.0.1:0' }
+database: { url: { env: SIDEGATE_DATABASE_URL } }
+audit: { signingKey: { env: SIDEGATE_DATABASE_URL } }
+`
+
+const problemsOf = (text: string, env: Record<string, string> = ENV) =>
+  parseHubConfig(text, '/etc/hub.yaml', env, systemClock).problems.map((problem) => formatProblem(problem))
+
+t.test('the sample is valid but for its key, and the schema for editors is the schema', async (t) => {
+  const { problems } = readHubConfig(resolve(CONFIG, 'hub.yaml'), ENV, systemClock)
+  t.match(problems, [{ path: 'audit.signingKey', message: /hub\.pem cannot be used/ }])
+  const schema = JSON.parse(readFileSync(resolve(CONFIG, 'hub.schema.json'), 'utf8'))
+  t.same(schema, JSON.parse(JSON.stringify(HUB_SCHEMA)))
+})
+
+t.test('defaults are filled in', async (t) => {
+  const { config, problems } = parseHubConfig(GOOD, '/etc/hub.yaml', ENV, systemClock)
+  t.same(problems, [])
+  t.match(config, {
+    listen: { hub: { port: 0 }, ops: { host: '127.0.0.1', port: 9494 }, tls: null },
+    database: { connections: 10 },
+    admin: { tokens: [], oidc: null, sessionTtlSeconds: 28_800 },
+    log: { level: 'info' },
+  })
+})
+
+t.test('every wrong value is an error with its line, its key and the allowed form', async (t) => {
+  const cases: [text: string, wanted: RegExp][] = [
+    [
+      GOOD.replace('127.0.0.1', '10.0.0.1'),
+      /:1:\d+ listen\.hub: is not a loopback address and needs listen\.tls/,
+    ],
+    [GOOD.replace('database', 'databank'), /databank.*database/],
+    [
+      GOOD.replace('SIDEGATE_DATABASE_URL }', 'NONE }'),
+      /:2:\d+ database\.url: environment variable NONE is not set; set it to a URL like/,
+    ],
+    [GOOD.replace('url: {', 'connections: 1, url: {'), /:2:\d+ database\.connections: /],
+    [GOOD.replace('audit', '# audit'), /audit: /],
+  ]
+  for (const [text, wanted] of cases) t.match(problemsOf(text).join('\n'), wanted, text)
+  const other = { ...ENV, SIDEGATE_DATABASE_URL: 'mysql://root:secret@db' }
+  t.match(problemsOf(GOOD, other), [/database\.url: is not the URL of a PostgreSQL database/])
+  t.notMatch(problemsOf(GOOD, other).join(), /secret/)
+})
+
+t.test('every key of the schema has a description', async (t) => {
+  const visit = (schema: any, path: string) => {
+    for (const [name, child] of Object.entries<any>(schema.properties ?? {})) {
+      t.ok(child.description?.length > 10, `${path}${name}`)
+      visit(child, `${path}${name}.`)
+    }
+  }
+  visit(HUB_SCHEMA, '')
+})

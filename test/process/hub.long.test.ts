@@ -1,0 +1,71 @@
+// The built program of a hub: its command, its signals, and that a gateway holds no line of it.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t from 'tap'
+import { signIn, TOKENS, writeHub } from '../hub/fixture.ts'
+import { emptyDatabase } from '../ledger/postgres.ts'
+import { PROGRAM, programArgs } from './program.ts'
+import { inTime } from './until.ts'
+
+t.setTimeout(180_000)
+
+/** Runs `sidegate hub` with these arguments. */
+function start(args: readonly string[], env: Record<string, string>) {
+  const child = spawn('env', programArgs(['hub', ...args]), {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const output = { out: '', err: '' }
+  child.stdout.on('data', (data) => {
+    output.out += data
+  })
+  child.stderr.on('data', (data) => {
+    output.err += data
+  })
+  const exited = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
+  return { child, output, exit: () => inTime('the hub exits', exited) }
+}
+
+t.test('a hub is migrated, serves, and stops at a signal', async (t) => {
+  const database = await emptyDatabase()
+  const { file, env } = writeHub(t, database)
+  const early = start(['--config', file], { ...env, DATABASE: database.owner })
+  t.equal(await early.exit(), 2)
+  t.match(early.output.err, /database\.url: The tables have version 0.*run `sidegate hub migrate`/)
+  const owner = { ...env, DATABASE: database.owner }
+  const migrated = start(['migrate', '--config', file], owner)
+  t.equal(await migrated.exit(), 0, migrated.output.err)
+  t.match(migrated.output.out, /^The tables have version \d+; before, 0\.\n$/)
+  const again = start(['migrate', '--new-epoch', '--config', file], owner)
+  t.equal(await again.exit(), 0)
+  t.match(again.output.out, /already\.\nA new epoch has begun: [0-9a-f-]{36}\.\n$/)
+  const hub = start(['--config', file], env)
+  t.teardown(() => hub.child.kill('SIGKILL'))
+  const lines = createInterface({ input: hub.child.stdout })
+  const [first] = (await inTime('the hub listens', once(lines, 'line'))) as [string]
+  const { msg, hub: address } = JSON.parse(first)
+  t.equal(msg, 'listening')
+  const api = await signIn(`http://${address}`, TOKENS.platform.token)
+  t.match(await api('POST', '/keys', { name: 'web' }), { status: 201 })
+  hub.child.kill('SIGTERM')
+  t.equal(await hub.exit(), 0)
+  t.match(hub.output.out, /"audit checkpoint".*\n.*"stopped"/s)
+})
+
+t.test('wrong arguments are refused with the ones that exist', async (t) => {
+  const wrong = start(['mirate'], {})
+  t.equal(await wrong.exit(), 2)
+  t.match(wrong.output.err, /there is no action mirate; did you mean migrate\?/)
+  const help = start(['--help'], {})
+  t.equal(await help.exit(), 0)
+  t.match(help.output.out, /^Usage: sidegate hub \[--config FILE\]/)
+})
+
+t.test('a gateway holds no line of the client of PostgreSQL', async (t) => {
+  const program = readFileSync(join(PROGRAM, '../program.cjs'), 'latin1')
+  t.notMatch(program, /pg-protocol|pgpass|sidegate_hub|fleet_head/)
+})
