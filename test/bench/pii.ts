@@ -18,6 +18,8 @@ import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { developerTexts } from '../detect/pii/developer-texts.ts'
 import { FORMATS, isFoundIn, SAMPLES } from '../detect/pii/formats-data.ts'
 import { HOLD_BACK_TEXTS } from '../detect/pii/hold-back-data.ts'
+import { markedForms } from '../detect/pii/secret-forms.ts'
+import { markedPlaces } from '../detect/pii/secret-places.ts'
 import { findSlow, pathsOf, UNITS } from './pii-fuzz.ts'
 
 const { values: options } = parseArgs({
@@ -145,6 +147,25 @@ function reportFormats(): void {
   const found = pairs.filter(({ kind, formatted }) => isFoundIn(formatted, kind, detect(formatted.text)))
   const share = ((100 * found.length) / pairs.length).toFixed(1)
   console.log(`\nValues found in formats: ${found.length} of ${pairs.length}, ${share} %.`)
+}
+
+const SECRET_SEED = 1
+
+/** Credentials by the form of their issuer and by their place, of each those with exact findings. */
+function reportSecrets(): void {
+  const isExact = ({ marked }: { readonly marked: string }): boolean => {
+    const text = marked.replace(/[«»]/g, '')
+    const found = detect(text, kindSet(['secret'])).map(({ start, end }) => `«${text.slice(start, end)}»`)
+    return found.join() === (marked.match(/«[^»]*»/g) ?? []).join()
+  }
+  for (const [name, texts] of [
+    ['by form', markedForms(SECRET_SEED)],
+    ['by place', markedPlaces(SECRET_SEED)],
+  ] as const) {
+    const count = texts.filter(isExact).length
+    const share = ((100 * count) / texts.length).toFixed(1)
+    console.log(`\nCredentials found ${name}: ${count} of ${texts.length}, ${share} %.`)
+  }
 }
 
 const FUZZ_MS = 60_000
@@ -295,6 +316,7 @@ reportSpeed()
 reportHoldBack()
 reportSlowest()
 reportFormats()
+reportSecrets()
 if (options.corpus !== undefined) reportCorpus(options.corpus)
 if (options.clean !== undefined) reportClean(options.clean)
 if (options.developers) reportDevelopers()

@@ -1,6 +1,9 @@
 // Finds private keys in PEM (RFC 7468) and OpenPGP armour (RFC 9580 §6.2), from BEGIN to END across
 // line ends.
 
+import { GREATER_THAN, LINE_FEED } from '../../core/ascii.ts'
+import { codeAt } from './code-unit-classes.ts'
+
 /** A range of a text: UTF-16 offsets, end exclusive. */
 export interface Span {
   readonly start: number
@@ -11,11 +14,11 @@ export const KEY_BEGIN = '-----BEGIN '
 export const KEY_END = '-----END '
 
 /** A line of a key, including characters added by quoting, indentation and diffs. */
-const KEY_LINE = /^[A-Za-z0-9+/=:,.\s>|"'\\#*()@-]*$/
+const KEY_LINE = /^[A-Za-z0-9+/=:,.\s<>|"'\\#*()@-]*$/
 const MAXIMUM_KEY_LINE = 4096
 const KEY_HEADER = /-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----/g
 const KEY_FOOTER = /-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----/
-const KEY_BODY = /[A-Za-z0-9+/=:,.\s>|"'\\#*()@-]*/y
+const KEY_BODY = /[A-Za-z0-9+/=:,.\s<>|"'\\#*()@-]*/y
 /** A text with a shorter body only mentions keys. */
 const MIN_BODY = 40
 
@@ -31,6 +34,12 @@ export function isInsideKey(text: string, start: number, end: number): boolean {
   const begin = last.lastIndexOf(KEY_BEGIN)
   if (begin >= 0) return !last.includes(KEY_END, begin)
   return line > start && !last.includes(KEY_END) && KEY_LINE.test(last)
+}
+
+/** Reports whether a line of a key may end at `end`: at a line end or after `<br>`. */
+export function mayEndKeyLine(text: string, end: number): boolean {
+  const last = codeAt(text, end - 1)
+  return last === LINE_FEED || (last === GREATER_THAN && /<br ?\/?>$/i.test(text.slice(end - 6, end)))
 }
 
 /** A line that consists of key material only. */

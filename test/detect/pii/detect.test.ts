@@ -72,6 +72,7 @@ const POSITIVE: Partial<Record<PiiKind, string[]>> = {
     `«${OWN}»`,
     `«${KEY}»`,
     'glpat-x «glpat-abc123DEF456ghi789jk»',
+    `<p>«${KEY.replaceAll('\n', '<br>')}»</p>`,
   ],
 }
 

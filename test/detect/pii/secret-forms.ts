@@ -228,6 +228,8 @@ const TOKEN_PATTERNS: readonly (readonly [issuer: string, pattern: string])[] = 
   ['Paddle', 'pdl_live_apikey_{l26}_{a22}_{a3}'],
   ['Razorpay', 'rzp_live_{a14}'],
   ['Klarna', 'klarna_live_api_{a40}'],
+  ['RSA key without a header', 'MIIEvAIBADANBgkqhkiG9w0BAQEFAASC{b700}='],
+  ['EC key without a header', 'MHcCAQEEI{b120}=='],
   ['Vercel', 'vcp_{a56}'],
 ]
 

@@ -52,7 +52,7 @@ const TOKEN_SIGNS = codesOf('-.+/=~')
 const isToken = (code: number): boolean => isWordCharacter(code) || TOKEN_SIGNS.has(code)
 
 /** A JSON web token, or another token of more than MAXIMUM_TOKEN characters. */
-const WEB_TOKEN = /(?<![A-Za-z0-9])(?:eyJ|fm[12]r?_)/
+const WEB_TOKEN = /(?<![A-Za-z0-9])(?:eyJ|fm[12]r?_|IQoJ|FwoG|ops_|MII|LS0tLS1CRUdJTi|bedrock-api-key-)/
 
 /**
  * The first offset in [start, end] at which a value may start that continues after `end`; `end` if

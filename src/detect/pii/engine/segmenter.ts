@@ -17,7 +17,7 @@ import {
 import { openCardBefore } from '../card-groups.ts'
 import { codeAt, codesOf, isSpace, isUnspaced } from '../code-unit-classes.ts'
 import { isInsideIban } from '../iban-groups.ts'
-import { isInsideKey, KEY_BEGIN, KEY_END } from '../keyblock.ts'
+import { isInsideKey, KEY_BEGIN, KEY_END, mayEndKeyLine } from '../keyblock.ts'
 import type { KindSet } from '../kinds.ts'
 import { isNamingSign } from '../secret/names.ts'
 import { isBeforeNamedValue, isInNamedValue, openSecret } from '../secret/open-secret.ts'
@@ -217,7 +217,7 @@ export class Segmenter {
       const cut = firstCut(text, start, at, Math.min(limit, text.length), strictFrom)
       if (cut >= 0) {
         at = cut
-        if (text.charCodeAt(cut - 1) === LINE_FEED && this.#isInsideKey(text, start, cut - 1)) continue
+        if (mayEndKeyLine(text, cut) && this.#isInsideKey(text, start, cut - 1)) continue
         this.#seen = cut
         return cut
       }

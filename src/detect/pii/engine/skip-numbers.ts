@@ -32,7 +32,7 @@ import { isMacCharacter, isPartOfMac } from '../network.ts'
 import { endOfSeparator, isParenthesis } from '../number/separators.ts'
 import { isLabelAfter } from '../phone/right-context.ts'
 import { isPasswordSign } from '../secret/assignment.ts'
-import { isHashStart } from '../secret/hash-start.ts'
+import { isHashBegun } from '../secret/hash-start.ts'
 import { holdsNoSecret, mayEndPassword } from '../secret/secrets.ts'
 import type { ContextWords } from '../words/context.ts'
 import { mayBeMonth } from '../words/months.ts'
@@ -63,7 +63,7 @@ export function skipNumber(text: string, at: number, words: ContextWords | null)
 
 /** Reports whether digits after a sign may belong to an address, a hash or a password. */
 const mayFollowSign = (text: string, at: number): boolean =>
-  isEncodedAtSign(text, at) || isHashStart(text, at - 1) || mayEndPassword(text, at)
+  isEncodedAtSign(text, at) || isHashBegun(text, at - 1) || mayEndPassword(text, at)
 
 function skipDigits(text: string, at: number, words: ContextWords | null): number {
   let end = at + 1

@@ -1,7 +1,7 @@
 // Finds hashes of passwords as crypt and its successors write them: `$2b$12$…`, `$argon2id$v=19$…`.
 
 import type { Segment } from '../engine/segment.ts'
-import { isHashStart } from './hash-start.ts'
+import { isHashBegun } from './hash-start.ts'
 
 const SALTED = '[./A-Za-z0-9]'
 const HASH = new RegExp(
@@ -16,7 +16,7 @@ const HASH = new RegExp(
  * @returns end of the hash; 0 if there is none
  */
 export function scanHash(segment: Segment, dollar: number): number {
-  if (dollar < segment.end || !isHashStart(segment.text, dollar)) return 0
+  if (dollar < segment.end || !isHashBegun(segment.text, dollar)) return 0
   HASH.lastIndex = dollar
   const value = HASH.exec(segment.text)?.[0]
   if (value === undefined) return 0

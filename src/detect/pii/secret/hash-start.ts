@@ -5,9 +5,18 @@ import { codeAt } from '../code-unit-classes.ts'
 
 const AT_START = /\$(?:2[abxy]?|[156y7]|apr1|argon2(?:id|i|d)|scrypt|pbkdf2-sha\d{1,3})\$/y
 
-/** Reports whether a hash may start at a `$`. */
-export function isHashStart(text: string, dollar: number): boolean {
+/** The same with the salt of a short name: `$1$` alone occurs in scripts. */
+const WITH_SALT =
+  /\$(?:(?:[156]|apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{20}|(?:2[abxy]?|[y7]|argon2(?:id|i|d)|scrypt|pbkdf2-sha\d{1,3})\$)/y
+
+function startsWith(pattern: RegExp, text: string, dollar: number): boolean {
   if (codeAt(text, dollar) !== DOLLAR) return false
-  AT_START.lastIndex = dollar
-  return AT_START.test(text)
+  pattern.lastIndex = dollar
+  return pattern.test(text)
 }
+
+/** Reports whether a hash may start at a `$`, judged by the characters up to the next `$`. */
+export const isHashStart = (text: string, dollar: number): boolean => startsWith(AT_START, text, dollar)
+
+/** Reports whether a hash may start at a `$`, with enough of it to be found. */
+export const isHashBegun = (text: string, dollar: number): boolean => startsWith(WITH_SALT, text, dollar)

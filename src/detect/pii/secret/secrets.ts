@@ -18,7 +18,7 @@ import type { Segment } from '../engine/segment.ts'
 import { isPasswordSign, mayBeValue, startOfIntroduced } from './assignment.ts'
 import { scanCredentials } from './authorization.ts'
 import { isAfterScheme } from './authorization-scheme.ts'
-import { isHashStart } from './hash-start.ts'
+import { isHashBegun } from './hash-start.ts'
 import { hasInnerMark } from './inner-forms.ts'
 import { introductionBefore, isBasicBefore } from './names.ts'
 import { distinctCharacters, MIN_DISTINCT } from './randomness.ts'
@@ -162,7 +162,7 @@ export function holdsNoSecret(text: string, from: number, to: number): boolean {
   const before = codeAt(text, start - 1)
   const after = codeAt(text, end)
   if (end - start < MIN_LENGTH && isApart(before) && isApart(after)) return true
-  if (before === DOLLAR && isHashStart(text, start - 1)) return false
+  if (before === DOLLAR && isHashBegun(text, start - 1)) return false
   if (before === SLASH && isDiscordWebhook(text, start)) return false
   if (before === TILDE || after === TILDE || mayBeIntroduced(text, start, end)) return false
   if (end - start < MIN_TOKEN)

@@ -181,6 +181,17 @@ export const TOKEN_FORMS: readonly TokenForm[] = [
     'none',
   ),
   form('JSON web token in base64', 'ZXlK', '[A-Za-z0-9+/]{80,12000}={0,2}', 'none'),
+  // The start of a private key in DER (RFC 8017, RFC 5915, RFC 8410) or OpenSSH's form.
+  form(
+    'RSA key without a header',
+    'MII',
+    '[A-Z][A-Za-z0-9+/][AQgw]IBA(?:DAN|AKC)[A-Za-z0-9+/]{40,12000}={0,2}',
+  ),
+  form(
+    'other keys without a header',
+    'MHcCAQEEI MIGHAgEAMBMGByqGSM49 MC4CAQAwBQYDK2VwBCIEI b3BlbnNzaC1rZXktdjEA',
+    '[A-Za-z0-9+/]{30,12000}={0,2}',
+  ),
   form('configuration of Docker', 'eyJhdXRocyI6', '[A-Za-z0-9+/]{40,12000}={0,2}'),
   // Base64 of `-----BEGIN … PRIVATE KEY`.
   form(
