@@ -85,6 +85,7 @@ export function beginsWithNames(line: string): boolean {
 
 const NOT_IN_LABEL = /[^\p{L}\p{M}_./-]/gu
 const QUOTES = /["'`*#]/g
+const NAME_START = /^[A-Za-z\x80-\uffff_"`#*]/
 const ANY_SEPARATOR = /[,;\t|]/
 
 /** Reads a line of names, see `endOfNames`; null without a column of personal values. */
@@ -92,8 +93,8 @@ export function tableHeader(line: string): TableHeader | null {
   const separator = ANY_SEPARATOR.exec(line)?.[0]
   if (separator === undefined) return null
   const names = line.split(separator)
-  // Only a Markdown table has separators at its sides.
-  if (separator !== '|' && names.some((name) => name.trim() === '')) return null
+  // Only a Markdown table has separators at its sides, and spaces after them; prose has commas.
+  if (separator !== '|' && !names.every((name, index) => index === 0 || NAME_START.test(name))) return null
   const labels = columnLabels(names)
   return labels === null ? null : { separator: separator.charCodeAt(0), labels }
 }

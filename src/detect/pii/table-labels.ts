@@ -13,6 +13,7 @@ import {
   OPEN_PAREN,
   PLUS,
   QUOTE,
+  SPACE,
 } from '../../core/ascii.ts'
 import { isBirthLabel } from './birthdate.ts'
 import { codeAt, isSpace } from './code-unit-classes.ts'
@@ -53,18 +54,28 @@ interface Table {
   readonly isSql: boolean
 }
 
-/** Reports whether `TableLabels` writes a name. Reads the first characters of each line. */
+/** Reports whether `TableLabels` writes a name. Plain text costs little. */
 export function mayHoldTable(text: string): boolean {
-  let start = 0
-  while (start < text.length) {
-    if (mayStartHeader(text.charCodeAt(start))) {
-      const end = endOfNames(text, start)
-      if (end >= 0 && tableHeader(text.slice(start, end)) !== null) return true
-    }
-    start = text.indexOf('\n', start) + 1
-    if (start === 0) break
-  }
+  if (text.includes('\n') && SEPARATORS.some((separator) => hasHeader(text, separator))) return true
   return hasRowsAfter(text, 'VALUES') || hasRowsAfter(text, 'values')
+}
+
+const SEPARATORS = [',', ';', '\t', '|']
+
+/** Reports whether a line is a header with a separator. Reads lines with a name after one. */
+function hasHeader(text: string, separator: string): boolean {
+  for (let at = text.indexOf(separator); at >= 0; at = text.indexOf(separator, at)) {
+    at++
+    if (separator === '|') while (codeAt(text, at) === SPACE) at++
+    if (!mayStartHeader(codeAt(text, at))) continue
+    const start = text.lastIndexOf('\n', at - 1) + 1
+    const end = mayStartHeader(codeAt(text, start)) ? endOfNames(text, start) : -1
+    if (end >= 0 && tableHeader(text.slice(start, end)) !== null) return true
+    // The line has no other header.
+    at = text.indexOf('\n', at)
+    if (at < 0) return false
+  }
+  return false
 }
 
 /** Reports whether rows of SQL with labels follow one of the words. */

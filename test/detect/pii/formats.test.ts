@@ -27,7 +27,7 @@ for (const [name, format] of FORMATS)
       const found = detect(formatted.text)
       const expected = MISSED[name]?.includes(sample.name) !== true
       t.equal(isFoundIn(formatted, sample.kind, found), expected, `${sample.name}: ${formatted.text}`)
-      for (const size of [1, 2, 3, 5, 17])
+      for (const size of [1, 3, 17])
         t.same(streamed(formatted.text, size), found, `${sample.name} in pieces of ${size}`)
     }
   })
@@ -57,7 +57,7 @@ t.test('a stream finds what the whole text has, wherever escapes are cut', async
       const text = parts.join('')
       t.same(streamed(text, size), detect(text), JSON.stringify(text))
     }),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   )
 })
 
@@ -90,7 +90,7 @@ t.test('a stream finds what the whole text has in tables, wherever rows are cut'
       const text = parts.join('')
       t.same(streamed(text, size), detect(text), JSON.stringify(text))
     }),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   )
 })
 
