@@ -11,8 +11,8 @@ import { firstTrigger, nextTrigger } from './engine/trigger.ts'
 import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
-import { mayHoldTable } from './table-labels.ts'
-import { hasHiddenOrPaired } from './text-view.ts'
+import { mayHoldTable, TableLabels } from './table-labels.ts'
+import { hasHiddenOrPaired, TextView } from './text-view.ts'
 
 /**
  * Returns the findings in order, without overlap, exactly as `StreamDetector` returns them. Time is
@@ -24,16 +24,20 @@ export const detect = (whole: string, kinds: KindSet = DEFAULT_KINDS): Finding[]
 /** `detect` as steps, so that the caller can pause between them. */
 export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
   // Names of persons have no trigger, and the lines of a private key do not end segments.
-  if (whole.includes(KEY_BEGIN) || (kinds & PERSON) !== 0 || hasHiddenOrPaired(whole))
-    return yield* detectBySegments(whole, kinds)
+  if (whole.includes(KEY_BEGIN) || (kinds & PERSON) !== 0) return yield* detectBySegments(whole, kinds)
+  if (hasHiddenOrPaired(whole)) return yield* detectInView(whole, kinds)
   const text = fold(whole)
-  const findings: Finding[] = []
   const first = firstTrigger(text)
   // Every escape in a value has a digit, apart from names of HTML.
-  if ((first >= 0 || text.includes('&')) && mayHoldEscapes(whole))
-    return yield* detectBySegments(whole, kinds)
-  if (first < 0) return findings
-  if (mayHoldTable(whole)) return yield* detectBySegments(whole, kinds)
+  if ((first >= 0 || text.includes('&')) && mayHoldEscapes(whole)) return yield* detectInView(whole, kinds)
+  if (first < 0) return []
+  if (mayHoldTable(whole)) return yield* detectInView(whole, kinds)
+  return yield* searchSteps(text, first, kinds)
+}
+
+/** Searches a text from its first trigger on. */
+function* searchSteps(text: string, first: number, kinds: KindSet): Steps<Finding[]> {
+  const findings: Finding[] = []
   let at = nextTrigger(text, first, kinds, null, STEP_UNITS)
   if (at < 0) return findings
   const search = newSearch(text, 0, kinds, findings)
@@ -68,6 +72,36 @@ export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
     }
   }
   return findings
+}
+
+/** Maximum changes of a text that are kept; each takes some bytes until the text is searched. */
+const MAXIMUM_CHANGED = 65_536
+
+/** Searches the view of a text in which a stream would search it. */
+function* detectInView(whole: string, kinds: KindSet): Steps<Finding[]> {
+  const view = new TextView()
+  const tables = new TableLabels()
+  const pieces: string[] = []
+  let length = 0
+  for (let at = 0; at < whole.length; at += STEP_UNITS) {
+    if (at > 0) yield
+    const piece = tables.push(view.push(whole.slice(at, at + STEP_UNITS)))
+    pieces.push(piece)
+    length += piece.length
+    // Characters held back count, too.
+    if (Math.abs(at + STEP_UNITS - length) > MAXIMUM_CHANGED) return yield* detectBySegments(whole, kinds)
+  }
+  pieces.push(tables.push(view.finish()), tables.finish())
+  const text = fold(pieces.join(''))
+  if (text.includes(KEY_BEGIN)) return yield* detectBySegments(whole, kinds)
+  yield
+  const first = firstTrigger(text)
+  const findings = first < 0 ? [] : yield* searchSteps(text, first, kinds)
+  return findings.map(({ kind, start, end }) => ({
+    kind,
+    start: view.map.startOf(tables.map.startOf(start)),
+    end: view.map.endOf(tables.map.endOf(end)),
+  }))
 }
 
 /** Scans every segment: for texts with private keys, and for kinds that have no trigger. */
