@@ -166,10 +166,56 @@ export class Grammar {
     )
   }
 
+  /** Notes to people, and texts about assistants, in documents. */
+  notices(name: string, count: number): Row[] {
+    return this.#passages(name, count, 'own_notice', ['notice', 'machine', 'order'])
+  }
+
+  /** Chapters and questions about prompts and attacks. */
+  chapters(name: string, count: number): Row[] {
+    return this.#passages(name, count, 'own_chapter', ['chapter'])
+  }
+
+  /** Innocent texts of one to eight sentences from these sections. */
+  #passages(name: string, count: number, source: string, sections: readonly string[]): Row[] {
+    const phrases = this.#phrases(name)
+    const random = this.#random
+    const known = sections.filter((section) => phrases.has(section))
+    if (known.length === 0) return []
+    return this.#rows(
+      count,
+      source,
+      0,
+      () => {
+        const parts = Array.from({ length: 1 + Math.floor(random() ** 2 * 8) }, () =>
+          this.#sentence(phrases, pick(known, random)),
+        )
+        return parts.join(pick([' ', ' ', '\n', '\n\n'], random)).trim()
+      },
+      name,
+    )
+  }
+
   /** Instructions in a document to the assistant that reads it. */
   errands(name: string, count: number): Row[] {
     const phrases = this.#phrases(name)
-    return this.#rows(count, 'own_foreign_errand', 1, () => this.#sentence(phrases, 'errand'), name)
+    const random = this.#random
+    const from = (section: string) => this.#sentence(phrases, section)
+    const space = UNSPACED.has(name) ? '' : ' '
+    return this.#rows(
+      count,
+      'own_foreign_errand',
+      1,
+      () => {
+        const shape = random()
+        if (!phrases.has('reader') || shape < 0.15) return from('errand')
+        let text = shape < 0.75 ? from('reader') + space + from('deed') : from('must') + space + from('task')
+        if (random() < 0.15) text += pick(['; ', ', ', '. '], random) + from('deed')
+        if (random() < 0.3) text = `${sentence(text)} ${from('hush')}`
+        return wrapped(text, random)
+      },
+      name,
+    )
   }
 
   get languages(): string[] {
@@ -179,6 +225,20 @@ export class Grammar {
   #phrases(name: string): Phrases {
     return this.#languages.find(([one]) => one === name)![1]
   }
+}
+
+/** Languages without spaces between words. */
+const UNSPACED = new Set(['ja', 'th', 'zh'])
+
+/** Puts some notes into comments and brackets. */
+function wrapped(text: string, random: Random): string {
+  const shape = random()
+  if (shape < 0.12) return `<!-- ${text} -->`
+  if (shape < 0.17) return `(${text})`
+  if (shape < 0.22) return `[${text}]`
+  if (shape < 0.26) return `# ${text}`
+  if (shape < 0.3) return `"${pick(['note', 'comment', 'description'], random)}": "${text}"`
+  return sentence(text)
 }
 
 /** Adds a full stop where a sentence has no end. */

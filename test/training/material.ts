@@ -41,6 +41,7 @@ const MESSAGE_WEIGHTS: Readonly<Record<string, number>> = {
   own_written_errand: 0,
   own_foreign_errand: 0,
   own_response: 0,
+  own_notice: 0.5,
   planted: 0,
   synth_doc: 0,
 }
@@ -54,10 +55,13 @@ const DOCUMENT_WEIGHTS: Readonly<Record<string, number>> = {
   own_response: 0.3,
   own_errand: 3,
   own_written_errand: 3,
-  own_foreign_errand: 3,
+  own_foreign_errand: 2,
   own_indirect: 2,
   own_orders: 3,
   own_order: 2,
+  own_notice: 3,
+  // In a document the quoted order counts.
+  own_chapter: 0.1,
   synth_doc: 0,
   disguised: 0.5,
 }
@@ -67,6 +71,7 @@ const REQUEST_IN_DOCUMENT = 0.3
 
 const JOINED = 8000
 const PLANTED = 20_000
+const PLANTED_ERRANDS = 12_000
 
 /** All rows: those of the corpora, and those made from the chosen templates. */
 export function allRows(corpus: readonly Row[], chosen: Chosen, random: Random): Row[] {
@@ -96,7 +101,9 @@ export function allRows(corpus: readonly Row[], chosen: Chosen, random: Random):
         ...grammar.innocents(name, 500 * share),
         ...grammar.letters(name, 150),
         ...grammar.orders(name, 120),
-        ...grammar.errands(name, 150),
+        ...grammar.errands(name, 600),
+        ...grammar.notices(name, 300),
+        ...grammar.chapters(name, 250),
       ]
     }),
     ...contactRows(1800, random),
@@ -116,6 +123,7 @@ export function allRows(corpus: readonly Row[], chosen: Chosen, random: Random):
     ...disguisedRows(short, 3000, random),
     ...mistypedRows(short, 5000, random),
     ...plantedRows([...corpus, ...own], grammar, PLANTED, random),
+    ...plantedErrands([...corpus, ...own], grammar, PLANTED_ERRANDS, random),
   ]
   const seen = new Set<string>()
   return [...corpus, ...own, ...made].filter(({ text }) => !seen.has(text) && seen.add(text))
@@ -133,28 +141,49 @@ function plantedRows(rows: readonly Row[], grammar: Grammar, count: number, rand
     ({ label, text, source }) =>
       label === 1 &&
       text.length < 400 &&
+      source !== 'own_foreign_errand' &&
       /errand|indirect|own_attack|own_direct|synth_(?:direct|ml)/.test(source),
   )
   const overrides = grammar.english('override', 800, 1)
   return Array.from({ length: count }, () => {
-    const { text } = pick(carriers, random)
-    const from = Math.floor(random() * Math.max(1, text.length - 600))
-    const carrier = text.slice(from, from + 600)
-    const place = 100 + Math.floor(random() * (carrier.length - 150))
-    const border = carrier.slice(place).search(/[.!?\n。]\s?/)
-    const at = border < 0 ? carrier.length : place + border + 1
-    const glue = pick([' ', '\n', '\n\n', ' '], random)
-    const head = carrier.slice(0, at) + glue
     const errand = pick(attacks, random).text
     const isCombined = random() < COMBINED_SHARE
     const attack = isCombined ? `${pick(overrides, random).text} ${errand}` : errand
-    return {
-      text: head + attack + glue + carrier.slice(at),
-      label: 1 as const,
-      source: 'planted',
-      plant: { start: head.length, end: head.length + attack.length },
-    }
+    return plant(attack, pick(carriers, random).text, random)
   })
+}
+
+/** Plants instructions to assistants in innocent documents of the same language. */
+function plantedErrands(rows: readonly Row[], grammar: Grammar, count: number, random: Random): Row[] {
+  const languages = grammar.languages.flatMap((name) => {
+    const own = rows.filter(({ lang }) => lang === name)
+    const errands = own.filter(({ source }) => source === 'own_foreign_errand')
+    const carriers = own.filter(
+      ({ label, text, source }) => label === 0 && text.length > 200 && source !== 'own_chapter',
+    )
+    return errands.length === 0 || carriers.length === 0 ? [] : [{ errands, carriers }]
+  })
+  return Array.from({ length: count }, () => {
+    const { errands, carriers } = pick(languages, random)
+    return plant(pick(errands, random).text, pick(carriers, random).text, random)
+  })
+}
+
+/** Puts an attack between two sentences of a part of a document. */
+function plant(attack: string, document: string, random: Random): Row {
+  const from = Math.floor(random() * Math.max(1, document.length - 600))
+  const carrier = document.slice(from, from + 600)
+  const place = 100 + Math.floor(random() * (carrier.length - 150))
+  const border = carrier.slice(place).search(/[.!?\n。]\s?/)
+  const at = border < 0 ? carrier.length : place + border + 1
+  const glue = pick([' ', '\n', '\n\n', ' '], random)
+  const head = carrier.slice(0, at) + glue
+  return {
+    text: head + attack + glue + carrier.slice(at),
+    label: 1,
+    source: 'planted',
+    plant: { start: head.length, end: head.length + attack.length },
+  }
 }
 
 export function prepare(row: Row): Material {
@@ -208,7 +237,9 @@ export function documentExamples(texts: readonly Material[], random: Random): Ex
     if (plant !== undefined) return plantWindows(plain, plant).map((keys) => ({ keys, label, weight }))
     if (label === 1) {
       const { keys, ends } = /obf|disguised/.test(source) ? views.at(-1)! : plain
-      return ends.length > WINDOW_TOKENS[1] ? [] : [{ keys, label, weight }]
+      if (ends.length <= WINDOW_TOKENS[1]) return [{ keys, label, weight }]
+      if (source !== 'own_foreign_errand') return []
+      return passagesOf(plain, random).map((keys) => ({ keys, label, weight }))
     }
     return views.flatMap((view) => randomWindows(view, random).map((keys) => ({ keys, label, weight })))
   })
@@ -223,6 +254,16 @@ function randomWindows(text: KeyedText, random: Random): Int32Array[] {
       const from = Math.floor(random() * (length - size))
       return slice(text, from, from + size)
     })
+  })
+}
+
+/** Windows of a long instruction, such as one in a script without spaces. */
+function passagesOf(text: KeyedText, random: Random): Int32Array[] {
+  const size = WINDOW_TOKENS[1]
+  const length = text.ends.length
+  return Array.from({ length: Math.ceil(length / size) }, () => {
+    const from = Math.floor(random() * (length - size + 1))
+    return slice(text, from, from + size)
   })
 }
 
