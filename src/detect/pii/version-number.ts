@@ -15,6 +15,8 @@ const COMPARED_BEFORE = /(?:[<>=~!]=|(?:^|\s)(?:[<>=~!]=|[<>^~])\s|[\^~§#]\s?|\
 const NAMED_BEFORE = /(?:[A-Za-z0-9_][/-]|[a-z]\.(?:so|dll|ver|rel)\.)$/
 /** A version in the coordinates of a library: `'com.foo:bar:1.2.3.4`. */
 const COORDINATES_BEFORE = /[\w.-]:[a-z][\w.-]*:$/i
+/** `//name:password@`; the password alone may be longer than what is read. */
+const USER_INFO_BEFORE = /^[^\s/]{63}@$|\/\/[^\s/]{0,40}:[^\s/]{1,60}@$/
 /** `node@0.10.33.1`, but also `root@203.0.113.7`. */
 const AT_NAME_BEFORE = /\w@$/
 const REMOTE_SHELL = /\b(?:ssh|scp|sftp|rsync|ftp|mosh|telnet)\b/
@@ -114,6 +116,7 @@ const ADDRESS_BEFORE = /(?<![\d.])(?:\d{1,3}\.){0,3}[12]\d\d(?:\.\d{1,3}){0,3}(?
  */
 export function isVersion(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
   const { text } = segment
+  if (codeAt(text, at - 1) === AT_SIGN && USER_INFO_BEFORE.test(segment.windowBefore(at))) return false
   const before = text.slice(Math.max(0, at - MAXIMUM_SIGNS), at)
   // Directly after an address it is the other end of a range.
   if (at - 1 !== segment.end && NAMED_BEFORE.test(before)) return true

@@ -33,6 +33,16 @@ t.test('credentials are found by their place, each alone', async (t) => {
   t.ok(missed.length <= MAXIMUM_MISSED * places.length, missed.map(({ marked }) => marked).join('\n'))
 })
 
+t.test('settings stay well-formed when credentials are redacted', async (t) => {
+  const redacted = (text: string): string =>
+    detect(text).reduceRight((rest, { start, end }) => `${rest.slice(0, start)}[X_1]${rest.slice(end)}`, text)
+  for (const { marked } of markedPlaces(SEED)) {
+    const text = plain(marked)
+    if (/^\{"/.test(text)) t.doesNotThrow(() => JSON.parse(redacted(text)), text)
+    if (/^[A-Z_]+=/m.test(text)) t.equal(redacted(text).split('\n').length, text.split('\n').length, text)
+  }
+})
+
 t.test('placeholders, variables, types, names and prose are no credentials', async (t) => {
   for (const [reason, texts] of Object.entries(NO_SECRETS))
     for (const text of texts) t.same(secrets(text), [], `${reason}: ${text}`)

@@ -413,6 +413,8 @@ export const TEXTS: readonly string[] = [
   // Typical test data and labelled sentences in English, German, French, Italian, Spanish and
   // Dutch.
   'Physical address is «aabb.ccdd.eeff»',
+  'redis://:«Ab1xyz9»@«10.20.30.40»:6379',
+  'postgres://postgres:postgres@«10.20.30.40»:5432/db',
   'ref 5524 5808 7092 2383 is an internal reference',
   'Thai National ID «1234567890121»',
   'Meine Steuernummer lautet «65 929 970 489».',

@@ -182,13 +182,15 @@ export const mayBeValue = (text: string, word: number, end: number): boolean =>
   isPasswordSign(codeAt(text, end)) ||
   (isPasswordSign(codeAt(text, word - 1)) && codeAt(text, word - 2) > SPACE)
 
+const isWordPart = (code: number): boolean => isWordCharacter(code) || code === HYPHEN
+
 /** Where the value around a word starts: before signs of passwords. */
 export function startOfIntroduced(text: string, word: number): number {
   let start = word
   while (codeAt(text, start) === HYPHEN && start - word < MAXIMUM_BACK) start++
   while (word - start < MAXIMUM_BACK && isPasswordSign(codeAt(text, start - 1))) {
     start--
-    while (word - start < MAXIMUM_BACK && isWordCharacter(codeAt(text, start - 1))) start--
+    while (word - start < MAXIMUM_BACK && isWordPart(codeAt(text, start - 1))) start--
   }
   // The option and its value are one word: `-pPassword`.
   const isGlued =
