@@ -1,5 +1,6 @@
 // The program of a hub: reads its arguments, and runs it or migrates its tables.
 
+import { randomBytes } from 'node:crypto'
 import {
   type CommandIo,
   type ExitCode,
@@ -8,11 +9,16 @@ import {
   printProblems,
   writeLine,
 } from './cli/command.ts'
+import { readKeysArguments } from './cli/keys.ts'
 import { Signals } from './cli/signals.ts'
 import { systemClock } from './core/clock.ts'
 import { type HubConfigReading, readHubConfig } from './core/hub-config.ts'
 import { runHub } from './hub/hub.ts'
-import { beginEpoch, migrate } from './ledger/migrate.ts'
+import { madeKeys } from './hub/hub-routes.ts'
+import { Database } from './ledger/database.ts'
+import { HubLog } from './ledger/hub-log.ts'
+import { KeyLedger } from './ledger/key-ledger.ts'
+import { assertMigrated, beginEpoch, migrate } from './ledger/migrate.ts'
 
 const DEFAULT_HUB_CONFIG = 'config/hub.yaml'
 
@@ -45,25 +51,47 @@ async function serveHub(reading: HubConfigReading, io: CommandIo): Promise<ExitC
   return 0
 }
 
-/** Needs the URL of the database alone. */
+/** Runs `sidegate keys` with the arguments after it, on the database of a hub. */
+export async function runKeys(args: readonly string[], io: CommandIo): Promise<ExitCode> {
+  const { values, action } = readKeysArguments(args)
+  const url = databaseUrl(readHubConfig(values.config, io.env, systemClock), io)
+  if (url === null || action === 'hash') return 2
+  const database = new Database({ url, connections: 1, onError: () => {} })
+  const shared = { database, clock: systemClock, random: randomBytes }
+  try {
+    await assertMigrated(database)
+    const log = new HubLog(shared)
+    await log.open()
+    await action(madeKeys(new KeyLedger({ ...shared, log })), io)
+    return 0
+  } finally {
+    await database.close()
+  }
+}
+
+/** The URL of the database, which is all that a command needs; prints why there is none. */
+function databaseUrl({ config, problems }: HubConfigReading, io: CommandIo): string | null {
+  const url = config?.database.url ?? null
+  const relevant = problems.filter(({ path }) => config === null || path.startsWith('database'))
+  if (url !== null && relevant.length === 0) return url.current()
+  printProblems(io, relevant, 'nothing was changed')
+  return null
+}
+
 async function runMigration(
-  { config, problems }: HubConfigReading,
+  reading: HubConfigReading,
   isNewEpoch: boolean,
   io: CommandIo,
 ): Promise<ExitCode> {
-  const url = config?.database.url ?? null
-  const relevant = problems.filter(({ path }) => config === null || path.startsWith('database'))
-  if (url === null || relevant.length > 0) {
-    printProblems(io, relevant, 'nothing was changed')
-    return 2
-  }
-  const { from, to } = await migrate(url.current())
+  const url = databaseUrl(reading, io)
+  if (url === null) return 2
+  const { from, to } = await migrate(url)
   writeLine(
     io.out,
     from === to
       ? `The tables have version ${to} already.`
       : `The tables have version ${to}; before, ${from}.`,
   )
-  if (isNewEpoch) writeLine(io.out, `A new epoch has begun: ${await beginEpoch(url.current())}.`)
+  if (isNewEpoch) writeLine(io.out, `A new epoch has begun: ${await beginEpoch(url)}.`)
   return 0
 }

@@ -19,6 +19,8 @@ import { runGateway } from './gateway.ts'
 /** Sample rules. `config` is next to both src/ and dist/. */
 const SAMPLE_RULES = join(import.meta.dirname, '../config/rules')
 
+const loadHub = () => loadHubProgram<HubProgram>()
+
 /** In the order of the overview. */
 export const COMMANDS = [
   serve(runGateway),
@@ -28,10 +30,10 @@ export const COMMANDS = [
   diff,
   evaluate,
   rules,
-  keys,
+  keys(loadHub),
   usage,
   audit,
-  hub(() => loadHubProgram<HubProgram>()),
+  hub(loadHub),
 ]
 
 /**

@@ -5,6 +5,7 @@ import { systemClock } from '../core/clock.ts'
 import { type Config, readConfig } from '../core/config.ts'
 import { isAmong } from '../core/config-document.ts'
 import { isAbsentSecret } from '../core/config-values.ts'
+import { isHubConfig, readHubConfig } from '../core/hub-config.ts'
 import { formatProblem, type Problem } from '../core/problem.ts'
 import { findUnfitAdminNames } from '../keys/admin-names.ts'
 import { findUnfitKeys } from '../keys/key-names.ts'
@@ -47,7 +48,8 @@ nothing or cover an endpoint that is scanned, keys and kinds that the configurat
 a base URL of a known provider without its path, and models that calls of the last week
 used and that have no price.
 
-  --config FILE      configuration (default ${DEFAULT_CONFIG}, when no PATH is given)
+  --config FILE      configuration of a gateway or a hub (default ${DEFAULT_CONFIG},
+                     when no PATH is given)
   --format FORMAT    pretty, github, json or junit (default github where
                      GITHUB_ACTIONS is true, else pretty)
   --fail-on warning  warnings count as errors
@@ -139,22 +141,36 @@ const relocate = (
 const contextOf = (config: Config | null): LintContext | null =>
   config === null ? null : { keyNames: config.keys.map(({ name }) => name), kinds: config.pii.kinds }
 
-/**
- * Reads the configuration and its prices. Returns the configuration, the problems, the files that
- * were checked, and the paths of the rules that exist.
- */
-async function checkConfig(file: string, io: Pick<CommandIo, 'env'>) {
+interface CheckedConfig {
+  /** Null for an unusable one, and for that of a hub. */
+  readonly config: Config | null
+  readonly remarks: readonly Remark[]
+  /** Files that were checked. */
+  readonly files: readonly string[]
+  /** Paths of the rules that exist. */
+  readonly paths: readonly string[]
+}
+
+/** A check needs no credentials. */
+const remarkOf = (problem: Problem): Remark => ({
+  severity: isAbsentSecret(problem) ? 'warning' : 'error',
+  problem,
+})
+
+/** Checks the configuration of a gateway with its prices, or that of a hub. */
+async function checkConfig(file: string, io: Pick<CommandIo, 'env'>): Promise<CheckedConfig> {
   if ((await missingPaths([file])).length > 0) {
     throw new UsageError(`there is no configuration ${file}; name it with --config, or give a PATH of rules`)
+  }
+  if (isHubConfig(file)) {
+    const { problems } = readHubConfig(file, io.env, systemClock)
+    return { config: null, files: [file], paths: [], remarks: problems.map(remarkOf) }
   }
   const reading = readConfig(file, io.env, systemClock)
   const { partial: config, problems, problemAt } = reading
   const unread = problems.find(({ line }) => line === 0)
   if (unread !== undefined) throw new UsageError(formatProblem(unread))
-  const remarks = problems.map((problem): Remark => {
-    const severity = isAbsentSecret(problem) ? 'warning' : 'error'
-    return { severity, problem }
-  })
+  const remarks = problems.map(remarkOf)
   for (const findUnfit of [findUnfitKeys, findUnfitAdminNames])
     for (const problem of config === null ? [] : findUnfit(reading, config))
       remarks.push({ severity: 'error', problem })

@@ -21,6 +21,8 @@ Exit: 0 stopped or done, 1 failed, 2 could not start.
 /** The program of a hub. */
 export interface HubProgram {
   runHubCommand(args: readonly string[], io: CommandIo): Promise<ExitCode>
+  /** Runs `sidegate keys` with the arguments after it, on the database of a hub. */
+  runKeys(args: readonly string[], io: CommandIo): Promise<ExitCode>
 }
 
 /** @param load loads the program */

@@ -6,11 +6,13 @@ import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import { visibleLine } from '../core/hidden-characters.ts'
+import { isHubConfig } from '../core/hub-config.ts'
 import type { JsonObject } from '../core/json.ts'
 import { isoTime } from '../core/time.ts'
 import { findUnfitKeys } from '../keys/key-names.ts'
 import { type KeyRecord, type NewKey, stateOf } from '../keys/key-record.ts'
 import { keyFields } from '../keys/key-terms-fields.ts'
+import type { Keys } from '../server/routes/keys.ts'
 import { StoreOpenError } from '../store/environment/lmdb.ts'
 import type { Store } from '../store/store.ts'
 import { requireLog, SourceError } from '../store/verification/log-source.ts'
@@ -26,6 +28,7 @@ import {
   writeLine,
 } from './command.ts'
 import { commandActor } from './command-actor.ts'
+import type { HubProgram } from './hub.ts'
 import { readLabelOption } from './label-option.ts'
 import { openConfiguredStore } from './open-store.ts'
 
@@ -36,7 +39,7 @@ const HELP = `Usage: sidegate keys create --name NAME [terms] [--config FILE]
        sidegate keys hash < KEY
 
 Manages the API keys in the data directory of a running or stopped gateway on this
-machine. create and rotate print a key on standard output; it is not shown again. A
+machine, or in the database of a hub. create and rotate print a key on standard output; it is not shown again. A
 rotated key works until the grace ends; its successor has the same name and terms. A
 revoked key is refused at once, also by a running gateway, and also if the configuration
 declares it. hash prints the SHA-256 of a key, as the configuration declares it. In a
@@ -50,9 +53,10 @@ Terms of create:
   --owner TEXT          who answers for the key; kept with it and never sealed
   --capture KIND        what is kept of its exchanges: full or metadata
   --max-parallel N      most calls at a time
+  --namespaces GLOBS    at a hub: namespaces whose sidecars get the key. Default: all
 
   --json                JSON also on a terminal
-  --config FILE         configuration (default ${DEFAULT_CONFIG})
+  --config FILE         configuration of a gateway or a hub (default ${DEFAULT_CONFIG})
   --help                print this text
 
 Exit: 0 done, 1 refused, 2 could not run.
@@ -70,35 +74,37 @@ const OPTIONS = {
   owner: { type: 'string' },
   capture: { type: 'string' },
   'max-parallel': { type: 'string' },
+  namespaces: { type: 'string' },
   grace: { type: 'string' },
   json: { type: 'boolean' },
 } as const
 
 type Values = Partial<
-  Record<'name' | 'models' | 'expires' | 'owner' | 'capture' | 'max-parallel' | 'grace', string>
+  Record<
+    'name' | 'models' | 'expires' | 'owner' | 'capture' | 'max-parallel' | 'namespaces' | 'grace',
+    string
+  >
 > & { readonly label?: string[]; readonly json?: boolean; readonly config: string }
 
 /** Options of each action, besides --config. */
 const OPTIONS_OF: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
-  create: ['name', 'models', 'expires', 'label', 'owner', 'capture', 'max-parallel'],
+  create: ['name', 'models', 'expires', 'label', 'owner', 'capture', 'max-parallel', 'namespaces'],
   list: ['json'],
   rotate: ['grace'],
   revoke: [],
   hash: [],
 }
 
-export const keys: Command = {
+/** @param loadHub loads the program of a hub, for a configuration of one */
+export const keys = (loadHub: () => Promise<HubProgram>): Command => ({
   name: 'keys',
   summary: 'create, list, rotate, revoke and hash API keys',
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values, positionals } = parseArguments({
-      args: [...args],
-      allowPositionals: true,
-      options: OPTIONS,
-    })
-    const action = chooseAction(positionals, values)
+    const { values, positionals, action } = readKeysArguments(args)
     if (action === 'hash') return hashInput(io)
+    if (isHubConfig(values.config)) return (await loadHub()).runKeys(args, io)
+    if (values.namespaces !== undefined) throw new UsageError('--namespaces needs the configuration of a hub')
     // The command does not need the gateway's secrets, so missing ones are ignored.
     const reading = readConfig(values.config, io.env, systemClock)
     const { config, problems } = reading
@@ -123,17 +129,25 @@ export const keys: Command = {
       return 2
     }
     try {
-      await action(store, io)
+      await action(store.keys, io)
       return 0
     } finally {
       await store.close()
     }
   },
+})
+
+/** What a command does with the keys of a gateway or a hub. */
+type KeysAction = (keys: Keys, io: CommandIo) => Promise<void>
+
+/** Reads the arguments of `sidegate keys`. @throws UsageError */
+export function readKeysArguments(args: readonly string[]) {
+  const options = { args: [...args], allowPositionals: true, options: OPTIONS } as const
+  const { values, positionals } = parseArguments(options)
+  return { values, positionals, action: chooseAction(positionals, values) }
 }
 
-type Action = (store: Store, io: CommandIo) => Promise<void>
-
-function chooseAction([action = '', id, ...rest]: readonly string[], values: Values): Action | 'hash' {
+function chooseAction([action = '', id, ...rest]: readonly string[], values: Values): KeysAction | 'hash' {
   if (rest.length > 0) throw new UsageError(`unexpected argument ${rest[0]}; give one action`)
   const allowed = OPTIONS_OF[action]
   if (allowed === undefined) throw noAction(action || undefined, Object.keys(OPTIONS_OF))
@@ -148,21 +162,20 @@ function chooseAction([action = '', id, ...rest]: readonly string[], values: Val
       const { name } = values
       if (name === undefined) throw new UsageError('create needs --name NAME')
       const terms = termsOf(values)
-      return async (store, io) =>
-        showKey(store, await store.keys.create(name, commandActor(), terms).catch(rethrow), io)
+      return async (all, io) => showKey(all, await all.create(name, commandActor(), terms).catch(rethrow), io)
     }
     case 'list':
-      return async (store, io) => list(await store.keys.list(), values.json === true || !io.out.isTTY, io)
+      return async (all, io) => list(await all.list(), values.json === true || !io.out.isTTY, io)
     case 'rotate': {
       const grace = wholeNumber('grace', values.grace)
       if (grace === undefined)
         throw new UsageError('rotate needs --grace SECONDS, for which the old key still works')
-      return async (store, io) => showKey(store, await store.keys.rotate(id!, grace, commandActor()), io)
+      return async (all, io) => showKey(all, await all.rotate(id!, grace, commandActor()), io)
     }
     case 'revoke':
-      return async (store, io) => {
-        const record = await store.keys.revoke(id!, commandActor())
-        const working = await store.keys.workingPredecessors(id!)
+      return async (all, io) => {
+        const record = await all.revoke(id!, commandActor())
+        const working = await all.workingPredecessors(id!)
         const rest = working.map(
           (one) => `; ${one.id}, which it replaced, still works: sidegate keys revoke ${one.id}`,
         )
@@ -175,12 +188,11 @@ function chooseAction([action = '', id, ...rest]: readonly string[], values: Val
 
 /** The terms as fields of the API. */
 function termsOf(values: Values): JsonObject {
-  const { models, expires, label, owner, capture } = values
+  const { models, expires, label, owner, capture, namespaces } = values
   const parallel = wholeNumber('max-parallel', values['max-parallel'])
   return {
-    ...(models !== undefined && {
-      models: models === '' ? [] : models.split(',').map((glob) => glob.trim()),
-    }),
+    ...(models !== undefined && { models: globsIn(models) }),
+    ...(namespaces !== undefined && { namespaces: globsIn(namespaces) }),
     ...(expires !== undefined && { expires_at: expires }),
     ...(label !== undefined && { labels: readLabelOption(label) }),
     ...(owner !== undefined && { owner }),
@@ -188,6 +200,8 @@ function termsOf(values: Values): JsonObject {
     ...(parallel !== undefined && { max_parallel: parallel }),
   }
 }
+
+const globsIn = (text: string): string[] => (text === '' ? [] : text.split(',').map((glob) => glob.trim()))
 
 function wholeNumber(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
@@ -209,7 +223,7 @@ function rethrow(error: unknown): never {
   throw new UsageError(error.message.replace(/^[\w.[\]]+/, option))
 }
 
-async function showKey(store: Store, { record, key }: NewKey, io: CommandIo): Promise<void> {
+async function showKey(all: Keys, { record, key }: NewKey, io: CommandIo): Promise<void> {
   const { id, name } = record
   const output = io.out.isTTY
     ? `${key}\n\nKey ${id} (${visibleLine(name)}). It is not shown again; store it where your app reads its secrets.\n`
@@ -217,7 +231,7 @@ async function showKey(store: Store, { record, key }: NewKey, io: CommandIo): Pr
   const fault = await new Promise((resolve) => io.out.write(output, resolve))
   if (fault === null || fault === undefined) return
   // Nobody has seen the key, so nobody uses it.
-  await store.keys.revoke(id, commandActor())
+  await all.revoke(id, commandActor())
   throw new Error(`the key could not be written to standard output and was revoked (${id}); create another`)
 }
 

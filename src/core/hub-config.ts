@@ -12,7 +12,7 @@ import {
   rejectHosts,
   type SecretReference,
 } from './config-values.ts'
-import type { Path } from './document.ts'
+import { type Path, readDocument } from './document.ts'
 import { HUB_SCHEMA } from './hub-schema.ts'
 import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
 import type { Problem } from './problem.ts'
@@ -84,6 +84,14 @@ const DATABASE_HINT = 'set it to a URL like postgres://sidegate_hub:PASSWORD@HOS
 const DATABASE_URL = /^postgres(?:ql)?:\/\//
 const KEY_HINT = 'create a key with: openssl genpkey -algorithm ed25519'
 const TLS_HINT = 'mount the certificate of the hub'
+
+/** Reports whether a file is the configuration of a hub: only that names a database. */
+export function isHubConfig(file: string): boolean {
+  const text = readConfigText(file)
+  if (typeof text !== 'string') return false
+  const { unchecked } = readDocument(text, file, {})
+  return typeof unchecked === 'object' && unchecked !== null && 'database' in unchecked
+}
 
 /** Reads and checks a configuration file. Reports every error as a problem. */
 export function readHubConfig(file: string, env: Context['env'], clock: Clock): HubConfigReading {

@@ -48,7 +48,7 @@ export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
 }
 
 /** The keys, without the revisions of their changes. */
-const madeKeys = (keys: KeyLedger): Keys => ({
+export const madeKeys = (keys: KeyLedger): Keys => ({
   create: async (...change) => (await keys.create(...change)).result,
   change: async (...change) => (await keys.change(...change)).result,
   rotate: async (...change) => (await keys.rotate(...change)).result,

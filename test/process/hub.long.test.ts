@@ -2,20 +2,22 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
-import { signIn, TOKENS, writeHub } from '../hub/fixture.ts'
-import { emptyDatabase } from '../ledger/postgres.ts'
+import { signIn, startHub, TOKENS, writeHub } from '../hub/fixture.ts'
+import { emptyDatabase, fleetDatabase } from '../ledger/postgres.ts'
 import { PROGRAM, programArgs } from './program.ts'
 import { inTime } from './until.ts'
 
 t.setTimeout(180_000)
 
 /** Runs `sidegate hub` with these arguments. */
-function start(args: readonly string[], env: Record<string, string>) {
-  const child = spawn('env', programArgs(['hub', ...args]), {
+const start = (args: readonly string[], env: Record<string, string>) => startProgram(['hub', ...args], env)
+
+function startProgram(args: readonly string[], env: Record<string, string>) {
+  const child = spawn('env', programArgs(args), {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -56,6 +58,38 @@ t.test('a hub is migrated, serves, and stops at a signal', async (t) => {
   t.match(hub.output.out, /"audit checkpoint".*\n.*"stopped"/s)
 })
 
+t.test('keys are managed on the command line as at a gateway', async (t) => {
+  const database = await fleetDatabase()
+  const { file, env } = writeHub(t, database)
+  const run = async (...args: string[]) => {
+    const { exit, output } = startProgram(['keys', ...args, '--config', file], env)
+    return { code: await exit(), ...output }
+  }
+  const none = await run('list')
+  t.match(none, { code: 0, out: '' }, none.err)
+  const made = await run('create', '--name', 'web', '--namespaces', 'shop,shop-*')
+  t.equal(made.code, 0, made.err)
+  const { id } = JSON.parse(made.out)
+  t.match(JSON.parse((await run('list')).out), { id, state: 'active', namespaces: ['shop', 'shop-*'] })
+  t.match(await run('create', '--name', 'x', '--namespaces', 'No'), { code: 2, err: /--namespaces/ })
+  t.match(JSON.parse((await run('rotate', id, '--grace', '60')).out), { name: 'web' })
+  t.match(JSON.parse((await run('revoke', id)).out), { id, state: 'revoked' })
+  const api = await (await startHub(t, database)).signIn()
+  const { body } = await api('GET', '/audit/changes?type=key_revoked')
+  t.match(body.changes, [{ key_id: id, actor: /^cli:/ }])
+})
+
+t.test('a check reads the configuration of a hub without its credentials', async (t) => {
+  const { file } = writeHub(t, { owner: '', hub: '' })
+  const { exit, output } = startProgram(['check', '--config', file], {})
+  t.equal(await exit(), 0, output.err)
+  t.match(output.out, /database\.url: environment variable DATABASE is not set/)
+  writeFileSync(file, 'database: { url: x }\naudit: {}\n')
+  const wrong = startProgram(['check', '--config', file], {})
+  t.equal(await wrong.exit(), 1)
+  t.match(wrong.output.out, /:1:\d+ database\.url.*audit\.signingKey/s)
+})
+
 t.test('wrong arguments are refused with the ones that exist', async (t) => {
   const wrong = start(['mirate'], {})
   t.equal(await wrong.exit(), 2)
@@ -67,5 +101,5 @@ t.test('wrong arguments are refused with the ones that exist', async (t) => {
 
 t.test('a gateway holds no line of the client of PostgreSQL', async (t) => {
   const program = readFileSync(join(PROGRAM, '../program.cjs'), 'latin1')
-  t.notMatch(program, /pg-protocol|pgpass|sidegate_hub|fleet_head/)
+  t.notOk(/pg-protocol|pgpass|fleet_head|add_entry_partition/.test(program))
 })
