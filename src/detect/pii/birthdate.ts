@@ -65,7 +65,7 @@ export const isBirthLabel = (words: string): boolean => BIRTH.test(words)
 
 /** Words that follow a date of birth in some languages. */
 const BORN =
-  /[\s,]{0,2}(?:tarihinde )?\(?(?:geboren|geb\.|do[gğ](?:umlu|du|\.)|生(?![産产成效効放活徒])|出生|誕生|생(?![산성활방])|출생|г\. ?р\.|года? рожд|р\. ?н\.|року народж|szület|synty|naroz|urodz|født|född|birth|d\.?o\.?b\b|को जन्म)/iuy
+  /(?:,? )?(?:tarihinde )?\(?(?:geboren|geb\.|do[gğ](?:umlu|du|\.)|生(?![産产成效効放活徒])|出生|誕生|생(?![산성활방])|출생|г\. ?р\.|года? рожд|р\. ?н\.|року народж|szület|synty|naroz|urodz|født|född|(?<=\()(?:birth|d\.?o\.?b\b)|को जन्म)/iuy
 
 /** Prefilter for a date and the word after it. */
 const MAY_BE_BORN = /geb|do[gğ]|[生誕출생]|[гр]\.|рожд|народж|szül|synt|naroz|urod|f[øö]d|birt|d\.?o\.?b|जन्म/i

@@ -50,7 +50,7 @@ const ZEROS = [
 const DIGITS = 10
 
 /** Dashes that are written between the groups of numbers. */
-const DASHES = '\u2010\u2011\u2012\u2013\u2212'
+const DASHES = '\u2010\u2011\u2012\u2013\u2212\ufe63'
 const FULL_WIDTH =
   'ＡＢＣＤＥＦＧＨＩＪＫＬＭＮＯＰＱＲＳＴＵＶＷＸＹＺａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ（）＋－．／：＠＿'
 

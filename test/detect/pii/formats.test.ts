@@ -63,7 +63,16 @@ t.test('a stream finds what the whole text has, wherever escapes are cut', async
 
 t.test('a stream finds what the whole text has in tables, wherever rows are cut', async (t) => {
   const piece = fc.constantFrom(
-    ...['name,dob,city\n', 'a,1990-05-12,b\n', '"x, y","1990-05-12",\n', ',,\n', '\n', 'dob;phone\n', '\t'],
+    ...[
+      'name,dob,city\n',
+      'a,1990-05-12,b\n',
+      '"x, y","1990-05-12",\n',
+      ',,\n',
+      '\n',
+      'dob;phone\n',
+      '|   dob | x |\n',
+      '\t',
+    ],
     ...[
       '1990-05-12;030 901820 44\n',
       '| name | passport |\n',
@@ -132,6 +141,8 @@ const MARKED: readonly string[] = [
   'My card\n«4539\n5787\n6362\n1486»\n',
   '7,«529.982.247-25»,2024-01-02,55.10',
   'IBAN: «DE75 5121\r\n0800 1245 1261 99» ok',
+  "curl 'https://api.example.com/v1/users?iban=«DE75%205121%200800%201245%201261%2099»'",
+  '12MAY1990,birthDate: unknown',
   'IBAN: «DE75 5121 0800 1245\n1261 99»',
 ]
 

@@ -94,6 +94,7 @@ const BETWEEN = fc.constantFrom(
     ' passport ',
     ' nhs ',
     ' cpf ',
+    ' geboren ',
     ' id ',
     ' v',
     ' ms ',

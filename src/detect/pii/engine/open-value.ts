@@ -125,10 +125,14 @@ export function openNumber(text: string, start: number, end: number): number {
 
 /** @param reach maximum characters of a value with white space */
 function openSpaced(text: string, start: number, end: number, reach: number): number {
-  let first = Math.max(start, end - reach)
-  if (first === start) return start
+  const least = Math.max(start, end - reach)
+  if (least === start) return start
+  let first = least
   while (first <= end && !isBoundary(text.charCodeAt(first - 1))) first++
-  return first <= end ? first : openUnspaced(text, start, end)
+  if (first > end) return openUnspaced(text, start, end)
+  // A value may start inside a word: `/find?iban=DE75 5121 0800`.
+  const sign = text.indexOf('=', least)
+  return sign >= 0 && sign < first ? sign + 1 : first
 }
 
 /** Where a value without white space may start in the word that ends at `end`. */

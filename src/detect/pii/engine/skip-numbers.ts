@@ -104,7 +104,12 @@ function hasNoCue(text: string, at: number, end: number, words: ContextWords): b
     JOINING_BEFORE.has(before)
   )
     return false
-  if (JOINING_AFTER.has(codeAt(text, end)) || endOfSeparator(text, end) > 0 || isLabelAfter(text, end))
+  if (
+    JOINING_AFTER.has(codeAt(text, end)) ||
+    endOfSeparator(text, end) > 0 ||
+    isLabelAfter(text, end) ||
+    isBornAfter(text, end)
+  )
     return false
   const { phone, number, ssn, card } = words.before(at)
   if (Math.min(phone, number, ssn, card) < CONTEXT_CHARACTERS) return false

@@ -14,7 +14,7 @@ import {
   LOWER_X,
   SPACE,
 } from '../../../core/ascii.ts'
-import { isDateInOneWord, mayBeDate } from '../birthdate.ts'
+import { isBornAfter, isDateInOneWord, mayBeDate } from '../birthdate.ts'
 import { codeAt, isLetterBefore, isWordBefore } from '../code-unit-classes.ts'
 import { mayBeDocumentNumber } from '../documents.ts'
 import { isAfterCountryCode } from '../iban.ts'
@@ -85,7 +85,12 @@ function startsNoValue(text: string, at: number, end: number, wordEnd: number): 
   // `4th`, `20240115T3456`
   if ((digits > 2 || wordEnd - end === SUFFIX) && mayBeDate(text, at, end) && isLetterBefore(text, at))
     return false
-  if (digits <= 2 && isDateInOneWord(text, end, wordEnd) && isLetterBefore(text, at)) return false
+  if (
+    digits <= 2 &&
+    isDateInOneWord(text, end, wordEnd) &&
+    (isLetterBefore(text, at) || isBornAfter(text, wordEnd))
+  )
+    return false
   if (digits <= MAXIMUM_SHORT_DIGITS) return !isItalianDateGroup(text, at) && !isAfterCountryCode(text, at)
   if ((codeAt(text, end) | CASE_BIT) === LOWER_X) return false
   return IDENTIFIER_LENGTHS[digits]?.includes(wordEnd - at) !== true
