@@ -13,12 +13,15 @@ const ALGORITHM_DOMAINS = new Set([
   'ssh.com',
   'putty.projects.tartarus.org',
 ])
+/** Rules out most domains. */
+const ALGORITHM_LENGTHS = new Set([...ALGORITHM_DOMAINS].map(({ length }) => length))
 const OPENSSH = 'openssh.com'
 /** Two parts at least: `aes256-gcm`. */
 const ALGORITHM = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)+$/
 
 /** Reports whether it is the name of an algorithm or a request: `aes256-gcm@openssh.com`. */
 export const isAlgorithm = (text: string, start: number, domain: number, end: number): boolean => {
+  if (!ALGORITHM_LENGTHS.has(end - domain)) return false
   const name = text.slice(domain, end)
   return ALGORITHM_DOMAINS.has(name) && (name === OPENSSH || ALGORITHM.test(text.slice(start, domain - 1)))
 }
