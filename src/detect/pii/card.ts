@@ -178,13 +178,13 @@ export function isNoCard(text: string, run: DigitRun): boolean {
   const { start, end, isPlain } = run
   if (isSigned(text, start) || text.endsWith('[*', start)) return true
   if (!isPlain) return isAscending(run.digits)
+  if (isStrokes(run.digits)) return true
+  const isLong = run.digitCount >= MIN_LONG_DIGITS
+  if (isLong && FIELD_BEFORE.test(text.slice(Math.max(0, start - MAXIMUM_FIELD), start))) return true
+  // Most are followed by a space, a comma or nothing.
+  if (codeAt(text, end) <= COMMA) return false
   TOKEN_AFTER.lastIndex = end
-  if (
-    run.digitCount >= MIN_LONG_DIGITS &&
-    FIELD_BEFORE.test(text.slice(Math.max(0, start - MAXIMUM_FIELD), start))
-  )
-    return true
-  return isStrokes(run.digits) || TOKEN_AFTER.test(text)
+  return TOKEN_AFTER.test(text)
 }
 
 /** Reports whether a sign precedes, as in a list of numbers or `blk_-3955287039966096707`. */

@@ -255,6 +255,10 @@ const SHORT_CARD_DIGITS = 12
 const NOT_CARD_BEFORE =
   /(?:\bimei|\bmeid|\biccid|serial|tracking|invoice|isbn|\bean|\bupc|gtin|barcode|sendungs|rechnung|факт)[^\d\n]{0,16}$|(?:_(?:ns|us|ms)|nanos?|micros?|offset|seed|hash|checksum|snowflake|trace|span|uid|uuid|guid|(?:^|[^a-z])(?:id|ids|pid|tid|sum|size|bytes|ptr|addr|key|ts))["'\])]{0,2}\s?[:=]\s?["'(]?$/
 
+/** Reports whether the label of another number precedes; none does without a letter. */
+const isOtherNumber = (segment: Segment, at: number): boolean =>
+  segment.isAfterLetter(at) && NOT_CARD_BEFORE.test(segment.windowBefore(at))
+
 function scanCard(segment: Segment, runs: NumberRuns): number {
   const { text } = segment
   for (let i = runs.count - 1; i >= 0; i--) {
@@ -269,7 +273,7 @@ function scanCard(segment: Segment, runs: NumberRuns): number {
     // The last three groups of four, which together are no card number.
     if (run.digitCount === SHORT_CARD_DIGITS && isDigit(codeAt(text, run.start - 2))) continue
     if (!named && isInRow(text, run, segment.rowStart)) continue
-    if (!named && (form !== 'known' || NOT_CARD_BEFORE.test(segment.windowBefore(run.start)))) continue
+    if (!named && (form !== 'known' || isOtherNumber(segment, run.start))) continue
     return segment.add('credit_card', run.start, run.end) ? run.end : 0
   }
   return 0
