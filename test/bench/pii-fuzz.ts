@@ -8,6 +8,7 @@ export const UNITS: readonly string[] = [
   '1BoatSLRHtKNngkdXEeobR76b53LETtpyT ', 'a1@b.c ', '//a:b1', '日1', '(1)', '1-1.', '0x', '1,2;', '4111 ',
   '44z 143 4(41-(1(19 743 1144 4:4F日44 4-443 54 4 33 ', '028 028 (00 028 6807 2 )01- 41(-1-80 0 )0 ', '44) 4)) ',
   '28 028 (00 0\n', '1/11-144) 4)', 'getUser2ById3 setItem4 ', '\ufeffgetUser2ById3 ', '-----BEGIN x1 y2 ',
+  '4539  5787  ', '\\.1', '=28415=29', '4=20', '%25', '&nbsp;1', '１　', 'name,dob\na,1990-05-12\n', 'DE75 5121\n',
 ] // biome-ignore format: a list of fragments
 
 /** Parts of values and of similar texts. */
@@ -27,6 +28,8 @@ const PIECES: readonly string[] = [
   '9434765919 ', '2-2-2-2-2', '1.1.1 ', '12345678', '123456789', '1234567890', '12345678901', '1 ', '22 ', '333 ', '4444 ',
   'a@b.co', '@', 'a.b.c.', 'x@', '//u:p', 'https://', 'npm i a@1', '_', '=', '"', '{"a":"', '\\n', '\n', '\t', ', ', ';',
   'the ', 'is ', 'a ', 'A ', 'May ', 'of ', 'AB', 'X1', 'Z', 'camelCase', 'word', 'SAP', '$', '%', '€', '1,234', '3.14',
+  '%2B', '%40', '%252B', '%C2%A0', '&#49;', '&nbsp;', '&amp;', '=20', '=\n', '=40a', '=C3=9F', '\\u0031', '\\/', 'a=1+',
+  'name,dob\n', 'a,1990-05-12\n', '| dob |\n', "INTO t (dob) VALUES ('", ' geboren', '日生',
 ] // biome-ignore format: a list of fragments
 
 const CHARACTERS = [...'0123456789aAfFxXzZ .:-/@+()_,#日\n']
