@@ -48,6 +48,18 @@ const CASES: readonly [what: string, results: string[], answer: string, wanted: 
   ['in a longer string', [NUMBER], '{"note":"card [CREDIT_CARD_1]"}', '{"note":"card 4111111111111111"}'],
   ['before more of the string', [NUMBER], '{"note":"[CREDIT_CARD_1]!"}', '{"note":"4111111111111111!"}'],
   [
+    'before what may begin a placeholder',
+    [NUMBER],
+    '{"note":"[CREDIT_CARD_1]&"}',
+    '{"note":"4111111111111111&"}',
+  ],
+  [
+    'before the beginning of an entity and a line break',
+    [NUMBER],
+    '{"note":"[CREDIT_CARD_1]&#\\n<b>"}',
+    '{"note":"4111111111111111&#\\n<b>"}',
+  ],
+  [
     'twice in a string',
     [NUMBER],
     '{"note":"[CREDIT_CARD_1][CREDIT_CARD_1]"}',
@@ -80,6 +92,51 @@ for (const [what, results, answer, wanted] of CASES)
         t.equal(scanned.logged, answer)
       }),
       { numRuns: 60 },
+    )
+  })
+
+/** Texts that may begin an escaped placeholder, or go on after one. */
+const PIECES = [
+  ...['&', '&amp;', '&#', '&#9', '&lbrac', '=', '=5', '=3D', '%', '%2', '%20', '%255', '\\', '\\\\'],
+  ...[
+    '[',
+    '\\[',
+    '%5B',
+    '&#91;',
+    '[CREDIT',
+    '[CREDIT_CARD_',
+    ']',
+    '_',
+    'A',
+    '7',
+    ' ',
+    '\n',
+    '"',
+    '<b>',
+    'é',
+    'x',
+  ],
+]
+for (const levels of [1, 2])
+  t.test(`text after a number is kept, in ${levels} JSON strings, however it is cut`, async (t) => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom(...PIECES), { maxLength: 4 }),
+        fc.array(fc.nat(100), { maxLength: 6 }),
+        (texts, cuts) => {
+          const after = texts.join('')
+          const inner = JSON.stringify({ card: `[CREDIT_CARD_1]${after}`, to: '' })
+          const answer = levels === 1 ? inner : JSON.stringify({ a: inner })
+          const { rules, placeholders } = scanAfter(NUMBER)
+          const pieces = cutText(answer, cuts)
+          const { sent, logged } = scanPieces(pieces, rules, 'json', placeholders.fork())
+          const card = after === '' ? 4111111111111111 : `4111111111111111${after}`
+          const restored = JSON.parse(sent)
+          t.same(levels === 1 ? restored : JSON.parse(restored.a), { card, to: '' }, JSON.stringify(pieces))
+          t.equal(logged, answer)
+        },
+      ),
+      { numRuns: 500 },
     )
   })
 

@@ -255,6 +255,7 @@ export class TextRestorer {
 
   /** Adds to the possible placeholder, or flushes what can no longer become one. */
   #take(unit: JsonSpan, out: TextSpan[]): void {
+    if (this.#awaitsQuote) this.#restore(out)
     if (this.#extend(unit, out)) return
     // The character that does not fit may begin the next placeholder, as in `[EMAIL\[EMAIL_1\]`.
     const again = this.#form === '' ? [] : this.#begun
