@@ -4,7 +4,7 @@ import { Pace, type Steps } from '../core/steps.ts'
 import type { Text } from './texts.ts'
 
 /** One text to scan and the strings it consists of. */
-export interface AnswerText extends Pick<Text, 'text' | 'encoding' | 'isFollowed'> {
+export interface AnswerText extends Pick<Text, 'text' | 'encoding' | 'isFollowed' | 'label'> {
   /** Indices among all texts of the body, in order. */
   readonly parts: readonly [number, ...number[]]
 }
@@ -15,6 +15,7 @@ interface GrowingText {
   text: string
   encoding: Text['encoding']
   readonly isFollowed: boolean
+  readonly label: string
 }
 
 /**
@@ -33,7 +34,7 @@ function* joinInSteps(block: RegExp, texts: readonly Text[], asksForJson: boolea
   let last: GrowingText | null = null
   let lastList: string | undefined
   let lastNumber = -1
-  for (const [index, { path, text, encoding, isFollowed }] of texts.entries()) {
+  for (const [index, { path, text, encoding, isFollowed, label }] of texts.entries()) {
     if (pace.isOver(0)) yield
     const [, list, at] = block.exec(path) ?? []
     const isContent = list !== undefined
@@ -48,6 +49,7 @@ function* joinInSteps(block: RegExp, texts: readonly Text[], asksForJson: boolea
       text,
       encoding: asksForJson && isContent ? 'json' : encoding,
       isFollowed,
+      label: isContent ? '' : label,
     }
     read.push(one)
     if (!isContent) continue
@@ -70,7 +72,7 @@ export function* readAnswerTexts(texts: readonly Text[], asksForJson: boolean): 
   const read: GrowingText[] = []
   const contents = new Map<string, GrowingText>()
   const pace = new Pace()
-  for (const [index, { path, text, encoding, isFollowed }] of texts.entries()) {
+  for (const [index, { path, text, encoding, isFollowed, label }] of texts.entries()) {
     if (pace.isOver(0)) yield
     const name = CONTENT.exec(path)?.[1]
     const begun = name === undefined ? undefined : contents.get(name)
@@ -79,7 +81,14 @@ export function* readAnswerTexts(texts: readonly Text[], asksForJson: boolean): 
       begun.text += text
       continue
     }
-    const one: GrowingText = { parts: [index], text, encoding, isFollowed }
+    const isContent = name !== undefined
+    const one: GrowingText = {
+      parts: [index],
+      text,
+      encoding,
+      isFollowed,
+      label: isContent ? '' : label,
+    }
     read.push(one)
     if (name === undefined) continue
     if (asksForJson) one.encoding = 'json'

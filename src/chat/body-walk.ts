@@ -40,6 +40,8 @@ const RUNNING_TEXT = keys('text content refusal thinking input_text system instr
 /** Members of a message that hold its content. */
 const CONTENT = keys('content refusal output summary')
 
+const isRunningName = (name: Key): boolean => RUNNING_TEXT.has(name) || CONTENT.has(name)
+
 /** Top-level members of an answer that the provider fills in. */
 const ENVELOPE = keys('id model system_fingerprint obfuscation')
 
@@ -303,7 +305,13 @@ export class BodyWalk {
     const isResult = running && (this.#role === 'tool' || this.#role === 'function') && JSON_START.test(text)
     const isJson = isArguments || isResult || (this.#asksForJson && key === 'text')
     const joined = running ? this.#joined++ : null
-    return { encoding: isJson ? 'json' : 'plain', role: this.#role, joined }
+    const named = typeof key === 'number' ? around : key
+    return {
+      encoding: isJson ? 'json' : 'plain',
+      role: this.#role,
+      joined,
+      isNamed: !isJson && named !== undefined && !isRunningName(named),
+    }
   }
 
   #add(text: Text): void {

@@ -29,6 +29,11 @@ export interface Text {
   readonly isId: boolean
   /** True for a number of JSON. */
   readonly isNumber: boolean
+  /**
+   * The JSON before the value, with the names that may say what it is: `"phone":{"value":"`. Empty
+   * for running text and names.
+   */
+  readonly label: string
   /** Replaces the text by a whole number, if it can. @returns whether it did */
   replaceByNumber(number: string): boolean
   /**
@@ -46,6 +51,8 @@ export interface TextContext {
   readonly joined: number | null
   readonly isFollowed?: boolean
   readonly isId?: boolean
+  /** As in Text. */
+  readonly isNamed?: boolean
 }
 
 /** Sets a member. Plain assignment would take `__proto__` for the prototype. */
@@ -54,6 +61,28 @@ export function setMember(object: JsonObject, name: string, value: JsonValue): v
     Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
   } else object[name] = value
 }
+
+/** Longest part of a name that is read. */
+const MAXIMUM_NAME_CHARACTERS = 64
+/** Names before a value that are read: its own, and that of the object around it. */
+const MAXIMUM_NAMES = 2
+
+/** The JSON before the value at a key, without its opening quote. */
+function labelBefore(node: PathNode | null, key: string | number): string {
+  let label = ''
+  let names = 0
+  let at: PathNode | null = { parent: node, key }
+  for (; at !== null && names < MAXIMUM_NAMES; at = at.parent) {
+    if (typeof at.key === 'number') label = `[${label}`
+    else {
+      names++
+      label = `${names > 1 && !label.startsWith('[') ? `"${cut(at.key)}":{` : `"${cut(at.key)}":`}${label}`
+    }
+  }
+  return label
+}
+
+const cut = (name: string): string => name.slice(-MAXIMUM_NAME_CHARACTERS)
 
 /** Whole numbers that a double holds. */
 const WHOLE = /^-?(?:0|[1-9]\d{0,14}|[1-8]\d{15})$/
@@ -70,6 +99,7 @@ export class ValueText implements Text {
   readonly #container: JsonObject | JsonValue[]
   readonly #key: string | number
   readonly #node: PathNode | null
+  readonly #isNamed: boolean
 
   constructor(
     text: string,
@@ -84,6 +114,7 @@ export class ValueText implements Text {
     this.joined = context.joined
     this.isFollowed = context.isFollowed === true
     this.isId = context.isId === true
+    this.#isNamed = context.isNamed === true
     this.#container = container
     this.#key = key
     this.#node = node
@@ -91,6 +122,10 @@ export class ValueText implements Text {
 
   get path(): string {
     return pathOf(this.#node, this.#key)
+  }
+
+  get label(): string {
+    return this.#isNamed ? labelBefore(this.#node, this.#key) + (this.isNumber ? '' : '"') : ''
   }
 
   get owner(): PathNode | null {
@@ -217,6 +252,7 @@ export class NameText implements Text {
   readonly isFollowed = false
   readonly isId = false
   readonly isNumber = false
+  readonly label = ''
   readonly #object: JsonObject
   readonly #node: PathNode | null
   readonly #renames: Renames

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import type { Api } from '../../src/chat/api-format.ts'
 import { CHAT } from '../../src/chat/chat-api.ts'
 import { MESSAGES } from '../../src/chat/messages/messages-api.ts'
 import { RESPONSES } from '../../src/chat/responses/responses-api.ts'
@@ -369,6 +370,71 @@ t.test('what a tool of the provider answered is a tool result, its call is not',
     executed_tools: [{ name: 'search', arguments: '{}', output: address }],
   }
   t.match(look({ model: 'm', messages: [executed] }, only).findings, [{ place: 'tool_result' }])
+})
+
+/** Values that count after their name alone. */
+const NAMED: JsonObject = {
+  phone: '4155552671',
+  tel: 4155552671,
+  phones: ['4155552671'],
+  contact: { mobile: { value: '4155552671' } },
+  password: 'kX9-hunter2Qz',
+  apiKey: '9f8e7d6c5b4a39281706',
+  dob: '12/05/1990',
+  ssn: '536221234',
+  passport_number: '533401234',
+}
+const NAMED_VALUE = /4155552671|hunter2|9f8e7d6c|12\/05\/1990|536221234|533401234/
+
+t.test('a value counts after the name of its member, wherever JSON is parsed', async (t) => {
+  const tool = { name: 'save', description: 'Saves.', input_schema: { type: 'object', properties: NAMED } }
+  const bodies: [Api, JsonObject][] = [
+    ...['tool_use', 'mcp_tool_use', 'server_tool_use'].map((type): [Api, JsonObject] => [
+      MESSAGES,
+      {
+        model: 'm',
+        max_tokens: 9,
+        messages: [{ role: 'assistant', content: [{ type, id: 'toolu_1', name: 'save', input: NAMED }] }],
+      },
+    ]),
+    [MESSAGES, { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }], tools: [tool] }],
+    [
+      RESPONSES,
+      {
+        model: 'm',
+        input: [{ type: 'local_shell_call', id: 'lsh_1', action: { type: 'exec', env: NAMED } }],
+      },
+    ],
+    [CHAT, user('hi', { metadata: NAMED })],
+  ]
+  for (const [api, given] of bodies) {
+    const body = structuredClone(given)
+    atOnce(inspect(atOnce(api.requestTexts(body)), selectRules([]), { kinds: ALL_KINDS, injection: model }))
+    t.notMatch(JSON.stringify(body), NAMED_VALUE, JSON.stringify(given).slice(0, 120))
+  }
+  const plain = user('hi', { metadata: { order: '4155552671', note: 'on 12/05/1990', path: '536221234' } })
+  t.match(look(plain).sent, /4155552671.*12\/05\/1990.*536221234/)
+})
+
+t.test('a restored value is hidden again where the model wrote it without its word', async (t) => {
+  const said = 'DOB: 12/05/1990. Passport No: 533401234. NHS number 943 476 5919. Phone: 4155552671.'
+  const restore = [rule('back', '*', { type: 'pii', action: 'restore' })]
+  const turn = (...more: JsonObject[]): JsonObject => ({
+    model: 'm',
+    messages: [{ role: 'user', content: said }, ...more],
+  })
+  const first = turn()
+  look(first, restore)
+  const [{ content: forwarded }] = first['messages'] as [{ content: string }]
+  const forms = forwarded.match(/\[[A-Z_]+_1\]/g)!
+  t.equal(forms.length, 4)
+  const answer = 'Noted 12/05/1990, 533401234, 943 476 5919, 4155552671. Not 15334012345.'
+  const second = turn({ role: 'assistant', content: answer }, { role: 'user', content: 'And 533401234?' })
+  look(second, restore)
+  const messages = second['messages'] as { content: string }[]
+  t.equal(messages[0]!.content, forwarded, 'what was forwarded before stays')
+  t.equal(messages[1]!.content, `Noted ${forms.join(', ')}. Not 15334012345.`)
+  t.equal(messages[2]!.content, 'And 533401234?', 'a person may mean something else')
 })
 
 t.test('each part follows its own rule for personal data, and its findings count so', async (t) => {

@@ -4,6 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
+import { MESSAGES } from '../../src/chat/messages/messages-api.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { STEP_UNITS } from '../../src/core/steps.ts'
@@ -19,7 +20,15 @@ import { cutOutput, type TextEdit } from '../../src/pipeline/scan/text-edits.ts'
 import type { ScanRules } from '../../src/pipeline/scan/text-scanner.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import { rule } from '../policy/rules.ts'
-import { cutText, newCall, responseOf, STILL_CLOCK, scanPieces, selectRules } from './fixture.ts'
+import {
+  cutText,
+  deliverWhole,
+  newCall,
+  responseOf,
+  STILL_CLOCK,
+  scanPieces,
+  selectRules,
+} from './fixture.ts'
 
 const selection = selectRules([rule('aurora', 'project aurora')])
 const scan: ScanRules = {
@@ -391,4 +400,25 @@ t.test('the client gets restored values, the log gets placeholders', async (t) =
   const { text, call } = await whole(JSON.stringify(answer), { restoration })
   t.equal(JSON.parse(text).choices[0].message.content, 'to ann@example.com')
   t.match(call.record.response, { choices: [{ message: { content: 'to [EMAIL_7]' }, logprobs: null }] })
+})
+
+t.test('a value of a parsed answer counts after the name of its member, as in a stream', async (t) => {
+  const input = { phone: '4155552671', list: [{ password: 'kX9-hunter2Qz' }], tel: 4155552671, note: 'x' }
+  const content = [{ type: 'tool_use', id: 'toolu_1', name: 'save', input }]
+  const answer = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    content,
+    stop_reason: 'tool_use',
+    usage: { input_tokens: 1, output_tokens: 1 },
+  }
+  const rules: ScanRules = { ...scan, keywords: null, piiAction: () => 'redact' }
+  const text = await deliverWhole(MESSAGES, answer, { scan: rules, selection: selectRules([]) })
+  t.match(JSON.parse(text).content[0].input, {
+    phone: '[PHONE_1]',
+    list: [{ password: '[SECRET_1]' }],
+    tel: '[PHONE_1]',
+    note: 'x',
+  })
 })

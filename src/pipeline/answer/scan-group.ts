@@ -16,6 +16,7 @@ interface BlockScan {
 }
 
 /**
+ * @param label as in Text, for a value whose name says what it is; '' for none
  * @param continues whether the last block continues later, so that what it holds back is left out
  */
 export function* scanGroup(
@@ -23,9 +24,11 @@ export function* scanGroup(
   encoding: Text['encoding'],
   rules: ScanRules,
   placeholders: Placeholders,
+  label = '',
   continues = false,
 ): Steps<BlockScan> {
   const scanner = new TextScanner(rules, placeholders.fork(), encoding)
+  scanner.readAfter(label)
   let output = NO_OUTPUT
   for (const part of parts) output = joinOutputs(output, yield* scanner.pushSteps(part))
   if (!continues) output = joinOutputs(output, scanner.finish())

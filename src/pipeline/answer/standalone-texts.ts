@@ -7,6 +7,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { PiiKind } from '../../core/finding.ts'
 import type { Steps } from '../../core/steps.ts'
 import { rulesFor } from '../scan/followed-rules.ts'
+import { labelOf } from '../scan/named-value.ts'
 import type { ScanOutput } from '../scan/scan-output.ts'
 import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
 import type { KeptBlock } from './growing-texts.ts'
@@ -25,6 +26,7 @@ interface StandaloneText {
   readonly parts: readonly string[]
   readonly text: string
   readonly encoding: Text['encoding']
+  readonly label: string
   readonly rules: ScanRules
 }
 
@@ -41,11 +43,12 @@ interface ScannedText extends StandaloneText {
 
 const isSame = (
   last: ScannedText | null,
-  { parts, text, encoding, rules }: StandaloneText,
+  { parts, text, encoding, label, rules }: StandaloneText,
 ): last is ScannedText =>
   last !== null &&
   last.text === text &&
   last.encoding === encoding &&
+  last.label === label &&
   last.rules === rules &&
   last.parts.length === parts.length &&
   last.parts.every((part, index) => part === parts[index])
@@ -102,7 +105,9 @@ export class StandaloneTexts {
     for (const group of yield* api.answer.group(chunk.others, record.asksForJson)) {
       const { text, encoding } = group
       const parts = group.parts.map((part) => chunk.others[part]!.text)
-      const one = { parts, text, encoding, rules: rulesFor(group, rules) }
+      const ruled = rulesFor(group, rules)
+      const isClear = group.label !== '' && (yield* isClean(group, ruled))
+      const one = { parts, text, encoding, label: isClear ? labelOf(group) : '', rules: ruled }
       // Some servers repeat the message so far in each event; its end may continue in the next.
       const isSoFar = chunk.finished.length === 0 && SO_FAR.test(chunk.others[group.parts[0]]!.path)
       const isKnown = chunk.isRepeat && !goesOn && isSame(this.#last, one)
@@ -124,8 +129,9 @@ export class StandaloneTexts {
   }
 
   *#scan(text: StandaloneText, continues: boolean): Steps<ScannedText> {
-    const { parts, encoding, rules } = text
-    return { ...text, ...(yield* scanGroup(parts, encoding, rules, this.#answer.placeholders, continues)) }
+    const { parts, encoding, label, rules } = text
+    const { placeholders } = this.#answer
+    return { ...text, ...(yield* scanGroup(parts, encoding, rules, placeholders, label, continues)) }
   }
 
   #note(scanner: TextScanner, findings: PiiKind[]): void {

@@ -15,7 +15,6 @@ import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { encodeSteps, jsonSteps } from '../../core/json-steps.ts'
 import { atOnce, endOfTurn, inSlices, Pace, type Steps } from '../../core/steps.ts'
-import { detectSteps } from '../../detect/pii/detect.ts'
 import type { Selection } from '../../policy/compile.ts'
 import { decideResponse } from '../../policy/decide.ts'
 import type { RuleReference } from '../../policy/rule.ts'
@@ -30,6 +29,7 @@ import { responseBlockedBy } from '../record/failure.ts'
 import { type Delivered, formatReceipt, type Receipt } from '../record/record.ts'
 import { removeFromBytes } from '../scan/credential-filter.ts'
 import { rulesFor } from '../scan/followed-rules.ts'
+import { detectNamed, labelOf } from '../scan/named-value.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
 import type { Restoration } from '../scan/restore.ts'
 import { isRestored, loggedBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
@@ -218,16 +218,20 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   const outputs = new Array<ScanOutput>(walk.texts.length)
   const edits = new Map<string, readonly TextEdit[]>()
   const pace = new Pace()
-  for (const { parts, text, encoding, isFollowed } of groups) {
+  for (const group of groups) {
+    const { parts, text, encoding, isFollowed } = group
     if (pace.isOver(text.length)) yield
     if (!call.record.isAnswerCounted) call.record.estimatedCompletionTokens += estimateTokens(text)
     // Most texts are clean; one look at the whole text costs a fraction of a scan.
-    if (yield* isClean({ text, encoding }, rules)) {
+    const isClear = yield* isClean({ text, encoding }, rules)
+    // A name may show what the value alone does not.
+    const label = isClear ? labelOf(group) : ''
+    if (isClear && (label === '' || (yield* isClean({ text, encoding }, rules, label)))) {
       for (const part of parts) outputs[part] = unchanged(walk.texts[part]!)
       continue
     }
     const blocks = parts.map((part) => walk.texts[part]!.text)
-    const scan = yield* scanGroup(blocks, encoding, rulesFor({ isFollowed }, rules), placeholders)
+    const scan = yield* scanGroup(blocks, encoding, rulesFor({ isFollowed }, rules), placeholders, label)
     const { scanner } = scan
     scanners.push(scanner)
     parts.forEach((part, index) => {
@@ -284,6 +288,7 @@ export function* keepThoughts(
 export function* isClean(
   text: Pick<Text, 'text' | 'encoding'>,
   { kinds, keywords, credential, restoration, shapes }: ScanRules,
+  label = '',
 ): Steps<boolean> {
   // A string may hold several JSON texts, and each is scanned alone.
   if (text.encoding === 'json' && !isOneJson(text.text)) return false
@@ -292,7 +297,7 @@ export function* isClean(
     (credential === null || !view.includes(credential)) &&
     restoration?.mayOccurIn(view) !== true &&
     (shapes === null || shapesIn(view).length === 0) &&
-    (yield* detectSteps(view, kinds)).length === 0 &&
+    (yield* detectNamed(label, view, kinds)).length === 0 &&
     (keywords === null || (yield* keywords.matcher.matchSteps(view)).length === 0)
   )
 }

@@ -17,6 +17,7 @@ import type { Selection } from '../../policy/compile.ts'
 import type { FactsOfParts, PlacedKind } from '../../policy/decide.ts'
 import { isReplacing, type RuleReference } from '../../policy/rule.ts'
 import type { CountedKind, InjectionEvidence } from '../call/call-record.ts'
+import { detectNamed, labelOf } from '../scan/named-value.ts'
 import { Placeholders, restorableValue } from '../scan/placeholders.ts'
 import type { Restoration } from '../scan/restore.ts'
 import { RestoredValues } from '../scan/restored-values.ts'
@@ -27,6 +28,7 @@ import { editsIn, type TextEdit } from '../scan/text-edits.ts'
 import { writtenPlaceholder } from '../scan/written-placeholder.ts'
 import { type Identifiers, isIdentifierPlace } from './identifiers.ts'
 import { type PromptScore, partsToScore, scoreInjection } from './injection.ts'
+import { addKnownValues } from './known-values.ts'
 import {
   formsToAvoid,
   type InspectedText,
@@ -121,6 +123,8 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   const isRestoring = TEXT_PARTS.some((part) =>
     PII_KINDS.some((kind) => selection.pii(kind, part).action === 'restore'),
   )
+  if (isRestoring)
+    yield* addKnownValues(items, kinds, (kind, part) => selection.pii(kind, part).action === 'restore')
   const restored = new RestoredValues()
   const documentEdits = new Map<string, readonly TextEdit[]>()
   const { isGivenId = () => false } = options
@@ -198,7 +202,11 @@ function* readTexts(
 function* readText(text: Text, { kinds, scanOf, readsShapes }: Reading): Steps<InspectedText> {
   const view = yield* decodeView(text, 'request')
   const cached = scanOf(view)
-  const findings = cached.findings ?? cached.keepFindings(yield* detectSteps(view, kinds))
+  const label = labelOf(text)
+  const findings =
+    label === ''
+      ? (cached.findings ?? cached.keepFindings(yield* detectSteps(view, kinds)))
+      : yield* detectNamed(label, view, kinds)
   const known = readsShapes && findings.length > 0 ? shapesIn(view) : []
   const values =
     known.length === 0 ? findings : findings.filter((one) => !known.some((shape) => overlap(one, shape)))

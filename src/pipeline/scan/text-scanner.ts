@@ -147,6 +147,11 @@ export class TextScanner implements ScanResult {
     this.kept = { from: this.receivedCharacters, received: '', output: NO_OUTPUT }
   }
 
+  /** Reads the text as what follows `label`, which is not released. Call it before any piece. */
+  readAfter(label: string): void {
+    this.#released = label
+  }
+
   /** Takes a piece and returns what is safe. */
   push(piece: string): ScanOutput {
     if (this.blocked || piece === '') return NO_OUTPUT
