@@ -11,8 +11,12 @@ type Container = JsonObject | JsonValue[]
 const KNOWN_FILE_CHARACTERS = 4096
 const keys = (list: string): ReadonlySet<Key> => new Set<Key>(list.split(' '))
 
-/** Members that hold an image, audio or video, and names of objects around such a `url`. */
+/** Members that hold an image, audio or video. */
 const MEDIA = keys('image_url video_url audio_url file_url')
+/** Objects, and lists of objects, whose `url` may hold an image, audio, video or file. */
+const WITH_URL = keys(
+  'image_url video_url audio_url file_url image video audio file source outputs output content images',
+)
 const SOUND = keys('input_audio audio')
 /** Objects around the `data` of an image, audio or document, as other providers write them. */
 const SOURCES = keys('source inline_data inlineData')
@@ -46,6 +50,10 @@ function isBytesPlace(key: Key, container: Container): boolean {
   return typeof type === 'string' && TYPED_BASE64[key]?.test(type) === true
 }
 
+/** The name of the object at a node, or of the list that it is in. */
+const nameAround = (node: PathNode | null): Key =>
+  (typeof node?.key === 'number' ? node.parent?.key : node?.key) ?? ''
+
 const UNREADABLE: Payload = { texts: [], isText: false }
 
 /** Reads the payload at a place; null for a string to scan as written. */
@@ -58,7 +66,7 @@ export function readPayload(
   if (text.length > KNOWN_FILE_CHARACTERS && isKnownFile(text)) return UNREADABLE
   if (isBytesPlace(key, container)) return readDataUrl(text) ?? readBase64(text)
   const around = node === null ? '' : node.key
-  if (MEDIA.has(key) || (key === 'url' && MEDIA.has(around))) return readDataUrl(text)
+  if (MEDIA.has(key) || (key === 'url' && WITH_URL.has(nameAround(node)))) return readDataUrl(text)
   if (key === 'file_data') return readDataUrl(text) ?? readBase64(text)
   if (isPicturePlace(key, node)) return readDataUrl(text) ?? (URL_SAFE.test(text) ? null : readBase64(text))
   return key === 'data' && SOUND.has(around) && isLongBase64(text) ? UNREADABLE : null
