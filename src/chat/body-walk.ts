@@ -17,8 +17,9 @@ import {
   UnwrappedText,
   ValueText,
 } from './text.ts'
-import { isDisplayName, isId, isLabel, isWireName, isWireValue } from './vocabulary.ts'
+import { isDisplayName, isFileId, isId, isLabel, isWireName, isWireValue } from './vocabulary.ts'
 import {
+  isFileIdPlace,
   isIdPlace,
   isMediaPart,
   isProviderNumber,
@@ -89,6 +90,10 @@ function isSeed(text: string, key: Key, node: PathNode | null): boolean {
   const size = BigInt(text)
   return size < MAXIMUM_SEED && size > -MAXIMUM_SEED
 }
+
+/** Reports whether a string is an id, in the place of one. */
+const isIdInPlace = (text: string, key: Key, node: PathNode | null): boolean =>
+  isFileIdPlace(key, node) ? isFileId(text) : isIdPlace(key, node) && isId(text)
 
 export class BodyWalk {
   readonly texts: Text[] = []
@@ -324,8 +329,7 @@ export class BodyWalk {
     if (this.#side === 'response' && isOwnId && !isId(text)) this.ids.push(text)
     const around = node === null ? null : node.key
     if (isWireValue(typeof key === 'number' && around !== null ? around : key, text)) return true
-    if (this.#side === 'request')
-      return (around === null && key === 'model') || (isIdPlace(key, node) && isId(text))
+    if (this.#side === 'request') return (around === null && key === 'model') || isIdInPlace(text, key, node)
     if (around === null) return ENVELOPE.has(key) ? isLabel(text) : key === 'provider' && isDisplayName(text)
     if (key === 'token' && text.length <= MAXIMUM_TOKEN_CHARACTERS) return isTokenPlace(node)
     return isIdPlace(key, node) && isLabel(text)

@@ -148,6 +148,12 @@ export const isId = (text: string): boolean =>
   COUNTED_ID.test(text) ||
   ((PREFIXED_ID.test(text) || UUID.test(text) || SHORT_ID.test(text)) && !LONG_NUMBER.test(text))
 
+/** Letters and digits without a separator, so it is one word. No model reads it. */
+const FILE_ID = /^file[-_][A-Za-z0-9]{1,64}$/
+
+/** Reports whether a text has the form of the id of a file; it may be a long number. */
+export const isFileId = (text: string): boolean => FILE_ID.test(text) || isId(text)
+
 const DISPLAY_NAME = /^[A-Z][A-Za-z]*(?: [A-Z0-9][A-Za-z0-9]*){0,3}$/
 
 /**

@@ -67,21 +67,28 @@ const isInToolCall = (node: PathNode | null): boolean =>
 
 /** Lists whose items have an id. */
 const WITH_ID = keys('tool_calls reasoning_details input output content')
+/** Objects that are a file or refer to one by its id, besides items of a list. */
+const WITH_FILE_ID = keys('file source output input_image_mask')
 /** Ids of other items, in an item of a list. */
 const REFERENCES = keys('call_id tool_use_id')
 
 /**
  * The `id` of a tool call, an item or a content part, references to one, `tool_call_id` of a
- * message, `file_id`, `audio.id`, `previous_response_id`.
+ * message, the id of a file, `audio.id`, `previous_response_id`.
  */
 export function isIdPlace(key: Key, node: PathNode | null): boolean {
   if (key === 'tool_call_id') return node?.parent?.key === 'messages'
   if (key === 'previous_response_id') return node === null
-  if (key === 'file_id')
-    return node?.key === 'file' || node?.key === 'source' || typeof node?.key === 'number'
+  if (isFileIdPlace(key, node)) return true
   const inItem = typeof node?.key === 'number' && WITH_ID.has(node.parent?.key ?? '')
   return (key === 'id' && (inItem || node?.key === 'audio')) || (inItem && REFERENCES.has(key))
 }
+
+/** `file_id` of a file, an item or a content part, and `file_ids[]`. */
+export const isFileIdPlace = (key: Key, node: PathNode | null): boolean =>
+  typeof key === 'number'
+    ? node?.key === 'file_ids'
+    : key === 'file_id' && (typeof node?.key === 'number' || WITH_FILE_ID.has(node?.key ?? ''))
 
 /** `choices[].logprobs.content[].token`, `.refusal[]`, and `.top_logprobs[].token` of both. */
 export function isTokenPlace(node: PathNode | null): boolean {

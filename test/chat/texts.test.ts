@@ -12,6 +12,13 @@ const chat = (...messages: JsonObject[]): JsonObject => ({ model: 'm', messages 
 const base64 = Buffer.from(Array.from({ length: 300 }, (_, i) => (i * 37) % 256)).toString('base64')
 const MARK = 'marked text'
 
+/** Bytes that hold what looks like a phone number in base64. */
+const withNumber = (head: readonly number[], length: number) => {
+  const bytes = Buffer.alloc(length, 0xfb)
+  bytes.set(head)
+  return bytes.toString('base64').replace(/^(.{60})................/, '$1/+14155552671/AA')
+}
+
 /** Places where a client may put words that a model reads. */
 const PLACES: Record<string, JsonObject> = {
   'string content': chat(user(MARK)),
@@ -344,6 +351,46 @@ t.test('places that are left out can hold nothing else', async (t) => {
   }
 })
 
+t.test('a data URL is a payload in any item or part with a `url`, and a text elsewhere', async (t) => {
+  const url = `data:image/png;base64,${withNumber([0xff], 300)}`
+  const call = { type: 'code_interpreter_call', id: 'ci_1' }
+  for (const body of [
+    { input: [{ ...call, outputs: [{ type: 'image', url }] }] },
+    { input: [{ type: 'function_call_output', output: [{ type: 'image', url }] }] },
+    { input: [{ role: 'user', content: [{ type: 'image', url }] }] },
+    chat(user([{ type: 'image', image: { url } }])),
+    chat(user([{ type: 'video', video: { url } }])),
+    chat(user([{ type: 'image', source: { type: 'url', url } }])),
+    chat({ role: 'assistant', content: 'a', images: [{ url }] }),
+  ]) {
+    const { texts, binaryParts } = requestTexts(body)
+    t.notOk(
+      texts.some(({ text }) => text === url),
+      JSON.stringify(body),
+    )
+    t.equal(binaryParts, 1, JSON.stringify(body))
+  }
+  for (const body of [
+    { ...chat(user('a')), metadata: { url } },
+    { input: [{ ...call, url }] },
+    tools({ properties: { q: { default: { url } } } }),
+    { messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', input: { url } }] }] },
+  ])
+    t.ok(
+      requestTexts(body).texts.some(({ text }) => text === url),
+      JSON.stringify(body),
+    )
+  const note = 'write to bob@example.com about the contract of last week'
+  const csv = `data:text/csv;base64,${Buffer.from(note).toString('base64')}`
+  t.ok(
+    requestTexts({ input: [{ ...call, outputs: [{ url: csv }] }] }).texts.some(({ text }) => text === note),
+  )
+  const card = 'data:image/png;base64,4111111111111111'
+  t.ok(
+    requestTexts({ input: [{ ...call, outputs: [{ url: card }] }] }).texts.some(({ text }) => text === card),
+  )
+})
+
 t.test('text in a payload is decoded and encoded again', async (t) => {
   const file = (data: string) => chat(user([{ type: 'file', file: { file_data: data } }]))
   const encoded = Buffer.from('write to bob@example.com about the contract of last week').toString('base64')
@@ -580,12 +627,37 @@ t.test('long numeric ids of tool calls are ids, card numbers are not', async (t)
   }
 })
 
-/** Bytes that hold what looks like a phone number in base64. */
-const withNumber = (head: readonly number[], length: number) => {
-  const bytes = Buffer.alloc(length, 0xfb)
-  bytes.set(head)
-  return bytes.toString('base64').replace(/^(.{60})................/, '$1/+14155552671/AA')
-}
+t.test('the id of a file may be a number after its prefix, in the places of file ids only', async (t) => {
+  const isText = (id: string, body: JsonObject) => requestTexts(body).texts.some(({ text }) => text === id)
+  const withFile: ((id: string) => JsonObject)[] = [
+    (id) => chat(user([{ type: 'file', file: { file_id: id } }])),
+    (id) => chat(user([{ type: 'document', source: { type: 'file', file_id: id } }])),
+    (id) => ({ input: [{ role: 'user', content: [{ type: 'input_file', file_id: id }] }] }),
+    (id) => ({ input: [{ role: 'user', content: [{ type: 'input_image', file_id: id }] }] }),
+    (id) => ({
+      input: [{ type: 'computer_call_output', output: { type: 'computer_screenshot', file_id: id } }],
+    }),
+    (id) => ({ tools: [{ type: 'image_generation', input_image_mask: { file_id: id } }] }),
+    (id) => ({ tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: [id] } }] }),
+  ]
+  for (const body of withFile) {
+    for (const id of ['file-4111111111111111', 'file_4111111111111111', 'file-Ab4111111111111111'])
+      t.notOk(isText(id, body(id)), JSON.stringify(body(id)))
+    for (const id of [
+      ...['4111111111111111', 'call_4111111111111111', 'file-4111-1111-1111-1111', 'file-536-22-1234'],
+      ...['file-4111111111111111.pdf', 'file 4111111111111111', `file-${'1'.repeat(65)}`],
+    ])
+      t.ok(isText(id, body(id)), JSON.stringify(body(id)))
+  }
+  const id = 'file-4111111111111111'
+  for (const body of [
+    chat({ role: 'tool', tool_call_id: id, content: 'a' }),
+    { ...chat(user('a')), metadata: { file_id: id } },
+    tools({ properties: { file_id: { default: id } } }),
+  ])
+    t.ok(isText(id, body), JSON.stringify(body))
+})
+
 const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
 
 t.test('bytes in the places of both vocabularies are counted and left alone', async (t) => {
@@ -593,6 +665,24 @@ t.test('bytes in the places of both vocabularies are counted and left alone', as
   for (const [what, body] of Object.entries({
     'the result of a picture tool': { output: [{ type: 'image_generation_call', result: picture }] },
     'a partial picture': { type: 'response.image_generation_call.partial_image', partial_image_b64: picture },
+    'a picture of a code interpreter': {
+      output: [
+        {
+          type: 'code_interpreter_call',
+          outputs: [{ type: 'image', url: `data:image/png;base64,${picture}` }],
+        },
+      ],
+    },
+    'the same in an event': {
+      type: 'response.output_item.done',
+      item: {
+        type: 'code_interpreter_call',
+        outputs: [{ type: 'image', url: `data:image/png;base64,${picture}` }],
+      },
+    },
+    'a picture in the source of a part': {
+      content: [{ type: 'image', source: { type: 'url', url: `data:image/png;base64,${picture}` } }],
+    },
     'a picture by its name': { data: [{ b64_json: picture }] },
     'a piece of sound': { type: 'response.output_audio.delta', delta: picture },
     'a file in any place': { anything: withNumber(PNG, 6000) },
