@@ -11,13 +11,17 @@ const OWN_PARTS: Readonly<Record<string, string>> = {
   reasoning: 'encrypted_content',
   'reasoning.text': 'signature',
   'reasoning.encrypted': 'data',
+  // A citation of a search that the provider made.
+  web_search_result_location: 'encrypted_index',
 }
 /** A member next to the text or the call that it signs. */
 const SIGNATURE = 'thought_signature'
 /** Items that stand for a part of the conversation which no other provider has. */
 const KEPT_ITEMS: ReadonlySet<unknown> = new Set(['compaction', 'item_reference'])
 /** Members with the id of something that the provider keeps. */
-const KEPT_IDS = ['file_id', 'container_id'] as const
+const KEPT_IDS = ['file_id', 'container_id', 'skill_id'] as const
+/** Types of results that hold text which only the provider of the search can read. */
+const OWN_RESULTS: ReadonlySet<unknown> = new Set(['web_search_result'])
 
 /** A request without what only one provider can read. */
 export interface PortableBody {
@@ -32,7 +36,8 @@ export interface PortableBody {
  * can serve.
  */
 export function portableBody(request: JsonObject): PortableBody | null {
-  if (typeof request['container'] === 'string' || needsThought(request)) return null
+  if (typeof request['container'] === 'string' || needsThought(request) || hasStoredPrompt(request))
+    return null
   const removed: Removed = new Map()
   const body = strip(request, removed)
   return isObject(body) ? { body, removed } : null
@@ -46,7 +51,7 @@ function strip(value: JsonValue, removed: Removed): JsonValue | undefined {
   return isObject(value) ? stripObject(value, removed) : value
 }
 
-function stripList(list: JsonValue[], removed: Removed): JsonValue[] | undefined {
+function stripList(list: JsonValue[], removed: Removed, isAnswer = false): JsonValue[] | undefined {
   const kept: JsonValue[] = []
   const positions = new Set<number>()
   let isSame = true
@@ -60,18 +65,24 @@ function stripList(list: JsonValue[], removed: Removed): JsonValue[] | undefined
     isSame &&= stripped === item
     kept.push(stripped)
   }
+  // No provider takes a message without content.
+  if (kept.length === 0 && positions.size > 0 && isAnswer) return undefined
   if (positions.size > 0) removed.set(kept, positions)
   return isSame && positions.size === 0 ? list : kept
 }
 
 function stripObject(object: JsonObject, removed: Removed): JsonObject | undefined {
-  if (KEPT_ITEMS.has(object['type']) || KEPT_IDS.some((name) => typeof object[name] === 'string'))
-    return undefined
+  if (isKept(object)) return undefined
   let changed: JsonObject | null = null
   for (const name of Object.keys(object)) {
     const value = object[name]!
     const isSignature = name === SIGNATURE && typeof value === 'string'
-    const stripped = isSignature ? null : strip(value, removed)
+    const isAnswer = name === 'content' && object['role'] === 'assistant'
+    const stripped = isSignature
+      ? null
+      : Array.isArray(value)
+        ? stripList(value, removed, isAnswer)
+        : strip(value, removed)
     if (stripped === undefined) return undefined
     if (stripped === value) continue
     changed ??= { ...object }
@@ -80,6 +91,23 @@ function stripObject(object: JsonObject, removed: Removed): JsonObject | undefin
   }
   return changed ?? object
 }
+
+/** Reports whether an object stands for something that its provider keeps. */
+function isKept(object: JsonObject): boolean {
+  const { type, vector_store_ids: stores, audio, role } = object
+  return (
+    KEPT_ITEMS.has(type) ||
+    (OWN_RESULTS.has(type) && typeof object['encrypted_content'] === 'string') ||
+    KEPT_IDS.some((name) => typeof object[name] === 'string') ||
+    (Array.isArray(stores) && stores.length > 0) ||
+    // An earlier answer in sound, by its id.
+    (role === 'assistant' && isObject(audio) && typeof audio['id'] === 'string')
+  )
+}
+
+/** Reports whether the provider keeps the prompt of a request, as the Responses API allows. */
+const hasStoredPrompt = ({ prompt }: JsonObject): boolean =>
+  isObject(prompt) && typeof prompt['id'] === 'string'
 
 function isOwnPart(item: JsonValue): boolean {
   if (!isObject(item) || typeof item['type'] !== 'string') return false

@@ -25,6 +25,11 @@ t.test('signed and encrypted reasoning is left out, and nothing else', async (t)
     [messages(thinking, { type: 'redacted_thinking', data: 'eA==' }, text), messages(text)],
     [messages(thinking, use), messages(use)],
     [
+      messages({ ...text, citations: [{ type: 'web_search_result_location', encrypted_index: 'eA==' }] }),
+      messages({ ...text, citations: [] }),
+    ],
+    [{ prompt: 'a text' }, { prompt: 'a text' }],
+    [
       {
         input: [
           { type: 'reasoning', encrypted_content: 'eA==', summary: [] },
@@ -67,6 +72,16 @@ t.test('what stands for something that one provider keeps goes to no other', asy
     { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }] },
     { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'f' } }] }] },
     { ...messages(text), container: 'container_1' },
+    { ...messages(text), container: { skills: [{ type: 'custom', skill_id: 'skill_1' }] } },
+    { ...messages(text), prompt: { id: 'pmpt_1' } },
+    { ...messages(text), tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] },
+    { messages: [{ role: 'assistant', audio: { id: 'audio_1' } }] },
+    messages({ type: 'redacted_thinking', data: 'eA==' }),
+    messages({
+      type: 'web_search_tool_result',
+      tool_use_id: 's',
+      content: [{ type: 'web_search_result', url: 'https://x.example', encrypted_content: 'eA==' }],
+    }),
     { ...messages(thinking, use), thinking: { type: 'enabled', budget_tokens: 9 } },
   ])
     t.equal(portableBody(body as JsonObject), null, JSON.stringify(body).slice(0, 60))
