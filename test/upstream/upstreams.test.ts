@@ -189,6 +189,17 @@ t.test('a failure in the first event, or in a body with status 200, goes to the 
       error: { code: 502, message: 'x' },
     }),
     'a failed response': events({ type: 'response.failed', response: { error: { code: 'server_error' } } }),
+    'an overload after the opening of Messages': events(
+      { type: 'message_start', message: { id: 'msg_1', content: [] } },
+      { type: 'ping' },
+      overloaded,
+    ),
+    'an overload after the opening of a response': events(
+      { type: 'response.created', response: { id: 'resp_1', error: null } },
+      { type: 'response.in_progress', response: { id: 'resp_1', error: null } },
+      { type: 'response.failed', response: { error: { code: 'server_is_overloaded' } } },
+    ),
+    'an error in a choice': json({ choices: [{ error: { code: 502 }, finish_reason: 'error' }] }),
     'a limit of the provider': events({ error: { code: 'rate_limit_exceeded' } }),
     'a body that is an error': json({ error: { code: 503, message: 'no capacity' } }),
     'an error with a status as text': json({ error: { status: '529', message: 'busy' } }),
@@ -204,6 +215,14 @@ t.test('any other answer is delivered as it is, from its beginning', async (t) =
   const late = { error: { code: 502, message: 'x' } }
   for (const [what, answer, body] of [
     ['a stream', events(chunk, late), `data: ${JSON.stringify(chunk)}\n\ndata: ${JSON.stringify(late)}\n\n`],
+    [
+      'a stream with an opening',
+      events({ type: 'message_start' }, { type: 'content_block_start' }, late),
+      [{ type: 'message_start' }, { type: 'content_block_start' }, late]
+        .map((one) => `data: ${JSON.stringify(one)}\n\n`)
+        .join(''),
+    ],
+    ['an opening alone', events({ type: 'ping' }), 'data: {"type":"ping"}\n\n'],
     ['a fault of the caller', json({ error: { code: 400 } }), '{"error":{"code":400}}'],
     ['a long body', json({ error: 'x'.repeat(100_000) }), JSON.stringify({ error: 'x'.repeat(100_000) })],
     ['no JSON', json('hello'), 'hello'],
