@@ -45,7 +45,7 @@ const CARDS: [what: string, text: string, sent: string][] = [
   ['JSON lines', `{"a": null}\n{"b": ${CARD}}\n`, `{"a": null}\n{"b": "${SIGN}"}\n`],
   ['nested containers', `{"a": [{"b": [1, ${CARD}]}]}`, `{"a": [{"b": [1, "${SIGN}"]}]}`],
   ['white space after the number', `{"a": ${CARD}\r\n\t }`, `{"a": "${SIGN}"\r\n\t }`],
-  ['a negative number', `{"a":-${CARD}}`, `{"a":"${SIGN}"}`],
+  ['a negative number', `{"a":-${CARD}}`, `{"a":"-${SIGN}"}`],
   ['an object that does not end', `{"a":${CARD}`, `{"a":"${SIGN}"`],
   ['JSON in a string', inStrings({ card: CARD }, 1), inStrings({ card: SIGN }, 1)],
   ['JSON in a string in a string', inStrings({ card: CARD }, 2), inStrings({ card: SIGN }, 2)],

@@ -80,6 +80,12 @@ const CASES: readonly [what: string, results: string[], answer: string, wanted: 
     '{"a":"","card":"[CREDIT_CARD_1]"}',
     '{"a":"","card":4111111111111111}',
   ],
+  [
+    'a negative number',
+    ['{"card":-4111111111111111}'],
+    '{"card":"-[CREDIT_CARD_1]"}',
+    '{"card":"-4111111111111111"}',
+  ],
   ['an unknown placeholder', [NUMBER], '{"card":"[CREDIT_CARD_9]"}', '{"card":"[CREDIT_CARD_9]"}'],
 ]
 for (const [what, results, answer, wanted] of CASES)
@@ -144,12 +150,26 @@ t.test('a value that the model writes out keeps its type', async (t) => {
   for (const [results, answer] of [
     [[NUMBER], '{"card":4111111111111111}'],
     [[NUMBER], '{"cards":[4111111111111111, 4111111111111111]}'],
+    [[NUMBER], '{"cards":[-4111111111111111]}'],
+    [['{"card":-4111111111111111}'], '{"card":-4111111111111111}'],
     [[NUMBER, 'card 4111 1111 1111 1111'], '{"card":4111111111111111}'],
     [['card 4111 1111 1111 1111'], '{"card":"4111 1111 1111 1111"}'],
   ] as const) {
     const { rules, placeholders } = scanAfter(...results)
     t.equal(scanPieces([answer], rules, 'json', placeholders.fork()).sent, answer)
   }
+})
+
+t.test('a negative number keeps its sign when it is replaced', async (t) => {
+  const message: JsonObject = { role: 'tool', tool_call_id: 'c', content: '{"a":-4111111111111111}' }
+  const body: JsonObject = { model: 'm', messages: [message] }
+  atOnce(inspect(atOnce(requestTexts(body)), selection, { kinds: ALL_KINDS, injection }))
+  t.equal(message['content'], '{"a":"-[CREDIT_CARD_1]"}')
+  const { rules, placeholders } = scanAfter('hello')
+  t.equal(
+    scanPieces(['{"a":-4012888888881881}'], rules, 'json', placeholders.fork()).sent,
+    '{"a":"-[CREDIT_CARD_1]"}',
+  )
 })
 
 t.test('prose keeps its quotes', async (t) => {
@@ -175,6 +195,7 @@ t.test('the input of a tool in a whole answer of Messages gets numbers, its text
         input: {
           card: '[CREDIT_CARD_1]',
           cards: ['[CREDIT_CARD_1]', 4111111111111111],
+          debt: -4111111111111111,
           note: 'to [EMAIL_1]',
         },
       },
@@ -189,6 +210,7 @@ t.test('the input of a tool in a whole answer of Messages gets numbers, its text
       input: {
         card: 4111111111111111,
         cards: [4111111111111111, 4111111111111111],
+        debt: -4111111111111111,
         note: 'to ann@example.com',
       },
     },

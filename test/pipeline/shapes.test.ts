@@ -138,6 +138,23 @@ t.test('shapes that come back are no personal data, and no other value gets thei
   )
 })
 
+t.test('a shape with a sign is left in a prompt', async (t) => {
+  const history = '{"a":-4000000000000010,"b":"-4000000000000028"}'
+  const body: JsonObject = {
+    model: 'm',
+    messages: [
+      { role: 'tool', tool_call_id: 'c', content: history },
+      { role: 'user', content: 'card 4111111111111111' },
+    ],
+  }
+  const { inspection } = look(body, 'redact')
+  t.equal(inspection.findings.length, 1)
+  t.same(
+    (body['messages'] as JsonObject[]).map(({ content }) => content),
+    [history, 'card 4000000000000010'],
+  )
+})
+
 /** The scan of an answer to a prompt. */
 function scanOf(prompt: string, action: 'redact' | 'restore') {
   const { inspection, selection } = look(user(prompt), action)
@@ -172,6 +189,13 @@ const ANSWERS: readonly [what: string, encoding: 'plain' | 'json', answer: strin
   ['a value of the prompt', 'plain', 'Ask ann@example.com.', 'Ask ann@example.com.'],
   ['a value of the prompt in JSON', 'json', '{"to":"ANN@example.com"}', '{"to":"ann@example.com"}'],
   ['a number of the prompt', 'json', '{"card":5555555555554444}', '{"card":5555555555554444}'],
+  ['a negative number', 'json', '{"card":-4000000000000028}', '{"card":-4000000000000028}'],
+  ['a negative number of the prompt', 'json', '{"card":-5555555555554444}', '{"card":-5555555555554444}'],
+  ['a negative number of the answer', 'json', '{"card":-4012888888881881}', '{"card":-4000000000000036}'],
+  ['a fraction', 'json', '{"card":4000000000000028.0}', '{"card":4000000000000028.0}'],
+  ['an exponent', 'json', '{"card":-4000000000000028e0}', '{"card":-4000000000000028e0}'],
+  ['after a sign in a text', 'json', '{"card":"-4000000000000028"}', '{"card":"-4000000000000028"}'],
+  ['after a dot', 'plain', 'see x.4000000000000028 there', 'see x.4000000000000028 there'],
 ]
 for (const [what, encoding, answer, wanted] of ANSWERS)
   t.test(`a shape in an answer is restored, however it is cut: ${what}`, async (t) => {

@@ -22,7 +22,7 @@ import { Placeholders, restorableValue } from '../scan/placeholders.ts'
 import type { Restoration } from '../scan/restore.ts'
 import { RestoredValues } from '../scan/restored-values.ts'
 import { type ShapedKinds, shapedKinds } from '../scan/shaped-kinds.ts'
-import { isReadBetween, shapesIn } from '../scan/shapes.ts'
+import { formOfShape, isReadBetween, shapesIn } from '../scan/shapes.ts'
 import { rawOf, rawRanges, replaceSteps, viewOf } from '../scan/spans.ts'
 import { editsIn, type TextEdit } from '../scan/text-edits.ts'
 import { writtenPlaceholder } from '../scan/written-placeholder.ts'
@@ -210,7 +210,9 @@ function* readText(text: Text, { kinds, scanOf, readsShapes }: Reading): Steps<I
   const known = readsShapes && findings.length > 0 ? shapesIn(view) : []
   const values =
     known.length === 0 ? findings : findings.filter((one) => !known.some((shape) => overlap(one, shape)))
-  const replacements = values.map((finding) => ({ finding, value: view.slice(finding.start, finding.end) }))
+  const all = values.map((finding) => ({ finding, value: view.slice(finding.start, finding.end) }))
+  // After a sign or a dot a shape is not read as one. It is no value either.
+  const replacements = readsShapes ? all.filter(({ value }) => formOfShape(value) === null) : all
   const part = partOf(text.role)
   return { text, part, joined: text.joined ?? -1, view, cached, replacements, isRewritten: false }
 }

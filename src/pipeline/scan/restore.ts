@@ -21,6 +21,7 @@ import {
   loggedOf,
   plainSpan,
   rawOf,
+  signOf,
   type TextSpan,
   TextSpanQueue,
   viewOf,
@@ -194,9 +195,10 @@ export class TextRestorer {
   #read(span: JsonSpan, out: TextSpan[]): void {
     const { view, raw, level } = span
     if (span.received !== undefined) {
+      const unsigned = view.slice(signOf(span).length)
       // A value that the model wrote out; it is one of the prompt, or new in the answer.
       this.#flushHeld(out)
-      const form = formOfShape(view) ?? withoutEscapes(view)
+      const form = formOfShape(unsigned) ?? withoutEscapes(unsigned)
       out.push(this.#restoration.has(form) ? this.#valueFor(form, span) : span)
       return
     }
@@ -240,7 +242,7 @@ export class TextRestorer {
   /** The value for a span that is a whole placeholder, such as a shape. */
   #valueFor(form: string, span: JsonSpan): TextSpan {
     const { kind, raw, level, quote = '"' } = span
-    const value = this.#restoration.take(form, kind === 'number')
+    const value = signOf(span) + this.#restoration.take(form, kind === 'number')
     const written = escapeForJson(percentEncodedAs(raw, value), level)
     const received = lengthOf(span)
     if (kind !== 'number') return { kind: 'atom', view: value, raw: written, level, logged: raw, received }

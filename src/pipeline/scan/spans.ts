@@ -147,6 +147,10 @@ export class TextSpanQueue {
 /** Length of a span in the text as received. */
 export const lengthOf = ({ received, raw }: JsonSpan): number => received ?? raw.length
 
+/** The sign of a number; '' without one. A placeholder in the place of a number keeps it. */
+export const signOf = ({ kind, view }: JsonSpan): string =>
+  kind === 'number' && view.startsWith('-') ? '-' : ''
+
 /** Writes a text in the place of a number: without quotes only if it is a number too. */
 function inPlaceOfNumber(value: string, number: JsonSpan): JsonSpan {
   const { quote = '"' } = number
@@ -207,7 +211,10 @@ export function* replaceSteps(
       if (finding !== written && next % STEP_FINDINGS === STEP_FINDINGS - 1) yield
       written = finding
       const received = span.kind === 'text' ? Math.min(end, finding.end) - at : lengthOf(span)
-      replaced.push(isNumber ? inPlaceOfNumber(value, span) : { ...plainSpan(value, span.level), received })
+      const sign = finding.start > start ? signOf(span) : ''
+      replaced.push(
+        isNumber ? inPlaceOfNumber(sign + value, span) : { ...plainSpan(value, span.level), received },
+      )
       if (span.kind !== 'text') break
       at = Math.min(end, finding.end)
     }

@@ -19,6 +19,7 @@ import { type Restoration, TextRestorer } from './restore.ts'
 import { joinOutputs, NO_OUTPUT, type ScanOutput } from './scan-output.ts'
 import { ShapeFilter } from './shape-filter.ts'
 import type { ShapedKinds } from './shaped-kinds.ts'
+import { formOfShape } from './shapes.ts'
 import { rawOf, releasedSpan, replaceFindings, type TextSpan, TextSpanQueue, viewOf } from './spans.ts'
 import { type TextEdit, TextEdits } from './text-edits.ts'
 import { writtenPlaceholder } from './written-placeholder.ts'
@@ -269,29 +270,33 @@ export class TextScanner implements ScanResult {
       if (finding.end <= this.#releasedEnd) continue
       out += this.#match(this.#undetected.takeBefore(finding.start))
       if (this.blocked) return out
-      const action = this.#rules.piiAction(finding.kind)
+      const base = this.#undetected.start
+      const spans = this.#undetected.takeUntil(finding.end)
+      const action = this.#isShape(spans, finding.start - base)
+        ? 'allow'
+        : this.#rules.piiAction(finding.kind)
       if (action !== 'allow') this.findings.push(finding.kind)
       if (action === 'block') return out + this.#stop()
-      if (isReplacing(action)) out += this.#match(this.#replace(finding))
+      out += this.#match(isReplacing(action) ? this.#replace(spans, base, finding) : spans)
       if (this.blocked) return out
     }
     return out + this.#match(this.#undetected.takeUntil(safe))
   }
 
-  #replace(finding: Finding): JsonSpan[] {
+  /** Whether a value is a shape that is not read as one, as after a sign. It is left as written. */
+  #isShape(spans: readonly TextSpan[], start: number): boolean {
+    return this.#rules.shapes !== null && formOfShape(viewOf(spans).slice(start)) !== null
+  }
+
+  /** @param base view offset of the first span */
+  #replace(spans: readonly TextSpan[], base: number, finding: Finding): JsonSpan[] {
     this.redacted = true
-    const base = this.#undetected.start
     const { shapes } = this.#rules
-    return replaceFindings(
-      this.#undetected.takeUntil(finding.end),
-      base,
-      [finding],
-      (one, value, isNumber) => {
-        const form = this.#placeholders.for(one.kind, value)
-        const { kind } = one
-        return writtenPlaceholder(form, { kind, value, isShaped: shapes?.has(kind) === true, isNumber })
-      },
-    )
+    return replaceFindings(spans, base, [finding], (one, value, isNumber) => {
+      const form = this.#placeholders.for(one.kind, value)
+      const { kind } = one
+      return writtenPlaceholder(form, { kind, value, isShaped: shapes?.has(kind) === true, isNumber })
+    })
   }
 
   /** Releases the text before a blocked value. */
