@@ -125,7 +125,8 @@ export class StreamDetector {
   /** Ends the text: scans the segment that is still held. */
   finish(): Finding[] {
     const findings: Finding[] = []
-    this.#text += fold(this.#tables.push(this.#view.finish()) + this.#tables.finish(), this.#text)
+    const rest = this.#tables.push(this.#view.finish()) + this.#tables.finish()
+    if (rest !== '') this.#text += fold(rest, this.#text)
     this.#scan(this.#text.length, this.#text.length, this.#newSearch(findings))
     return this.#mapped(findings)
   }

@@ -22,23 +22,25 @@ export const detect = (whole: string, kinds: KindSet = DEFAULT_KINDS): Finding[]
   atOnce(detectSteps(whole, kinds))
 
 /** `detect` as steps, so that the caller can pause between them. */
-export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
+export function detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
   // Names of persons have no trigger, and the lines of a private key do not end segments.
-  if (whole.includes(KEY_BEGIN) || (kinds & PERSON) !== 0) return yield* detectBySegments(whole, kinds)
-  if (hasHiddenOrPaired(whole)) return yield* detectInView(whole, kinds)
+  if (whole.includes(KEY_BEGIN) || (kinds & PERSON) !== 0) return detectBySegments(whole, kinds)
+  if (hasHiddenOrPaired(whole)) return detectInView(whole, kinds)
   const text = fold(whole)
   const first = firstTrigger(text)
   // Every escape in a value has a digit, apart from names of HTML.
-  if ((first >= 0 || text.includes('&')) && mayHoldEscapes(whole)) return yield* detectInView(whole, kinds)
-  if (first < 0) return []
-  if (mayHoldTable(whole)) return yield* detectInView(whole, kinds)
-  return yield* searchSteps(text, first, kinds)
+  if ((first >= 0 || text.includes('&')) && mayHoldEscapes(whole)) return detectInView(whole, kinds)
+  if (first >= 0 && mayHoldTable(whole)) return detectInView(whole, kinds)
+  return searchSteps(text, first, kinds)
 }
 
-/** Searches a text from its first trigger on. */
+/**
+ * Searches a text from its first trigger on.
+ * @param first -1 without a trigger
+ */
 function* searchSteps(text: string, first: number, kinds: KindSet): Steps<Finding[]> {
   const findings: Finding[] = []
-  let at = nextTrigger(text, first, kinds, null, STEP_UNITS)
+  let at = first < 0 ? first : nextTrigger(text, first, kinds, null, STEP_UNITS)
   if (at < 0) return findings
   const search = newSearch(text, 0, kinds, findings)
   const segmenter = new Segmenter(kinds)
@@ -95,8 +97,7 @@ function* detectInView(whole: string, kinds: KindSet): Steps<Finding[]> {
   const text = fold(pieces.join(''))
   if (text.includes(KEY_BEGIN)) return yield* detectBySegments(whole, kinds)
   yield
-  const first = firstTrigger(text)
-  const findings = first < 0 ? [] : yield* searchSteps(text, first, kinds)
+  const findings = yield* searchSteps(text, firstTrigger(text), kinds)
   return findings.map(({ kind, start, end }) => ({
     kind,
     start: view.map.startOf(tables.map.startOf(start)),

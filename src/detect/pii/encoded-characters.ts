@@ -54,32 +54,10 @@ export function readEscape(text: string, at: number, last: boolean, before: Befo
   return verbatim(text, at, 1)
 }
 
-/** Longest text in which one pattern for all signs is faster than a search for each. */
-const SHORT = 32
 const ANY_SIGN = /[%&=\\+]/
 
 /** Reports whether `readEscape` may read more than a character. */
 export const isSign = (character: string): boolean => ANY_SIGN.test(character)
-
-/** Reports whether a text holds a character that `readEscape` reads. */
-export const holdsSign = (text: string): boolean =>
-  text.length < SHORT
-    ? ANY_SIGN.test(text)
-    : text.includes('%') ||
-      text.includes('&') ||
-      text.includes('\\') ||
-      text.includes('=') ||
-      text.includes('+')
-
-/** Reports whether `readEscape` reads an escape in a text. Plain text costs little. */
-export const mayHoldEscapes = (text: string): boolean =>
-  holds(text, '%') ||
-  holds(text, '&') ||
-  holds(text, '\\') ||
-  // A plus sign is a space in a field of a form.
-  (text.includes('=') && (holds(text, '=') || holds(text, '+')))
-
-const ALONE: Before = { isQuotedPrintable: false, isAfterEscape: false }
 
 /** The signs, each with what may follow it in an escape. */
 const ESCAPES: readonly (readonly [sign: string, following: RegExp])[] = [
@@ -89,6 +67,31 @@ const ESCAPES: readonly (readonly [sign: string, following: RegExp])[] = [
   ['=', /[2-7A-F\r\n]/],
   ['+', /[0-9A-Z(%]/],
 ]
+/** A sign other than `+` and what may follow it in an escape, or the end. */
+const BEGUN = new RegExp(
+  ESCAPES.filter(([sign]) => sign !== '+')
+    .map(([sign, following]) => `\\${sign}(?:${following.source}|$)`)
+    .join('|'),
+)
+
+/**
+ * Prefilter: reports whether an escape may be in a chunk, or begin in it.
+ * @param before the text before it, at least LOOK_BEHIND characters
+ */
+export const mayBeginEscape = (chunk: string, before: string): boolean =>
+  BEGUN.test(chunk) || (chunk.includes('+') && (chunk.includes('=') || before.includes('=')))
+
+/** Reports whether `readEscape` reads an escape in a text. Plain text costs little. */
+export const mayHoldEscapes = (text: string): boolean =>
+  mayBeginEscape(text, '') &&
+  (holds(text, '%') ||
+    holds(text, '&') ||
+    holds(text, '\\') ||
+    // A plus sign is a space in a field of a form.
+    (text.includes('=') && (holds(text, '=') || holds(text, '+'))))
+
+const ALONE: Before = { isQuotedPrintable: false, isAfterEscape: false }
+
 /** By sign, a bit. */
 const BITS = new Uint8Array(ASCII_END)
 /** By the character after it, the bits of the signs that may begin an escape. */
@@ -218,8 +221,10 @@ const FORM_GROUP_BEGUN = /^\+(?:(?:[0-9A-Z(]|%28)(?:[0-9A-Z).-]|%2[89D]){0,20}(?
 const FORM_GROUP_BEFORE = /[\w\]]=(?:[0-9A-Z().+-]|%2[89BD]){1,60}$/
 
 function readPlus(text: string, at: number, last: boolean): Decoded | null {
+  const before = behind(text, at)
+  if (!before.includes('=')) return verbatim(text, at, 1)
   const rest = ahead(text, at)
   if (isOpen(text, at, last) && FORM_GROUP_BEGUN.test(rest)) return null
-  const isSpace = FORM_GROUP_AFTER.test(rest) && FORM_GROUP_BEFORE.test(behind(text, at))
+  const isSpace = FORM_GROUP_AFTER.test(rest) && FORM_GROUP_BEFORE.test(before)
   return { view: isSpace ? ' ' : '+', length: 1 }
 }

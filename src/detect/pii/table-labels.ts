@@ -13,7 +13,6 @@ import {
   OPEN_PAREN,
   PLUS,
   QUOTE,
-  SPACE,
 } from '../../core/ascii.ts'
 import { isBirthLabel } from './birthdate.ts'
 import { codeAt, isSpace } from './code-unit-classes.ts'
@@ -56,18 +55,23 @@ interface Table {
 
 /** Reports whether `TableLabels` writes a name. Plain text costs little. */
 export function mayHoldTable(text: string): boolean {
-  if (text.includes('\n') && SEPARATORS.some((separator) => hasHeader(text, separator))) return true
-  return hasRowsAfter(text, 'VALUES') || hasRowsAfter(text, 'values')
+  const mayHaveHeader = text.includes('\n') && BEFORE_NAME.test(text)
+  if (mayHaveHeader && SEPARATORS.some((separator) => hasHeader(text, separator))) return true
+  return text.includes('(') && (hasRowsAfter(text, 'VALUES') || hasRowsAfter(text, 'values'))
 }
 
+/** A separator that a name may follow, see `hasHeader`. */
+const BEFORE_NAME = /[,;\t][^ \t\r\n\d]|\|/
 const SEPARATORS = [',', ';', '\t', '|']
 
-/** Reports whether a line is a header with a separator. Reads lines with a name after one. */
+/**
+ * Reports whether a line is a header with a separator. Reads lines with a name after one, or with a
+ * vertical bar.
+ */
 function hasHeader(text: string, separator: string): boolean {
   for (let at = text.indexOf(separator); at >= 0; at = text.indexOf(separator, at)) {
     at++
-    if (separator === '|') while (codeAt(text, at) === SPACE) at++
-    if (!mayStartHeader(codeAt(text, at))) continue
+    if (separator !== '|' && !mayStartHeader(codeAt(text, at))) continue
     const start = text.lastIndexOf('\n', at - 1) + 1
     const end = mayStartHeader(codeAt(text, start)) ? endOfNames(text, start) : -1
     if (end >= 0 && tableHeader(text.slice(start, end)) !== null) return true
@@ -148,12 +152,21 @@ export class TableLabels {
 
   /** Takes a chunk; returns what is decided, with the names of columns. */
   push(chunk: string): string {
-    return this.#read(chunk, false)
+    const mayBegin = this.#line !== null || chunk.includes('\n') || chunk.includes('(')
+    if (mayBegin || this.#table !== null) return this.#read(chunk, false)
+    this.#length += chunk.length
+    this.#remember(chunk)
+    return chunk
   }
 
   /** Ends the text; returns what is left of it. */
   finish(): string {
-    return this.#read('', true)
+    return this.#held === '' ? '' : this.#read('', true)
+  }
+
+  #remember(text: string): void {
+    this.#recent += text
+    if (this.#recent.length > MAXIMUM_RECENT) this.#recent = this.#recent.slice(-MAXIMUM_STATEMENT)
   }
 
   #read(chunk: string, last: boolean): string {
@@ -169,8 +182,7 @@ export class TableLabels {
       for (; at < text.length && this.#table !== null; at++) out += this.#readRow(text, at, this.#table)
     }
     this.#held = text.slice(at)
-    this.#recent += text.slice(0, at)
-    if (this.#recent.length > MAXIMUM_RECENT) this.#recent = this.#recent.slice(-MAXIMUM_STATEMENT)
+    this.#remember(text.slice(0, at))
     return out
   }
 

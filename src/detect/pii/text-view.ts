@@ -1,8 +1,9 @@
 // Makes the view of a text in which values are searched: without invisible characters, with escapes
 // decoded and digits of two units read as one. Maps offsets back.
 
+import { ASCII_END } from '../../core/ascii.ts'
 import { INVISIBLE } from '../../core/hidden-characters.ts'
-import { holdsSign, isSign, readEscape } from './encoded-characters.ts'
+import { isSign, mayBeginEscape, readEscape } from './encoded-characters.ts'
 import { type Decoded, LOOK_BEHIND } from './escape-text.ts'
 import { INSIDE, OffsetMap } from './offset-map.ts'
 
@@ -33,6 +34,18 @@ export const hasHiddenOrPaired = (text: string): boolean =>
 
 const isInvisible = (character: string): boolean => INVISIBLE_CHARACTER.test(character)
 
+/** Longest chunk that is read character by character: most are tokens of a model. */
+const MAXIMUM_WORD = 16
+/** ASCII characters that are themselves. */
+const PLAIN = Uint8Array.from({ length: ASCII_END }, (_, code) => (isSign(String.fromCharCode(code)) ? 0 : 1))
+
+/** Reports whether a chunk is short and consists of plain characters only; faster than patterns. */
+function isPlainWord(chunk: string): boolean {
+  if (chunk.length > MAXIMUM_WORD) return false
+  for (let at = 0; at < chunk.length; at++) if (PLAIN[chunk.charCodeAt(at)] !== 1) return false
+  return true
+}
+
 /** Reports whether a text ends in the first half of a character. */
 const endsInSurrogate = (text: string): boolean => (text.charCodeAt(text.length - 1) & 0xfc00) === 0xd800
 
@@ -62,8 +75,11 @@ export class TextView {
 
   /** Takes a chunk; returns the view of what is decided. */
   push(chunk: string): string {
-    if (this.#held !== '' || holdsSign(chunk) || hasHiddenOrPaired(chunk) || endsInSurrogate(chunk))
-      return this.#read(chunk, false)
+    const isPlain =
+      this.#held === '' &&
+      (isPlainWord(chunk) ||
+        !(mayBeginEscape(chunk, this.#before) || hasHiddenOrPaired(chunk) || endsInSurrogate(chunk)))
+    if (!isPlain) return this.#read(chunk, false)
     this.#passed(chunk)
     return chunk
   }

@@ -61,6 +61,12 @@ t.test('a stream finds what the whole text has, wherever escapes are cut', async
   )
 })
 
+t.test('a column without a name may be all that follows the name of a column', async (t) => {
+  const text = 'into t (dob)|---|---|\n(1990-05-12)|---|---|\n'
+  t.same(detect(text), [{ kind: 'date_of_birth', start: 23, end: 33 }])
+  t.same(streamed(text, 1), detect(text))
+})
+
 t.test('a stream finds what the whole text has in tables, wherever rows are cut', async (t) => {
   const piece = fc.constantFrom(
     ...[
