@@ -2,13 +2,13 @@
 // values only what rules them out.
 
 import {
+  ASCII_END,
   ASTERISK,
   AT_SIGN,
   COLON,
   COMMA,
   DOT,
   EQUALS,
-  HYPHEN,
   isAsciiLower,
   isDigit,
   isHexDigit,
@@ -100,17 +100,22 @@ function hasNoLocalPart(text: string, at: number): boolean {
 /** The first character of a text that may be a trigger; -1 if there is none. */
 export const firstTrigger = (text: string): number => nextTriggerCharacter(text, 0, NEAR)
 
+/** Characters that may be triggers. */
+const MAY_TRIGGER = new Uint8Array(ASCII_END)
+for (const sign of '0123456789@:=-.') MAY_TRIGGER[sign.charCodeAt(0)] = 1
+
 function nextTriggerCharacter(text: string, from: number, near: number): number {
   const limit = Math.min(text.length, from + near)
   for (let at = from; at < limit; at++) {
     const code = text.charCodeAt(at)
+    if (code >= ASCII_END || MAY_TRIGGER[code] === 0) continue
     if (isDigit(code) || code === AT_SIGN) return at
     if (code === COLON) {
       const next = codeAt(text, at + 1)
       if (isHexDigit(next) || next === COLON || isNamingSign(text, at)) return at
     } else if (code === EQUALS) {
       if (isNamingSign(text, at)) return at
-    } else if ((code === HYPHEN || code === DOT) && isLetter(codeAt(text, at + 1))) break
+    } else if (isLetter(codeAt(text, at + 1))) break
   }
   TRIGGER.lastIndex = from
   return TRIGGER.test(text) ? TRIGGER.lastIndex - 1 : -1
