@@ -26,7 +26,7 @@ const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
 
 /** Longest wait of a prompt for its scan. A client that waits longer has often given up. */
-const MAXIMUM_WAIT_MS: Milliseconds = 20_000
+const MAXIMUM_WAIT_MS: Milliseconds = 40_000
 
 /** Weight of a finding with its value and its placeholder, as in `weighSteps`. */
 const FINDING_WEIGHT = 25
