@@ -6,7 +6,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { SignedInAdministrator, SignInMethod } from './admin-role.ts'
 import type { Milliseconds } from './clock.ts'
 
-export const SESSION_SECRET_BYTES = 32
+const SECRET_BYTES = 32
 /** 32 bytes in base64url. */
 const SECRET_FORM = /^[A-Za-z0-9_-]{43}$/
 /**
@@ -50,10 +50,29 @@ export const isSessionSecret = (text: string): boolean => SECRET_FORM.test(text)
 
 export const hashOfSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest()
 
+/**
+ * Makes a session of an administrator, and the secret that opens it.
+ * @param fingerprint everything that lets the administrator in; `isBoundTo` requires the same
+ * @param ttlMs time until it expires
+ * @param random bytes of the CSPRNG
+ */
+export function newSession(
+  { name, role, via }: SignedInAdministrator,
+  fingerprint: string,
+  ttlMs: Milliseconds,
+  nowMs: Milliseconds,
+  random: (length: number) => Buffer,
+): SessionRow & { readonly secret: string } {
+  const secret = random(SECRET_BYTES).toString('base64url')
+  const binding = bindingOf(secret, fingerprint)
+  const session = { name, role, via, createdAtMs: nowMs, expiresAtMs: nowMs + ttlMs, binding }
+  return { hash: hashOfSecret(secret), session, secret }
+}
+
 export const sessionIdOf = (hash: Buffer): string => hash.subarray(0, SESSION_ID_BYTES).toString('hex')
 
 /** Binds a session to the fingerprint of its administrator. */
-export const bindingOf = (secret: string, fingerprint: string): string =>
+const bindingOf = (secret: string, fingerprint: string): string =>
   createHmac('sha256', secret).update(fingerprint).digest('hex')
 
 /** Reports whether a session is bound to this fingerprint. */

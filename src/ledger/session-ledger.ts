@@ -3,15 +3,13 @@
 import type { Actor } from '../core/actor.ts'
 import type { AdminRole, SignedInAdministrator, SignInMethod } from '../core/admin-role.ts'
 import {
-  bindingOf,
   type FingerprintOf,
   hashOfSecret,
   isBoundTo,
   isSessionSecret,
-  SESSION_SECRET_BYTES,
+  newSession,
   type Session,
   type SessionRow,
-  type StoredSession,
   sessionIdOf,
   sessionOf,
   surplusSessions,
@@ -62,31 +60,29 @@ export class SessionLedger {
    * @throws GatewayError (rejects) `fleet_unavailable`
    */
   async create(
-    { name, role, via }: SignedInAdministrator,
+    administrator: SignedInAdministrator,
     fingerprint: string,
     ttlMs: Milliseconds,
     replaced: string | null,
   ): Promise<Session & { readonly secret: string }> {
-    const secret = this.#random(SESSION_SECRET_BYTES).toString('base64url')
-    const hash = hashOfSecret(secret)
-    const createdAtMs = this.#clock.now()
-    const binding = bindingOf(secret, fingerprint)
-    const session: StoredSession = { name, role, via, createdAtMs, expiresAtMs: createdAtMs + ttlMs, binding }
+    const nowMs = this.#clock.now()
+    const { secret, ...row } = newSession(administrator, fingerprint, ttlMs, nowMs, this.#random)
+    const { name, role, via, binding, createdAtMs, expiresAtMs } = row.session
     await this.#database.transaction(async (queries) => {
       // Two hubs count the sessions one after the other.
       await queries.rows('lock table session in share row exclusive mode')
       await queries.rows('delete from session where expires_at <= $1 or hash = $2', [
-        isoTime(createdAtMs),
+        isoTime(nowMs),
         replaced === null ? null : hashOfSecret(replaced),
       ])
-      const surplus = surplusSessions(await rowsIn(queries), { name, via })
+      const surplus = surplusSessions(await rowsIn(queries), administrator)
       await queries.rows('delete from session where hash = any($1)', [surplus])
       await queries.rows(`insert into session (${COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7)`, [
-        ...[hash, name, role, via, binding],
-        ...[isoTime(createdAtMs), isoTime(session.expiresAtMs)],
+        ...[row.hash, name, role, via, binding],
+        ...[isoTime(createdAtMs), isoTime(expiresAtMs)],
       ])
     })
-    return { ...sessionOf({ hash, session }), secret }
+    return { ...sessionOf(row), secret }
   }
 
   /**

@@ -3,12 +3,11 @@
 import type { Actor } from '../../core/actor.ts'
 import type { SignedInAdministrator } from '../../core/admin-role.ts'
 import {
-  bindingOf,
   type FingerprintOf,
   hashOfSecret,
   isBoundTo,
   isSessionSecret,
-  SESSION_SECRET_BYTES,
+  newSession,
   type Session,
   type SessionRow,
   type StoredSession,
@@ -51,24 +50,19 @@ export class Sessions {
    * @throws GatewayError `audit_unavailable` (rejects) when the store cannot be written
    */
   async create(
-    { name, role, via }: SignedInAdministrator,
+    administrator: SignedInAdministrator,
     fingerprint: string,
     ttlMs: Milliseconds,
     replaced: string | null = null,
   ): Promise<Session & { readonly secret: string }> {
     const { sessions } = this.#environment.tables
-    const secret = this.#random(SESSION_SECRET_BYTES).toString('base64url')
-    const hash = hashOfSecret(secret)
-    const createdAtMs = this.#clock.now()
-    const expiresAtMs = createdAtMs + ttlMs
-    const binding = bindingOf(secret, fingerprint)
-    const session: StoredSession = { name, role, via, createdAtMs, expiresAtMs, binding }
+    const nowMs = this.#clock.now()
+    const { secret, ...row } = newSession(administrator, fingerprint, ttlMs, nowMs, this.#random)
     await this.#write(() => {
       if (replaced !== null) sessions.remove(hashOfSecret(replaced))
-      for (const one of surplusSessions(this.#rows(), { name, via })) sessions.remove(one)
-      sessions.put(hash, writeJson(session))
+      for (const one of surplusSessions(this.#rows(), administrator)) sessions.remove(one)
+      sessions.put(row.hash, writeJson(row.session))
     })
-    const row = { hash, session }
     this.#isOver(row)
     return { ...sessionOf(row), secret }
   }
