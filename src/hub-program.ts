@@ -15,7 +15,7 @@ import { systemClock } from './core/clock.ts'
 import { type HubConfigReading, readHubConfig } from './core/hub-config.ts'
 import { runHub } from './hub/hub.ts'
 import { madeKeys } from './hub/hub-routes.ts'
-import { Database } from './ledger/database.ts'
+import { withDatabase } from './ledger/database.ts'
 import { HubLog } from './ledger/hub-log.ts'
 import { KeyLedger } from './ledger/key-ledger.ts'
 import { assertMigrated, beginEpoch, migrate } from './ledger/migrate.ts'
@@ -56,17 +56,14 @@ export async function runKeys(args: readonly string[], io: CommandIo): Promise<E
   const { values, action } = readKeysArguments(args)
   const url = databaseUrl(readHubConfig(values.config, io.env, systemClock), io)
   if (url === null || action === 'hash') return 2
-  const database = new Database({ url, connections: 1, onError: () => {} })
-  const shared = { database, clock: systemClock, random: randomBytes }
-  try {
+  await withDatabase(url, async (database) => {
+    const shared = { database, clock: systemClock, random: randomBytes }
     await assertMigrated(database)
     const log = new HubLog(shared)
     await log.open()
     await action(madeKeys(new KeyLedger({ ...shared, log })), io)
-    return 0
-  } finally {
-    await database.close()
-  }
+  })
+  return 0
 }
 
 /** The URL of the database, which is all that a command needs; prints why there is none. */

@@ -109,6 +109,19 @@ export class Database implements Queries {
   }
 }
 
+/** Runs `work` on one connection, and closes it. @throws what `work` throws (rejects) */
+export async function withDatabase<Result>(
+  url: string,
+  work: (database: Database) => Promise<Result>,
+): Promise<Result> {
+  const database = new Database({ url, connections: 1, onError: () => {} })
+  try {
+    return await work(database)
+  } finally {
+    await database.close()
+  }
+}
+
 async function reached<Result>(ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask()

@@ -49,11 +49,16 @@ interface LogHead {
   readonly frontier: readonly Buffer[]
 }
 
-interface HubLogOptions {
+export interface HubLogOptions {
   readonly database: Database
   readonly clock: Pick<Clock, 'now'>
   /** Bytes of the CSPRNG. */
   readonly random: (length: number) => Buffer
+}
+
+/** What seals its changes in the log of the hubs. */
+export interface LedgerOptions extends HubLogOptions {
+  readonly log: HubLog
 }
 
 export class HubLog {
@@ -127,9 +132,7 @@ export class HubLog {
       [beforeSeq, type, actor, limit + 1],
     )
     const page = rows.slice(0, limit)
-    const changes = page.map(({ seq, hash, body }) =>
-      changeView(seq, HASH_PREFIX + hash.toString('hex'), body),
-    )
+    const changes = page.map(({ seq, hash, body }) => changeView(seq, hashText(hash), body))
     return rows.length > limit ? { changes, next_before: page.at(-1)!.seq } : { changes }
   }
 
@@ -138,7 +141,7 @@ export class HubLog {
     const head = await headIn(queries)
     if (head === null) throw new Error('the log of the hubs has no genesis entry')
     const { log_id: log, seq, hash } = head
-    const newest = { log, seq, hash: HASH_PREFIX + hash.toString('hex') }
+    const newest = { log, seq, hash: hashText(hash) }
     const sealed = seal(newest, draft, this.#clock.now(), null)
     const frontier = Frontier.read(seq + 1, head.frontier)
     frontier.push(leafHash(sealed.hash))
@@ -177,6 +180,9 @@ const writeEntry = (queries: Queries, log: string, { entry, bytes, hash }: Seale
       bytes,
     ],
   )
+
+/** Returns `sha256:` and the digits of a digest. */
+export const hashText = (digest: Buffer): string => HASH_PREFIX + digest.toString('hex')
 
 /** The bytes of `sha256:` and 64 digits. */
 const digestOf = (hash: string): Buffer => Buffer.from(hash.slice(HASH_PREFIX.length), 'hex')

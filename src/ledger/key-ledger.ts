@@ -27,7 +27,7 @@ import {
   stateOf,
 } from '../keys/key-record.ts'
 import { type Database, onlyRow, type Queries } from './database.ts'
-import type { FeedChange, HubLog, LedgerChange, MadeChange } from './hub-log.ts'
+import type { FeedChange, HubLog, LedgerChange, LedgerOptions, MadeChange } from './hub-log.ts'
 
 /** Terms of a key that names no namespaces. */
 const EVERY_NAMESPACE = { namespaces: null }
@@ -49,21 +49,13 @@ interface KeyColumns {
 const COLUMNS =
   'id, sha256, name, prefix, line, replaces, terms, namespaces, created_at, revoked_at, last_used_at'
 
-interface KeyLedgerOptions {
-  readonly database: Database
-  readonly log: HubLog
-  readonly clock: Pick<Clock, 'now'>
-  /** Bytes of the CSPRNG. */
-  readonly random: (length: number) => Buffer
-}
-
 export class KeyLedger {
   readonly #database: Database
   readonly #log: HubLog
   readonly #clock: Pick<Clock, 'now'>
   readonly #random: (length: number) => Buffer
 
-  constructor({ database, log, clock, random }: KeyLedgerOptions) {
+  constructor({ database, log, clock, random }: LedgerOptions) {
     this.#database = database
     this.#log = log
     this.#clock = clock

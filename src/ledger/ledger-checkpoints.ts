@@ -5,6 +5,7 @@ import { Frontier } from '../audit/merkle.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { isoTime } from '../core/time.ts'
 import { type Database, onlyRow } from './database.ts'
+import { hashText } from './hub-log.ts'
 
 interface HeadColumns {
   readonly log_id: string
@@ -28,7 +29,7 @@ export class LedgerCheckpoints {
       ),
     )
     const root = Frontier.read(size, frontier).root()
-    return { log: log_id, size, root, head: `sha256:${hash.toString('hex')}`, time: isoTime(nowMs) }
+    return { log: log_id, size, root, head: hashText(hash), time: isoTime(nowMs) }
   }
 
   /** Stores a signed checkpoint, unless another hub has one of the same size. */

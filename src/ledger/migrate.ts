@@ -2,7 +2,7 @@
 // migration at a time.
 
 import { GatewayError } from '../core/errors.ts'
-import { Database, onlyRow, type Queries } from './database.ts'
+import { onlyRow, type Queries, withDatabase } from './database.ts'
 import { HUB_ROLE, SCHEMA, VERSIONS } from './schema.ts'
 
 /** Number of the advisory lock; another migration waits for it. */
@@ -22,40 +22,32 @@ export interface Migration {
  * @throws Error (rejects) with the remedy for a server or tables that are too old or too new; the
  * server's error; GatewayError `fleet_unavailable`
  */
-export async function migrate(url: string): Promise<Migration> {
-  const database = new Database({ url, connections: 1, onError: () => {} })
-  try {
-    return await database.transaction(async (queries) => {
-      await queries.rows(`select pg_advisory_xact_lock(${LOCK})`)
-      await assertServer(queries)
-      await prepare(queries)
-      const from = await versionIn(queries)
-      assertKnown(from)
-      for (const [index, statements] of VERSIONS.entries()) {
-        if (index < from) continue
-        await queries.rows(statements)
-        await queries.rows('insert into schema_version (version, at) values ($1, now())', [index + 1])
-      }
-      return { from, to: VERSIONS.length }
-    })
-  } finally {
-    await database.close()
+export const migrate = (url: string): Promise<Migration> =>
+  withDatabase(url, (database) => database.transaction(migrateIn))
+
+async function migrateIn(queries: Queries): Promise<Migration> {
+  await queries.rows(`select pg_advisory_xact_lock(${LOCK})`)
+  await assertServer(queries)
+  await prepare(queries)
+  const from = await versionIn(queries)
+  assertKnown(from)
+  for (const [index, statements] of VERSIONS.entries()) {
+    if (index < from) continue
+    await queries.rows(statements)
+    await queries.rows('insert into schema_version (version, at) values ($1, now())', [index + 1])
   }
+  return { from, to: VERSIONS.length }
 }
 
 /**
  * Begins a new epoch: the word of the operator that a backup was restored.
  * @throws as `migrate`
  */
-export async function beginEpoch(url: string): Promise<string> {
-  const database = new Database({ url, connections: 1, onError: () => {} })
-  try {
+export const beginEpoch = (url: string): Promise<string> =>
+  withDatabase(url, async (database) => {
     const statement = `update ${SCHEMA}.fleet_head set epoch = gen_random_uuid() returning epoch`
     return (await onlyRow(database.rows<{ epoch: string }>(statement))).epoch
-  } finally {
-    await database.close()
-  }
-}
+  })
 
 /**
  * Checks that a hub can work with the tables.

@@ -1,6 +1,6 @@
 // Secrets that all hubs share. The first hub makes them.
 
-import type { Database } from './database.ts'
+import { type Database, onlyRow } from './database.ts'
 
 /** Returns a secret; makes it when there is none. @param random bytes of the CSPRNG */
 export async function sharedSecret(database: Database, name: string, random: Buffer): Promise<Buffer> {
@@ -8,7 +8,6 @@ export async function sharedSecret(database: Database, name: string, random: Buf
     name,
     random,
   ])
-  const [row] = await database.rows<{ value: Buffer }>('select value from secret where name = $1', [name])
-  if (row === undefined) throw new Error('a shared secret was not stored')
-  return row.value
+  const rows = database.rows<{ value: Buffer }>('select value from secret where name = $1', [name])
+  return (await onlyRow(rows)).value
 }

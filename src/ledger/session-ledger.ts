@@ -18,7 +18,7 @@ import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isoTime } from '../core/time.ts'
 import type { Database, Queries } from './database.ts'
-import type { HubLog } from './hub-log.ts'
+import type { HubLog, LedgerOptions } from './hub-log.ts'
 
 interface SessionColumns {
   readonly hash: Buffer
@@ -32,21 +32,13 @@ interface SessionColumns {
 
 const COLUMNS = 'hash, name, role, via, binding, created_at, expires_at'
 
-interface SessionLedgerOptions {
-  readonly database: Database
-  readonly log: HubLog
-  readonly clock: Pick<Clock, 'now'>
-  /** Bytes of the CSPRNG. */
-  readonly random: (length: number) => Buffer
-}
-
 export class SessionLedger {
   readonly #database: Database
   readonly #log: HubLog
   readonly #clock: Pick<Clock, 'now'>
   readonly #random: (length: number) => Buffer
 
-  constructor({ database, log, clock, random }: SessionLedgerOptions) {
+  constructor({ database, log, clock, random }: LedgerOptions) {
     this.#database = database
     this.#log = log
     this.#clock = clock
