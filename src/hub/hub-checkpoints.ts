@@ -1,8 +1,8 @@
 // Signs checkpoints of the log that all hubs share: at start and stop, and as the log grows. Each
 // is stored in the database and written to standard output, where others can keep it.
 
-import { originOf, signCheckpoint } from '../audit/checkpoint.ts'
-import { readSigner } from '../audit/note.ts'
+import { signCheckpoint } from '../audit/checkpoint.ts'
+import type { Signer } from '../audit/note.ts'
 import type { NotedCheckpoint } from '../audit/receipt.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { GatewayLogger } from '../gateway/logger.ts'
@@ -14,8 +14,8 @@ const INTERVAL_MS: Milliseconds = 10_000
 
 interface HubCheckpointsParts {
   readonly checkpoints: LedgerCheckpoints
-  /** Ed25519 private key, PKCS#8 PEM. */
-  readonly signingKey: string
+  /** Its name is the origin of the log. */
+  readonly signer: Signer
   readonly clock: Pick<Clock, 'now'>
   readonly logger: GatewayLogger
   readonly metrics: Pick<HubMetrics, 'checkpointSize'>
@@ -29,6 +29,11 @@ export class HubCheckpoints {
 
   constructor(parts: HubCheckpointsParts) {
     this.#parts = parts
+  }
+
+  /** The public key as a signed-note verifier key. */
+  get publicKey(): string {
+    return this.#parts.signer.verifier.text
   }
 
   /** The newest checkpoint of this hub; null before the first. */
@@ -55,12 +60,12 @@ export class HubCheckpoints {
   }
 
   async #signNewest(): Promise<void> {
-    const { checkpoints, signingKey, clock, logger, metrics } = this.#parts
+    const { checkpoints, signer, clock, logger, metrics } = this.#parts
     try {
       const checkpoint = await checkpoints.describe(clock.now())
       const { size } = checkpoint
       if (size === this.#newest?.size) return
-      const note = signCheckpoint(checkpoint, readSigner(originOf(checkpoint.log), signingKey))
+      const note = signCheckpoint(checkpoint, signer)
       await checkpoints.save(checkpoint, note)
       this.#newest = { ...checkpoint, note }
       metrics.checkpointSize.set(size)

@@ -1,18 +1,14 @@
 // The management API of a hub: every route and the parts it works on.
 
-import { originOf } from '../audit/checkpoint.ts'
-import { readSigner } from '../audit/note.ts'
-import { checkpointObject } from '../audit/receipt.ts'
 import { systemClock } from '../core/clock.ts'
-import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import { HUB_TERM_FIELDS } from '../keys/key-terms-fields.ts'
 import type { HubLog } from '../ledger/hub-log.ts'
 import type { KeyLedger } from '../ledger/key-ledger.ts'
 import type { SessionLedger } from '../ledger/session-ledger.ts'
-import { type ApiRoute, ok } from '../server/api.ts'
-import { operation } from '../server/openapi/operation-builders.ts'
+import type { ApiRoute } from '../server/api.ts'
 import { changesRoute } from '../server/routes/changes.ts'
+import { checkpointRoute } from '../server/routes/checkpoint.ts'
 import { type Keys, keyRoutes } from '../server/routes/keys.ts'
 import { openApiRoutes } from '../server/routes/openapi.ts'
 import { sessionRoutes } from '../server/routes/session.ts'
@@ -29,8 +25,6 @@ interface HubRouteParts {
   readonly sessions: SessionLedger
   readonly log: HubLog
   readonly checkpoints: HubCheckpoints
-  /** Ed25519 private key, PKCS#8 PEM. */
-  readonly signingKey: string
   readonly status: () => JsonObject
 }
 
@@ -41,7 +35,7 @@ export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
     ...singleSignOnRoutes(gatekeeper, parts.signOn),
     ...keyRoutes(madeKeys(keys), systemClock, HUB_TERM_FIELDS),
     changesRoute(log),
-    checkpointRoute(parts),
+    checkpointRoute(parts.checkpoints, 'log of the hubs'),
     statusRoute(parts.status),
   ]
   return [...routes, ...openApiRoutes(routes)]
@@ -55,19 +49,4 @@ export const madeKeys = (keys: KeyLedger): Keys => ({
   revoke: async (...change) => (await keys.revoke(...change)).result,
   list: () => keys.list(),
   workingPredecessors: (id) => keys.workingPredecessors(id),
-})
-
-const checkpointRoute = ({ checkpoints, signingKey }: HubRouteParts): ApiRoute => ({
-  method: 'GET',
-  path: '/api/v1/audit/checkpoint',
-  access: 'viewer',
-  operation: operation('Returns the newest signed checkpoint of the log of the hubs.', {
-    answer: 'Checkpoint',
-    errors: [503],
-  }),
-  async answer() {
-    const { newest } = checkpoints
-    if (newest === null) throw new GatewayError('audit_unavailable', 'No checkpoint has been signed yet.')
-    return ok(checkpointObject(newest, readSigner(originOf(newest.log), signingKey).verifier.text))
-  },
 })

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { originOf } from '../audit/checkpoint.ts'
 import { readSigner } from '../audit/note.ts'
 import { systemClock } from '../core/clock.ts'
 import { isAmong } from '../core/config-document.ts'
@@ -110,18 +111,17 @@ async function start(
   const metrics = createHubMetrics(VERSION)
   const shared = { database, clock: systemClock, random: randomBytes }
   const log = new HubLog(shared)
-  await log.open()
-  const signingKey = config.audit.signingKey!.current()
+  const signer = readSigner(originOf(await log.open()), config.audit.signingKey!.current())
   const checkpoints = new HubCheckpoints({
     checkpoints: new LedgerCheckpoints(database),
-    ...{ signingKey, clock: systemClock, logger, metrics },
+    ...{ signer, clock: systemClock, logger, metrics },
   })
   const keys = new KeyLedger({ ...shared, log })
   const sessions = new SessionLedger({ ...shared, log })
   const { gatekeeper, signOn } = await signIns({ config, database, log, sessions, logger, metrics })
   const startedAtMs = systemClock.now()
   const status = (): JsonObject => ({ version: VERSION, started_at: isoTime(startedAtMs) })
-  const routes = hubRoutes({ gatekeeper, signOn, keys, sessions, log, checkpoints, signingKey, status })
+  const routes = hubRoutes({ gatekeeper, signOn, keys, sessions, log, checkpoints, status })
   const manages = { gatekeeper, logger, metrics, newId, readPrompt: noPrompt }
   const ops = await listen(config.listen.ops, opsOf(database, metrics, logger))
   const listeners = await listen(config.listen.hub, hubHandler(manages, routes), tlsOf(config))
@@ -150,7 +150,7 @@ async function start(
 
 async function makeMonths(log: HubLog, logger: GatewayLogger): Promise<void> {
   try {
-    await log.open()
+    await log.makePartitions()
   } catch (error) {
     logger.error({ err: error }, 'the next months of entries could not be made; it is retried')
   }

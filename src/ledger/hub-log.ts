@@ -72,12 +72,16 @@ export class HubLog {
     this.#random = random
   }
 
-  /** Makes the partitions of the next months, and begins the log if no hub has. */
-  async open(): Promise<void> {
-    await this.#database.rows('select add_entry_partitions()')
-    await this.#database.transaction(async (queries) => {
+  /**
+   * Makes the partitions of the next months, and begins the log if no hub has.
+   * @returns the id of the log
+   */
+  async open(): Promise<string> {
+    await this.makePartitions()
+    return this.#database.transaction(async (queries) => {
       await lockHead(queries)
-      if ((await headIn(queries)) !== null) return
+      const begun = await headIn(queries)
+      if (begun !== null) return begun.log_id
       const nowMs = this.#clock.now()
       const log = uuidv7(nowMs, this.#random(ID_RANDOM_BYTES))
       const draft = { type: 'genesis', product: 'sidegate', continues: null, actor: GATEWAY_ACTOR } as const
@@ -90,7 +94,13 @@ export class HubLog {
          values ($1, 0, $2, 1, $3, 'open', 0, now())`,
         [log, digestOf(sealed.hash), frontier.nodes()],
       )
+      return log
     })
+  }
+
+  /** Makes the partitions of the next months. Call it at least once a day. */
+  async makePartitions(): Promise<void> {
+    await this.#database.rows('select add_entry_partitions()')
   }
 
   /**

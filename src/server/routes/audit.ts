@@ -1,12 +1,7 @@
 // Evidence of the usage log over REST: the newest checkpoint, inclusion and consistency proofs,
 // receipts of calls, and a full check on demand.
 
-import {
-  checkpointObject,
-  consistencyObject,
-  inclusionObject,
-  type NotedCheckpoint,
-} from '../../audit/receipt.ts'
+import { consistencyObject, inclusionObject } from '../../audit/receipt.ts'
 import type { Actor } from '../../core/actor.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import { within } from '../../core/deadline.ts'
@@ -20,15 +15,10 @@ import type { BackgroundVerification, VerificationStatus } from '../../store/ver
 import { type ApiAnswer, type ApiRoute, ok, readFields } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
 import { QueryString } from '../query-string.ts'
+import { checkpointRoute, newestOf, type Signatures } from './checkpoint.ts'
 
 /** Time an answer waits for the end of a check; that of a short log ends within it. */
 const MAXIMUM_WAIT_MS: Milliseconds = 5000
-
-/** The part of the checkpoints that the routes read. */
-interface Signatures {
-  readonly publicKey: string
-  readonly newest: NotedCheckpoint | null
-}
 
 interface AuditParts {
   /** Seals that the clock is right. */
@@ -42,16 +32,7 @@ interface AuditParts {
 export function auditRoutes(parts: AuditParts): ApiRoute[] {
   const { signatures, checkpoints, receipts, check } = parts
   return [
-    {
-      method: 'GET',
-      path: '/api/v1/audit/checkpoint',
-      access: 'viewer',
-      operation: operation('Returns the newest signed checkpoint of the usage log.', {
-        answer: 'Checkpoint',
-        errors: [503],
-      }),
-      answer: async () => ok(checkpointObject(newestOf(signatures), signatures.publicKey)),
-    },
+    checkpointRoute(signatures, 'usage log'),
     {
       method: 'GET',
       path: '/api/v1/audit/proof',
@@ -149,11 +130,6 @@ export function auditRoutes(parts: AuditParts): ApiRoute[] {
       },
     },
   ]
-}
-
-function newestOf({ newest }: Signatures): NotedCheckpoint {
-  if (newest !== null) return newest
-  throw new GatewayError('audit_unavailable', 'No checkpoint has been signed yet; try again in a minute.')
 }
 
 function proveEntry(checkpoints: Checkpoints, query: QueryString, size: number): JsonObject {

@@ -22,7 +22,7 @@ export const changesRoute = (log: ChangeLog): ApiRoute => ({
   operation: operation('Lists the sealed entries that are not calls, newest first, with the actor of each.', {
     answer: 'Changes',
     query: {
-      limit: bounded(1, 1000, 50),
+      limit: bounded(1, MAXIMUM_CHANGES, DEFAULT_CHANGES),
       before: whole('`next_before` of an answer: lists entries with a lower sequence number.'),
       actor: text('Entries of one actor.'),
       type: text('Entries of one type.'),
