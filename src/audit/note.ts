@@ -63,6 +63,16 @@ export function readSigner(name: string, pem: string): Signer {
   return { key, verifier: verifierOf(name, key) }
 }
 
+/** Returns why `readSigner` does not read a private key; null for one that it reads. */
+export function whyNotSigner(pem: string): string | null {
+  try {
+    readSigner('any', pem)
+    return null
+  } catch {
+    return 'is not an Ed25519 private key in PEM (PKCS#8); create one with: openssl genpkey -algorithm ed25519'
+  }
+}
+
 /**
  * Reads a public key: a verifier key, or PEM (SPKI), which has no name.
  * @param name the name for a key without one

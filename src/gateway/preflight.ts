@@ -4,16 +4,15 @@
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { whyNotSigner } from '../audit/note.ts'
 import type { Config, ConfigReading } from '../core/config.ts'
 import { isAmong } from '../core/config-document.ts'
 import type { Problem } from '../core/problem.ts'
-import type { Secret } from '../core/secret.ts'
 import { findUnfitAdminNames } from '../keys/admin-names.ts'
 import { findUnfitKeys } from '../keys/key-names.ts'
 import { whyNoPrices } from '../prices/price-file.ts'
 import { whyNoRules } from '../rules/files.ts'
 import { whyNotListen } from '../server/address.ts'
-import { checkSigningKey } from '../store/files/signingkey.ts'
 import { unsafeSettings } from '../upstream/environment.ts'
 
 /**
@@ -32,18 +31,10 @@ export async function findObstacles(reading: ConfigReading, config: Config): Pro
     add(['listen', name], await whyNotListen(config.listen[name]))
   add(['rules', 'path'], whyNoRules(config.rules.path))
   if (config.prices !== null) add(['prices', 'path'], whyNoPrices(config.prices.path))
-  add(['audit', 'signingKey'], whyNotSign(config.audit.signingKey))
+  const { signingKey } = config.audit
+  if (signingKey !== null) add(['audit', 'signingKey'], whyNotSigner(signingKey.current()))
   add(['data', 'path'], whyNotWrite(config.data.path))
   return problems
-}
-
-function whyNotSign(key: Secret | null): string | null {
-  try {
-    if (key !== null) checkSigningKey(key.current())
-    return null
-  } catch {
-    return 'is not an Ed25519 private key in PEM (PKCS#8); create one with: openssl genpkey -algorithm ed25519'
-  }
 }
 
 /** A missing folder is created, so the nearest existing one must be writable. */

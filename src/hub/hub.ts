@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { originOf } from '../audit/checkpoint.ts'
-import { readSigner } from '../audit/note.ts'
+import { readSigner, whyNotSigner } from '../audit/note.ts'
 import { systemClock } from '../core/clock.ts'
 import { isAmong } from '../core/config-document.ts'
 import { within } from '../core/deadline.ts'
@@ -12,6 +12,7 @@ import type { HubConfig, HubConfigReading } from '../core/hub-config.ts'
 import { uuidv7Source } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Problem } from '../core/problem.ts'
+import { splitTarget } from '../core/request-path.ts'
 import { isoTime } from '../core/time.ts'
 import { VERSION } from '../core/version.ts'
 import { createLogger, type GatewayLogger, type LogOutput, TurnLines } from '../gateway/logger.ts'
@@ -90,17 +91,9 @@ async function findObstaclesOf(config: HubConfig, reading: HubConfigReading): Pr
   }
   add(['listen', 'hub'], await whyNotListen(config.listen.hub))
   add(['listen', 'ops'], await whyNotListen(config.listen.ops))
-  add(['audit', 'signingKey'], whyNotSign(config))
+  const { signingKey } = config.audit
+  if (signingKey !== null) add(['audit', 'signingKey'], whyNotSigner(signingKey.current()))
   return problems
-}
-
-function whyNotSign({ audit: { signingKey } }: HubConfig): string | null {
-  try {
-    if (signingKey !== null) readSigner('any', signingKey.current())
-    return null
-  } catch {
-    return 'is not an Ed25519 private key in PEM (PKCS#8); create one with: openssl genpkey -algorithm ed25519'
-  }
 }
 
 async function start(
@@ -198,7 +191,7 @@ const tlsOf = ({ listen: { tls } }: HubConfig): TlsFiles | null =>
 function hubHandler(parts: ManagementParts, routes: readonly ApiRoute[]): Handler {
   const router = new Router<ApiRoute>(routes)
   return (request: IncomingMessage, response: ServerResponse) => {
-    const [path = '/', search = ''] = (request.url ?? '/').split(/\?(.*)/s, 2)
+    const { path, search } = splitTarget(request.url ?? '/')
     try {
       const { route, params } = router.find(request.method ?? 'GET', path)
       void answerRoute(parts, route, request, response, { params, search })

@@ -9,11 +9,6 @@ import { writeOnce } from './private-file.ts'
 
 export const SIGNING_KEY_FILE = 'signing-key.pem'
 
-/** @throws TypeError or the parser's error unless it is an Ed25519 private key, PKCS#8, PEM */
-export function checkSigningKey(pem: string): void {
-  readSigner('any', pem)
-}
-
 /**
  * Returns the key in a data folder; generates it if there is none. Ed25519, PKCS#8, PEM.
  * @throws the file system's error, or an Error with the remedy when the file holds no such key
@@ -23,7 +18,7 @@ export function ownSigningKey(folder: string): string {
   if (!existsSync(file)) writeOnce(file, newSigningKey())
   const pem = readFileSync(file, 'utf8')
   try {
-    checkSigningKey(pem)
+    readSigner('any', pem)
     return pem
   } catch (error) {
     const remedy = 'restore it from a backup, or remove the file to generate a new key'
