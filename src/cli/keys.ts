@@ -39,11 +39,11 @@ const HELP = `Usage: sidegate keys create --name NAME [terms] [--config FILE]
        sidegate keys hash < KEY
 
 Manages the API keys in the data directory of a running or stopped gateway on this
-machine, or in the database of a hub. create and rotate print a key on standard output; it is not shown again. A
-rotated key works until the grace ends; its successor has the same name and terms. A
-revoked key is refused at once, also by a running gateway, and also if the configuration
-declares it. hash prints the SHA-256 of a key, as the configuration declares it. In a
-pipe the output is JSON.
+machine, or in the database of a hub. create and rotate print a key on standard output;
+it is not shown again. A rotated key works until the grace ends; its successor has the
+same name and terms. A revoked key is refused at once, also by a running gateway, and
+also if the configuration declares it. hash prints the SHA-256 of a key, as the
+configuration declares it. In a pipe the output is JSON.
 
 Terms of create:
   --models GLOBS        models that the key may call, separated by commas; !GLOB for
@@ -79,12 +79,10 @@ const OPTIONS = {
   json: { type: 'boolean' },
 } as const
 
-type Values = Partial<
-  Record<
-    'name' | 'models' | 'expires' | 'owner' | 'capture' | 'max-parallel' | 'namespaces' | 'grace',
-    string
-  >
-> & { readonly label?: string[]; readonly json?: boolean; readonly config: string }
+const parse = (args: readonly string[]) =>
+  parseArguments({ args: [...args], allowPositionals: true, options: OPTIONS })
+
+type Values = ReturnType<typeof parse>['values']
 
 /** Options of each action, besides --config. */
 const OPTIONS_OF: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
@@ -142,8 +140,7 @@ type KeysAction = (keys: Keys, io: CommandIo) => Promise<void>
 
 /** Reads the arguments of `sidegate keys`. @throws UsageError */
 export function readKeysArguments(args: readonly string[]) {
-  const options = { args: [...args], allowPositionals: true, options: OPTIONS } as const
-  const { values, positionals } = parseArguments(options)
+  const { values, positionals } = parse(args)
   return { values, positionals, action: chooseAction(positionals, values) }
 }
 
