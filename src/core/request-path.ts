@@ -15,6 +15,13 @@ const DOTS = /^[\s.]+$/
 /** Percent-encoded characters that need no encoding (RFC 3986 §2.3). */
 const UNRESERVED = /%(?:2[de]|3\d|[46][1-9a-f]|[57][0-9a]|5f|7e)/gi
 
+/** Returns the path and the query, without `?`, of a request target (RFC 9112 §3.2). */
+export function splitTarget(target: string): { readonly path: string; readonly search: string } {
+  const mark = target.indexOf('?')
+  if (mark < 0) return { path: target, search: '' }
+  return { path: target.slice(0, mark), search: target.slice(mark + 1) }
+}
+
 /**
  * Returns the normal form of a path (RFC 3986 §6.2.2), without its query; null for one that servers
  * read in different ways: with an empty or a dot segment, or in any encoding with an ambiguous

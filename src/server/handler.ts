@@ -7,7 +7,7 @@ import { APIS, isGoverned } from '../chat/apis.ts'
 import { RESPONSES } from '../chat/responses/responses-api.ts'
 import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
-import { looseForm, normalisePath } from '../core/request-path.ts'
+import { looseForm, normalisePath, splitTarget } from '../core/request-path.ts'
 import type { PassThroughRule } from '../core/unscanned-paths.ts'
 import { type PassedRequest, passThrough, passThroughFor } from '../pipeline/pass-through.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
@@ -44,12 +44,9 @@ export function gatewayHandler(parts: HandlerParts): Handler {
   }
   return (request, response) => {
     const arrivedMs = clock.monotonic()
-    const url = request.url ?? '/'
-    const mark = url.indexOf('?')
-    const path = mark < 0 ? url : url.slice(0, mark)
+    const { path, search } = splitTarget(request.url ?? '/')
     try {
       const method = request.method ?? 'GET'
-      const search = mark < 0 ? '' : url.slice(mark + 1)
       if (WEBSOCKET.test(request.headers.upgrade ?? '')) throw noWebSocket(path)
       const passed = path.startsWith('/v1/') ? findUnserved(router, findPassed, method, path, search) : null
       if (passed !== null) {

@@ -2,7 +2,18 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { looseForm, normalisePath } from '../../src/core/request-path.ts'
+import { looseForm, normalisePath, splitTarget } from '../../src/core/request-path.ts'
+
+t.test('a target is cut at its first question mark', async (t) => {
+  for (const [target, path, search] of [
+    ['/v1/models', '/v1/models', ''],
+    ['/v1/models?', '/v1/models', ''],
+    ['/v1/models?a=1&b=?2', '/v1/models', 'a=1&b=?2'],
+    ['?a', '', 'a'],
+    ['', '', ''],
+  ] as const)
+    t.strictSame(splitTarget(target), { path, search }, target)
+})
 
 t.test('a path is brought to its normal form', async (t) => {
   for (const [path, normal] of [
