@@ -5,7 +5,7 @@ import { decodeSteps, decodeView } from '../../chat/inner-json/json-text.ts'
 import { isDocumentPath } from '../../chat/messages/document-citations.ts'
 import type { Text, Texts } from '../../chat/texts.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { type Finding, PII_KINDS } from '../../core/finding.ts'
+import { type Finding, PII_KINDS, type PiiKind } from '../../core/finding.ts'
 import type { PlaceholderStyle } from '../../core/placeholder-style.ts'
 import { Pace, STEP_UNITS, type Steps } from '../../core/steps.ts'
 import { partOf, TEXT_PARTS, type TextPart } from '../../core/text-part.ts'
@@ -120,11 +120,9 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   const conversation = items.filter(({ text }) => text.joined !== null)
   yield* addSplitData(conversation, kinds)
   const avoidForms = formsToAvoid(items, placeholders)
-  const isRestoring = TEXT_PARTS.some((part) =>
-    PII_KINDS.some((kind) => selection.pii(kind, part).action === 'restore'),
-  )
-  if (isRestoring)
-    yield* addKnownValues(items, kinds, (kind, part) => selection.pii(kind, part).action === 'restore')
+  const isRestored = (kind: PiiKind, part: TextPart) => selection.pii(kind, part).action === 'restore'
+  const isRestoring = TEXT_PARTS.some((part) => PII_KINDS.some((kind) => isRestored(kind, part)))
+  if (isRestoring) yield* addKnownValues(items, kinds, isRestored)
   const restored = new RestoredValues()
   const documentEdits = new Map<string, readonly TextEdit[]>()
   const { isGivenId = () => false } = options

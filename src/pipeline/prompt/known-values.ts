@@ -7,17 +7,53 @@ import { Pace, type Steps } from '../../core/steps.ts'
 import type { TextPart } from '../../core/text-part.ts'
 import { detectSteps } from '../../detect/pii/detect.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
-import type { InspectedText } from './numbering.ts'
+import type { InspectedText, Replacement } from './numbering.ts'
 import { overlap } from './prompt-neighbours.ts'
 
 /** Characters by which a value is found; a shorter one is not. */
 const START_CHARACTERS = 4
+/** What the lookup of one value counts as, characters. */
+const VALUE_UNITS = 32
 const WORD_START = /(?<![\p{L}\p{N}])[\p{L}\p{N}+(]/gu
 const WORD = /[\p{L}\p{N}]/u
 
-interface KnownValue {
-  readonly kind: PiiKind
-  readonly value: string
+/** The kinds of values, in the order in which they were found, and their lengths by their start. */
+class KnownValues {
+  readonly #kinds = new Map<string, { readonly kind: PiiKind; readonly order: number }>()
+  readonly #lengths = new Map<string, Set<number>>()
+
+  get isEmpty(): boolean {
+    return this.#kinds.size === 0
+  }
+
+  add(kind: PiiKind, value: string): void {
+    this.#kinds.set(value, { kind, order: this.#kinds.size })
+    const start = value.slice(0, START_CHARACTERS)
+    const lengths = this.#lengths.get(start)
+    if (lengths === undefined) this.#lengths.set(start, new Set([value.length]))
+    else lengths.add(value.length)
+  }
+
+  /** Returns the lengths of the values that may be at an offset. */
+  lengthsAt(view: string, index: number): ReadonlySet<number> | undefined {
+    return this.#lengths.get(view.slice(index, index + START_CHARACTERS))
+  }
+
+  /** Returns the value at an offset, the one that was found first; null without one. */
+  findAt(view: string, index: number, lengths: ReadonlySet<number>): Replacement | null {
+    let first: Replacement | null = null
+    let least = Number.POSITIVE_INFINITY
+    for (const length of lengths) {
+      const end = index + length
+      if (end > view.length || WORD.test(view.charAt(end))) continue
+      const value = view.slice(index, end)
+      const known = this.#kinds.get(value)
+      if (known === undefined || known.order > least) continue
+      first = { finding: { kind: known.kind, start: index, end }, value }
+      least = known.order
+    }
+    return first
+  }
 }
 
 /**
@@ -31,44 +67,47 @@ export function* addKnownValues(
   kinds: KindSet,
   isRestored: (kind: PiiKind, part: TextPart) => boolean,
 ): Steps<void> {
-  const byStart = new Map<string, KnownValue[]>()
+  const known = new KnownValues()
   const seen = new Set<string>()
   const pace = new Pace()
   for (const item of items) {
-    if (byStart.size > 0 && item.part === 'assistant') {
+    if (!known.isEmpty && item.part === 'assistant') {
       if (pace.isOver(item.view.length)) yield
-      addTo(item, byStart)
+      yield* addTo(item, known, pace)
     }
     for (const { finding, value } of item.replacements) {
       const { kind } = finding
       if (value.length < START_CHARACTERS || seen.has(value) || !isRestored(kind, item.part)) continue
       seen.add(value)
+      if (pace.isOver(value.length)) yield
       const [alone] = yield* detectSteps(value, kinds)
-      if (alone?.kind === kind && alone.end === value.length) continue
-      const start = value.slice(0, START_CHARACTERS)
-      byStart.set(start, [...(byStart.get(start) ?? []), { kind, value }])
+      if (alone?.kind !== kind || alone.end !== value.length) known.add(kind, value)
     }
   }
 }
 
-function addTo(item: InspectedText, byStart: ReadonlyMap<string, readonly KnownValue[]>): void {
-  const { view } = item
+/** Merges the known values of a text into its replacements, which are in order. */
+function* addTo(item: InspectedText, known: KnownValues, pace: Pace): Steps<void> {
+  const { view, replacements: found } = item
+  const merged: Replacement[] = []
+  let next = 0
+  let lastEnd = 0
   for (const { index } of view.matchAll(WORD_START)) {
-    const known = byStart.get(view.slice(index, index + START_CHARACTERS))
-    const one = known?.find(
-      ({ value }) => view.startsWith(value, index) && endsAt(view, index + value.length),
-    )
-    if (one === undefined) continue
-    const finding = { kind: one.kind, start: index, end: index + one.value.length }
-    const others = item.replacements.filter((other) => overlap(other.finding, finding))
+    const lengths = index < lastEnd ? undefined : known.lengthsAt(view, index)
+    if (lengths === undefined) continue
+    if (pace.isOver(lengths.size * VALUE_UNITS)) yield
+    const one = known.findAt(view, index, lengths)
+    if (one === null) continue
+    const { end } = one.finding
+    while (next < found.length && found[next]!.finding.end <= index) merged.push(found[next++]!)
+    let after = next
+    while (after < found.length && found[after]!.finding.start < end) after++
+    const others = found.slice(next, after).filter(({ finding }) => overlap(finding, one.finding))
     // A value that is longer is another one.
-    if (others.some((other) => other.finding.start < finding.start || other.finding.end > finding.end))
-      continue
-    item.replacements = [
-      ...item.replacements.filter((other) => !others.includes(other)),
-      { finding, value: one.value },
-    ].sort((a, b) => a.finding.start - b.finding.start)
+    if (others.some(({ finding }) => finding.start < index || finding.end > end)) continue
+    merged.push(one)
+    next = after
+    lastEnd = end
   }
+  if (lastEnd > 0) item.replacements = [...merged, ...found.slice(next)]
 }
-
-const endsAt = (view: string, end: number): boolean => !WORD.test(view.charAt(end))
