@@ -16,7 +16,7 @@ import {
 import { codeAt, codesOf, isLetter, isSpace } from '../code-unit-classes.ts'
 import { MAXIMUM_DIGITS, MAXIMUM_GROUPS } from '../number/shape.ts'
 import { isAfterScheme } from '../secret/authorization-scheme.ts'
-import { LONG_TOKEN_START } from '../secret/token-forms.ts'
+import { startOfLonger } from '../secret/token-forms.ts'
 
 /** Longest value with white space in it: an IBAN, a phone number with an extension. */
 const MAXIMUM_SPACED = 48
@@ -36,7 +36,7 @@ const MAXIMUM_DOMAIN = 255
 const MAXIMUM_USER_INFO = 200
 /** Credentials after `Basic` or `Bearer`. */
 const MAXIMUM_CREDENTIALS = 404
-/** Longest token, apart from WEB_TOKEN. */
+/** Longest token, apart from VERY_LONG_TOKEN. */
 const MAXIMUM_TOKEN = 512
 
 /** No value continues across one of these, apart from passwords in URLs and lines of keys. */
@@ -51,8 +51,11 @@ const isDomain = (code: number): boolean => isLetter(code) || isDigit(code) || c
 const TOKEN_SIGNS = codesOf('-.+/=~')
 const isToken = (code: number): boolean => isWordCharacter(code) || TOKEN_SIGNS.has(code)
 
+/** Tokens of more characters are, with their prefix, longer than any other unspaced value. */
+const MAXIMUM_SHORT_TOKEN = 90
+const LONG_TOKEN = startOfLonger(MAXIMUM_SHORT_TOKEN)
 /** A JSON web token, or another token of more than MAXIMUM_TOKEN characters. */
-const WEB_TOKEN = /(?<![A-Za-z0-9])(?:eyJ|fm[12]r?_|IQoJ|FwoG|ops_|MII|LS0tLS1CRUdJTi|bedrock-api-key-)/
+const VERY_LONG_TOKEN = startOfLonger(MAXIMUM_TOKEN)
 
 /**
  * The first offset in [start, end] at which a value may start that continues after `end`; `end` if
@@ -73,7 +76,7 @@ export function openValue(text: string, start: number, end: number, hasWords: bo
 /** The same for the tokens that may be longer than any other value. */
 export function openToken(text: string, start: number, end: number): number {
   const run = startOfToken(text, start, end)
-  const found = WEB_TOKEN.exec(text.slice(Math.max(0, run - 1), end))
+  const found = VERY_LONG_TOKEN.exec(text.slice(Math.max(0, run - 1), end))
   return found === null ? end : Math.max(start, Math.max(0, run - 1) + found.index)
 }
 
@@ -143,7 +146,7 @@ function openUnspaced(text: string, start: number, end: number): number {
   const open = Math.max(word, end - MAXIMUM_UNSPACED)
   if (open === word || (end - word <= MAXIMUM_CREDENTIALS && isAfterScheme(text, word))) return word
   const from = Math.max(0, startOfToken(text, word, end) - 1)
-  const token = LONG_TOKEN_START.exec(text.slice(from, open + 1))
+  const token = LONG_TOKEN.exec(text.slice(from, open + 1))
   return token === null ? open : Math.min(open, Math.max(start, from + token.index))
 }
 

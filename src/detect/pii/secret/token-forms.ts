@@ -13,15 +13,19 @@ interface TokenForm {
    * `random` by default. `weak`: other texts have the prefix, so the rest must be machine-made.
    * `none`: the form alone proves it.
    */
-  readonly test?: Test
+  readonly test: Test
 }
 
 const END = '(?![A-Za-z0-9])'
 const END_OF_WORD = '(?![A-Za-z0-9_-])'
-const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
+export const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 
-const form = (issuer: string, prefixes: string, rest: string, test?: Test): TokenForm =>
-  test === undefined ? { issuer, prefixes, rest } : { issuer, prefixes, rest, test }
+const form = (issuer: string, prefixes: string, rest: string, test: Test = 'random'): TokenForm => ({
+  issuer,
+  prefixes,
+  rest,
+  test,
+})
 
 /** As the issuers' own scanners match them. */
 export const TOKEN_FORMS: readonly TokenForm[] = [
@@ -171,7 +175,7 @@ export const TOKEN_FORMS: readonly TokenForm[] = [
   form('Paddle', 'pdl_live_apikey_ pdl_sdbx_apikey_', '[a-z0-9]{26}_[A-Za-z0-9]{22}_[A-Za-z0-9]{3}'),
   form('Razorpay', 'rzp_live_ rzp_test_', '[A-Za-z0-9]{14}'),
   form('Klarna', 'klarna_live_api_ klarna_test_api_', '[A-Za-z0-9+/=_-]{30,120}'),
-  form('Square Enix and others', 'live_sk_ test_sk_', '[A-Za-z0-9]{20,60}', 'weak'),
+  form('Toss Payments and others', 'live_sk_ test_sk_', '[A-Za-z0-9]{20,60}', 'weak'),
   form('Sidegate', 'sgate_live_', `[A-Za-z0-9]{49}${END}`),
   // RFC 7519: two objects and a signature, which may be missing.
   form(
@@ -216,8 +220,9 @@ interface MatchedForm {
 
 function byBeginning(): Map<number, MatchedForm[]> {
   const map = new Map<number, MatchedForm[]>()
-  for (const { rest, test = 'random', ...form } of TOKEN_FORMS) {
-    const groups = Map.groupBy(prefixesOf({ rest, ...form }), (prefix) =>
+  for (const form of TOKEN_FORMS) {
+    const { rest, test } = form
+    const groups = Map.groupBy(prefixesOf(form), (prefix) =>
       beginningOf(prefix.charCodeAt(0), prefix.charCodeAt(1)),
     )
     for (const [beginning, prefixes] of groups) {
@@ -252,19 +257,19 @@ export function* tokensAt(text: string, start: number): Generator<TokenMatch> {
   }
 }
 
-/** Longer tokens are longer than any other value without white space, with their prefix. */
-const MAXIMUM_SHORT_TOKEN = 90
 const PARTS = /\[[^\]]*\]\{(?:\d+,)?(?<most>\d+)\}/g
 
-function isLong({ rest }: TokenForm): boolean {
+/** Characters of the longest token of a form after its prefix. */
+function longestOf({ rest }: TokenForm): number {
   let most = 0
   for (const part of rest.matchAll(PARTS)) most += Number(part.groups!['most'])
-  return most > MAXIMUM_SHORT_TOKEN
+  return most
 }
 
-/** The start of a token that may be long: its prefix. */
-export const LONG_TOKEN_START = new RegExp(
-  `(?<![A-Za-z0-9])(?:${TOKEN_FORMS.filter(isLong)
-    .flatMap((form) => prefixesOf(form).map(escaped))
-    .join('|')})`,
-)
+/** A pattern for the prefixes of tokens that may have more than `characters` after the prefix. */
+export const startOfLonger = (characters: number): RegExp =>
+  new RegExp(
+    `(?<![A-Za-z0-9])(?:${TOKEN_FORMS.filter((form) => longestOf(form) > characters)
+      .flatMap((form) => prefixesOf(form).map(escaped))
+      .join('|')})`,
+  )

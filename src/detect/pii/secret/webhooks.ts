@@ -4,13 +4,13 @@ import { isDigit, SLASH } from '../../../core/ascii.ts'
 import { codeAt } from '../code-unit-classes.ts'
 import type { Segment } from '../engine/segment.ts'
 import { PLACEHOLDER } from './randomness.ts'
+import { UUID } from './token-forms.ts'
 
 const SLACK_HOST = 'hooks.slack.'
 const SLACK =
   /com\/(?:services|workflows|triggers)\/(?<path>T[A-Z0-9]{8,12}\/(?:[AB][A-Z0-9]{8,12}\/(?:\d{15,20}\/)?[A-Za-z0-9]{24}|\d{10,16}\/[a-z0-9]{32}))(?![A-Za-z0-9/+])/y
 const DISCORD_ID = /(?<=\/webhooks\/\d{17,20}\/)/y
 const DISCORD = /[A-Za-z0-9_-]{60,80}(?![A-Za-z0-9_-])/y
-const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 const UUID_CHARACTERS = 36
 const TEAMS = new RegExp(
   `${UUID}@${UUID}/IncomingWebhook/[0-9a-f]{32}/${UUID}(?:/[A-Za-z0-9_-]{20,80})?`,
