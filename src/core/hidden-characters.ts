@@ -8,6 +8,11 @@
  */
 export const INVISIBLE = '\\p{Default_Ignorable_Code_Point}\\uFFF9-\\uFFFB'
 
+const INVISIBLE_CHARACTER = new RegExp(`^[${INVISIBLE}]$`, 'v')
+
+/** Reports whether a text is one such character. */
+export const isInvisible = (character: string): boolean => INVISIBLE_CHARACTER.test(character)
+
 const HIDDEN =
   /[^\P{Cc}\t\n]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u2065\u2800\u3164\uffa0\ufff0-\ufff8\u{e0000}-\u{e00ff}\u{e01f0}-\u{e0fff}]|\u034f|\u17b4|\u17b5|[\u180b-\u180f]|(?<![\p{Extended_Pictographic}\p{Script=Han}])[\ufe00-\ufe0f\u{e0100}-\u{e01ef}](?!\u20e3)/gu
 

@@ -10,7 +10,7 @@ import {
   SPACE,
   TAB,
 } from '../core/ascii.ts'
-import { INVISIBLE } from '../core/hidden-characters.ts'
+import { isInvisible } from '../core/hidden-characters.ts'
 import { LATIN_LOOKALIKE_CAPITALS, LATIN_LOOKALIKES } from './confusables.ts'
 
 /** How a code point takes part in a cluster: begins one, joins the one before, or is dropped. */
@@ -24,8 +24,6 @@ export const IGNORED = 3
  * #15, characters that are not NFKC_Quick_Check=Yes).
  */
 const EXTENDING = /^[\p{M}\u1160-\u11FF\u3131-\u3163\uFF9E\uFF9F\uFFA1-\uFFDC]$/u
-
-const INVISIBLE_CHARACTER = new RegExp(`^[${INVISIBLE}]$`, 'u')
 
 /** Control characters other than white space. They have no meaning and no glyph. */
 const CONTROL = /^[\0-\x08\x0E-\x1F\x7F-\x84\x86-\x9F]$/u
@@ -73,7 +71,7 @@ export function roleOf(codePoint: number): number {
 
 function computeRole(codePoint: number): number {
   const character = String.fromCodePoint(codePoint)
-  if (INVISIBLE_CHARACTER.test(character) || CONTROL.test(character) || character === TATWEEL) return IGNORED
+  if (isInvisible(character) || CONTROL.test(character) || character === TATWEEL) return IGNORED
   return EXTENDING.test(character) ? EXTENDS : STARTS
 }
 

@@ -10,8 +10,7 @@ import { nextCandidate, nextTrigger, TRIGGER_CHARACTERS } from './engine/trigger
 import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
-import { TableLabels } from './table-labels.ts'
-import { TextView } from './text-view.ts'
+import { SearchView } from './search-view.ts'
 
 /** Characters that have arrived at least before candidates are judged ahead of their segment. */
 const MINIMUM_JUDGED = 4096
@@ -26,8 +25,7 @@ const JUDGED_AHEAD = 256
 export class StreamDetector {
   readonly #kinds: KindSet
   readonly #segmenter: Segmenter
-  readonly #view = new TextView()
-  readonly #tables = new TableLabels()
+  readonly #view = new SearchView()
   /** The context and the unfinished segment, folded. Starts at offset #start of the view. */
   #text = ''
   #start = 0
@@ -44,7 +42,7 @@ export class StreamDetector {
 
   /** Everything before this offset is final and may be released. */
   get safe(): number {
-    return this.#startOf(this.#safe)
+    return this.#view.startOf(this.#safe)
   }
 
   /**
@@ -53,7 +51,7 @@ export class StreamDetector {
    */
   push(chunk: string): Finding[] {
     const findings: Finding[] = []
-    this.#text += fold(this.#tables.push(this.#view.push(chunk)), this.#text)
+    this.#text += fold(this.#view.push(chunk), this.#text)
     if ((this.#kinds & PERSON) !== 0 || this.#text.includes(KEY_BEGIN, this.#safe - this.#start))
       this.#scanEverySegment(findings)
     else this.#scanTriggeredSegments(findings)
@@ -125,7 +123,7 @@ export class StreamDetector {
   /** Ends the text: scans the segment that is still held. */
   finish(): Finding[] {
     const findings: Finding[] = []
-    const rest = this.#tables.push(this.#view.finish()) + this.#tables.finish()
+    const rest = this.#view.finish()
     if (rest !== '') this.#text += fold(rest, this.#text)
     this.#scan(this.#text.length, this.#text.length, this.#newSearch(findings))
     return this.#mapped(findings)
@@ -133,19 +131,9 @@ export class StreamDetector {
 
   /** The findings with their offsets in the text instead of its view. */
   #mapped(findings: readonly Finding[]): Finding[] {
-    const mapped = findings.map(({ kind, start, end }) => ({
-      kind,
-      start: this.#startOf(start),
-      end: this.#view.map.endOf(this.#tables.map.endOf(end)),
-    }))
-    this.#view.map.release(this.#tables.map.startOf(this.#safe))
-    this.#tables.map.release(this.#safe)
+    const mapped = this.#view.mapped(findings)
+    this.#view.release(this.#safe)
     return mapped
-  }
-
-  /** The offset in the stream of the character at an offset in the view. */
-  #startOf(offset: number): number {
-    return this.#view.map.startOf(this.#tables.map.startOf(offset))
   }
 
   #newSearch(findings: Finding[]): SegmentSearch {

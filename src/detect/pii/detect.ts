@@ -11,8 +11,9 @@ import { firstTrigger, nextTrigger } from './engine/trigger.ts'
 import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
-import { mayHoldTable, TableLabels } from './table-labels.ts'
-import { hasHiddenOrPaired, TextView } from './text-view.ts'
+import { SearchView } from './search-view.ts'
+import { mayHoldTable } from './table-labels.ts'
+import { hasHiddenOrPaired } from './text-view.ts'
 
 /**
  * Returns the findings in order, without overlap, exactly as `StreamDetector` returns them. Time is
@@ -81,28 +82,22 @@ const MAXIMUM_CHANGED = 65_536
 
 /** Searches the view of a text in which a stream would search it. */
 function* detectInView(whole: string, kinds: KindSet): Steps<Finding[]> {
-  const view = new TextView()
-  const tables = new TableLabels()
+  const view = new SearchView()
   const pieces: string[] = []
   let length = 0
   for (let at = 0; at < whole.length; at += STEP_UNITS) {
     if (at > 0) yield
-    const piece = tables.push(view.push(whole.slice(at, at + STEP_UNITS)))
+    const piece = view.push(whole.slice(at, at + STEP_UNITS))
     pieces.push(piece)
     length += piece.length
     // Characters held back count, too.
     if (Math.abs(at + STEP_UNITS - length) > MAXIMUM_CHANGED) return yield* detectBySegments(whole, kinds)
   }
-  pieces.push(tables.push(view.finish()), tables.finish())
+  pieces.push(view.finish())
   const text = fold(pieces.join(''))
   if (text.includes(KEY_BEGIN)) return yield* detectBySegments(whole, kinds)
   yield
-  const findings = yield* searchSteps(text, firstTrigger(text), kinds)
-  return findings.map(({ kind, start, end }) => ({
-    kind,
-    start: view.map.startOf(tables.map.startOf(start)),
-    end: view.map.endOf(tables.map.endOf(end)),
-  }))
+  return view.mapped(yield* searchSteps(text, firstTrigger(text), kinds))
 }
 
 /** Scans every segment: for texts with private keys, and for kinds that have no trigger. */

@@ -2,7 +2,7 @@
 // decoded and digits of two units read as one. Maps offsets back.
 
 import { ASCII_END } from '../../core/ascii.ts'
-import { INVISIBLE } from '../../core/hidden-characters.ts'
+import { INVISIBLE, isInvisible } from '../../core/hidden-characters.ts'
 import { isSign, mayBeginEscape, readEscape } from './encoded-characters.ts'
 import { type Decoded, LOOK_BEHIND } from './escape-text.ts'
 import { INSIDE, OffsetMap } from './offset-map.ts'
@@ -19,7 +19,6 @@ const HIDDEN_OR_PAIRED = new RegExp(`[[${INVISIBLE}${PAIRED_DIGITS}]--[${SOFT_HY
 const SPECIAL = new RegExp(`[${INVISIBLE}${PAIRED_DIGITS}%\\&=\\\\+]`, 'gv')
 /** The same in a text without invisible characters and digits of two units; faster. */
 const SIGN = /[%&=\\+]/g
-const INVISIBLE_CHARACTER = new RegExp(`^[${INVISIBLE}]$`, 'v')
 const FIRST_MATHEMATICAL = 0x1d7ce
 const LAST_MATHEMATICAL = 0x1d7ff
 const FIRST_SEGMENTED = 0x1fbf0
@@ -31,8 +30,6 @@ const MAXIMUM_BEFORE = 1024
 /** Reports whether a text contains an invisible character or a digit of two units. */
 export const hasHiddenOrPaired = (text: string): boolean =>
   text.includes(SOFT_HYPHEN) || HIDDEN_OR_PAIRED.test(text)
-
-const isInvisible = (character: string): boolean => INVISIBLE_CHARACTER.test(character)
 
 /** Longest chunk that is read character by character: most are tokens of a model. */
 const MAXIMUM_WORD = 16
@@ -60,18 +57,14 @@ const pairedDigit = (codePoint: number): number =>
 export class TextView {
   /** Characters of the view so far. */
   #length = 0
-  readonly #map = new OffsetMap()
+  /** Offsets of the view. */
+  readonly map = new OffsetMap()
   /** The last characters read, at least LOOK_BEHIND and at most MAXIMUM_BEFORE. */
   #before = ''
   /** What may begin an escape or a character of two units. */
   #held = ''
   #isQuotedPrintable = false
   #isAfterEscape = false
-
-  /** Offsets of the view. */
-  get map(): OffsetMap {
-    return this.#map
-  }
 
   /** Takes a chunk; returns the view of what is decided. */
   push(chunk: string): string {
@@ -114,9 +107,9 @@ export class TextView {
         this.#length += next - at
         this.#isAfterEscape = false
         at = next
-        continue
       }
-      const decoded = this.#decoded(text, at, special![0], last)
+      if (special === null) break
+      const decoded = this.#decoded(text, at, special[0], last)
       if (decoded === null) break
       const isPlain = decoded.view !== '' && text.startsWith(decoded.view, at)
       this.#add(decoded, isPlain)
@@ -150,11 +143,11 @@ export class TextView {
   /** @param isPlain whether it is decoded as itself */
   #add({ view, length }: Decoded, isPlain: boolean): void {
     if (view === '') {
-      this.#map.remove(this.#length, length)
+      this.map.remove(this.#length, length)
       return
     }
     this.#isAfterEscape = !isPlain
-    if (length > view.length) this.#map.remove(this.#length + INSIDE, length - view.length)
+    if (length > view.length) this.map.remove(this.#length + INSIDE, length - view.length)
     this.#length += view.length
   }
 }
