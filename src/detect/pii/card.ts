@@ -82,7 +82,8 @@ export const CARD_GROUPINGS: ReadonlySet<number> = new Set(
 /** Groups as printed on cards. */
 const COMMON_GROUPINGS = new Set(['4-4-4-4', '4-6-5', '4-6-4'].map(shapeOf))
 
-const SHORT_DIGITS = 12
+/** Digits of the shortest cards. */
+export const SHORT_CARD_DIGITS = 12
 
 /** How certain a card number is by its form alone. */
 export type CardForm = 'no' | 'known' | 'rare' | 'unbranded'
@@ -97,7 +98,7 @@ export function cardForm(run: DigitRun): CardForm {
   const { digits } = run
   if (isOneDigit(digits)) return 'no'
   if (!isIssued(digits.slice(0, GROUP), digits.length)) return 'unbranded'
-  if (digits[0] === '1' || digits.length === SHORT_DIGITS) return 'rare'
+  if (digits[0] === '1' || digits.length === SHORT_CARD_DIGITS) return 'rare'
   // One in ten numbers passes Luhn, so a number in one piece with an unusual length proves less.
   return grouped || digits.length >= 15 || digits.length === 14 ? 'known' : 'rare'
 }
@@ -158,7 +159,7 @@ export function isExpiryAfter(text: string, end: number): boolean {
   return EXPIRY.test(text)
 }
 
-/** Digits of the sums of strokes of Han characters, by which tables sort them. */
+/** Digits in which tables encode the strokes of Han characters to sort them. */
 const STROKES = /^[1-5]+$/
 const MIN_STROKES = 3
 /**
@@ -194,7 +195,7 @@ export function isSigned(text: string, at: number): boolean {
   return before === UNDERSCORE || before === COMMA || before === OPEN_BRACKET || before === OPEN_PAREN
 }
 
-/** Real numbers repeat one digit, or have others. */
+/** Reports whether digits encode strokes. A card has other digits, or repeats one of them. */
 function isStrokes(digits: string): boolean {
   if (!STROKES.test(digits)) return false
   const counts = new Map<string, number>()

@@ -97,6 +97,12 @@ export function isUncapitalised(code: number): boolean {
 export const codeAt = (text: string, at: number): number =>
   at >= 0 && at < text.length ? text.charCodeAt(at) : 0
 
+/** Reports whether a sticky pattern matches at an offset. */
+export function matchesAt(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at
+  return pattern.test(text)
+}
+
 /** Where the digits that start at `at` end. */
 export function endOfDigits(text: string, at: number): number {
   let end = at

@@ -124,7 +124,7 @@ function scanAround(segment: Segment, localStart: number, at: number, domain: nu
   if (start === at || isVersionControlUser(text, start, at)) return domain
   if (isPackage(text, start, at, domain) || isLogin(text, start)) return domain
   if (isAlgorithm(text, start, domain, end) || isRemote(text, domain, end)) return end
-  if (isMessage(text, Math.min(start, localStart), at)) return end
+  if (isMessage(text, localStart, at)) return end
   const before = codeAt(text, start - 1)
   if (before === AT_SIGN) return domain
   if (

@@ -16,7 +16,7 @@ import {
   SLASH,
   SPACE,
 } from '../../core/ascii.ts'
-import { codeAt } from './code-unit-classes.ts'
+import { codeAt, matchesAt } from './code-unit-classes.ts'
 import {
   ahead,
   type Before,
@@ -133,7 +133,7 @@ function readPercent(text: string, at: number, last: boolean, { isAfterEscape }:
   const { code, length } = found
   const character = characterOf(code)
   if (character === null) return verbatim(text, at, 1)
-  const isRun = isAfterEscape || startsByte(text, at + length)
+  const isRun = isAfterEscape || matchesAt(PERCENT_BYTE, text, at + length)
   if (isAlphanumeric(code) && !isRun) return verbatim(text, at, 1)
   if (USER_INFO_BEFORE.test(behind(text, at))) return verbatim(text, at, 1)
   if (!isAfterEscape && LIKE.test(text.slice(at, at + length + 1))) {
@@ -141,11 +141,6 @@ function readPercent(text: string, at: number, last: boolean, { isAfterEscape }:
     if (code <= SPACE || code === QUOTE || code === APOSTROPHE) return verbatim(text, at, 1)
   }
   return { view: character, length }
-}
-
-function startsByte(text: string, at: number): boolean {
-  PERCENT_BYTE.lastIndex = at
-  return PERCENT_BYTE.test(text)
 }
 
 /** `&nbsp;`, `&#64;`, `&#x40;`, also where the ampersand was escaped again: `&amp;nbsp;`. */

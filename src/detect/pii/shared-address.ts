@@ -1,6 +1,7 @@
-// Knows the addresses of machines that tell nothing about anyone: networks, multicast, reserved
-// and link-local ranges (RFC 6890), resolvers that everyone uses.
+// Lists addresses that identify nobody: networks, multicast, reserved and link-local ranges
+// (RFC 6890), public resolvers.
 
+import { matchesAt } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 
 /** Public resolvers, and the services of clouds that every machine asks about itself. */
@@ -19,8 +20,8 @@ const IPV4_BITS = 32
 const GROUP_BITS = 16
 const GROUPS = 8
 const MULTICAST = 224
-/** The last part of an address of a network, and of a shortened one of a link. */
-const MAXIMUM_LINK_GROUPS = 2
+/** Leading groups of a link-local address that need not be 0. */
+const LINK_PREFIX_GROUPS = 2
 
 /** A text that begins with the address: what precedes it, and what follows. */
 const STATEMENT_BEFORE = /^(?:[A-Z][a-z-]{1,12}(?: is)?:? )?$/
@@ -57,23 +58,19 @@ export function isSharedIpv4(
 ): boolean {
   const address = octets.join('.')
   if (SHARED.has(address)) return true
-  const [first, second, , last] = octets.map(Number) as [number, number, number, number]
+  const numbers = octets.map(Number)
+  const [first, second, , last] = numbers as [number, number, number, number]
   if (first >= MULTICAST) return true
   const isLinkLocal = first === 169 && second === 254
   const isNetwork =
-    (prefix >= 0 && hasNoHostBits(octets.map(Number), prefix)) ||
-    (prefix < 0 && last === 0 && (isPrivate(first, second) || isBeforeMask(segment.text, end)))
+    (prefix >= 0 && hasNoHostBits(numbers, prefix)) ||
+    (prefix < 0 && last === 0 && (isPrivate(first, second) || matchesAt(MASK_AFTER, segment.text, end)))
   if (!isLinkLocal && !isNetwork) return false
   return !isStatement(segment, at, end)
 }
 
 const isPrivate = (first: number, second: number): boolean =>
   first === 10 || (first === 172 && second >= 16 && second < 32) || (first === 192 && second === 168)
-
-function isBeforeMask(text: string, end: number): boolean {
-  MASK_AFTER.lastIndex = end
-  return MASK_AFTER.test(text)
-}
 
 /** Reports whether only the bits of a prefix are set, and it is no single address. */
 function hasNoHostBits(octets: readonly number[], prefix: number): boolean {
@@ -95,20 +92,23 @@ export function isSharedIpv6(
 ): boolean {
   const text = address.toLowerCase()
   if (SHARED.has(text)) return true
-  const mapped = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)?.slice(1)
-  if (mapped !== undefined && SHARED.has(mapped.join('.'))) return true
+  const mapped = MAPPED.exec(text)?.[0]
+  if (mapped !== undefined && SHARED.has(mapped)) return true
   const groups = groupsOf(text)
   const isLink = (groups[0]! & 0xffc0) === 0xfe80
   // The last groups of a link's address often have the address of the interface in them.
   const isShared =
-    groups[0]! >= 0xff00 || (isLink && groups.slice(MAXIMUM_LINK_GROUPS, -1).every((group) => group === 0))
+    groups[0]! >= 0xff00 || (isLink && groups.slice(LINK_PREFIX_GROUPS, -1).every((group) => group === 0))
   if (!isShared && !(prefix >= 0 && isPrefixOf(groups, prefix))) return false
   return !isStatement(segment, at, end)
 }
 
+/** An IPv4 address at the end of another. */
+const MAPPED = /\d{1,3}(?:\.\d{1,3}){3}$/
+
 /** The eight groups of an address; an IPv4 address at its end counts as two of 0. */
 function groupsOf(address: string): number[] {
-  const [head = '', tail] = address.replace(/\d{1,3}(?:\.\d{1,3}){3}$/, '1:1').split('::')
+  const [head = '', tail] = address.replace(MAPPED, '1:1').split('::')
   const parse = (part: string | undefined): number[] =>
     part === undefined || part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))
   const first = parse(head)

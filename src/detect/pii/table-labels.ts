@@ -45,10 +45,7 @@ const MAXIMUM_RECENT = 4096
 const NOT_ONLY_NUMBERS = /\p{L}|---/u
 
 /** The table that the text is in. */
-interface Table {
-  readonly separator: number
-  /** Written before the cells of each column. */
-  readonly labels: readonly string[]
+interface Table extends TableHeader {
   /** Whether rows are in brackets and texts in apostrophes. */
   readonly isSql: boolean
 }
@@ -194,12 +191,12 @@ export class TableLabels {
     const lineEnd = text.indexOf('\n', at)
     if (lineEnd < 0 && !last && text.length - at <= MAXIMUM_HEADER) return false
     const row = text.slice(at, Math.min(lineEnd < 0 ? text.length : lineEnd, at + MAXIMUM_HEADER + 1))
-    const { separator, labels } = this.#header!
+    const header = this.#header!
     const isRow =
       row.length <= MAXIMUM_HEADER &&
-      countCells(row, separator) === labels.length &&
-      (NOT_ONLY_NUMBERS.test(row) || labels.some(isBirthLabel))
-    this.#table = isRow ? { separator, labels, isSql: false } : null
+      countCells(row, header.separator) === header.labels.length &&
+      (NOT_ONLY_NUMBERS.test(row) || header.labels.some(isBirthLabel))
+    this.#table = isRow ? { ...header, isSql: false } : null
     this.#header = null
     this.#line = ''
     this.#beginRow()

@@ -163,15 +163,13 @@ const isHeading = (text: string, at: number, end: number, octets: readonly strin
 /** Reports whether it is the number of a section of a text that a comment names. */
 function isSection(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
   if (isHeading(segment.text, at, end, octets)) return true
-  if (!areSmall(octets, MAXIMUM_SECTION))
-    return areSmall(octets, LARGE_OCTET) && REFERENCE_BEFORE.test(lineBefore(segment, at))
+  const line = lineBefore(segment, at)
+  if (!areSmall(octets, MAXIMUM_SECTION)) return areSmall(octets, LARGE_OCTET) && REFERENCE_BEFORE.test(line)
   const { text } = segment
-  const window = segment.windowBefore(at)
-  const line = window.slice(window.lastIndexOf('\n') + 1)
   if (ADDRESS_WORD_BEFORE.test(line)) return false
   if (REFERENCE_BEFORE.test(line) || STANDARD_BEFORE.test(line)) return true
   if (text[at - 1] === '[' && text[end] === ']') return true
-  return COMMENT_BEFORE.test(window) && COMMENT_AFTER.test(text.slice(end, end + 2))
+  return COMMENT_AFTER.test(text.slice(end, end + 2)) && COMMENT_BEFORE.test(segment.windowBefore(at))
 }
 
 const isLarge = (octets: readonly string[]): boolean => octets.some((octet) => Number(octet) >= LARGE_OCTET)

@@ -15,7 +15,7 @@ import {
 } from '../../../core/ascii.ts'
 import type { Finding } from '../../../core/finding.ts'
 import { scanBirthDate } from '../birthdate.ts'
-import { cardForm, isExpiryAfter, isInRow, isIssued, isNoCard, isSigned } from '../card.ts'
+import { cardForm, isExpiryAfter, isInRow, isIssued, isNoCard, isSigned, SHORT_CARD_DIGITS } from '../card.ts'
 import { cardGroups } from '../card-groups.ts'
 import { passesLuhn, passesLuhnAt } from '../checksums.ts'
 import { codeAt, endOfDigits, isWordBefore } from '../code-unit-classes.ts'
@@ -250,7 +250,6 @@ function scanNumber(segment: Segment, at: number, firstEnd: number): number {
 }
 
 const CARD_WORD_DISTANCE = 40
-const SHORT_CARD_DIGITS = 12
 /** Labels of other numbers that pass Luhn or have the same length. */
 const NOT_CARD_BEFORE =
   /(?:\bimei|\bmeid|\biccid|serial|tracking|invoice|isbn|\bean|\bupc|gtin|barcode|sendungs|rechnung|факт)[^\d\n]{0,16}$|(?:_(?:ns|us|ms)|nanos?|micros?|offset|seed|hash|checksum|snowflake|trace|span|uid|uuid|guid|(?:^|[^a-z])(?:id|ids|pid|tid|sum|size|bytes|ptr|addr|key|ts))["'\])]{0,2}\s?[:=]\s?["'(]?$/

@@ -15,7 +15,7 @@ import {
   PLUS,
   SPACE,
 } from '../../../core/ascii.ts'
-import { codeAt } from '../code-unit-classes.ts'
+import { codeAt, matchesAt } from '../code-unit-classes.ts'
 import { DASHED_SSN } from '../engine/number-shapes.ts'
 import type { DigitRun, NumberRuns } from '../number/run.ts'
 import { groupsOf, lastGroupOf, shapeOf } from '../number/shape.ts'
@@ -178,7 +178,7 @@ const PAIRS = new Set(['2-2-2-2', '2-2-2-2-2', '2-2-2-2-2-2'].map(shapeOf))
  * follow, or it is how Node prints a buffer.
  */
 export const isByteDump = (text: string, start: number, shape: number, end: number): boolean =>
-  (lastGroupOf(shape) === 2 && isBeforeHexPair(text, end)) ||
+  (lastGroupOf(shape) === 2 && matchesAt(HEX_PAIR, text, end)) ||
   (PAIRS.has(shape) &&
     (text.endsWith('Buffer ', start) ||
       (isGap(codeAt(text, end)) && isPair(text, end + 1) && !isAlphanumeric(codeAt(text, end + 3))) ||
@@ -195,11 +195,6 @@ export const isDumpLine = (text: string, start: number, shape: number): boolean 
 
 /** ` fe`, after the first bytes of a dump: `006440 40 80 fe`. */
 const HEX_PAIR = / (?=[0-9]?[a-f])[0-9a-f]{2}(?![\w-])/y
-
-function isBeforeHexPair(text: string, end: number): boolean {
-  HEX_PAIR.lastIndex = end
-  return HEX_PAIR.test(text)
-}
 
 const isGap = (code: number): boolean => code === SPACE || code === DOT || code === HYPHEN
 const isPair = (text: string, at: number): boolean =>

@@ -2,7 +2,7 @@
 // out or ends it earlier.
 
 import { CASE_BIT, isDigit } from '../../../core/ascii.ts'
-import { codeAt, codesOf, isLetter } from '../code-unit-classes.ts'
+import { codeAt, codesOf, isLetter, matchesAt } from '../code-unit-classes.ts'
 
 const LABEL_AFTER =
   /[ \t,]{0,2}[-(]{0,2}(?:office|fax|mobile|cell|home|work|direct|tel|phone|büro|privat|bureau|oficina)\b(?! ?[:=]|[._/-]\w)/iy
@@ -20,11 +20,6 @@ const HOUR_DIGITS = 2
 /** What may follow an hour, perhaps the first of two. */
 const TIME_AFTER =
   /(?:[:.]\d\d)?(?: ?[-–] ?\d{1,2}(?:[:.]\d\d)?)? ?(?:uhr|hrs|o'clock|[ap]\.?m)\b|:\d\d(?!\d)/iy
-
-function matchesAt(pattern: RegExp, text: string, at: number): boolean {
-  pattern.lastIndex = at
-  return pattern.test(text)
-}
 
 /** Reports whether the number is a quantity: `600 123 456 bytes`. */
 export const isQuantity = (text: string, end: number): boolean => matchesAt(QUANTITY, text, end)

@@ -82,22 +82,21 @@ const isQuote = (code: number): boolean => code === QUOTE || code === APOSTROPHE
 const LEADING = /(?:(?:bearer|basic|token|apikey) +|base64:)?(?:(?:[rbfuL]|\$?@)(?=["']))?/iy
 
 function valueAfter(text: string, sign: number): Value | null {
-  let at = startAfterSign(text, sign)
-  if (at < 0) return null
+  const first = startAfterSign(text, sign)
+  if (first < 0) return null
+  const at = endOfLeading(text, first)
   let escapes = 0
-  const open = (): number => {
-    LEADING.lastIndex = at
-    at += LEADING.exec(text)?.[0].length ?? 0
-    while (escapes < MAXIMUM_ESCAPES && codeAt(text, at + escapes) === BACKSLASH) escapes++
-    return codeAt(text, at + escapes)
-  }
-  const quote = open()
+  while (escapes < MAXIMUM_ESCAPES && codeAt(text, at + escapes) === BACKSLASH) escapes++
+  const quote = codeAt(text, at + escapes)
   if (!isQuote(quote)) return escapes > 0 ? null : plainValue(text, sign, at)
-  const start = at + escapes + 1
-  LEADING.lastIndex = start
-  const inner = start + (LEADING.exec(text)?.[0].length ?? 0)
-  const end = endOfQuoted(text, inner, quote, escapes)
-  return end < 0 ? null : { start: inner, end, notation: 'quoted' }
+  const start = endOfLeading(text, at + escapes + 1)
+  const end = endOfQuoted(text, start, quote, escapes)
+  return end < 0 ? null : { start, end, notation: 'quoted' }
+}
+
+function endOfLeading(text: string, at: number): number {
+  LEADING.lastIndex = at
+  return at + (LEADING.exec(text)?.[0].length ?? 0)
 }
 
 /** Where the closing quote or its escape is; -1 if white space comes before it. */

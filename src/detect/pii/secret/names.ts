@@ -15,7 +15,7 @@ import {
   SPACE,
   UNDERSCORE,
 } from '../../../core/ascii.ts'
-import { codeAt, codesOf } from '../code-unit-classes.ts'
+import { codeAt, codesOf, matchesAt } from '../code-unit-classes.ts'
 
 /** Words before `key` that make it a credential. */
 const KEY_OWNERS =
@@ -96,11 +96,6 @@ const BEFORE_SIGN = Uint8Array.from({ length: ASCII_END }, (_, code) =>
 const MAXIMUM_CLOSING = 15
 const isNamePart = (code: number): boolean => isAlphanumeric(code) || code >= ASCII_END
 
-function isBefore(pattern: RegExp, text: string, at: number): boolean {
-  pattern.lastIndex = at
-  return pattern.test(text)
-}
-
 /** Reports whether a `:` or `=` follows the name of a credential. */
 export function isNamingSign(text: string, sign: number): boolean {
   const code = codeAt(text, sign)
@@ -109,7 +104,7 @@ export function isNamingSign(text: string, sign: number): boolean {
   let end = sign
   while (end > 0 && sign - end <= MAXIMUM_CLOSING && !isNamePart(text.charCodeAt(end - 1))) end--
   const pattern = BY_TAIL[tailBefore(text, end)]
-  return pattern !== undefined && isBefore(pattern, text, sign)
+  return pattern !== undefined && matchesAt(pattern, text, sign)
 }
 
 /** How a name precedes a value. */
@@ -157,12 +152,7 @@ const LINKED = before(
 const AFTER_BLANK = before(`${NAME}[ \\t]{1,3}["'\`]?`)
 
 const VALUE_TAILS = new Uint8Array(LETTERS ** 3)
-for (const tail of [
-  ...ENDINGS.flatMap(([tails]) => tailsOf(tails)),
-  ...tailsOf(RARE_TAILS),
-  ...tailsOf('ase'),
-])
-  VALUE_TAILS[tail] = 1
+for (const tail of [...SIGN_TAILS, RARE_TAILS].flatMap(tailsOf)) VALUE_TAILS[tail] = 1
 /** Words and options that precede a value, and short names. */
 const LINKS = new Set('is was to ist lautet est es by string -p -a -k -w pw'.split(' '))
 const MAXIMUM_LINK = 7
@@ -190,21 +180,21 @@ const isLinkPart = (code: number): boolean => code > SPACE && code !== UNDERSCOR
 /** How a name precedes the value at an offset; null without a name. */
 export function introductionBefore(text: string, start: number): Introduction | null {
   const last = codeAt(text, start - 1)
-  if (last === GREATER_THAN) return isBefore(AFTER_TAG, text, start) ? 'argument' : null
-  if (last === LOWER_P) return isBefore(GLUED, text, start) ? 'argument' : null
+  if (last === GREATER_THAN) return matchesAt(AFTER_TAG, text, start) ? 'argument' : null
+  if (last === LOWER_P) return matchesAt(GLUED, text, start) ? 'argument' : null
   const isQuoted = last === QUOTE || last === APOSTROPHE
   const pair = isQuoted ? start - 1 : start
   const isAfterColon = codeAt(text, pair - 1) === COLON && isNamePart(codeAt(text, pair - 2))
-  if ((isAfterColon || last === COLON) && AFTER_COLON.some((pattern) => isBefore(pattern, text, start)))
+  if ((isAfterColon || last === COLON) && AFTER_COLON.some((pattern) => matchesAt(pattern, text, start)))
     return 'argument'
   const isPlace = isQuoted || last === SPACE || last === COLON || last === EQUALS
   if (!isPlace || !mayEndIntroduction(text, start)) return null
-  if (ASSIGNED.some((pattern) => isBefore(pattern, text, start))) return 'assigned'
-  if (isBefore(GLUED, text, start) || ARGUMENT.some((pattern) => isBefore(pattern, text, start)))
+  if (ASSIGNED.some((pattern) => matchesAt(pattern, text, start))) return 'assigned'
+  if (matchesAt(GLUED, text, start) || ARGUMENT.some((pattern) => matchesAt(pattern, text, start)))
     return 'argument'
-  if (isBefore(LINKED, text, start)) return 'linked'
-  return isBefore(AFTER_BLANK, text, start) ? 'blank' : null
+  if (matchesAt(LINKED, text, start)) return 'linked'
+  return matchesAt(AFTER_BLANK, text, start) ? 'blank' : null
 }
 
 /** Reports whether a name of base64 with a name and a password precedes a value. */
-export const isBasicBefore = (text: string, start: number): boolean => isBefore(BASIC, text, start)
+export const isBasicBefore = (text: string, start: number): boolean => matchesAt(BASIC, text, start)

@@ -217,13 +217,7 @@ function startOfLineBefore(
 ): number {
   // Only what opens the value precedes it on its line.
   for (const character of text.slice(lineFeed + 1, value).replace(TAGS, ''))
-    if (
-      !isOpening(character.charCodeAt(0)) &&
-      !'>|-–•.'.includes(character) &&
-      character !== '\r' &&
-      character !== '\n'
-    )
-      return lineFeed + 1
+    if (!isOpening(character.charCodeAt(0)) && !'>|-–•.\r'.includes(character)) return lineFeed + 1
   let end = lineFeed
   while (end > first && (codeAt(text, end - 1) <= SPACE || '*_"\''.includes(text[end - 1]!))) end--
   if (end === first && first > 0) return lineFeed + 1
