@@ -49,7 +49,7 @@ function* joinInSteps(block: RegExp, texts: readonly Text[], asksForJson: boolea
       text,
       encoding: asksForJson && isContent ? 'json' : encoding,
       isFollowed,
-      label: isContent ? '' : label,
+      label,
     }
     read.push(one)
     if (!isContent) continue
@@ -81,14 +81,7 @@ export function* readAnswerTexts(texts: readonly Text[], asksForJson: boolean): 
       begun.text += text
       continue
     }
-    const isContent = name !== undefined
-    const one: GrowingText = {
-      parts: [index],
-      text,
-      encoding,
-      isFollowed,
-      label: isContent ? '' : label,
-    }
+    const one: GrowingText = { parts: [index], text, encoding, isFollowed, label }
     read.push(one)
     if (name === undefined) continue
     if (asksForJson) one.encoding = 'json'

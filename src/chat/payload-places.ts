@@ -14,9 +14,10 @@ const keys = (list: string): ReadonlySet<Key> => new Set<Key>(list.split(' '))
 /** Members that hold an image, audio or video. */
 const MEDIA = keys('image_url video_url audio_url file_url')
 /** Objects, and lists of objects, whose `url` may hold an image, audio, video or file. */
-const WITH_URL = keys(
-  'image_url video_url audio_url file_url image video audio file source outputs output content images',
-)
+const WITH_URL: ReadonlySet<Key> = new Set([
+  ...MEDIA,
+  ...keys('image video audio file source outputs output content images'),
+])
 const SOUND = keys('input_audio audio')
 /** Objects around the `data` of an image, audio or document, as other providers write them. */
 const SOURCES = keys('source inline_data inlineData')

@@ -25,9 +25,9 @@ const OWN_RESULTS: ReadonlySet<unknown> = new Set(['web_search_result'])
 
 /** A request without what only one provider can read. */
 export interface PortableBody {
-  /** The same object as the request if there is nothing such. */
+  /** The request itself when nothing was removed. */
   readonly body: JsonObject
-  /** What its lists have no more. */
+  /** The items removed from its lists. */
   readonly removed: RemovedItems
 }
 
@@ -46,12 +46,12 @@ export function portableBody(request: JsonObject): PortableBody | null {
 type Removed = Map<JsonValue[], ReadonlySet<number>>
 
 /** Returns a value without what only one provider can read; undefined when it cannot go without. */
-function strip(value: JsonValue, removed: Removed): JsonValue | undefined {
-  if (Array.isArray(value)) return stripList(value, removed)
+function strip(value: JsonValue, removed: Removed, isAnswer = false): JsonValue | undefined {
+  if (Array.isArray(value)) return stripList(value, removed, isAnswer)
   return isObject(value) ? stripObject(value, removed) : value
 }
 
-function stripList(list: JsonValue[], removed: Removed, isAnswer = false): JsonValue[] | undefined {
+function stripList(list: JsonValue[], removed: Removed, isAnswer: boolean): JsonValue[] | undefined {
   const kept: JsonValue[] = []
   const positions = new Set<number>()
   let isSame = true
@@ -78,11 +78,7 @@ function stripObject(object: JsonObject, removed: Removed): JsonObject | undefin
     const value = object[name]!
     const isSignature = name === SIGNATURE && typeof value === 'string'
     const isAnswer = name === 'content' && object['role'] === 'assistant'
-    const stripped = isSignature
-      ? null
-      : Array.isArray(value)
-        ? stripList(value, removed, isAnswer)
-        : strip(value, removed)
+    const stripped = isSignature ? null : strip(value, removed, isAnswer)
     if (stripped === undefined) return undefined
     if (stripped === value) continue
     changed ??= { ...object }

@@ -77,6 +77,8 @@ export function isLoopbackUrl(url: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
+export const SIGNING_KEY_HINT = 'create a key with: openssl genpkey -algorithm ed25519'
+
 /** Visible ASCII (RFC 9110 §5.5): a bearer token has no white space. */
 const HEADER_SAFE = /^[\x21-\x7e]+$/
 

@@ -13,6 +13,7 @@ import {
   readSecret,
   rejectHosts,
   type SecretReference,
+  SIGNING_KEY_HINT,
 } from './config-values.ts'
 import type { Path } from './document.ts'
 import type { RefusalStatus } from './errors.ts'
@@ -192,7 +193,10 @@ export function parseConfig(
     },
     prices: prices?.path === undefined ? null : { ...prices, path: resolve(folder, prices.path) },
     keys: keys.map((key, index) => readKey(context, key, index)),
-    audit: { ...audit, signingKey: readSecret(context, ['audit', 'signingKey'], audit.signingKey, KEY_HINT) },
+    audit: {
+      ...audit,
+      signingKey: readSecret(context, ['audit', 'signingKey'], audit.signingKey, SIGNING_KEY_HINT),
+    },
     instance: readInstance(context),
     data: { ...declared.data, path: resolve(folder, declared.data.path) },
     admin: {
@@ -234,5 +238,3 @@ function rejectSameKey({ add }: Context, keys: readonly FileKey[]): void {
     else add(['keys', index, 'sha256'], `is also the hash of keys[${other}]; remove one of them`)
   })
 }
-
-const KEY_HINT = 'create a key with: openssl genpkey -algorithm ed25519'

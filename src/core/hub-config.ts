@@ -11,6 +11,7 @@ import {
   readSecret,
   rejectHosts,
   type SecretReference,
+  SIGNING_KEY_HINT,
 } from './config-values.ts'
 import { type Path, readDocument } from './document.ts'
 import { HUB_SCHEMA } from './hub-schema.ts'
@@ -82,7 +83,6 @@ export interface HubConfigReading {
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
 const DATABASE_HINT = 'set it to a URL like postgres://sidegate_hub:PASSWORD@HOST/DATABASE'
 const DATABASE_URL = /^postgres(?:ql)?:\/\//
-const KEY_HINT = 'create a key with: openssl genpkey -algorithm ed25519'
 const TLS_HINT = 'mount the certificate of the hub'
 
 /** Reports whether a file is the configuration of a hub: only that names a database. */
@@ -127,7 +127,7 @@ export function parseHubConfig(
       tokens: readAdminTokens(context, admin.token, isAmong(found, ['admin', 'tokens']) ? [] : admin.tokens),
       oidc: readOidc(context, admin.oidc),
     },
-    audit: { signingKey: readSecret(context, ['audit', 'signingKey'], audit?.signingKey, KEY_HINT) },
+    audit: { signingKey: readSecret(context, ['audit', 'signingKey'], audit?.signingKey, SIGNING_KEY_HINT) },
     log,
   }
   if (!isAmong(found, ['listen'])) rejectOpenAddress(context, config.listen)

@@ -58,8 +58,8 @@ export async function readBeginning(
 function failureInEvents(text: string): boolean | null {
   for (const [, data = ''] of text.matchAll(DATA)) {
     const body = parse(data)
-    if (isObject(body) && OPENINGS.has(body['type']) && !isFailedBody(body)) continue
-    return isFailedBody(body)
+    const hasFailed = isFailedBody(body)
+    if (hasFailed || !isObject(body) || !OPENINGS.has(body['type'])) return hasFailed
   }
   return null
 }
@@ -86,7 +86,7 @@ function isFailedBody(body: JsonValue): boolean {
 /** Aggregators report a provider's failure in the choice. */
 function errorOfChoice({ choices }: JsonObject): JsonValue {
   const [choice] = Array.isArray(choices) ? choices : []
-  return choice !== undefined && isObject(choice) ? (choice['error'] ?? null) : null
+  return isObject(choice) ? (choice['error'] ?? null) : null
 }
 
 function isFailure({ code, status, type }: Readonly<Record<string, JsonValue>>): boolean {

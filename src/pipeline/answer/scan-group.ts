@@ -1,5 +1,5 @@
 // Scans neighbouring blocks of text, which a client shows as one. Each block keeps its own text; a
-// value that is split over several comes in the one in which it ends.
+// value that is split over several is written in the block where it ends.
 
 import type { Text } from '../../chat/texts.ts'
 import type { Steps } from '../../core/steps.ts'
@@ -24,7 +24,7 @@ export function* scanGroup(
   encoding: Text['encoding'],
   rules: ScanRules,
   placeholders: Placeholders,
-  label = '',
+  label: string,
   continues = false,
 ): Steps<BlockScan> {
   const scanner = new TextScanner(rules, placeholders.fork(), encoding)

@@ -106,8 +106,9 @@ export class StandaloneTexts {
       const { text, encoding } = group
       const parts = group.parts.map((part) => chunk.others[part]!.text)
       const ruled = rulesFor(group, rules)
-      const isClear = group.label !== '' && (yield* isClean(group, ruled))
-      const one = { parts, text, encoding, label: isClear ? labelOf(group) : '', rules: ruled }
+      const named = labelOf(group)
+      const label = named !== '' && (yield* isClean(group, ruled)) ? named : ''
+      const one = { parts, text, encoding, label, rules: ruled }
       // Some servers repeat the message so far in each event; its end may continue in the next.
       const isSoFar = chunk.finished.length === 0 && SO_FAR.test(chunk.others[group.parts[0]]!.path)
       const isKnown = chunk.isRepeat && !goesOn && isSame(this.#last, one)

@@ -247,7 +247,7 @@ export class StreamEvents {
 
   /**
    * Relays the end of a block that waits, once the next block is known to continue its text or not,
-   * and what came of the next block. @param after as in WaitingEvents
+   * and the events of the next block received so far. @param after as in WaitingEvents
    */
   *#relayEnds(after: StreamChunk | null | undefined): Steps<string> {
     const ending = this.#waiting.takeEnd(after)

@@ -34,7 +34,7 @@ interface EndingBlock {
   readonly next: ReceivedChunk[]
 }
 
-/** An end that waits no more. */
+/** An end that has been decided. */
 export interface DecidedEnd extends Readonly<EndingBlock> {
   /** Whether the next block continues the text. */
   readonly goesOn: boolean

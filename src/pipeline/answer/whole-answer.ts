@@ -15,6 +15,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { encodeSteps, jsonSteps } from '../../core/json-steps.ts'
 import { atOnce, endOfTurn, inSlices, Pace, type Steps } from '../../core/steps.ts'
+import { detectSteps } from '../../detect/pii/detect.ts'
 import type { Selection } from '../../policy/compile.ts'
 import { decideResponse } from '../../policy/decide.ts'
 import type { RuleReference } from '../../policy/rule.ts'
@@ -29,7 +30,7 @@ import { responseBlockedBy } from '../record/failure.ts'
 import { type Delivered, formatReceipt, type Receipt } from '../record/record.ts'
 import { removeFromBytes } from '../scan/credential-filter.ts'
 import { rulesFor } from '../scan/followed-rules.ts'
-import { detectNamed, labelOf } from '../scan/named-value.ts'
+import { detectAfter, labelOf } from '../scan/named-value.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
 import type { Restoration } from '../scan/restore.ts'
 import { isRestored, loggedBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
@@ -226,7 +227,7 @@ function* scanTexts(answer: Answer, body: JsonObject) {
     const isClear = yield* isClean({ text, encoding }, rules)
     // A name may show what the value alone does not.
     const label = isClear ? labelOf(group) : ''
-    if (isClear && (label === '' || (yield* isClean({ text, encoding }, rules, label)))) {
+    if (isClear && (label === '' || !(yield* isNamedValue(group, label, rules)))) {
       for (const part of parts) outputs[part] = unchanged(walk.texts[part]!)
       continue
     }
@@ -288,7 +289,6 @@ export function* keepThoughts(
 export function* isClean(
   text: Pick<Text, 'text' | 'encoding'>,
   { kinds, keywords, credential, restoration, shapes }: ScanRules,
-  label = '',
 ): Steps<boolean> {
   // A string may hold several JSON texts, and each is scanned alone.
   if (text.encoding === 'json' && !isOneJson(text.text)) return false
@@ -297,9 +297,19 @@ export function* isClean(
     (credential === null || !view.includes(credential)) &&
     restoration?.mayOccurIn(view) !== true &&
     (shapes === null || shapesIn(view).length === 0) &&
-    (yield* detectNamed(label, view, kinds)).length === 0 &&
+    (yield* detectSteps(view, kinds)).length === 0 &&
     (keywords === null || (yield* keywords.matcher.matchSteps(view)).length === 0)
   )
+}
+
+/** Reports whether a text that is clean alone is a value after its label. */
+function* isNamedValue(
+  text: Pick<Text, 'text' | 'encoding'>,
+  label: string,
+  { kinds }: ScanRules,
+): Steps<boolean> {
+  const view = yield* decodeView(text, 'response')
+  return (yield* detectAfter(label, view, kinds)).length > 0
 }
 
 function isOneJson(text: string): boolean {

@@ -2,6 +2,7 @@
 // before it is parsed.
 
 import { weighSteps } from '../../chat/json-weight.ts'
+import { isDigit } from '../../core/ascii.ts'
 import { Budget } from '../../core/budget.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -22,8 +23,6 @@ const ORDINARY_WEIGHT = 1024 * 1024
 const DIGIT_WEIGHT = 7
 /** Bytes of a body that are read to estimate its digits. */
 const SAMPLED_BYTES = 4096
-const DIGIT_0 = 0x30
-const DIGIT_9 = 0x39
 
 /** Longest wait of a prompt for its scan. A client that waits longer has often given up. */
 const MAXIMUM_WAIT_MS: Milliseconds = 40_000
@@ -101,8 +100,7 @@ function digitsIn(body: Buffer): number {
   const stride = Math.max(1, Math.floor(body.length / SAMPLED_BYTES))
   let digits = 0
   for (let at = 0; at < body.length; at += stride) {
-    const byte = body[at]!
-    if (byte >= DIGIT_0 && byte <= DIGIT_9) digits++
+    if (isDigit(body[at]!)) digits++
   }
   return digits * stride
 }

@@ -20,8 +20,12 @@ export const labelOf = ({ label, text }: Pick<Text, 'label' | 'text'>): string =
  */
 export function* detectNamed(label: string, view: string, kinds: KindSet): Steps<Finding[]> {
   const alone = yield* detectSteps(view, kinds)
+  return label === '' || alone.length > 0 ? alone : yield* detectAfter(label, view, kinds)
+}
+
+/** Finds values in `view` that are found after `label`. Offsets count in `view`. */
+export function* detectAfter(label: string, view: string, kinds: KindSet): Steps<Finding[]> {
   const from = label.length
-  if (from === 0 || alone.length > 0) return alone
   const found = yield* detectSteps(label + view, kinds)
   return found
     .filter(({ end }) => end > from)

@@ -66,7 +66,7 @@ export function movedOffset(edits: readonly TextEdit[], offset: number, isEnd: b
 
 /**
  * Cuts what became of a text where the text as received is cut. A replaced part that crosses a cut
- * comes in the piece in which it ends.
+ * is written in the piece where it ends.
  * @param lengths of the pieces as received
  */
 export function cutOutput(
