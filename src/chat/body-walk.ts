@@ -261,7 +261,7 @@ export class BodyWalk {
     }
   }
 
-  /** An empty block of an answer does not part its neighbours, so that it counts as a text. */
+  /** An empty block of an answer does not separate its neighbours, so it is added as a text. */
   #empty(container: Container, key: Key, node: PathNode | null): void {
     if (this.#side === 'response' && key === 'text' && typeof node?.key === 'number')
       this.#text('', container, key, node)

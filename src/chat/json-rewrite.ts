@@ -17,7 +17,7 @@ const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x
 const SCALAR = /[-+.\w]+/y
 const SPACES = /\s*/y
 
-/** By list, the positions of items that it has in the source and no more, from 0 on. */
+/** For each list, the positions in the source, from 0, of the items that were removed. */
 export type RemovedItems = ReadonlyMap<JsonValue[], ReadonlySet<number>>
 
 const NONE_REMOVED: RemovedItems = new Map()

@@ -206,7 +206,7 @@ export class ResponsesStream implements StreamReader {
     const last = this.#last
     if (last === null || last.item !== item || last.place !== place) return null
     const isNext = number === last.number + 1
-    // An empty part does not part its neighbours.
+    // An empty part does not separate its neighbours.
     if (isNext && kind !== undefined && isEmptyPart(event)) this.#last = { ...last, number }
     else if (kind === undefined ? !isNext || !type.endsWith('.added') : number !== last.number) return null
     return last.choice

@@ -4,11 +4,11 @@
 import { scaleOf } from './features.ts'
 import type { DecodedTable } from './model.ts'
 
-/** In a text of at most so many sentences each one counts enough. */
+/** Maximum sentences of a text whose own margin already shows an attack in one of them. */
 const FEW_SENTENCES = 5
 /** Maximum sentences of a text that are weighed again. Bounds the time. */
 export const MAXIMUM_SUSPECTS = 4
-/** Maximum UTF-16 units of such a sentence. A longer one is full of blanks. */
+/** Maximum UTF-16 units of such a sentence. A longer one is mostly blanks. */
 const MAXIMUM_SUSPECT_UNITS = 4096
 /** Margin from which a sentence is weighed again; hardly any innocent one has it. */
 const SUSPECT_MARGIN = 1

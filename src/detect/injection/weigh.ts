@@ -41,9 +41,9 @@ const STRIDE_TOKENS = 2
 /** Cumulative sums that are kept: a power of two larger than the longest window. */
 const RING = 64
 const RING_MASK = RING - 1
-/** Shorter sentences, in tokens, are one with the next. */
+/** Minimum tokens of a sentence. A shorter one is joined with the next. */
 const MIN_SENTENCE_TOKENS = 4
-/** A longer sentence is cut, so that its sum and its count are one integer, too. */
+/** Maximum tokens of a sentence, so that its sum and count fit one integer. A longer one is cut. */
 const MAXIMUM_SENTENCE_TOKENS = PARAGRAPH_TOKENS
 /** Factors of windows by number of features. */
 const SCALES = Float64Array.from({ length: PARAGRAPH_TOKENS * FEATURES_MAX + 1 }, (_, count) =>

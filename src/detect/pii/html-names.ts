@@ -37,5 +37,5 @@ const CHARACTERS = new Map(
   Object.entries(NAMES).flatMap(([character, names]) => names.split(' ').map((name) => [name, character])),
 )
 
-/** The character of a name; empty for one that nobody sees, undefined for another name. */
+/** The character of a name; empty for an invisible one, undefined for an unknown name. */
 export const namedCharacter = (name: string): string | undefined => CHARACTERS.get(name)

@@ -1,4 +1,4 @@
-// Tells where an IBAN in groups may continue on the next line, so that no cut falls inside.
+// Decides where an IBAN in groups may continue on the next line, so that no cut falls inside.
 
 import { CARRIAGE_RETURN, isAsciiUpper, isDigit, SPACE } from '../../core/ascii.ts'
 import { codeAt } from './code-unit-classes.ts'

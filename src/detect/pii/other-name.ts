@@ -4,7 +4,7 @@
 import { COLON, LESS_THAN, QUOTE, SLASH } from '../../core/ascii.ts'
 import { codeAt } from './code-unit-classes.ts'
 
-/** Who defines algorithms and requests of SSH, whose names end with the domain (RFC 4251 §6). */
+/** Domains at the end of the names of SSH algorithms and requests (RFC 4251 §6). */
 const ALGORITHM_DOMAINS = new Set([
   'openssh.com',
   'libssh.org',

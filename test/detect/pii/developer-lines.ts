@@ -1,5 +1,5 @@
 // Lists lines of developers' text by kind. Holes in braces are filled at random, see
-// developer-texts.ts. No line holds personal data, whatever is filled in.
+// developer-texts.ts. No filled line contains personal data.
 
 /** Lines of one kind of text, and what precedes them once. */
 export interface DeveloperKind {
