@@ -28,15 +28,29 @@ const SOON_MS = 20_000
 const upstream = await startUpstream(json(completion('ok')))
 t.teardown(() => upstream.close())
 
-/** Makes a change and waits until the revision or the errors differ. @returns the rules */
-async function changed(gateway: TestGateway, change: () => void): Promise<any> {
+/**
+ * Makes a change and waits until the rules answer as `done` says. A file that is written in place
+ * may be read while it is empty, so that an answer between the two states says nothing.
+ */
+async function after(gateway: TestGateway, change: () => void, done: (now: any, before: any) => boolean) {
   const read = async () => (await gateway.api('GET', '/rules')).body
   const before = await read()
   change()
-  const differs = (body: any) =>
-    body.revision !== before.revision || body.errors.length !== before.errors.length
-  return eventually('the change is noticed', read, differs, SOON_MS)
+  return eventually('the change is noticed', read, (now) => done(now, before), SOON_MS)
 }
+
+/** Makes a change and waits until its rules are in force. @returns the rules */
+const accepted = (gateway: TestGateway, change: () => void): Promise<any> =>
+  after(
+    gateway,
+    change,
+    (now, before) =>
+      now.errors.length === 0 && (now.revision !== before.revision || before.errors.length > 0),
+  )
+
+/** Makes a change and waits until it is refused with an error that `error` matches. @returns the rules */
+const refused = (gateway: TestGateway, change: () => void, error: RegExp): Promise<any> =>
+  after(gateway, change, (now) => error.test(JSON.stringify(now.errors)))
 
 /** An expression of nearly a quarter of the size that all rules together may have. */
 const large = (letter: string) => [1, 2, 3].map((n) => `${letter}${n}[ab]{800}`).join('|')
@@ -55,7 +69,7 @@ t.test('2,000 rules are in force soon after they are written', async (t) => {
   const one = (_: unknown, n: number) =>
     `  - {name: rule ${n}, type: keyword_block, pattern: secret ${n}|code ${n}x, action: block}\n`
   const rules = `rules:\n${Array.from({ length: 2000 }, one).join('')}`
-  await changed(gateway, () => writeFileSync(join(gateway.folder, 'rules/rules.yaml'), rules))
+  await accepted(gateway, () => writeFileSync(join(gateway.folder, 'rules/rules.yaml'), rules))
   t.same([await asks(gateway, key, 'code 1999x'), await asks(gateway, key, 'alpha')], [403, 200])
 })
 
@@ -65,21 +79,23 @@ t.test('good rule files take effect, and broken or removed ones change nothing',
   const file = join(gateway.folder, 'rules/rules.yaml')
   t.equal(await asks(gateway, key, 'alpha'), 403)
 
-  await changed(gateway, () => writeFileSync(file, rule('beta')))
+  await accepted(gateway, () => writeFileSync(file, rule('beta')))
   t.same(
     [await asks(gateway, key, 'alpha'), await asks(gateway, key, 'beta')],
     [200, 403],
     'written in place',
   )
 
-  await changed(gateway, () => {
+  await accepted(gateway, () => {
     writeFileSync(`${file}.tmp`, rule('gamma'))
     renameSync(`${file}.tmp`, file)
   })
   t.equal(await asks(gateway, key, 'gamma'), 403, 'replaced by a rename')
 
-  const bad = await changed(gateway, () =>
-    writeFileSync(file, rule('gamma').replace('action: block', 'action: explode')),
+  const bad = await refused(
+    gateway,
+    () => writeFileSync(file, rule('gamma').replace('action: block', 'action: explode')),
+    /action/,
   )
   t.match(bad, { errors: [{ file: /rules\.yaml$/, line: 2, path: 'rules[0].action' }] })
   t.equal(await asks(gateway, key, 'gamma'), 403, 'the last good rules stay')
@@ -90,10 +106,10 @@ t.test('good rule files take effect, and broken or removed ones change nothing',
   t.match(await gateway.metrics(), /sidegate_rule_reloads_total\{result="error"\} 1/)
   t.ok(gateway.logs.some(({ level, errors }) => level === 'error' && String(errors).includes('rules.yaml:2')))
 
-  await changed(gateway, () => writeFileSync(file, rule('gamma')))
-  await changed(gateway, () => rmSync(join(gateway.folder, 'rules'), { recursive: true }))
+  await accepted(gateway, () => writeFileSync(file, rule('gamma')))
+  await refused(gateway, () => rmSync(join(gateway.folder, 'rules'), { recursive: true }), /./)
   t.equal(await asks(gateway, key, 'gamma'), 403, 'the rules of a removed folder stay')
-  const back = await changed(gateway, () => {
+  const back = await accepted(gateway, () => {
     mkdirSync(join(gateway.folder, 'rules'))
     writeFileSync(file, rule('delta'))
   })
@@ -107,7 +123,7 @@ t.test('an override ends when the file changes its rule, and SIGHUP reads the fi
   const file = join(gateway.folder, 'rules/rules.yaml')
   const { id } = (await gateway.api('GET', '/rules')).body.rules[0]
   t.equal((await gateway.api('PATCH', `/rules/${id}`, { enabled: false })).body.enabled, false)
-  const again = await changed(gateway, () => writeFileSync(file, rule('delta|epsilon')))
+  const again = await accepted(gateway, () => writeFileSync(file, rule('delta|epsilon')))
   t.match(
     again.rules[0],
     { id, enabled: true, override: null },
@@ -128,8 +144,9 @@ t.test('files too large next to the rules of the API change nothing, and prevent
     t.equal((await gateway.api('POST', '/rules', { name, ...declaration })).status, 201)
   }
   const file = join(gateway.folder, 'rules/rules.yaml')
-  const refused = await changed(gateway, () => writeFileSync(file, rule(`alpha|${large('y')}`)))
-  t.match(refused.errors, [{ message: /all expressions together/ }])
+  const tooLarge = rule(`alpha|${large('y')}`)
+  const { errors } = await refused(gateway, () => writeFileSync(file, tooLarge), /together/)
+  t.match(errors, [{ message: /all expressions together/ }])
   t.equal(await asks(gateway, key, 'alpha'), 403, 'the last good rules stay')
   t.equal(await reloads(gateway, 'error'), 1, 'and it counts as a failure')
   t.ok(gateway.logs.some(({ level, errors }) => level === 'error' && /together/.test(String(errors))))
@@ -161,7 +178,7 @@ t.test('files that were too large take effect once a rule of the API is deleted'
     ids.push(body.id)
   }
   const file = join(gateway.folder, 'rules/rules.yaml')
-  await changed(gateway, () => writeFileSync(file, rule(`beta|${large('y')}`)))
+  await refused(gateway, () => writeFileSync(file, rule(`beta|${large('y')}`)), /together/)
   t.equal(await asks(gateway, key, 'beta'), 200)
   const before = await reloads(gateway, 'ok')
   t.equal((await gateway.api('DELETE', `/rules/${ids[0]}`)).status, 200)
@@ -177,7 +194,7 @@ t.test('a ConfigMap volume that the kubelet swaps takes effect', async (t) => {
   const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, config: { rules: { path: volume } } })
   const { key } = await gateway.createKey()
   for (const version of ['2', '3', '4']) {
-    await changed(gateway, () => publish(volume, version, { 'rules.yaml': rule(`word${version}`) }))
+    await accepted(gateway, () => publish(volume, version, { 'rules.yaml': rule(`word${version}`) }))
     t.equal(await asks(gateway, key, `word${version}`), 403)
   }
 })
@@ -193,7 +210,7 @@ t.test('a call in flight keeps the rules of its start', async (t) => {
   const response = await gateway.chat(key, prompt('hi', { stream: true }))
   await arrived
   const before = (await gateway.api('GET', '/rules')).body.revision
-  await changed(gateway, () => writeFileSync(join(gateway.folder, 'rules/rules.yaml'), rule('omega')))
+  await accepted(gateway, () => writeFileSync(join(gateway.folder, 'rules/rules.yaml'), rule('omega')))
   endStream()
   t.match(await response.text(), /a last[\s\S]*\[DONE\]/)
   t.equal((await gateway.newestEntry()).policy_revision, before)
