@@ -2,6 +2,7 @@
 
 import { ADMIN_SECTION } from './admin-section.ts'
 import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
+import { FLEET_SECTION } from './fleet-section.ts'
 import { LEGIBLE } from './hidden-characters.ts'
 import { TERM_SCHEMAS } from './key-terms.ts'
 import { LOG_SECTION, METRICS_SECTION } from './observability-sections.ts'
@@ -242,6 +243,7 @@ export const CONFIG_SCHEMA = {
       ),
     }),
     admin: ADMIN_SECTION,
+    fleet: FLEET_SECTION,
     limits: section('Limits of one process.', {
       bodyBytes: integer('Largest request body, decoded, bytes.', 1024, 256 * 1024 ** 2, 32 * 1024 ** 2),
       concurrentRequests: integer(

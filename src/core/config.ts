@@ -18,6 +18,7 @@ import {
 import type { Path } from './document.ts'
 import type { RefusalStatus } from './errors.ts'
 import type { PiiKind } from './finding.ts'
+import { type DeclaredFleet, type FleetConfig, readFleet } from './fleet-config.ts'
 import { inOrder, type KeyTerms, NO_TERMS } from './key-terms.ts'
 import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
 import type { PlaceholderStyle } from './placeholder-style.ts'
@@ -102,6 +103,8 @@ export interface Config {
     readonly sessionTtlSeconds: number
     readonly allowedHosts: readonly string[]
   }
+  /** Null without hubs. */
+  readonly fleet: FleetConfig | null
   readonly limits: {
     readonly bodyBytes: number
     readonly concurrentRequests: number
@@ -124,7 +127,9 @@ type Declared = Omit<
   | 'audit'
   | 'instance'
   | 'admin'
+  | 'fleet'
 > & {
+  fleet?: DeclaredFleet
   keys: readonly DeclaredKey[]
   /** Invalid without a path. */
   prices?: { path?: string; unknownPrice: UnknownPrice }
@@ -175,7 +180,8 @@ export function parseConfig(
   const { declared, found, problems, problemAt, context } = document
   if (declared === null) return { config: null, partial: null, problems, problemAt }
   const { folder } = context
-  const { listen, upstream, upstreams, passThrough, rules, prices, keys, audit, admin, ...others } = declared
+  const { listen, upstream, upstreams, passThrough, rules, prices, keys, audit, admin, fleet, ...others } =
+    declared
   const known = readUpstreams(context, upstream, upstreams)
   const config: Config = {
     ...others,
@@ -205,6 +211,7 @@ export function parseConfig(
       tokens: readAdminTokens(context, admin.token, isAmong(found, ['admin', 'tokens']) ? [] : admin.tokens),
       oidc: readOidc(context, admin.oidc),
     },
+    fleet: readFleet(context, fleet),
   }
   if (!isAmong(found, ['listen'])) rejectSameAddress(context, config.listen)
   // Indices differ from the file's if invalid keys were removed.

@@ -66,6 +66,10 @@ export const ERRORS = {
   model_not_found: kind(404, 'invalid_request_error', 'invalid_request'),
   method_not_allowed: kind(405, 'invalid_request_error', 'invalid_request'),
   conflict: kind(409, 'invalid_request_error', 'invalid_request'),
+  // A change that is made at the hub.
+  managed_by_hub: kind(409, 'invalid_request_error', 'invalid_request'),
+  // The keys of the hub are too old to decide by.
+  fleet_stale: kind(503, 'server_error', 'interrupted'),
   fleet_unavailable: kind(503, 'server_error', 'interrupted'),
   upgrade_unsupported: kind(501, 'invalid_request_error', 'invalid_request', CLOSES),
   http_required: kind(426, 'invalid_request_error', 'invalid_request', CLOSES),

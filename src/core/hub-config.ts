@@ -26,6 +26,21 @@ export interface HubTls {
   readonly key: Secret | null
 }
 
+/** A ServiceAccount, or globs of them. */
+export interface AllowedAccount {
+  readonly namespace: string
+  readonly serviceAccount: string
+}
+
+/** A cluster whose Pods may connect. */
+export interface JoinCluster {
+  readonly name: string
+  readonly issuer: string
+  /** JSON Web Key Set (RFC 7517); null when it cannot be read, which is a problem. */
+  readonly jwks: Secret | null
+  readonly allow: readonly AllowedAccount[]
+}
+
 /** The configuration with defaults filled in and secrets ready to read. */
 export interface HubConfig {
   readonly file: string
@@ -39,6 +54,10 @@ export interface HubConfig {
     /** Null when it cannot be read, which is a problem of the configuration. */
     readonly url: Secret | null
     readonly connections: number
+  }
+  readonly join: {
+    readonly audience: string
+    readonly clusters: readonly JoinCluster[]
   }
   readonly admin: {
     readonly tokens: readonly AdminToken[]
@@ -60,6 +79,10 @@ interface DeclaredHub {
     readonly tls?: { readonly certificate?: SecretReference; readonly key?: SecretReference }
   }
   readonly database?: { readonly url?: SecretReference; readonly connections: number }
+  readonly join: {
+    readonly audience: string
+    readonly clusters: readonly (Omit<JoinCluster, 'jwks'> & { readonly jwks?: SecretReference })[]
+  }
   readonly admin: {
     readonly token?: SecretReference
     readonly tokens: readonly DeclaredAdminToken[]
@@ -83,6 +106,7 @@ export interface HubConfigReading {
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
 const DATABASE_HINT = 'set it to a URL like postgres://sidegate_hub:PASSWORD@HOST/DATABASE'
 const DATABASE_URL = /^postgres(?:ql)?:\/\//
+const JWKS_HINT = 'write it with: kubectl get --raw /openid/v1/jwks'
 const TLS_HINT = 'mount the certificate of the hub'
 
 /** Reports whether a file is the configuration of a hub: only that names a database. */
@@ -109,7 +133,7 @@ export function parseHubConfig(
   const document = readSections<DeclaredHub>(text, file, HUB_SCHEMA, { env, clock })
   const { declared, found, problems, problemAt, context } = document
   if (declared === null) return { config: null, problems, problemAt }
-  const { listen, database, admin, audit, log } = declared
+  const { listen, database, join, admin, audit, log } = declared
   const config: HubConfig = {
     file,
     listen: {
@@ -120,6 +144,13 @@ export function parseHubConfig(
     database: {
       url: readUrl(context, database?.url),
       connections: database?.connections ?? 0,
+    },
+    join: {
+      audience: join.audience,
+      clusters: (isAmong(found, ['join']) ? [] : join.clusters).map((cluster, index) => ({
+        ...cluster,
+        jwks: readKeySet(context, ['join', 'clusters', index, 'jwks'], cluster.jwks),
+      })),
     },
     admin: {
       sessionTtlSeconds: admin.sessionTtlSeconds,
@@ -150,6 +181,23 @@ function readUrl(context: Context, reference: SecretReference | undefined): Secr
   if (secret !== null && !DATABASE_URL.test(secret.current()))
     context.add(path, `is not the URL of a PostgreSQL database; ${DATABASE_HINT}`)
   return secret
+}
+
+function readKeySet(context: Context, path: Path, reference: SecretReference | undefined): Secret | null {
+  const secret = readSecret(context, path, reference, JWKS_HINT, whyNotKeySet)
+  const reason = secret === null ? null : whyNotKeySet(secret.current())
+  if (reason !== null) context.add(path, `${reason}; ${JWKS_HINT}`)
+  return secret
+}
+
+/** Returns why a text is no JSON Web Key Set (RFC 7517 §5); null if it is one. */
+function whyNotKeySet(text: string): string | null {
+  try {
+    const { keys } = JSON.parse(text)
+    return Array.isArray(keys) && keys.length > 0 ? null : 'has no keys'
+  } catch {
+    return 'is not JSON'
+  }
 }
 
 /** Tokens of administrators and sidecars must not cross a network in clear. */

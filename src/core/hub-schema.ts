@@ -35,6 +35,65 @@ export const HUB_SCHEMA = {
       },
       ['url'],
     ),
+    join: section('How sidecars show who they are. Without it none can connect.', {
+      audience: {
+        description: 'Audience that the tokens of sidecars must name.',
+        type: 'string',
+        minLength: 1,
+        maxLength: 256,
+        default: 'sidegate-hub',
+      },
+      clusters: {
+        description: 'Clusters whose ServiceAccount tokens are accepted.',
+        type: 'array',
+        maxItems: 100,
+        default: [],
+        items: {
+          type: 'object',
+          additionalProperties: false,
+          required: ['name', 'issuer', 'jwks', 'allow'],
+          properties: {
+            name: {
+              description: 'Name of the cluster in lists.',
+              type: 'string',
+              pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$',
+            },
+            issuer: {
+              description: 'Issuer of the tokens, as the cluster writes it.',
+              type: 'string',
+              minLength: 1,
+              maxLength: 512,
+            },
+            jwks: reference(
+              'Public keys of the cluster, as `kubectl get --raw /openid/v1/jwks` prints them. A changed file is read again.',
+            ),
+            allow: {
+              description: 'ServiceAccounts whose Pods may connect.',
+              type: 'array',
+              minItems: 1,
+              maxItems: 1000,
+              items: {
+                type: 'object',
+                additionalProperties: false,
+                required: ['namespace', 'serviceAccount'],
+                properties: {
+                  namespace: {
+                    description: 'A namespace, or a glob.',
+                    type: 'string',
+                    pattern: '^[a-z0-9*?-]{1,63}$',
+                  },
+                  serviceAccount: {
+                    description: 'A ServiceAccount, or a glob.',
+                    type: 'string',
+                    pattern: '^[a-z0-9.*?-]{1,128}$',
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+    }),
     admin: ADMIN_SECTION,
     audit: section(
       'The log that all hubs share.',

@@ -19,6 +19,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   keys: 2,
   store: 3,
   ledger: 3,
+  fleet: 3,
   rules: 3,
   prices: 3,
   upstream: 3,
@@ -66,7 +67,8 @@ const BROWSER_PACKAGES = new Set(['preact', 'uplot'])
 const ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   lmdb: ['store'],
   pg: ['ledger'],
-  undici: ['upstream'],
+  undici: ['upstream', 'fleet'],
+  jose: ['fleet', 'hub'],
   chokidar: ['rules'],
   'prom-client': ['metrics'],
   ajv: ['core'],
