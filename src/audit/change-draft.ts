@@ -106,6 +106,20 @@ type ChangeFields =
       /** Name of the administrator whose session it was. */
       readonly administrator: string
     }
+  | {
+      /** A token was made with which one sidecar can join a hub. */
+      readonly type: 'join_token_created'
+      /** Name that the sidecar will have. */
+      readonly name: string
+      /** RFC 3339. */
+      readonly expires_at: string
+    }
+  | {
+      /** A sidecar joined with a token, or an administrator declared one gone. */
+      readonly type: 'sidecar_joined' | 'sidecar_gone'
+      readonly sidecar_id: string
+      readonly sidecar_name: string
+    }
   /** The clock of the gateway is right: what is too old may be removed. */
   | { readonly type: 'clock_trusted' }
   | {

@@ -47,6 +47,7 @@ create table sidecar (
   version text not null,
   features text[] not null,
   log_key text,
+  public_key text,
   max_stale_seconds integer not null,
   acked_rev bigint not null,
   last_seen_at timestamptz not null,

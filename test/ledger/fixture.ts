@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { Database } from '../../src/ledger/database.ts'
 import { HubLog } from '../../src/ledger/hub-log.ts'
+import { JoinTokens } from '../../src/ledger/join-tokens.ts'
 import { KeyLedger } from '../../src/ledger/key-ledger.ts'
 import { SessionLedger } from '../../src/ledger/session-ledger.ts'
 import { testClock } from '../store/fixture.ts'
@@ -23,6 +24,7 @@ export function partsOn(database: Database, clock = testClock()) {
     clock,
     log,
     keys: new KeyLedger({ ...shared, log }),
+    joinTokens: new JoinTokens({ ...shared, log }),
     sessions: new SessionLedger({ ...shared, log }),
   }
 }
