@@ -15,6 +15,7 @@ import {
 } from './config-values.ts'
 import { type Path, readDocument } from './document.ts'
 import { HUB_SCHEMA } from './hub-schema.ts'
+import { isObject } from './json.ts'
 import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
 import type { Problem } from './problem.ts'
 import type { Secret } from './secret.ts'
@@ -161,6 +162,7 @@ export function parseHubConfig(
     audit: { signingKey: readSecret(context, ['audit', 'signingKey'], audit?.signingKey, SIGNING_KEY_HINT) },
     log,
   }
+  rejectSameNames(context, config.join.clusters)
   if (!isAmong(found, ['listen'])) rejectOpenAddress(context, config.listen)
   if (!isAmong(found, ['admin'])) rejectHosts(context, config.admin.allowedHosts)
   return { config: document.isValid ? config : null, problems, problemAt }
@@ -194,10 +196,19 @@ function readKeySet(context: Context, path: Path, reference: SecretReference | u
 function whyNotKeySet(text: string): string | null {
   try {
     const { keys } = JSON.parse(text)
-    return Array.isArray(keys) && keys.length > 0 ? null : 'has no keys'
+    const isSet = Array.isArray(keys) && keys.length > 0 && keys.every(isObject)
+    return isSet ? null : 'has no keys'
   } catch {
     return 'is not JSON'
   }
+}
+
+/** The name of a cluster is part of the ids and names of its sidecars. */
+function rejectSameNames({ add }: Context, clusters: readonly JoinCluster[]): void {
+  clusters.forEach(({ name }, index) => {
+    if (clusters.findIndex((one) => one.name === name) < index)
+      add(['join', 'clusters', index, 'name'], 'is the name of another cluster; choose another one')
+  })
 }
 
 /** Tokens of administrators and sidecars must not cross a network in clear. */

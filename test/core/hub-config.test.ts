@@ -29,6 +29,53 @@ t.test('the sample is valid but for its key, and the schema for editors is the s
   t.same(schema, JSON.parse(JSON.stringify(HUB_SCHEMA)))
 })
 
+t.test('the sample of join is valid but for the keys of its cluster', async (t) => {
+  const sample = readFileSync(resolve(CONFIG, 'hub.yaml'), 'utf8')
+  const text = GOOD + sample.slice(sample.indexOf('# join:')).replace(/^# /gm, '')
+  t.match(problemsOf(text), [/:9:\d+ .*jwks: file jwks\.json cannot be used \(ENOENT\).*kubectl get/])
+})
+
+t.test('every error of join has its line and its key', async (t) => {
+  const folder = t.testdir({
+    'jwks.json': '{"keys": [{"kty": "OKP", "kid": "a"}]}',
+    'empty.json': '{"keys": []}',
+    'text.json': 'x',
+    'list.json': '{"keys": ["x"]}',
+  })
+  const cluster = (change: object = {}) => ({
+    name: 'prod',
+    issuer: 'https://kubernetes.default.svc',
+    jwks: { file: resolve(folder, 'jwks.json') },
+    allow: [{ namespace: 'shop', serviceAccount: 'web' }],
+    ...change,
+  })
+  // A line for each cluster, from the sixth on.
+  const problems = (...clusters: object[]) =>
+    problemsOf(
+      `${GOOD}join:\n  clusters:\n${clusters.map((one) => `    - ${JSON.stringify(one)}\n`).join('')}`,
+    )
+  t.same(problems(cluster(), cluster({ name: 'test' })), [])
+  const allow = (change: object) => [{ namespace: 'shop', serviceAccount: 'web', ...change }]
+  const cases: [change: object, wanted: RegExp][] = [
+    [{ name: 'Prod' }, /:6:\d+ join\.clusters\[0\]\.name: /],
+    [{ issuer: '' }, /:6:\d+ join\.clusters\[0\]\.issuer: /],
+    [{ jwks: undefined }, /:6:\d+ join\.clusters\[0\].*jwks.* is required/],
+    [{ jwks: { env: 'KEYS' } }, /:6:\d+ join\.clusters\[0\]\.jwks/],
+    [{ jwks: { file: 'none.json' } }, /:6:\d+ .*jwks: file none\.json cannot be used \(ENOENT\); .*kubectl/],
+    [{ jwks: { file: resolve(folder, 'empty.json') } }, /:6:\d+ .*jwks: has no keys; .*kubectl get --raw/],
+    [{ jwks: { file: resolve(folder, 'list.json') } }, /:6:\d+ .*jwks: has no keys; /],
+    [{ jwks: { file: resolve(folder, 'text.json') } }, /:6:\d+ .*jwks: is not JSON; /],
+    [{ allow: [] }, /:6:\d+ join\.clusters\[0\]\.allow: /],
+    [{ allow: allow({ namespace: 'Shop' }) }, /:6:\d+ .*allow\[0\]\.namespace: /],
+    [{ allow: allow({ serviceAccount: undefined }) }, /:6:\d+ .*allow\[0\].*serviceAccount.* is required/],
+    [{ allow: allow({ pod: 'a' }) }, /:6:\d+ .*allow\[0\]\.pod: /],
+  ]
+  for (const [change, wanted] of cases)
+    t.match(problems(cluster(change), cluster({ name: 'test' })), [wanted], String(wanted))
+  t.match(problems(cluster(), cluster()), [/:7:\d+ join\.clusters\[1\]\.name: is the name of another/])
+  t.match(problemsOf(`${GOOD}join: { audience: '' }\n`), [/:4:\d+ join\.audience: /])
+})
+
 t.test('defaults are filled in', async (t) => {
   const { config, problems } = parseHubConfig(GOOD, '/etc/hub.yaml', ENV, systemClock)
   t.same(problems, [])
