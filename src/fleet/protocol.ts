@@ -38,6 +38,17 @@ export const FLEET_HEADERS = {
   resume: 'last-event-id',
 } as const
 
+/**
+ * The token of a sidecar that joined outside Kubernetes: a JWT (RFC 7519) that it signs with the
+ * key it joined with. `sub` is its id, and `iat` and `exp` are required.
+ */
+export const SIDECAR_TOKEN = {
+  issuer: 'sidegate-sidecar',
+  audience: 'sidegate-hub',
+  algorithm: 'EdDSA',
+  maximumSeconds: 900,
+} as const
+
 /** The place in the history of changes up to which a sidecar has applied them. */
 export interface FeedPosition {
   /** A UUID; another one after the database was restored from a backup. */

@@ -26,12 +26,18 @@ export function createHubMetrics(version: string) {
     help: 'Entries of the log of the hubs that the newest checkpoint of this hub covers.',
     registers: [registry],
   })
+  const sidecarsRefused = new Counter(registry, {
+    name: 'sidegate_sidecars_refused_total',
+    help: 'Requests of sidecars whose token was refused, by the check that failed: expired, audience, issuer, signature, account, malformed or unknown_sidecar.',
+    labels: ['reason'],
+  })
   return {
     contentType: registry.contentType,
     page: () => registry.metrics(),
     refusals: counterOf(registry, COUNTERS.refusals),
     signIns: counterOf(registry, COUNTERS.signIns),
     checkpointSize,
+    sidecarsRefused,
   }
 }
 
