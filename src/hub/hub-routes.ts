@@ -4,6 +4,7 @@ import { systemClock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import { HUB_TERM_FIELDS } from '../keys/key-terms-fields.ts'
 import type { HubLog } from '../ledger/hub-log.ts'
+import type { JoinTokens } from '../ledger/join-tokens.ts'
 import type { KeyLedger } from '../ledger/key-ledger.ts'
 import type { SessionLedger } from '../ledger/session-ledger.ts'
 import type { ApiRoute } from '../server/api.ts'
@@ -17,12 +18,14 @@ import { statusRoute } from '../server/routes/status.ts'
 import type { Gatekeeper } from '../server/session.ts'
 import type { SingleSignOn } from '../server/single-sign-on.ts'
 import type { HubCheckpoints } from './hub-checkpoints.ts'
+import { joinRoutes } from './join-routes.ts'
 
 interface HubRouteParts {
   readonly gatekeeper: Gatekeeper
   readonly signOn: SingleSignOn | null
   readonly keys: KeyLedger
   readonly sessions: SessionLedger
+  readonly joinTokens: JoinTokens
   readonly log: HubLog
   readonly checkpoints: HubCheckpoints
   readonly status: () => JsonObject
@@ -34,6 +37,7 @@ export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
     ...sessionRoutes(gatekeeper, sessions),
     ...singleSignOnRoutes(gatekeeper, parts.signOn),
     ...keyRoutes(madeKeys(keys), systemClock, HUB_TERM_FIELDS),
+    ...joinRoutes(parts.joinTokens, systemClock),
     changesRoute(log),
     checkpointRoute(parts.checkpoints, 'log of the hubs'),
     statusRoute(parts.status),

@@ -19,6 +19,7 @@ import { createLogger, type GatewayLogger, type LogOutput, TurnLines } from '../
 import { OpenIdProvider } from '../gateway/openid-provider.ts'
 import { Database } from '../ledger/database.ts'
 import { HubLog } from '../ledger/hub-log.ts'
+import { JoinTokens } from '../ledger/join-tokens.ts'
 import { KeyLedger } from '../ledger/key-ledger.ts'
 import { LedgerCheckpoints } from '../ledger/ledger-checkpoints.ts'
 import { assertMigrated } from '../ledger/migrate.ts'
@@ -111,10 +112,11 @@ async function start(
   })
   const keys = new KeyLedger({ ...shared, log })
   const sessions = new SessionLedger({ ...shared, log })
+  const joinTokens = new JoinTokens({ ...shared, log })
   const { gatekeeper, signOn } = await signIns({ config, database, log, sessions, logger, metrics })
   const startedAtMs = systemClock.now()
   const status = (): JsonObject => ({ version: VERSION, started_at: isoTime(startedAtMs) })
-  const routes = hubRoutes({ gatekeeper, signOn, keys, sessions, log, checkpoints, status })
+  const routes = hubRoutes({ gatekeeper, signOn, keys, sessions, joinTokens, log, checkpoints, status })
   const manages = { gatekeeper, logger, metrics, newId, readPrompt: noPrompt }
   const ops = await listen(config.listen.ops, opsOf(database, metrics, logger))
   const listeners = await listen(config.listen.hub, hubHandler(manages, routes), tlsOf(config))

@@ -46,6 +46,11 @@ interface RouteTarget {
   readonly operation: RouteOperation
   /** The body is a prompt, limited by limits.bodyBytes. */
   readonly takesPrompt?: true
+  /**
+   * Called by programs with a secret in the request and never with the cookie of a browser, so that
+   * no Host and no origin is refused.
+   */
+  readonly takesAnyHost?: true
 }
 
 /** Needs no session: sign-in and the description of the API. */

@@ -145,6 +145,14 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
     oidc: flag('Whether people can sign in by single sign-on: GET /api/v1/session/oidc.'),
   }),
   SignedOut: object({ signed_out: flag('Always true.') }),
+  NewJoinToken: object({
+    token: {
+      type: 'string',
+      pattern: '^sgjoin_[0-9A-Za-z_-]{43}$',
+      description: 'The join token, for one sidecar. No later answer contains it.',
+    },
+  }),
+  JoinedSidecar: object({ sidecar: text('Id of the sidecar, the `sub` of its tokens.') }),
   NewKey: object({
     id: text('UUIDv7.'),
     key: {
@@ -284,6 +292,18 @@ const MODEL: JsonObject = { type: 'string', minLength: 1 }
 
 export const BODY_SCHEMAS: Record<string, JsonObject> = {
   SignIn: object({ token: text('The token of an administrator.') }),
+  JoinTokenFields: object({
+    name: {
+      ...short(1, 128),
+      description:
+        'Name of the sidecar: `web-1`, `namespace/web-1` or `cluster/namespace/web-1`. Without one the namespace is `default`.',
+    },
+    ttl_seconds: { ...bounded(60, 7 * 86_400), description: 'Seconds for which the token can be used.' },
+  }),
+  SidecarJoin: object({
+    token: text('The join token.'),
+    public_key: text('Public key of the sidecar: Ed25519, SPKI, PEM.'),
+  }),
   KeyFields: object({ name: short(1, 128), ...KEY_TERMS }, Object.keys(KEY_TERMS)),
   KeyTerms: object(KEY_TERMS, Object.keys(KEY_TERMS)),
   KeyRotation: object({
