@@ -18,7 +18,7 @@ export const CONTACT_MS: Milliseconds = 5000
 /** Longest event of a feed: a snapshot of all keys. */
 export const MAXIMUM_FEED_EVENT_BYTES = MAXIMUM_EVENT_BYTES
 /** Times of last use, conflicts and refusals that one acknowledgement may have. */
-export const MAXIMUM_ACK_ITEMS = 20_000
+const MAXIMUM_ACK_ITEMS = 20_000
 
 export const FLEET_PATHS = {
   feed: '/fleet/v1/feed',
@@ -126,6 +126,8 @@ export interface UnknownEvent {
 /** What a sidecar has applied. */
 export interface Acknowledgement {
   readonly rev: number
+  /** Of the revision; an acknowledgement of another history is ignored. */
+  readonly epoch?: string
   /** False when the disk takes no writes: what is revoked is refused, but forgotten by a restart. */
   readonly durable: boolean
   /** Events that are not in force here. */
@@ -191,6 +193,7 @@ const EVENT_SCHEMAS: Readonly<Record<FeedEvent['event'], object>> = {
 const ACK_SCHEMA = object(
   {
     rev: REV,
+    epoch: TEXT,
     durable: { type: 'boolean' },
     nack: {
       type: 'array',
@@ -200,7 +203,7 @@ const ACK_SCHEMA = object(
     last_used: { type: 'object', maxProperties: MAXIMUM_ACK_ITEMS, additionalProperties: TIME },
     conflicts: { type: 'array', maxItems: MAXIMUM_ACK_ITEMS, items: TEXT },
   },
-  ['nack', 'last_used', 'conflicts'],
+  ['epoch', 'nack', 'last_used', 'conflicts'],
 )
 
 /** Events that end with a position in the history. */

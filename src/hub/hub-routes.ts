@@ -7,6 +7,7 @@ import type { HubLog } from '../ledger/hub-log.ts'
 import type { JoinTokens } from '../ledger/join-tokens.ts'
 import type { KeyLedger } from '../ledger/key-ledger.ts'
 import type { SessionLedger } from '../ledger/session-ledger.ts'
+import type { SidecarLedger } from '../ledger/sidecar-ledger.ts'
 import type { ApiRoute } from '../server/api.ts'
 import { changesRoute } from '../server/routes/changes.ts'
 import { checkpointRoute } from '../server/routes/checkpoint.ts'
@@ -17,6 +18,8 @@ import { singleSignOnRoutes } from '../server/routes/single-sign-on.ts'
 import { statusRoute } from '../server/routes/status.ts'
 import type { Gatekeeper } from '../server/session.ts'
 import type { SingleSignOn } from '../server/single-sign-on.ts'
+import type { Fleet } from './fleet.ts'
+import { confirmed, fleetRoutes } from './fleet-routes.ts'
 import type { HubCheckpoints } from './hub-checkpoints.ts'
 import { joinRoutes } from './join-routes.ts'
 
@@ -28,21 +31,25 @@ interface HubRouteParts {
   readonly joinTokens: JoinTokens
   readonly log: HubLog
   readonly checkpoints: HubCheckpoints
+  readonly fleet: Fleet
+  readonly sidecars: SidecarLedger
   readonly status: () => JsonObject
 }
 
 export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
-  const { gatekeeper, keys, sessions, log } = parts
+  const { gatekeeper, keys, sessions, log, fleet, sidecars } = parts
+  const { state, feeds, confirmation, catchUp } = fleet
   const routes = [
     ...sessionRoutes(gatekeeper, sessions),
     ...singleSignOnRoutes(gatekeeper, parts.signOn),
-    ...keyRoutes(madeKeys(keys), systemClock, HUB_TERM_FIELDS),
+    ...confirmed(keyRoutes(madeKeys(keys), systemClock, HUB_TERM_FIELDS), { confirmation, sidecars, state }),
+    ...fleetRoutes({ state, sidecars, feeds, catchUp }),
     ...joinRoutes(parts.joinTokens, systemClock),
     changesRoute(log),
     checkpointRoute(parts.checkpoints, 'log of the hubs'),
     statusRoute(parts.status),
   ]
-  return [...routes, ...openApiRoutes(routes)]
+  return [...routes, ...openApiRoutes(routes, [])]
 }
 
 /** The keys, without the revisions of their changes. */

@@ -1,6 +1,6 @@
 // Composition root of a hub: builds it from its configuration, starts it and stops it.
 
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { originOf } from '../audit/checkpoint.ts'
 import { readSigner, whyNotSigner } from '../audit/note.ts'
@@ -25,6 +25,7 @@ import { LedgerCheckpoints } from '../ledger/ledger-checkpoints.ts'
 import { assertMigrated } from '../ledger/migrate.ts'
 import { sharedSecret } from '../ledger/secrets.ts'
 import { SessionLedger } from '../ledger/session-ledger.ts'
+import { SidecarLedger } from '../ledger/sidecar-ledger.ts'
 import { createHubMetrics, type HubMetrics } from '../metrics/hub-metrics.ts'
 import { formatAddress, whyNotListen } from '../server/address.ts'
 import type { ApiRoute } from '../server/api.ts'
@@ -36,13 +37,18 @@ import { Router } from '../server/router.ts'
 import { Gatekeeper } from '../server/session.ts'
 import { SignInJournal } from '../server/sign-in-journal.ts'
 import { SingleSignOn } from '../server/single-sign-on.ts'
+import { Fleet } from './fleet.ts'
+import { fleetHandler } from './fleet-handler.ts'
 import { HubCheckpoints } from './hub-checkpoints.ts'
 import { hubRoutes } from './hub-routes.ts'
+import { SidecarIdentities } from './sidecar-identities.ts'
 
 /** Time for answers under way when the hub stops. */
 const LAST_ANSWERS_MS = 5000
 /** Interval at which the months of entries are made ahead. */
 const PARTITION_MS = 3_600_000
+/** Bytes of the key under which end users are hashed. */
+const FLEET_KEY_BYTES = 32
 
 /** A hub that serves. */
 export interface RunningHub {
@@ -116,10 +122,32 @@ async function start(
   const { gatekeeper, signOn } = await signIns({ config, database, log, sessions, logger, metrics })
   const startedAtMs = systemClock.now()
   const status = (): JsonObject => ({ version: VERSION, started_at: isoTime(startedAtMs) })
-  const routes = hubRoutes({ gatekeeper, signOn, keys, sessions, joinTokens, log, checkpoints, status })
+  const sidecars = new SidecarLedger({ database, log })
+  const fleetKey = await sharedSecret(database, 'fleet_key', randomBytes(FLEET_KEY_BYTES))
+  const fleet = new Fleet({
+    ...{ hub: randomUUID(), database, keys, sidecars, clock: systemClock, logger, metrics },
+    fleetKey: fleetKey.toString('base64'),
+  })
+  await fleet.start()
+  const routes = hubRoutes({
+    ...{ gatekeeper, signOn, keys, sessions, joinTokens, log, checkpoints, status, fleet, sidecars },
+  })
+  const identities = new SidecarIdentities({
+    join: config.join,
+    sidecars: joinTokens,
+    clock: systemClock,
+    metrics,
+  })
   const manages = { gatekeeper, logger, metrics, newId, readPrompt: noPrompt }
   const ops = await listen(config.listen.ops, opsOf(database, metrics, logger))
-  const listeners = await listen(config.listen.hub, hubHandler(manages, routes), tlsOf(config))
+  const answers = fleetHandler({
+    ...manages,
+    verify: (authorization) => identities.verify(authorization),
+    feeds: fleet.feeds,
+    sidecars,
+    uses: fleet.uses,
+  })
+  const listeners = await listen(config.listen.hub, hubHandler(manages, routes, answers), tlsOf(config))
   const months = setInterval(() => void makeMonths(log, logger), PARTITION_MS).unref()
   const [address, opsAddress] = [listeners, ops].map(([first]) => formatAddress(first!.address)) as [
     string,
@@ -133,6 +161,7 @@ async function start(
     async stop() {
       clearInterval(months)
       for (const listener of listeners) listener.stopAccepting()
+      await fleet.stop()
       const written = Promise.all(listeners.map((one) => one.written())).then(() => {})
       await within(written, LAST_ANSWERS_MS)
       await checkpoints.stop()
@@ -189,13 +218,23 @@ async function signIns({ config, database, log, sessions, logger, metrics }: Sig
 const tlsOf = ({ listen: { tls } }: HubConfig): TlsFiles | null =>
   tls === null ? null : { certificate: tls.certificate!.current(), key: tls.key!.current() }
 
-/** Serves the management API. */
-function hubHandler(parts: ManagementParts, routes: readonly ApiRoute[]): Handler {
+/** Serves sidecars and the management API. */
+function hubHandler(
+  parts: ManagementParts,
+  routes: readonly ApiRoute[],
+  fleetAnswer: ReturnType<typeof fleetHandler>,
+): Handler {
   const router = new Router<ApiRoute>(routes)
   return (request: IncomingMessage, response: ServerResponse) => {
     const { path, search } = splitTarget(request.url ?? '/')
     try {
-      const { route, params } = router.find(request.method ?? 'GET', path)
+      const method = request.method ?? 'GET'
+      const answer = fleetAnswer(method, path)
+      if (answer !== null) {
+        void answer(request, response)
+        return
+      }
+      const { route, params } = router.find(method, path)
       void answerRoute(parts, route, request, response, { params, search })
     } catch (error) {
       failRequest(parts, response, error)

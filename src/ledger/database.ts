@@ -4,6 +4,7 @@
 import pg from 'pg'
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
+import { type ListenEvents, Listening } from './listening.ts'
 
 /** Longest time for a connection, and for a statement. */
 const CONNECT_MS: Milliseconds = 5000
@@ -50,9 +51,12 @@ export interface DatabaseOptions {
 }
 
 export class Database implements Queries {
+  readonly #url: string
   readonly #pool: pg.Pool
+  readonly #listeners: Listening[] = []
 
   constructor({ url, connections, onError }: DatabaseOptions) {
+    this.#url = url
     this.#pool = new pg.Pool({
       connectionString: url,
       max: connections,
@@ -103,9 +107,14 @@ export class Database implements Queries {
     })
   }
 
+  /** Opens a connection that receives notifications until the database is closed. */
+  listen(channels: readonly string[], events: ListenEvents): void {
+    this.#listeners.push(new Listening(this.#url, channels, events))
+  }
+
   /** Closes the connections, once their statements have ended. */
-  close(): Promise<void> {
-    return this.#pool.end()
+  async close(): Promise<void> {
+    await Promise.all([this.#pool.end(), ...this.#listeners.map((one) => one.close())])
   }
 }
 

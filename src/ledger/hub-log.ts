@@ -12,7 +12,7 @@ import type { JsonObject } from '../core/json.ts'
 import { type Database, onlyRow, type Queries } from './database.ts'
 
 /** The channel of notifications about changes; the newest revision is the payload. */
-const CHANGES_CHANNEL = 'sidegate_change'
+export const CHANGES_CHANNEL = 'sidegate_change'
 
 const ID_RANDOM_BYTES = 16
 const HASH_PREFIX = 'sha256:'

@@ -32,7 +32,7 @@ import type { FeedChange, HubLog, LedgerChange, LedgerOptions, MadeChange } from
 /** Terms of a key that names no namespaces. */
 const EVERY_NAMESPACE = { namespaces: null }
 
-interface KeyColumns {
+export interface KeyColumns {
   readonly id: string
   readonly sha256: Buffer
   readonly name: string
@@ -46,7 +46,7 @@ interface KeyColumns {
   readonly last_used_at: Milliseconds | null
 }
 
-const COLUMNS =
+export const COLUMNS =
   'id, sha256, name, prefix, line, replaces, terms, namespaces, created_at, revoked_at, last_used_at'
 
 export class KeyLedger {
@@ -135,12 +135,21 @@ export class KeyLedger {
       .filter((record) => stateOf(record, nowMs) === 'active')
   }
 
+  /** Writes when keys were last used; a time before the one that is known changes nothing. */
+  async noteUses(uses: ReadonlyMap<string, Milliseconds>): Promise<void> {
+    await this.#database.rows(
+      `update api_key k set last_used_at = u.at from unnest($1::text[], $2::timestamptz[]) as u(id, at)
+       where k.id = u.id and (k.last_used_at is null or k.last_used_at < u.at)`,
+      [[...uses.keys()], [...uses.values()].map(isoTime)],
+    )
+  }
+
   #newRandom(): KeyRandom {
     return { key: this.#random(KEY_RANDOM_BYTES), id: this.#random(ID_RANDOM_BYTES) }
   }
 }
 
-const storedOf = (columns: KeyColumns): StoredKey => ({
+export const storedOf = (columns: KeyColumns): StoredKey => ({
   id: columns.id,
   name: columns.name,
   prefix: columns.prefix,

@@ -38,12 +38,13 @@ create table api_key (
   rev bigint not null
 );
 create index on api_key (created_at, id);
+create index on api_key (rev);
 
 create table sidecar (
   id text primary key,
   cluster text,
   namespace text not null,
-  name text not null unique,
+  name text not null,
   version text not null,
   features text[] not null,
   log_key text,
@@ -51,8 +52,12 @@ create table sidecar (
   max_stale_seconds integer not null,
   acked_rev bigint not null,
   last_seen_at timestamptz not null,
-  state text not null check (state in ('connected', 'silent', 'left', 'gone'))
-);
+  state text not null check (state in ('connected', 'silent', 'left', 'gone')),
+  -- The hub at which its feed is open.
+  hub uuid,
+  nack jsonb not null default '[]',
+  conflicts text[] not null default '{}'
+) with (fillfactor = 50);
 
 create unlogged table hub_state (
   id uuid primary key,

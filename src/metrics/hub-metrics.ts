@@ -26,6 +26,7 @@ export function createHubMetrics(version: string) {
     help: 'Entries of the log of the hubs that the newest checkpoint of this hub covers.',
     registers: [registry],
   })
+  const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] })
   const sidecarsRefused = new Counter(registry, {
     name: 'sidegate_sidecars_refused_total',
     help: 'Requests of sidecars whose token was refused, by the check that failed: expired, audience, issuer, signature, account, malformed or unknown_sidecar.',
@@ -37,6 +38,12 @@ export function createHubMetrics(version: string) {
     refusals: counterOf(registry, COUNTERS.refusals),
     signIns: counterOf(registry, COUNTERS.signIns),
     checkpointSize,
+    feeds: gauge('sidegate_hub_feeds', 'Sidecars with an open feed at this hub.'),
+    rev: gauge('sidegate_hub_revision', 'Newest revision of the keys that this hub has sent.'),
+    listening: gauge(
+      'sidegate_hub_listening',
+      '1 while the database notifies this hub of changes; 0 while it is polled.',
+    ),
     sidecarsRefused,
   }
 }

@@ -7,14 +7,18 @@ import { VERSION } from '../core/version.ts'
 import type { ApiRoute } from './api.ts'
 import { DATA_ROUTES, type DataRoute } from './data-routes.ts'
 import { AUDIT_SCHEMAS } from './openapi/audit-schemas.ts'
+import { FLEET_SCHEMAS } from './openapi/fleet-schemas.ts'
 import { LIMIT_SCHEMAS } from './openapi/limit-schemas.ts'
 import { BODY_SCHEMAS, MANAGEMENT_SCHEMAS } from './openapi/management-schemas.ts'
 import { describeOperation, type Security } from './openapi/operation-builders.ts'
 import { OVERVIEW_SCHEMAS } from './openapi/overview-schemas.ts'
 import { USAGE_SCHEMAS } from './openapi/usage-schemas.ts'
 
-/** @param routes of the management API */
-export function openApiDocument(routes: readonly ApiRoute[]): JsonObject {
+/** @param routes of the management API @param dataRoutes of models; a hub has none */
+export function openApiDocument(
+  routes: readonly ApiRoute[],
+  dataRoutes: readonly DataRoute[] = DATA_ROUTES,
+): JsonObject {
   const paths: Record<string, Record<string, JsonObject>> = {}
   const add = (route: DataRoute | ApiRoute, security: Security, more: JsonObject = {}): void => {
     const path = templateOf(route.path)
@@ -22,7 +26,7 @@ export function openApiDocument(routes: readonly ApiRoute[]): JsonObject {
     paths[path] ??= {}
     paths[path][method] = { ...describeOperation(route.method, path, security, route.operation), ...more }
   }
-  for (const route of DATA_ROUTES) add(route, 'key')
+  for (const route of dataRoutes) add(route, 'key')
   for (const route of routes) {
     const { access } = route
     if (access === 'open') add(route, 'none')
@@ -43,6 +47,7 @@ export function openApiDocument(routes: readonly ApiRoute[]): JsonObject {
         ...AUDIT_SCHEMAS,
         ...LIMIT_SCHEMAS,
         ...OVERVIEW_SCHEMAS,
+        ...FLEET_SCHEMAS,
         ...BODY_SCHEMAS,
       },
       securitySchemes: {

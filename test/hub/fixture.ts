@@ -29,12 +29,18 @@ export type Api = (
   body?: unknown,
 ) => Promise<{ readonly status: number; readonly body: any }>
 
-/** Writes the configuration of a hub. @returns its file and the variables that it names */
-export function writeHub(t: Test, database: TestDatabase, more: object = {}) {
+/** Writes the configuration of a hub, and files beside it. @returns its file and the variables that it names */
+export function writeHub(
+  t: Test,
+  database: TestDatabase,
+  more: object = {},
+  files: Readonly<Record<string, string>> = {},
+) {
   const folder = mkdtempSync(join(tmpdir(), 'sidegate-hub-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, 'hub.yaml')
   writeFileSync(join(folder, 'hub.pem'), newSigningKey())
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
   const tokens = Object.entries(TOKENS).map(([name, { role }]) => ({ name, role, token: { env: name } }))
   writeFileSync(
     file,
@@ -52,8 +58,11 @@ export function writeHub(t: Test, database: TestDatabase, more: object = {}) {
 }
 
 /** Starts a hub, which stops with the test. */
-export async function startHub(t: Test, database: TestDatabase, more: object = {}): Promise<TestHub> {
-  const { file, env } = writeHub(t, database, more)
+export async function startHub(
+  t: Test,
+  ...[database, more = {}, files = {}]: [TestDatabase, object?, Readonly<Record<string, string>>?]
+): Promise<TestHub> {
+  const { file, env } = writeHub(t, database, more, files)
   const logs: Record<string, unknown>[] = []
   const output = {
     write: (lines: string) => {

@@ -5,8 +5,9 @@ import { type ApiRoute, ok } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
 import { openApiDocument } from '../openapi.ts'
 
-/** @param routes of the management API */
-export function openApiRoutes(routes: readonly ApiRoute[]): ApiRoute[] {
+/** As `openApiDocument`. */
+export function openApiRoutes(...described: Parameters<typeof openApiDocument>): ApiRoute[] {
+  const [routes, ...others] = described
   const own: ApiRoute = {
     method: 'GET',
     path: '/openapi.json',
@@ -14,6 +15,6 @@ export function openApiRoutes(routes: readonly ApiRoute[]): ApiRoute[] {
     operation: operation('Returns this description.'),
     answer: async () => ok(document),
   }
-  const document = openApiDocument([own, ...routes])
+  const document = openApiDocument([own, ...routes], ...others)
   return [own]
 }

@@ -1,0 +1,153 @@
+// Waits until a change is in force on every sidecar with an open feed, and says which have not
+// confirmed it.
+
+import type { Clock, Milliseconds } from '../core/clock.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { JsonObject } from '../core/json.ts'
+import { isoTime } from '../core/time.ts'
+import type { Timers } from '../core/timers.ts'
+import type { SidecarRow } from '../ledger/sidecar-ledger.ts'
+import { ANSWER_MS } from './feeds.ts'
+
+/** Most names of sidecars in an answer. */
+const MAXIMUM_NAMES = 20
+
+/** What this hub knows of a sidecar whose feed is open here. */
+export interface OpenFeed {
+  readonly ackedRev: number
+  readonly isSilent: boolean
+}
+
+/** A sidecar, with the newest that is known of it. */
+interface Known {
+  readonly row: SidecarRow
+  readonly hasIt: boolean
+  /** Its answer may still come. */
+  readonly isAwaited: boolean
+}
+
+interface ConfirmationParts {
+  /** Resolves once this hub has sent everything that was in the database at the time of the call. */
+  readonly catchUp: () => Promise<void>
+  readonly rev: () => number
+  readonly rows: () => Promise<SidecarRow[]>
+  /** The feed of a sidecar at this hub; undefined without one. */
+  readonly feed: (id: string) => OpenFeed | undefined
+  readonly clock: Clock
+  readonly timers: Timers
+}
+
+export class Confirmation {
+  readonly #parts: ConfirmationParts
+  #wake: (() => void)[] = []
+  /** Number of the notifications of other hubs. */
+  #remote = 0
+  #last: readonly SidecarRow[] = []
+
+  constructor(parts: ConfirmationParts) {
+    this.#parts = parts
+  }
+
+  /** To be called after an acknowledgement here. */
+  readonly acknowledged = (): void => this.#wakeAll()
+
+  /** To be called when another hub has written acknowledgements. */
+  readonly remoteAcknowledged = (): void => {
+    this.#remote++
+    this.#wakeAll()
+  }
+
+  /**
+   * Waits for all changes so far, at most ANSWER_MS. Never counts a sidecar that may still decide
+   * by what was before.
+   */
+  async confirm(): Promise<JsonObject> {
+    const { clock } = this.#parts
+    const deadlineMs = clock.monotonic() + ANSWER_MS
+    if (!(await this.#reads(this.#parts.catchUp))) return this.#unknown()
+    const rev = this.#parts.rev()
+    let remote = this.#remote
+    if (!(await this.#reads(() => this.#read()))) return this.#unknown()
+    for (;;) {
+      const known = this.#known(rev)
+      const leftMs = deadlineMs - clock.monotonic()
+      if (leftMs <= 0 || !known.some(({ isAwaited }) => isAwaited)) break
+      if (this.#remote !== remote) {
+        remote = this.#remote
+        if (!(await this.#reads(() => this.#read()))) return this.#unknown()
+        continue
+      }
+      await this.#next(leftMs)
+    }
+    const known = this.#known(rev)
+    // What others wrote meanwhile is read once more, and when each was last heard.
+    if (known.some(({ hasIt }) => !hasIt) && !(await this.#reads(() => this.#read()))) return this.#unknown()
+    return describe(this.#known(rev), clock.now())
+  }
+
+  async #read(): Promise<void> {
+    this.#last = await this.#parts.rows()
+  }
+
+  /** Reports whether the database answered. */
+  async #reads(read: () => Promise<void>): Promise<boolean> {
+    try {
+      await read()
+      return true
+    } catch (error) {
+      if (error instanceof GatewayError && error.code === 'fleet_unavailable') return false
+      throw error
+    }
+  }
+
+  #known(rev: number): Known[] {
+    return this.#last
+      .filter((row) => row.is_registered)
+      .map((row) => {
+        const feed = this.#parts.feed(row.id)
+        const hasIt = (feed?.ackedRev ?? row.acked_rev) >= rev
+        const isHeard = feed === undefined ? row.is_open && row.state === 'connected' : !feed.isSilent
+        return { row, hasIt, isAwaited: !hasIt && isHeard }
+      })
+  }
+
+  /** The change is durable, and the database went away before it could be said who has it. */
+  #unknown(): JsonObject {
+    const nowMs = this.#parts.clock.now()
+    const known = this.#last.map((row) => ({
+      ...{ row: { ...row, contact_at: nowMs }, hasIt: false, isAwaited: false },
+    }))
+    return describe(known, nowMs)
+  }
+
+  #next(limitMs: Milliseconds): Promise<void> {
+    return new Promise((resolve) => {
+      const { timers } = this.#parts
+      const timer = timers.set(resolve, limitMs)
+      this.#wake.push(() => {
+        timers.clear(timer)
+        resolve()
+      })
+    })
+  }
+
+  #wakeAll(): void {
+    const waiting = this.#wake
+    this.#wake = []
+    for (const wake of waiting) wake()
+  }
+}
+
+/** The answer: who has a change, who has not, and from when on nobody decides without it. */
+function describe(known: readonly Known[], nowMs: Milliseconds): JsonObject {
+  const without = known.filter(({ hasIt }) => !hasIt).map(({ row }) => row)
+  // A heartbeat after the change reaches nobody without it.
+  const ends = without.map((row) => Math.min(row.contact_at, nowMs) + row.max_stale_seconds * 1000)
+  return {
+    registered: known.length,
+    acked: known.length - without.length,
+    unconfirmed: without.length,
+    unconfirmed_names: without.map(({ name }) => name).slice(0, MAXIMUM_NAMES),
+    in_force_everywhere_by: isoTime(Math.max(nowMs, ...ends)),
+  }
+}

@@ -1,0 +1,100 @@
+// Answers sidecars: opens their feeds, takes acknowledgements and goodbyes. A sidecar's credential
+// opens these paths, and nothing else does.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { parseJson } from '../chat/strict-json.ts'
+import { GatewayError } from '../core/errors.ts'
+import { FLEET_HEADERS, FLEET_PATHS, PROTOCOL, readAck, readPosition } from '../fleet/protocol.ts'
+import type { SidecarLedger } from '../ledger/sidecar-ledger.ts'
+import { readJsonBody } from '../server/body.ts'
+import { failRequest, type ManagementParts } from '../server/management.ts'
+import { respond } from '../server/respond.ts'
+import type { FeedRequest, Feeds } from './feeds.ts'
+import type { KeyUseReports } from './key-use-reports.ts'
+import type { SidecarIdentity } from './verified-token.ts'
+
+/** Longest acknowledgement: times of last use of all keys. */
+const ACK_BYTES = 2 * 1024 * 1024
+const MAXIMUM_FEATURES = 64
+const FEATURE = /^[a-z0-9_]{1,64}$/
+const VERSION = /^[\w.+-]{1,64}$/
+const MAXIMUM_STALE_SECONDS = 31_536_000
+
+export interface FleetHandlerParts extends Pick<ManagementParts, 'logger' | 'metrics' | 'newId'> {
+  /** @throws GatewayError (rejects) `invalid_token` */
+  readonly verify: (authorization: string | undefined) => Promise<SidecarIdentity>
+  readonly feeds: Feeds
+  readonly sidecars: Pick<SidecarLedger, 'left'>
+  readonly uses: KeyUseReports
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+/** Returns what answers a method and a path; null for others. */
+export function fleetHandler(parts: FleetHandlerParts): (method: string, path: string) => Answer | null {
+  const { feeds, sidecars, uses } = parts
+  const answers = new Map<string, (sidecar: SidecarIdentity, ...rest: Parameters<Answer>) => Promise<void>>([
+    [
+      `GET ${FLEET_PATHS.feed}`,
+      (sidecar, request, response) => feeds.open(sidecar, feedRequest(request), response),
+    ],
+    [
+      `POST ${FLEET_PATHS.ack}`,
+      async (sidecar, request, response) => {
+        const ack = readAck(parseJson(await readJsonBody(request, ACK_BYTES)))
+        if (typeof ack === 'string') throw new GatewayError('invalid_body', `${ack}.`)
+        const feed = feeds.feed(sidecar.id)
+        feeds.acknowledge(sidecar.id, ack)
+        if (feed !== undefined) uses.note(ack.last_used, feed.group)
+        empty(response)
+      },
+    ],
+    [
+      `POST ${FLEET_PATHS.leave}`,
+      async (sidecar, _, response) => {
+        await feeds.leave(sidecar.id, () => sidecars.left(sidecar.id))
+        empty(response)
+      },
+    ],
+  ])
+  return (method, path) => {
+    const answer = answers.get(`${method} ${path}`)
+    if (answer === undefined) return null
+    return async (request, response) => {
+      try {
+        await answer(await parts.verify(request.headers.authorization), request, response)
+      } catch (error) {
+        failRequest(parts, response, error)
+      }
+    }
+  }
+}
+
+const empty = (response: ServerResponse): void => respond(response, 204, {}, '')
+
+/** Reads the headers of a sidecar. @throws GatewayError `invalid_parameter` that names the header */
+function feedRequest({ headers }: IncomingMessage): FeedRequest {
+  const text = (name: string) => String(headers[name] ?? '')
+  const refuse = (name: string, message: string) =>
+    new GatewayError('invalid_parameter', `${name} ${message}`, { param: name })
+  const { protocol, features, version, maxStale, resume } = FLEET_HEADERS
+  if (text(protocol) !== String(PROTOCOL))
+    throw refuse(protocol, `must be ${PROTOCOL}; run a sidecar and a hub of neighbouring releases.`)
+  const names = text(features)
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+  if (names.length > MAXIMUM_FEATURES || !names.every((name) => FEATURE.test(name)))
+    throw refuse(features, 'must be names separated by commas.')
+  if (!VERSION.test(text(version))) throw refuse(version, 'must be the version of the sidecar.')
+  const seconds = /^\d{1,9}$/.test(text(maxStale)) ? Number(text(maxStale)) : 0
+  if (seconds < 1 || seconds > MAXIMUM_STALE_SECONDS) throw refuse(maxStale, 'must be a number of seconds.')
+  const last = text(resume)
+  return {
+    version: text(version),
+    features: names,
+    maxStaleSeconds: seconds,
+    // What is no position is none: the sidecar gets a snapshot.
+    position: readPosition(last),
+  }
+}

@@ -1,0 +1,176 @@
+// The fleet over REST: who is connected, who is gone, and who has a change of a key.
+
+import { GatewayError } from '../core/errors.ts'
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isoTime } from '../core/time.ts'
+import { ENFORCED_TERMS } from '../keys/fleet-key.ts'
+import type { SidecarLedger, SidecarRow } from '../ledger/sidecar-ledger.ts'
+import { compileGlob } from '../policy/glob.ts'
+import { type ApiRoute, ok, type SessionRequest } from '../server/api.ts'
+import { operation } from '../server/openapi/operation-builders.ts'
+import { QueryString } from '../server/query-string.ts'
+import type { Confirmation } from './confirmation.ts'
+import type { Feeds } from './feeds.ts'
+import type { FleetState } from './fleet-state.ts'
+
+/** Most names of sidecars in an error. */
+const MAXIMUM_NAMES = 20
+
+interface FleetRouteParts {
+  readonly state: FleetState
+  readonly sidecars: SidecarLedger
+  readonly feeds: Feeds
+  readonly catchUp: () => Promise<void>
+}
+
+export function fleetRoutes({ state, sidecars, feeds, catchUp }: FleetRouteParts): ApiRoute[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/v1/fleet',
+      access: 'viewer',
+      operation: operation('Lists the hubs and the sidecars, and keys that they disagree about.', {
+        answer: 'Fleet',
+        errors: [400, 503],
+      }),
+      async answer({ search }) {
+        new QueryString(search, [])
+        await catchUp()
+        const [rows, hubs] = await Promise.all([sidecars.list(), sidecars.hubs()])
+        return ok({
+          epoch: state.epoch,
+          rev: state.rev,
+          hubs: hubs.map(({ id, version, connected, seen_at }) => ({
+            ...{ id, version, connected, seen_at: isoTime(seen_at) },
+          })),
+          sidecars: rows.map((row) => sidecarFields(row, state.rev, feeds)),
+          total: rows.length,
+          conflicts: conflictsOf(rows, state),
+        })
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/api/v1/fleet/:id',
+      access: 'admin',
+      operation: operation('Declares a sidecar gone: changes are no longer confirmed by it.', {
+        answer: 'GoneSidecar',
+        errors: [404, 503],
+      }),
+      async answer({ params, session }) {
+        const id = params['id'] ?? ''
+        await feeds.leave(id, () => sidecars.declareGone(id, session.name))
+        return ok({ id, state: 'gone' })
+      },
+    },
+  ]
+}
+
+const sidecarFields = (row: SidecarRow, rev: number, feeds: Feeds): JsonObject => {
+  const feed = feeds.feed(row.id)
+  const acked = feed?.ackedRev ?? row.acked_rev
+  return {
+    id: row.id,
+    name: row.name,
+    cluster: row.cluster,
+    namespace: row.namespace,
+    version: row.version,
+    state: stateOf(row, feed),
+    // What was sent to it.
+    rev: feed === undefined ? acked : rev,
+    acked_rev: acked,
+    last_seen_at: isoTime(row.contact_at),
+    max_stale_seconds: row.max_stale_seconds,
+    nack: row.nack,
+  }
+}
+
+const stateOf = (row: SidecarRow, feed: { readonly isSilent: boolean } | undefined): string => {
+  if (row.state === 'left' || row.state === 'gone') return row.state
+  const isHeard = feed === undefined ? row.is_open && row.state === 'connected' : !feed.isSilent
+  return isHeard ? 'connected' : 'silent'
+}
+
+/** Keys that are active here and revoked at a sidecar: the database is older than the revocation. */
+function conflictsOf(rows: readonly SidecarRow[], state: FleetState): JsonObject[] {
+  const ids = new Set(rows.flatMap(({ conflicts }) => conflicts).filter((id) => state.isActive(id)))
+  return [...ids].sort().map((id) => ({
+    key_id: id,
+    key_name: state.nameOf(id),
+    sidecars: rows.filter(({ conflicts }) => conflicts.includes(id)).map(({ name }) => name),
+  }))
+}
+
+interface ConfirmedParts {
+  readonly confirmation: Confirmation
+  readonly sidecars: Pick<SidecarLedger, 'list'>
+  readonly state: FleetState
+}
+
+/**
+ * Adds to each change of a key which sidecars have it, and refuses one that a connected sidecar
+ * cannot enforce.
+ */
+export function confirmed(
+  routes: readonly ApiRoute[],
+  { confirmation, sidecars, state }: ConfirmedParts,
+): ApiRoute[] {
+  return routes.map((route): ApiRoute => {
+    if (route.method === 'GET' || route.access === 'open') return route
+    const takesTerms = route.method === 'PATCH' || route.path === '/api/v1/keys'
+    const operation = withConfirmation(route.operation, takesTerms)
+    return {
+      ...route,
+      operation,
+      async answer(asked: SessionRequest) {
+        let read: Promise<JsonValue> | null = null
+        const body = () => (read ??= asked.body())
+        const request = { ...asked, body }
+        if (takesTerms) await assertEnforceable(request, { sidecars, state })
+        const answer = await route.answer(request)
+        if (!isObject(answer.body)) return answer
+        return { ...answer, body: { ...answer.body, fleet: await confirmation.confirm() } }
+      },
+    }
+  })
+}
+
+const PARTIAL = 'allow_partial'
+
+const withConfirmation = (
+  { summary, details }: ApiRoute['operation'],
+  takesTerms: boolean,
+): ApiRoute['operation'] => ({
+  summary,
+  details: {
+    ...details,
+    answer: `Confirmed${details.answer}`,
+    ...(takesTerms && { query: { ...details.query, [PARTIAL]: { enum: [1] } } }),
+  },
+})
+
+/** @throws GatewayError (rejects) `conflict` that names the sidecars; `invalid_parameter` */
+async function assertEnforceable(
+  request: SessionRequest,
+  { sidecars, state }: Pick<ConfirmedParts, 'sidecars' | 'state'>,
+): Promise<void> {
+  if (new QueryString(request.search, [PARTIAL]).integer(PARTIAL, 0, 0, 1) === 1) return
+  const body = await request.body()
+  if (!isObject(body)) return
+  const terms = ENFORCED_TERMS.filter((term) => body[term] !== undefined && body[term] !== null)
+  const { namespaces = state.namespacesOf(request.params['id'] ?? '') } = body
+  const isFor = ({ namespace }: SidecarRow) =>
+    !Array.isArray(namespaces) ||
+    namespaces.some((glob) => typeof glob === 'string' && compileGlob(glob)(namespace))
+  const without = (await sidecars.list())
+    .filter((row) => row.hub !== null && row.is_registered && isFor(row))
+    .map((row) => ({ row, missing: terms.filter((term) => !row.features.includes(term)) }))
+    .filter(({ missing }) => missing.length > 0)
+  if (without.length === 0) return
+  const names = without.map(({ row }) => row.name).slice(0, MAXIMUM_NAMES)
+  const missing = [...new Set(without.flatMap((one) => one.missing))]
+  throw new GatewayError(
+    'conflict',
+    `These sidecars cannot enforce ${missing.join(', ')}: ${names.join(', ')}${without.length > names.length ? ', …' : ''}. Upgrade them, or add ?${PARTIAL}=1 and they do not get the key.`,
+  )
+}

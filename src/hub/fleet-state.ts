@@ -1,0 +1,169 @@
+// The keys of a fleet as a hub has them in memory, and what each group of sidecars gets of them.
+// Sidecars of one namespace that enforce the same terms are one group and get the same bytes.
+
+import type { FeedEvent } from '../fleet/protocol.ts'
+import { StateHash } from '../fleet/state-hash.ts'
+import { termsOf } from '../keys/fleet-key.ts'
+import type { FleetReading, LedgerKey } from '../ledger/fleet-reading.ts'
+import { compileGlob } from '../policy/glob.ts'
+
+/** Changes that a sidecar can resume after; one that missed more gets a snapshot. */
+const MAXIMUM_MISSED_CHANGES = 5000
+
+/** A change of one key. */
+interface Change {
+  readonly rev: number
+  readonly before: LedgerKey | null
+  readonly after: LedgerKey
+}
+
+export class FleetState {
+  #epoch = ''
+  #rev = -1
+  readonly #keys = new Map<string, LedgerKey>()
+  /** The newest changes, oldest first. */
+  #changes: Change[] = []
+  /** Revision before the first of the changes. */
+  #firstRev = -1
+  readonly #groups = new Map<string, FeedGroup>()
+
+  get epoch(): string {
+    return this.#epoch
+  }
+
+  /** −1 before the first reading. */
+  get rev(): number {
+    return this.#rev
+  }
+
+  /** The name of a key; null for an unknown one. */
+  nameOf(id: string): string | null {
+    return this.#keys.get(id)?.key.name ?? null
+  }
+
+  /** Globs of the namespaces of a key; null for all, and for an unknown key. */
+  namespacesOf(id: string): string[] | null {
+    const globs = this.#keys.get(id)?.namespaces ?? null
+    return globs === null ? null : [...globs]
+  }
+
+  /** Reports whether a key is known and not revoked. */
+  isActive(id: string): boolean {
+    return this.#keys.get(id)?.revokedAt === null
+  }
+
+  /** Reports whether a reading is of another history than this state. */
+  isOther({ epoch, rev }: Pick<FleetReading, 'epoch' | 'rev'>): boolean {
+    return epoch !== this.#epoch || rev < this.#rev
+  }
+
+  /** Takes all keys anew. Groups are forgotten with what they had. */
+  load({ epoch, rev, changed }: FleetReading): void {
+    this.#keys.clear()
+    this.#groups.clear()
+    for (const one of changed) this.#keys.set(one.key.id, one)
+    this.#epoch = epoch
+    this.#rev = rev
+    this.#changes = []
+    this.#firstRev = rev
+  }
+
+  /** Takes changes. @returns the groups, each with its events */
+  apply({ rev, changed }: FleetReading): ReadonlyMap<FeedGroup, readonly FeedEvent[]> {
+    const events = new Map<FeedGroup, FeedEvent[]>([...this.#groups.values()].map((group) => [group, []]))
+    for (const after of changed) {
+      const { id } = after.key
+      const change = { rev: after.key.rev, before: this.#keys.get(id) ?? null, after }
+      this.#keys.set(id, after)
+      this.#changes.push(change)
+      for (const [group, sent] of events) sent.push(...group.apply(change))
+    }
+    this.#rev = rev
+    const surplus = this.#changes.length - MAXIMUM_MISSED_CHANGES
+    if (surplus > 0) this.#firstRev = this.#changes.splice(0, surplus).at(-1)!.rev
+    return events
+  }
+
+  /** Returns the group of a sidecar. */
+  group(namespace: string, features: readonly string[]): FeedGroup {
+    const name = JSON.stringify([namespace, [...features].sort()])
+    let group = this.#groups.get(name)
+    if (group === undefined) {
+      group = new FeedGroup(namespace, new Set(features), this.#keys)
+      this.#groups.set(name, group)
+    }
+    return group
+  }
+
+  /** Forgets a group without sidecars. */
+  drop(group: FeedGroup): void {
+    for (const [name, one] of this.#groups) if (one === group) this.#groups.delete(name)
+  }
+
+  /** Returns what a group missed after a revision; null when only a snapshot can tell. */
+  missed(group: FeedGroup, rev: number): FeedEvent[] | null {
+    if (rev < this.#firstRev || rev > this.#rev) return null
+    return this.#changes.filter((change) => change.rev > rev).flatMap((change) => group.eventsOf(change))
+  }
+}
+
+/** What sidecars of one namespace get that enforce the same terms. */
+export class FeedGroup {
+  readonly #isNamed: (globs: readonly string[]) => boolean
+  readonly #features: ReadonlySet<string>
+  readonly #keys: ReadonlyMap<string, LedgerKey>
+  readonly #hash = new StateHash()
+
+  constructor(namespace: string, features: ReadonlySet<string>, keys: ReadonlyMap<string, LedgerKey>) {
+    this.#isNamed = (globs) => globs.some((glob) => compileGlob(glob)(namespace))
+    this.#features = features
+    this.#keys = keys
+    for (const one of keys.values()) if (this.#has(one)) this.#hash.toggle(one.key)
+  }
+
+  /** Of the keys that the group has. */
+  get stateHash(): string {
+    return this.#hash.toString()
+  }
+
+  /** Follows a change. @returns its events */
+  apply(change: Change): FeedEvent[] {
+    const { before, after } = change
+    if (before !== null && this.#has(before)) this.#hash.toggle(before.key)
+    if (this.#has(after)) this.#hash.toggle(after.key)
+    return this.eventsOf(change)
+  }
+
+  /** The events of a change; none when the group has the key neither before nor after it. */
+  eventsOf({ rev, before, after }: Change): FeedEvent[] {
+    const { id } = after.key
+    if (this.#has(after)) return [{ event: 'key', rev, id, op: 'put', body: after.key }]
+    if (before === null || !this.#has(before)) return []
+    const body = after.revokedAt === null ? null : { revoked_at: after.revokedAt }
+    return [{ event: 'key', rev, id, op: 'del', body }]
+  }
+
+  /** All keys of the group at a revision. */
+  snapshot(rev: number): FeedEvent {
+    const known = [...this.#keys.values()]
+    const keys = known.filter((one) => this.#has(one)).map(({ key }) => key)
+    const revoked = known.filter((one) => one.revokedAt !== null && this.#isFor(one)).map(({ key }) => key.id)
+    return { event: 'snapshot', rev, keys, revoked }
+  }
+
+  /** Reports whether the group has a key. */
+  hasId(id: string): boolean {
+    const one = this.#keys.get(id)
+    return one !== undefined && this.#has(one)
+  }
+
+  #has(one: LedgerKey): boolean {
+    return (
+      one.revokedAt === null && this.#isFor(one) && termsOf(one.key).every((term) => this.#features.has(term))
+    )
+  }
+
+  #isFor({ namespaces }: LedgerKey): boolean {
+    return namespaces === null || this.#isNamed(namespaces)
+  }
+}

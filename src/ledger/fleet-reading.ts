@@ -1,0 +1,77 @@
+// Reads what changed in the keys of a fleet, and writes that this hub runs, in one statement: what
+// a hub states at a time is at least as new as the time that it wrote.
+
+import type { Milliseconds } from '../core/clock.ts'
+import { isoTimeOrNull } from '../core/time.ts'
+import { type FleetKey, fleetKeyOf } from '../keys/fleet-key.ts'
+import type { Database } from './database.ts'
+import { COLUMNS, type KeyColumns, storedOf } from './key-ledger.ts'
+
+/** A key with what decides who gets it. */
+export interface LedgerKey {
+  readonly key: FleetKey
+  /** Globs; null for every namespace. */
+  readonly namespaces: readonly string[] | null
+  /** RFC 3339; null for a key that is not revoked. */
+  readonly revokedAt: string | null
+}
+
+/** What a hub reads at one time. */
+export interface FleetReading {
+  /** By the clock of the database, no later than what was read. */
+  readonly atMs: Milliseconds
+  readonly epoch: string
+  readonly rev: number
+  /** Keys that changed after the revision that the hub had, in order of revisions. */
+  readonly changed: readonly LedgerKey[]
+}
+
+/** The hub that reads. */
+export interface ReadingHub {
+  readonly id: string
+  readonly version: string
+  /** Open feeds. */
+  readonly connected: number
+}
+
+type ReadingColumns = { head: number; epoch: string; at: Milliseconds; rev: number } & {
+  readonly [Name in keyof KeyColumns]: KeyColumns[Name] | null
+}
+
+const PREFIXED = COLUMNS.split(', ').map((column) => `k.${column}`)
+
+/**
+ * Reads the keys that changed after a revision.
+ * @param afterRev −1 for all
+ * @throws GatewayError (rejects) `fleet_unavailable`
+ */
+export async function readFleet(
+  database: Database,
+  hub: ReadingHub,
+  afterRev: number,
+): Promise<FleetReading> {
+  const rows = await database.rows<ReadingColumns>(
+    `with touched as (
+       insert into hub_state (id, version, connected, seen_at) values ($1, $2, $3, now())
+       on conflict (id) do update set connected = excluded.connected, seen_at = excluded.seen_at
+       returning seen_at)
+     select h.rev as head, h.epoch, touched.seen_at as at, k.rev, ${PREFIXED}
+     from fleet_head h cross join touched left join api_key k on k.rev > $4 order by k.rev`,
+    [hub.id, hub.version, hub.connected, afterRev],
+  )
+  const [first] = rows
+  if (first === undefined) throw new Error('the tables have no head')
+  const changed = rows
+    .filter(({ id }) => id !== null)
+    .map((row) => ledgerKeyOf(row as KeyColumns & { rev: number }))
+  return { atMs: first.at, epoch: first.epoch, rev: first.head, changed }
+}
+
+function ledgerKeyOf(columns: KeyColumns & { readonly rev: number }): LedgerKey {
+  const stored = storedOf(columns)
+  return {
+    key: fleetKeyOf({ sha256: columns.sha256.toString('hex'), stored, rev: columns.rev }),
+    namespaces: columns.namespaces,
+    revokedAt: isoTimeOrNull(stored.revokedAtMs),
+  }
+}

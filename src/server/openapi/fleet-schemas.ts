@@ -1,0 +1,68 @@
+// Schemas of a fleet, by their names in the description of a hub's API.
+
+import type { JsonObject } from '../../core/json.ts'
+import { choice, list, object, orNull, ref, text, time, whole } from '../../core/schema-builders.ts'
+
+/** An answer about a key, with who has its change. */
+const confirmed = (name: string): JsonObject => ({
+  allOf: [ref(name), object({ fleet: ref('FleetConfirmation') })],
+})
+
+export const FLEET_SCHEMAS: Record<string, JsonObject> = {
+  FleetConfirmation: object({
+    registered: whole('Sidecars that may decide by keys of the hub.'),
+    acked: whole('Those that have all changes up to this one.'),
+    unconfirmed: whole('Those that have not said so. After 0 no call is decided by the old state.'),
+    unconfirmed_names: list(text('Name of a sidecar; the first 20.')),
+    in_force_everywhere_by: time(
+      'From when on no sidecar decides by the old state, because one that hears nothing refuses the keys of the hub.',
+    ),
+  }),
+  ConfirmedNewKey: confirmed('NewKey'),
+  ConfirmedKey: confirmed('Key'),
+  ConfirmedRevokedKey: confirmed('RevokedKey'),
+  Fleet: object({
+    epoch: text('Names the history of changes; another one after a backup was restored.'),
+    rev: whole('Newest revision.'),
+    hubs: list(
+      object({
+        id: text('Id of the hub, from its start on.'),
+        version: text('Its release.'),
+        connected: whole('Sidecars with a feed at it.'),
+        seen_at: time('When it last wrote.'),
+      }),
+    ),
+    sidecars: list(
+      object({
+        id: text('Id of the sidecar.'),
+        name: text(
+          '`namespace/pod`, `cluster/namespace/pod` with several clusters, or as its join token says.',
+        ),
+        cluster: orNull(text('Name of its cluster; null without one.')),
+        namespace: text('Its namespace.'),
+        version: text('Its release.'),
+        state: choice(
+          '`silent` does not answer, `left` said goodbye, `gone` was declared so.',
+          ...['connected', 'silent', 'left', 'gone'],
+        ),
+        rev: whole('Revision that was sent to it.'),
+        acked_rev: whole('Revision that it has for good.'),
+        last_seen_at: time('When a heartbeat last may have reached it.'),
+        max_stale_seconds: whole(
+          'Seconds without a heartbeat after which it refuses the keys of the hub.',
+          1,
+        ),
+        nack: list(object({ rev: whole('Revision.'), reason: text('Why it is not in force.') })),
+      }),
+    ),
+    total: whole('Number of sidecars.'),
+    conflicts: list(
+      object({
+        key_id: text('Id of a key that is active here and revoked at sidecars, which refuse it.'),
+        key_name: text('Its name.'),
+        sidecars: list(text('Name of a sidecar.')),
+      }),
+    ),
+  }),
+  GoneSidecar: object({ id: text('Id of the sidecar.'), state: choice('Always gone.', 'gone') }),
+}
