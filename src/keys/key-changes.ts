@@ -13,7 +13,7 @@ import { isOver, type KeyRandom, type KeyRow, makeKey, type StoredKey } from './
 import { readTerms, sealedTerms } from './key-terms-fields.ts'
 
 /** Maximum keys, revoked ones included: they stay listed, and a list is one answer. */
-const MAXIMUM_KEYS = 20_000
+export const MAXIMUM_KEYS = 20_000
 
 export interface KeyChange {
   /** Null when nothing is to be sealed. */

@@ -18,7 +18,7 @@ export interface KeyRecord extends KeyIdentity {
   /** As in CallKey. */
   readonly line: string
   readonly terms: KeyTerms
-  readonly source: 'api' | 'file'
+  readonly source: 'api' | 'file' | 'hub'
 }
 
 /** Whether a key is accepted. */

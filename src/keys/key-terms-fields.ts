@@ -56,6 +56,17 @@ export function readTerms(fields: JsonObject, before: KeyTerms, nowMs: Milliseco
   }
 }
 
+/**
+ * Returns why a gateway cannot enforce terms, by the names of the API; null if it can. A term of a
+ * later release, or with another form, is never guessed.
+ */
+export function whyNotEnforced(terms: JsonObject): string | null {
+  const unknown = Object.keys(terms).find((name) => !TERM_FIELDS.includes(name))
+  if (unknown !== undefined) return `this release does not know the term ${unknown}`
+  const [first] = checkValue(terms, FIELDS_SCHEMA)
+  return first === undefined ? null : `${formatPath(first.path)} ${first.message}`
+}
+
 /** A key as fields of an answer, without the key itself. */
 export const keyFields = (record: KeyRecord, nowMs: Milliseconds): JsonObject => ({
   id: record.id,

@@ -30,11 +30,23 @@ const WHOLE: readonly SubDatabase[] = [
   'rules',
   'counters',
   'sessions',
+  'fleet',
+  'fleetkeys',
+  'fleetrevoked',
 ]
 /**
- * Tables that a new log takes over from a quarantined one: keys, and rules made through the API.
+ * Tables that a new log takes over from a quarantined one: keys, rules made through the API, and
+ * what a hub has sent.
  */
-const CARRIED: readonly SubDatabase[] = ['keys', 'keyids', 'keyuse', 'rules']
+const CARRIED: readonly SubDatabase[] = [
+  'keys',
+  'keyids',
+  'keyuse',
+  'rules',
+  'fleet',
+  'fleetkeys',
+  'fleetrevoked',
+]
 
 /** @returns the exit code */
 function inspect(path: string): number {

@@ -56,6 +56,12 @@ export const SUB_DATABASES = [
   'openhours',
   /** UTC hour or day → the sums of all its combinations. */
   'rollups',
+  /** Name → JSON: what a sidecar knows of its hub besides the keys. */
+  'fleet',
+  /** Id of a key of the hub → JSON: the key as the hub sent it. */
+  'fleetkeys',
+  /** Id of a revoked key of the hub → when it was revoked. */
+  'fleetrevoked',
 ] as const
 
 export type SubDatabase = (typeof SUB_DATABASES)[number]

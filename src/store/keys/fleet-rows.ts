@@ -1,0 +1,69 @@
+// The rows of what a sidecar keeps of its fleet: the keys of the hub, the ids of revoked ones, and
+// its place in the history of changes.
+
+import { type FleetKey, storedKeyOf } from '../../keys/fleet-key.ts'
+import {
+  type FleetChanges,
+  type FleetState,
+  NO_FLEET_STATE,
+  type RememberedFleet,
+  type Tombstone,
+} from '../../keys/fleet-state.ts'
+import type { StoredKey } from '../../keys/key-record.ts'
+import type { Environment } from '../environment/journaled.ts'
+import { readJson, readU64, u64, writeJson } from '../tables/layout.ts'
+
+const STATE_KEY = Buffer.from('state')
+/** Approximate bytes of a row besides those of a key. */
+const ROW_BYTES = 64
+/** Approximate bytes of a key. */
+const KEY_BYTES = 512
+
+export class FleetRows {
+  readonly #environment: Environment
+
+  constructor(environment: Environment) {
+    this.#environment = environment
+  }
+
+  get state(): FleetState {
+    const bytes = this.#environment.tables.fleet.get(STATE_KEY)
+    return bytes === undefined ? NO_FLEET_STATE : { ...NO_FLEET_STATE, ...readJson<FleetState>(bytes) }
+  }
+
+  /** The keys that are not revoked, as lists show them. */
+  accepted(): StoredKey[] {
+    const { keys, tombstones } = this.read()
+    const revoked = new Set(tombstones.map(([id]) => id))
+    return keys.filter(({ id }) => !revoked.has(id)).map(storedKeyOf)
+  }
+
+  read(): RememberedFleet {
+    this.#environment.refresh()
+    const tombstones = this.#environment.tables.fleetrevoked
+      .rows()
+      .map(({ key, value }): Tombstone => [key.toString(), readU64(value)])
+      .sort(([, one], [, other]) => one - other)
+    const keys = this.#environment.tables.fleetkeys.rows().map(({ value }) => readJson<FleetKey>(value))
+    return { state: this.state, keys, tombstones }
+  }
+
+  /**
+   * Writes changes in one transaction. Resolves when they are durable; rejects when nothing is
+   * stored.
+   */
+  write({ state, put, removed, buried, forgotten }: FleetChanges): Promise<void> {
+    const { fleet, fleetkeys, fleetrevoked } = this.#environment.tables
+    const rows = removed.length + buried.length + forgotten.length + 1
+    return this.#environment.transaction(
+      () => {
+        fleet.put(STATE_KEY, writeJson(state))
+        for (const key of put) fleetkeys.put(Buffer.from(key.id), writeJson(key))
+        for (const id of removed) fleetkeys.remove(Buffer.from(id))
+        for (const [id, revokedAtMs] of buried) fleetrevoked.put(Buffer.from(id), u64(revokedAtMs))
+        for (const id of forgotten) fleetrevoked.remove(Buffer.from(id))
+      },
+      put.length * KEY_BYTES + rows * ROW_BYTES,
+    )
+  }
+}
