@@ -1,0 +1,126 @@
+// Applies the events of one feed to the keys, in order, and decides when the feed is to end. Knows
+// no sockets and no clock.
+
+import type { Milliseconds } from '../core/clock.ts'
+import type { BeatTimes, Freshness } from './freshness.ts'
+import type { KeySet } from './key-set.ts'
+import type { Beat, FeedEvent, Hello, Refusal, Snapshot, UnknownEvent } from './protocol.ts'
+
+/** Refused events that are remembered; the newest ones count. */
+const MAXIMUM_UNKNOWN_EVENTS = 100
+
+/** Why a feed is to end, and how to go on. */
+export interface FeedEnd {
+  /** For people; null when nothing is wrong. */
+  readonly problem: string | null
+  /** Whether the next feed is to begin with all keys. */
+  readonly needsSnapshot: boolean
+}
+
+/** What an event led to. */
+export interface Outcome {
+  /** Whether the hub is to be told of it. */
+  readonly isNews: boolean
+  readonly end: FeedEnd | null
+}
+
+const NOTHING: Outcome = { isNews: false, end: null }
+const NEWS: Outcome = { isNews: true, end: null }
+const ends = (problem: string | null, needsSnapshot = false): Outcome => ({
+  isNews: false,
+  end: { problem, needsSnapshot },
+})
+
+/** Times of an event: wall time, and monotonic times of its feed. */
+export interface EventTimes extends Omit<BeatTimes, 't'> {
+  readonly nowMs: Milliseconds
+}
+
+export class FeedSession {
+  readonly #keys: KeySet
+  readonly #freshness: Freshness
+  #hello: Hello | null = null
+  /** True when nothing of the hub counts before all keys. */
+  #awaitsSnapshot = false
+  #hadSnapshot = false
+  #hadBeat = false
+  readonly #unknown: Refusal[]
+
+  /**
+   * @param asksForAll whether the feed was opened without a position
+   * @param unknown receives the events that are not in force, and loses them with all keys
+   */
+  constructor(keys: KeySet, freshness: Freshness, asksForAll: boolean, unknown: Refusal[]) {
+    this.#keys = keys
+    this.#freshness = freshness
+    this.#unknown = unknown
+    this.#awaitsSnapshot = asksForAll
+  }
+
+  /** Whether a heartbeat of the feed was applied. */
+  get isFresh(): boolean {
+    return this.#hadBeat
+  }
+
+  /** The first event; null before it. */
+  get hello(): Hello | null {
+    return this.#hello
+  }
+
+  take(event: FeedEvent | UnknownEvent, times: EventTimes): Outcome {
+    if (event.event === 'bye') return ends(null)
+    if (event.event === 'unknown') return this.#refuse(event)
+    if (event.event === 'hello') return this.#greet(event)
+    if (this.#hello === null) return ends('the hub began without hello')
+    if (event.event === 'snapshot') return this.#replace(event, this.#hello.epoch, times.nowMs)
+    if (this.#awaitsSnapshot) return NOTHING
+    if (event.event === 'key') return this.#keys.change(event, times.nowMs) ? NEWS : NOTHING
+    return this.#compare(event, times)
+  }
+
+  #greet(hello: Hello): Outcome {
+    if (this.#hello !== null) return ends('the hub sent hello twice')
+    this.#hello = hello
+    const { position } = this.#keys
+    if (position?.epoch !== hello.epoch) this.#awaitsSnapshot = true
+    else if (hello.rev < position.rev) return ends(describeLag(hello.rev, position.rev))
+    return NOTHING
+  }
+
+  #replace(snapshot: Snapshot, epoch: string, nowMs: Milliseconds): Outcome {
+    const { position } = this.#keys
+    const isSame = position?.epoch === epoch
+    if (isSame && snapshot.rev < position.rev) return ends(describeLag(snapshot.rev, position.rev))
+    if (!isSame) this.#freshness.forgetDelays()
+    this.#keys.replace(epoch, snapshot, nowMs)
+    this.#awaitsSnapshot = false
+    this.#hadSnapshot = true
+    this.#unknown.length = 0
+    return NEWS
+  }
+
+  /** A heartbeat counts when this sidecar has what the hub has at its revision. */
+  #compare({ t, rev, state_hash }: Beat, { receivedMs, openedMs }: EventTimes): Outcome {
+    const { position, stateHash } = this.#keys
+    if (position === null) return NOTHING
+    if (rev < position.rev) return ends(describeLag(rev, position.rev))
+    if (state_hash !== stateHash)
+      return this.#hadSnapshot
+        ? ends('the keys of this gateway differ from those of the hub after all were sent', true)
+        : ends(null, true)
+    this.#freshness.applied({ t, receivedMs, openedMs })
+    const isNews = rev > position.rev || !this.#hadBeat
+    this.#hadBeat = true
+    this.#keys.advance(rev)
+    return isNews ? NEWS : NOTHING
+  }
+
+  #refuse({ name, rev, reason }: UnknownEvent): Outcome {
+    if (this.#unknown.length >= MAXIMUM_UNKNOWN_EVENTS) this.#unknown.shift()
+    this.#unknown.push({ rev: rev ?? this.#keys.position?.rev ?? 0, reason: `event ${name}: ${reason}` })
+    return NEWS
+  }
+}
+
+const describeLag = (hubRev: number, rev: number): string =>
+  `the hub is at revision ${hubRev} and this gateway at ${rev} of the same history, so it does not go back; if the database of the hubs was restored from a backup, run: sidegate hub migrate --new-epoch`

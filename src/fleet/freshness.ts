@@ -1,0 +1,85 @@
+// How old the word of the hub is: the time since its last heartbeat whose revision is applied here.
+// Measured on the monotonic clock, and kept over restarts by the wall clock.
+
+import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { FleetState } from '../keys/fleet-state.ts'
+
+/** Heartbeats whose delays are compared: a minute. */
+const COMPARED_BEATS = 60
+
+/** When a heartbeat was made and read, monotonic but for `t`. */
+export interface BeatTimes {
+  /** By the clock of the database, Unix milliseconds. */
+  readonly t: Milliseconds
+  readonly receivedMs: Milliseconds
+  /** When the request for its feed left: no heartbeat of the feed is older. */
+  readonly openedMs: Milliseconds
+}
+
+export class Freshness {
+  readonly #clock: Clock
+  readonly #maxStaleMs: Milliseconds
+  /** Limit until the hub knows the configured one. */
+  #limitMs: Milliseconds
+  /** When the newest heartbeat was made, monotonic; null when it is not known. */
+  #freshMs: Milliseconds | null
+  /** Reading by this clock minus making by the clock of the database, of the last heartbeats. */
+  #offsets: Milliseconds[] = []
+
+  /** @param remembered of the last process; after a goodbye its age counts for nothing */
+  constructor(
+    clock: Clock,
+    maxStaleSeconds: number,
+    { freshAtMs, toldMaxStaleSeconds, left }: Pick<FleetState, 'freshAtMs' | 'toldMaxStaleSeconds' | 'left'>,
+  ) {
+    this.#clock = clock
+    this.#maxStaleMs = maxStaleSeconds * 1000
+    this.#limitMs = Math.min(maxStaleSeconds, toldMaxStaleSeconds ?? maxStaleSeconds) * 1000
+    const ageMs = freshAtMs === null ? -1 : clock.now() - freshAtMs
+    // A negative age means that the wall clock was set back, by an unknown time.
+    this.#freshMs = left || ageMs < 0 ? null : clock.monotonic() - ageMs
+  }
+
+  /** Milliseconds since the newest applied heartbeat was made; infinite when it is not known. */
+  get ageMs(): Milliseconds {
+    return this.#freshMs === null ? Number.POSITIVE_INFINITY : this.#clock.monotonic() - this.#freshMs
+  }
+
+  get isStale(): boolean {
+    return this.ageMs > this.#limitMs
+  }
+
+  /** Milliseconds until keys are refused; 0 when they are. */
+  get remainingMs(): Milliseconds {
+    return Math.max(0, this.#limitMs - this.ageMs)
+  }
+
+  /** The age as a wall time, for the next process; null when it is not known. */
+  get freshAtMs(): Milliseconds | null {
+    return this.#freshMs === null ? null : Math.floor(this.#clock.now() - this.ageMs)
+  }
+
+  /** The hub knows the configured limit. */
+  contacted(): void {
+    this.#limitMs = this.#maxStaleMs
+  }
+
+  /** The clock of the database may be another one. */
+  forgetDelays(): void {
+    this.#offsets = []
+  }
+
+  /**
+   * Takes a heartbeat whose revision is applied. Its age is how much longer it took than the fastest
+   * of the last heartbeats, so one that waited while this process was frozen counts as old.
+   */
+  applied({ t, receivedMs, openedMs }: BeatTimes): void {
+    const offsetMs = receivedMs - t
+    const isFirst = this.#offsets.length === 0
+    this.#offsets.push(offsetMs)
+    if (this.#offsets.length > COMPARED_BEATS) this.#offsets.shift()
+    const longestMs = receivedMs - openedMs
+    const ageMs = isFirst ? longestMs : Math.min(longestMs, offsetMs - Math.min(...this.#offsets))
+    this.#freshMs = Math.max(this.#freshMs ?? Number.NEGATIVE_INFINITY, receivedMs - ageMs)
+  }
+}
