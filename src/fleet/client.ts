@@ -1,0 +1,288 @@
+// Connects a sidecar to its hubs: one feed at a time, acknowledgements, the goodbye. Reports what it
+// sees; what an event means is the session's.
+
+import type { Clock, Milliseconds } from '../core/clock.ts'
+import { within } from '../core/deadline.ts'
+import type { FleetConfig } from '../core/fleet-config.ts'
+import type { Timers } from '../core/timers.ts'
+import { VERSION } from '../core/version.ts'
+import { ENFORCED_TERMS } from '../keys/fleet-key.ts'
+import { Acknowledger } from './acknowledger.ts'
+import { Backoff } from './backoff.ts'
+import type { Credential } from './credential.ts'
+import { type FeedEnd, FeedSession } from './feed-session.ts'
+import { HubRequests, HubUnreachable } from './hub-requests.ts'
+import {
+  type FeedEvent,
+  FLEET_HEADERS,
+  FLEET_PATHS,
+  PROTOCOL,
+  printPosition,
+  type Refusal,
+  type UnknownEvent,
+} from './protocol.ts'
+import type { SidecarMemory } from './sidecar-memory.ts'
+
+/** Longest wait for the answer to an acknowledgement, or to a join token. */
+const POST_MS: Milliseconds = 3000
+/** Longest wait for the answer to a goodbye, over all hubs. */
+const LEAVE_MS: Milliseconds = 1000
+/** Problems that are remembered as logged. */
+const MAXIMUM_REPORTED = 50
+
+export interface FleetClientParts {
+  readonly config: Pick<FleetConfig, 'hubs' | 'ca' | 'joinToken' | 'maxStaleSeconds'>
+  readonly credential: Credential
+  readonly memory: SidecarMemory
+  readonly clock: Clock
+  readonly timers: Timers
+  /** Returns a number from 0, inclusive, to 1, exclusive. */
+  readonly random: () => number
+  readonly events: {
+    /** A heartbeat of a hub was applied, for the first time on this feed. */
+    connected(hub: string): void
+    /** A feed ended, could not be opened, or is not all well. Once for each reason. */
+    troubled(hub: string, problem: string): void
+    /** A feed is opened after another one. */
+    reconnecting(): void
+  }
+}
+
+export class FleetClient {
+  readonly #parts: FleetClientParts
+  readonly #requests: HubRequests
+  readonly #acknowledger: Acknowledger
+  readonly #backoff: Backoff
+  /** Events that are not in force. */
+  readonly #unknown: Refusal[] = []
+  readonly #stopping = new AbortController()
+  #hub: number
+  #session: FeedSession | null = null
+  #running: Promise<void> | null = null
+  #problem: string | null = 'no hub was reached yet'
+  readonly #reported = new Set<string>()
+  #needsSnapshot: boolean
+  /** Ends the feed that is open. */
+  #feed = new AbortController()
+  #wake: () => void = () => {}
+
+  constructor(parts: FleetClientParts) {
+    const { config, memory, timers, random } = parts
+    this.#parts = parts
+    this.#requests = new HubRequests(config.ca)
+    this.#backoff = new Backoff(random)
+    this.#hub = Math.floor(random() * config.hubs.length)
+    // The release that starts may know what the last one did not.
+    this.#needsSnapshot = memory.state.hasUnknownEvents
+    this.#acknowledger = new Acknowledger({
+      memory,
+      timers,
+      unknown: this.#unknown,
+      post: (ack) => this.#post(this.hub, FLEET_PATHS.ack, ack, POST_MS),
+      onRefusal: (problem) => this.#report(problem),
+    })
+  }
+
+  /** Origin of the hub that is connected, or tried next. */
+  get hub(): string {
+    return this.#parts.config.hubs[this.#hub]!
+  }
+
+  /** Whether a heartbeat was applied on the feed that is open. */
+  get isConnected(): boolean {
+    return this.#session?.isFresh === true
+  }
+
+  /** Why there is no connection, or what is wrong with it, for people; null if nothing is. */
+  get problem(): string | null {
+    return this.#problem
+  }
+
+  /** Connects, now and whenever the connection is lost. */
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  /**
+   * Ends the connection and says goodbye. The mark of the goodbye is durable before it is said: from
+   * then on hubs do not count this sidecar, so the next process refuses their keys until a heartbeat
+   * is applied. The mark is taken back when no hub can have heard the goodbye.
+   */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    this.#feed.abort()
+    this.#wake()
+    this.#acknowledger.close()
+    if (this.#running !== null) await within(this.#running, LEAVE_MS)
+    const { memory } = this.#parts
+    if (memory.state.sidecar !== null) {
+      memory.update({ left: true })
+      // Without the mark on disk the next process would trust keys that nobody counts.
+      if ((await memory.save()) && !(await this.#leave())) memory.update({ left: false })
+    }
+    await memory.save()
+    this.#requests.close()
+  }
+
+  /** @returns whether a hub may have heard it */
+  async #leave(): Promise<boolean> {
+    const { clock, config } = this.#parts
+    const endMs = clock.monotonic() + LEAVE_MS
+    for (let tries = 0; tries < config.hubs.length; tries++) {
+      const leftMs = endMs - clock.monotonic()
+      if (leftMs <= 0) return false
+      try {
+        await this.#post(this.hub, FLEET_PATHS.leave, {}, leftMs)
+        return true
+      } catch (error) {
+        if (!(error instanceof HubUnreachable && error.neverSent)) return true
+        this.#nextHub()
+      }
+    }
+    return false
+  }
+
+  async #run(): Promise<void> {
+    const { events, memory } = this.#parts
+    for (let isFirst = true; !this.#stopping.signal.aborted; isFirst = false) {
+      if (!isFirst) events.reconnecting()
+      const session = new FeedSession(memory.keys, memory.freshness, this.#needsSnapshot, this.#unknown)
+      const end = await this.#connect(session).catch(
+        (error: unknown): FeedEnd => ({
+          problem: (error as Error).message,
+          needsSnapshot: this.#needsSnapshot,
+        }),
+      )
+      this.#session = null
+      this.#acknowledger.close()
+      if (this.#stopping.signal.aborted) return
+      this.#needsSnapshot = end.needsSnapshot
+      if (end.problem !== null) this.#report(end.problem)
+      // A feed that ends by itself, or that had to be opened anew, is followed by the next at once.
+      const isAtOnce = session.isFresh && end.problem === null
+      if (session.isFresh) this.#backoff.reset()
+      if (!end.needsSnapshot || end.problem !== null) this.#nextHub()
+      if (!isAtOnce) await this.#wait(this.#backoff.next())
+    }
+  }
+
+  /** Reads a feed to its end. @throws HubUnreachable, HubRefusal (rejects) */
+  async #connect(session: FeedSession): Promise<FeedEnd> {
+    const { memory, config, clock, timers, credential } = this.#parts
+    const { hub } = this
+    await this.#keepSmallerLimit()
+    const headers = await this.#headers(hub)
+    const openedMs = clock.monotonic()
+    this.#session = session
+    this.#feed = new AbortController()
+    if (this.#stopping.signal.aborted) this.#feed.abort()
+    const renewal =
+      credential.renewalMs === null ? null : timers.set(() => this.#feed.abort(), credential.renewalMs)
+    let end: FeedEnd = { problem: null, needsSnapshot: false }
+    const onEvent = (event: FeedEvent | UnknownEvent): boolean => {
+      const times = { nowMs: clock.now(), receivedMs: clock.monotonic(), openedMs }
+      const wasFresh = session.isFresh
+      const outcome = session.take(event, times)
+      if (event.event === 'hello' && outcome.end === null) {
+        memory.contacted(event, config.maxStaleSeconds)
+        this.#acknowledger.open()
+      }
+      if (event.event === 'unknown') memory.update({ hasUnknownEvents: true })
+      if (event.event === 'snapshot' && outcome.end === null) memory.update({ hasUnknownEvents: false })
+      if (session.isFresh && !wasFresh) this.#connected(hub)
+      if (outcome.isNews || memory.isUnsaved) this.#acknowledger.request()
+      if (outcome.end !== null) end = outcome.end
+      return outcome.end === null
+    }
+    try {
+      await this.#requests.feed({
+        url: `${hub}${FLEET_PATHS.feed}`,
+        headers: { ...headers, ...this.#description() },
+        signal: this.#feed.signal,
+        onEvent,
+      })
+    } catch (error) {
+      // Aborted to renew the credential.
+      if (!this.#feed.signal.aborted) throw error
+    } finally {
+      timers.clear(renewal)
+    }
+    return end
+  }
+
+  #connected(hub: string): void {
+    const { memory, events } = this.#parts
+    if (memory.state.left) memory.update({ left: false })
+    this.#problem = null
+    this.#reported.clear()
+    events.connected(hub)
+  }
+
+  /** A hub that hears of a smaller limit counts with it from then on; a restart must not forget it. */
+  async #keepSmallerLimit(): Promise<void> {
+    const { memory, config } = this.#parts
+    const { toldMaxStaleSeconds } = memory.state
+    if (toldMaxStaleSeconds === null || toldMaxStaleSeconds <= config.maxStaleSeconds) return
+    memory.update({ toldMaxStaleSeconds: config.maxStaleSeconds })
+    await memory.save()
+  }
+
+  #description(): Record<string, string> {
+    const { memory, config } = this.#parts
+    const { position } = memory.keys
+    return {
+      [FLEET_HEADERS.protocol]: String(PROTOCOL),
+      [FLEET_HEADERS.features]: ENFORCED_TERMS.join(','),
+      [FLEET_HEADERS.version]: VERSION,
+      [FLEET_HEADERS.maxStale]: String(config.maxStaleSeconds),
+      ...(position !== null && !this.#needsSnapshot && { [FLEET_HEADERS.resume]: printPosition(position) }),
+    }
+  }
+
+  async #headers(hub: string): Promise<Record<string, string>> {
+    const token = await this.#parts.credential.bearer((publicKey) => this.#join(hub, publicKey))
+    return { authorization: `Bearer ${token}` }
+  }
+
+  /** Exchanges the join token. @returns the id, which is durable */
+  async #join(hub: string, publicKey: string): Promise<string> {
+    const { config, memory } = this.#parts
+    const token = config.joinToken?.current() ?? ''
+    const body = { token, public_key: publicKey }
+    const answer: unknown = JSON.parse(
+      await this.#requests.post(`${hub}${FLEET_PATHS.join}`, {}, body, POST_MS),
+    )
+    const id = (answer as { sidecar?: unknown } | null)?.sidecar
+    if (typeof id !== 'string' || id === '') throw new Error('the hub answered a join token without an id')
+    memory.update({ joined: id })
+    await memory.save()
+    return id
+  }
+
+  async #post(hub: string, path: string, body: object, timeoutMs: Milliseconds): Promise<void> {
+    await this.#requests.post(`${hub}${path}`, await this.#headers(hub), body, timeoutMs)
+  }
+
+  #nextHub(): void {
+    this.#hub = (this.#hub + 1) % this.#parts.config.hubs.length
+  }
+
+  /** Logs a problem once until a heartbeat is applied. */
+  #report(problem: string): void {
+    this.#problem = problem
+    if (this.#reported.has(problem)) return
+    if (this.#reported.size >= MAXIMUM_REPORTED) this.#reported.clear()
+    this.#reported.add(problem)
+    this.#parts.events.troubled(this.hub, problem)
+  }
+
+  #wait(delayMs: Milliseconds): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#parts.timers.set(resolve, delayMs)
+      this.#wake = () => {
+        this.#parts.timers.clear(timer)
+        resolve()
+      }
+    })
+  }
+}

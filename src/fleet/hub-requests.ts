@@ -1,0 +1,182 @@
+// The requests of a sidecar to a hub over HTTP/1.1: the feed on a connection of its own, short posts
+// on another. Node's client, not undici's: one stream and small posts need no pool.
+
+import type { IncomingMessage } from 'node:http'
+import { Agent as PlainAgent, request as requestPlain } from 'node:http'
+import { request as requestTls, Agent as TlsAgent } from 'node:https'
+import { SseParser } from '../chat/sse.ts'
+import type { Milliseconds } from '../core/clock.ts'
+import { GatewayError } from '../core/errors.ts'
+import { visibleLine } from '../core/hidden-characters.ts'
+import { isObject } from '../core/json.ts'
+import type { Secret } from '../core/secret.ts'
+import {
+  type FeedEvent,
+  MAXIMUM_FEED_EVENT_BYTES,
+  readEvent,
+  SILENCE_MS,
+  type UnknownEvent,
+} from './protocol.ts'
+
+/** Longest answer to a post, and longest part of an error that is read. */
+const MAXIMUM_ANSWER_BYTES = 16_384
+/** Longest message of a hub that is repeated. */
+const MAXIMUM_MESSAGE_CHARACTERS = 300
+
+/** Codes of errors before a connection: the hub has certainly not read the request. */
+const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
+
+/** A request that got no answer. */
+export class HubUnreachable extends Error {
+  override readonly name = 'HubUnreachable'
+  /** True when the hub has certainly not read the request. */
+  readonly neverSent: boolean
+
+  constructor(cause: unknown) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    super(`the hub cannot be reached: ${code ?? message}`, { cause })
+    this.neverSent = NEVER_SENT.has(code ?? '')
+  }
+}
+
+/** An answer with another status than the expected one. */
+export class HubRefusal extends Error {
+  override readonly name = 'HubRefusal'
+  readonly status: number
+
+  /** @param body of the answer, which holds the hub's own message */
+  constructor(status: number, body: string) {
+    super(`the hub refuses this gateway (${status})${messageIn(body)}`)
+    this.status = status
+  }
+}
+
+function messageIn(body: string): string {
+  try {
+    const answer: unknown = JSON.parse(body)
+    const error = isObject(answer) ? answer['error'] : undefined
+    const message = isObject(error) ? error['message'] : undefined
+    return typeof message === 'string' ? `: ${visibleLine(message.slice(0, MAXIMUM_MESSAGE_CHARACTERS))}` : ''
+  } catch {
+    return ''
+  }
+}
+
+type Headers = Readonly<Record<string, string>>
+
+/** How a feed is opened and read. */
+export interface FeedRequest {
+  readonly url: string
+  readonly headers: Headers
+  readonly signal: AbortSignal
+  /** Takes each event as it arrives. @returns whether to go on reading */
+  onEvent(event: FeedEvent | UnknownEvent): boolean
+}
+
+export class HubRequests {
+  readonly #ca: Secret | null
+  #agent: PlainAgent | null = null
+  /** The authorities of the agent. */
+  #trusted: string | undefined
+
+  /** @param ca PEM; null for the authorities of the system */
+  constructor(ca: Secret | null) {
+    this.#ca = ca
+  }
+
+  /**
+   * Reads a feed until it ends, nothing arrives for SILENCE_MS, or `onEvent` has enough.
+   * @throws HubUnreachable, HubRefusal, or an Error for a feed that cannot be read (rejects)
+   */
+  async feed({ url, headers, signal, onEvent }: FeedRequest): Promise<void> {
+    const ca = this.#ca?.current()
+    const accept = { accept: 'text/event-stream', 'accept-encoding': 'identity' }
+    const options = { agent: false, headers: { ...headers, ...accept }, signal, timeout: SILENCE_MS }
+    const response = await send(url, { ...options, ...(ca !== undefined && { ca }) }, null)
+    const { statusCode = 0 } = response
+    if (statusCode !== 200) throw new HubRefusal(statusCode, await readBody(response))
+    const parser = new SseParser(MAXIMUM_FEED_EVENT_BYTES)
+    try {
+      for await (const piece of response) {
+        for (const one of parser.push(piece as Buffer)) {
+          const event = readEvent(one)
+          if (event !== null && !onEvent(event)) return
+        }
+      }
+    } catch (error) {
+      if (error instanceof GatewayError)
+        throw new Error(`the hub sent an event of more than ${MAXIMUM_FEED_EVENT_BYTES} bytes`)
+      throw new HubUnreachable(error)
+    } finally {
+      response.destroy()
+    }
+  }
+
+  /**
+   * Posts JSON, on a connection that is kept.
+   * @returns the body of the answer
+   * @throws HubUnreachable, HubRefusal (rejects)
+   */
+  async post(url: string, headers: Headers, body: object, timeoutMs: Milliseconds): Promise<string> {
+    const signal = AbortSignal.timeout(timeoutMs)
+    const text = JSON.stringify(body)
+    const type = {
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(text)),
+    }
+    const options = {
+      method: 'POST',
+      agent: this.#agentFor(url),
+      headers: { ...headers, ...type },
+      signal,
+    }
+    const response = await send(url, options, text)
+    const answer = await readBody(response)
+    const { statusCode = 0 } = response
+    if (statusCode < 200 || statusCode > 299) throw new HubRefusal(statusCode, answer)
+    return answer
+  }
+
+  /** Closes the connection for posts. */
+  close(): void {
+    this.#agent?.destroy()
+    this.#agent = null
+  }
+
+  #agentFor(url: string): PlainAgent {
+    const ca = this.#ca?.current()
+    const isTls = url.startsWith('https:')
+    if (this.#agent !== null && (ca !== this.#trusted || isTls !== this.#agent instanceof TlsAgent))
+      this.close()
+    this.#trusted = ca
+    const kept = { keepAlive: true, maxSockets: 1, maxFreeSockets: 1 }
+    this.#agent ??= isTls ? new TlsAgent({ ...kept, ...(ca !== undefined && { ca }) }) : new PlainAgent(kept)
+    return this.#agent
+  }
+}
+
+/** Resolves with the head of the answer. @throws HubUnreachable (rejects) */
+function send(url: string, options: object, body: string | null): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const request = (url.startsWith('https:') ? requestTls : requestPlain)(url, options, resolve)
+    request.on('timeout', () => request.destroy(new Error(`no byte within ${SILENCE_MS} ms`)))
+    request.on('error', (error) => reject(new HubUnreachable(error)))
+    request.end(body ?? undefined)
+  })
+}
+
+/** @throws HubUnreachable (rejects) when the answer breaks off or is too long */
+async function readBody(response: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const piece of response as AsyncIterable<Buffer>) {
+      bytes += piece.length
+      if (bytes > MAXIMUM_ANSWER_BYTES) throw new Error('the answer is too long')
+      pieces.push(piece)
+    }
+  } catch (error) {
+    throw new HubUnreachable(error)
+  }
+  return Buffer.concat(pieces).toString('utf8')
+}
