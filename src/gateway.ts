@@ -117,6 +117,7 @@ class Gateway {
     attestation.start()
     this.#parts.memory?.start()
     await Promise.all([rules.start(), this.#parts.prices?.start(), this.#parts.shadowRules?.start()])
+    this.#parts.fleet?.start()
     return this.#running(gateway[0] ?? '', ops[0] ?? '')
   }
 
@@ -154,6 +155,7 @@ class Gateway {
       admission.interruptAll()
       await within(sealed, SEAL_MS)
     }
+    await this.#parts.fleet?.stop()
     await journal.stop()
     await attestation.stop()
     await within(this.#finished(sealed), LAST_BYTES_MS)

@@ -10,7 +10,10 @@ import { openStore, type Store } from '../store/store.ts'
  * @param userKey to find calls by their end users
  * @throws StoreOpenError that says what is wrong and what to do
  */
-export const openConfiguredStore = ({ data, audit, keys }: Config, userKey: Buffer | null = null): Store =>
+export const openConfiguredStore = (
+  { data, audit, keys, fleet }: Config,
+  userKey: Buffer | null = null,
+): Store =>
   openStore({
     path: data.path,
     clock: systemClock,
@@ -18,5 +21,6 @@ export const openConfiguredStore = ({ data, audit, keys }: Config, userKey: Buff
     maxBytes: audit.maxBytes,
     segmentBytes: data.segmentBytes,
     fileKeys: keys,
+    hub: fleet?.hubs[0] ?? null,
     userKey,
   })

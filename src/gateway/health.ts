@@ -15,6 +15,7 @@ import type { Counters } from '../store/limits/counters.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Attestation } from './attestation.ts'
+import type { Fleet } from './fleet.ts'
 import type { LivePrices } from './live-prices.ts'
 
 interface HealthParts {
@@ -22,22 +23,28 @@ interface HealthParts {
   readonly rules: Pick<EffectiveRules, 'errors' | 'revision'>
   /** Null without prices. */
   readonly prices: Pick<LivePrices, 'current' | 'problems'> | null
+  /** Null without a hub. */
+  readonly fleet: Pick<Fleet, 'isReady' | 'health'> | null
   /** Number of damaged logs set aside in the data folder. */
   readonly quarantines: number
 }
 
-/** Ready means that the store takes writes and the gateway is not draining. */
-export function healthOf({ admission, rules, prices, quarantines }: HealthParts): Health {
+/**
+ * Ready means that the store takes writes, the gateway is not draining, and it has the keys that it
+ * waits for.
+ */
+export function healthOf({ admission, rules, prices, fleet, quarantines }: HealthParts): Health {
   const { auditHindrance, draining } = admission
   const errors = rules.errors().map(formatProblem)
   return {
-    ready: auditHindrance === null && !draining,
+    ready: auditHindrance === null && !draining && fleet?.isReady !== false,
     detail: {
       store: auditHindrance ?? 'ok',
       rules: errors.length === 0 ? 'ok' : 'the last good rules are in force',
       rule_errors: errors,
       revision: rules.revision,
       ...(prices === null ? {} : pricesHealth(prices)),
+      ...(fleet === null ? {} : fleet.health()),
       draining,
       quarantines,
     },
@@ -60,6 +67,7 @@ interface StateParts {
   readonly attestation: Pick<Attestation, 'state'>
   readonly rules: EffectiveRules
   readonly prices: LivePrices | null
+  readonly fleet: Fleet | null
   readonly admission: Pick<AdmissionControl, 'auditable' | 'inFlight'>
   readonly upstreams: Pick<Upstreams, 'open'>
   readonly quarantines: number
@@ -80,6 +88,7 @@ export class StateReader {
     if (this.#parts === null) throw new Error('the parts of the gateway are not connected yet')
     const { config, clock, store, attestation, rules, prices, admission, upstreams, quarantines } =
       this.#parts
+    const { fleet } = this.#parts
     return {
       ...rulesState(rules, clock.now()),
       ...attestation.state(),
@@ -96,6 +105,7 @@ export class StateReader {
       journal: store.journal(),
       callsInFlight: admission.inFlight,
       upstreamsOpen: upstreams.open.length,
+      fleet: fleet?.state() ?? null,
     }
   }
 }

@@ -36,6 +36,7 @@ import { type UpstreamEvents, Upstreams } from '../upstream/upstreams.ts'
 import { Attestation } from './attestation.ts'
 import { readConsoleFiles } from './console.ts'
 import type { DataFolder } from './datafolder.ts'
+import { Fleet } from './fleet.ts'
 import { healthOf, StateReader } from './health.ts'
 import { Journal } from './journal.ts'
 import { LivePrices } from './live-prices.ts'
@@ -65,6 +66,8 @@ export interface GatewayParts {
   readonly upstreams: Upstreams
   readonly admission: AdmissionControl
   readonly liveTail: LiveTail
+  /** Null without a hub. */
+  readonly fleet: Fleet | null
   readonly memory: IdleCollector | null
   readonly shadowRules: ShadowRules | null
   readonly pipeline: Pipeline
@@ -92,7 +95,7 @@ export function buildParts(
 ): GatewayParts {
   const clock = systemClock
   const state = new StateReader()
-  const metrics = createMetrics(VERSION, () => state.read(), config.metrics.keyNames)
+  const metrics = createMetrics(VERSION, () => state.read(), config.metrics.keyNames, config.fleet !== null)
   const failed = Promise.withResolvers<string>()
   const storage = openStorage(config, {
     userKey: folder.userKey,
@@ -101,6 +104,7 @@ export function buildParts(
     onStalled: () => failed.resolve('a write to the usage log hangs; check the disk'),
   })
   const { store } = storage
+  const fleet = buildFleet(config, store, logger, metrics)
   const attestation = new Attestation({ config, folder, store, clock, logger })
   const journal = new Journal(store, metrics, logger)
   const rules = new LiveRules({
@@ -141,12 +145,21 @@ export function buildParts(
     upstreams,
     admission,
     liveTail,
+    fleet,
   }
   state.connect({ ...parts, rules: rules.effective, quarantines: folder.quarantines, clock })
   const { pipeline, shadowRules } = buildPipeline(parts)
   const handlers = buildHandlers({ ...parts, pipeline, shadowRules, state })
   return { ...parts, memory, shadowRules, pipeline, handlers, failed: failed.promise }
 }
+
+const buildFleet = (
+  { fleet, data }: Config,
+  store: Store,
+  logger: GatewayLogger,
+  metrics: Metrics,
+): Fleet | null =>
+  fleet === null ? null : new Fleet({ config: fleet, path: data.path, store, logger, metrics })
 
 function buildPrices(
   { prices }: Config,
@@ -183,6 +196,7 @@ type PipelineParts = Pick<
   | 'prices'
   | 'upstreams'
   | 'admission'
+  | 'fleet'
 >
 
 function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 'shadowRules'> {
@@ -208,7 +222,11 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     ...shared,
     shadow: shadowRules?.shadow ?? null,
     capture: config.audit.capture,
-    endUsers: new EndUsers(config.audit.user, config.audit.userFields, folder.userKey),
+    endUsers: new EndUsers(
+      config.audit.user,
+      config.audit.userFields,
+      () => parts.fleet?.userKey ?? folder.userKey,
+    ),
     identifiers: new Identifiers(folder.signingKey),
     log: store.log,
     intents: folder.intents,
@@ -237,7 +255,7 @@ type HandlerSources = PipelineParts &
 
 function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
   const { config, logger, folder, metrics, store, attestation, admission, pipeline, prices } = parts
-  const { upstreams, shadowRules, liveTail, state } = parts
+  const { upstreams, shadowRules, liveTail, state, fleet } = parts
   const { effective: rules, editor } = parts.rules
   const { quarantines } = folder
   const journal = new SignInJournal({ log: store.log, logger, metrics, clock: systemClock })
@@ -252,7 +270,7 @@ function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
     path: config.data.path,
     state: () => state.read(),
     store,
-    ...{ admission, rules, prices, upstreams, attestation },
+    ...{ admission, rules, prices, upstreams, attestation, fleet },
   }
   const { oidc } = config.admin
   const signOn =
@@ -289,7 +307,7 @@ function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
       clock: systemClock,
     }),
     ops: opsHandler({
-      health: () => healthOf({ admission, rules, prices, quarantines }),
+      health: () => healthOf({ admission, rules, prices, fleet, quarantines }),
       metrics,
       onError: (error) => logger.error({ err: error }, 'an answer of the ops listener failed'),
     }),

@@ -14,6 +14,7 @@ import { CLOCK_DOUBT } from '../store/log/clock-doubt.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Attestation } from './attestation.ts'
+import type { Fleet } from './fleet.ts'
 import type { LivePrices } from './live-prices.ts'
 
 interface StatusParts {
@@ -23,6 +24,8 @@ interface StatusParts {
   /** The values of the metrics page. */
   readonly state: () => GatewayState
   readonly admission: Pick<AdmissionControl, 'draining'>
+  /** Null without a hub. */
+  readonly fleet: Pick<Fleet, 'isReady' | 'status'> | null
   readonly store: Pick<Store, 'log' | 'isClockDoubted'>
   readonly rules: Pick<EffectiveRules, 'list' | 'errors' | 'loadedAtMs'>
   /** Null without prices. */
@@ -32,14 +35,14 @@ interface StatusParts {
 }
 
 export function statusOf(parts: StatusParts): JsonObject {
-  const { admission, prices, upstreams, attestation } = parts
+  const { admission, prices, upstreams, attestation, fleet } = parts
   const state = parts.state()
   const { draining } = admission
   const open = new Set(upstreams.open)
   return {
     version: VERSION,
     started_at: isoTime(parts.startedAtMs),
-    ready: state.auditAvailable && !draining,
+    ready: state.auditAvailable && !draining && fleet?.isReady !== false,
     draining,
     store: storeOf(parts.path, state),
     rules: rulesOf(parts.rules, state),
@@ -48,6 +51,7 @@ export function statusOf(parts: StatusParts): JsonObject {
     upstreams: upstreams.names.map((name) => ({ name, open: open.has(name) })),
     audit: auditOf(parts.store, attestation, state),
     calls_in_flight: state.callsInFlight,
+    fleet: fleet?.status() ?? null,
   }
 }
 

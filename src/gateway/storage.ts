@@ -52,6 +52,7 @@ export function openStorage(
     whenFull,
     userKey,
     fileKeys: config.keys,
+    hub: config.fleet?.hubs[0] ?? null,
     retention: {
       retainMs: retainDays * DAY_MS,
       retain,

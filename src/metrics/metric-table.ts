@@ -42,6 +42,16 @@ export interface GatewayState {
   readonly callsInFlight: number
   /** Upstreams whose breaker is open. */
   readonly upstreamsOpen: number
+  /** Null without a hub. */
+  readonly fleet: FleetGauges | null
+}
+
+/** What a sidecar counts of its hub. */
+interface FleetGauges {
+  readonly connected: boolean
+  /** Age of the last applied heartbeat; infinite before the first. */
+  readonly ageSeconds: number
+  readonly keys: number
 }
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
@@ -169,6 +179,21 @@ export const GAUGES: readonly (readonly [name: string, help: string, read: Read]
   ],
 ]
 
+/** Gauges of a gateway that takes its keys from a hub; others do not have them. */
+export const FLEET_GAUGES: readonly (readonly [
+  name: string,
+  help: string,
+  read: (fleet: FleetGauges) => number,
+])[] = [
+  ['fleet_connected', '1 while a hub is heard.', ({ connected }) => Number(connected)],
+  [
+    'fleet_stale_seconds',
+    'Age of the last heartbeat of a hub that is applied here; +Inf before the first.',
+    ({ ageSeconds }) => ageSeconds,
+  ],
+  ['fleet_keys', 'Keys that the hub has sent, refused ones included.', ({ keys }) => keys],
+]
+
 /** Counters by the name that the code uses. */
 export const COUNTERS = {
   requests: {
@@ -258,6 +283,11 @@ export const COUNTERS = {
   auditContentDropped: {
     name: 'audit_content_dropped_total',
     help: 'Calls sealed without their exchange because the store was full (audit.whenFull: drop-content).',
+    labels: [],
+  },
+  fleetReconnects: {
+    name: 'fleet_reconnects_total',
+    help: 'Attempts to connect to a hub besides the first.',
     labels: [],
   },
   logLinesDropped: {

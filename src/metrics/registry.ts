@@ -7,7 +7,14 @@ import { OUTCOMES } from '../audit/entry-fields.ts'
 import { API_NAMES } from '../chat/apis.ts'
 import { ERRORS } from '../core/errors.ts'
 import { MONITORING_PRECISION, registerEventLoopDelay } from './event-loop.ts'
-import { BUDGET_GAUGES, COUNTERS, GAUGES, type GatewayState, HISTOGRAMS } from './metric-table.ts'
+import {
+  BUDGET_GAUGES,
+  COUNTERS,
+  FLEET_GAUGES,
+  GAUGES,
+  type GatewayState,
+  HISTOGRAMS,
+} from './metric-table.ts'
 import { Counter, Histogram } from './series.ts'
 
 /** Model names that get a label of their own; others are counted as `other`. */
@@ -47,11 +54,17 @@ export interface Metrics extends Counters, Histograms {
  * Creates all metrics.
  * @param state called once for each page; must be cheap
  * @param countsKeys whether keys are counted by name
+ * @param hasHub whether the state of a fleet is shown
  */
-export function createMetrics(version: string, state: () => GatewayState, countsKeys = true): Metrics {
+export function createMetrics(
+  version: string,
+  state: () => GatewayState,
+  countsKeys = true,
+  hasHub = false,
+): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, ...MONITORING_PRECISION })
-  const startPage = registerState(registry, version, state)
+  const startPage = registerState(registry, version, state, hasHub)
   registerEventLoopDelay(registry)
   const metrics: Metrics = {
     ...createCounters(registry),
@@ -79,7 +92,12 @@ export function createMetrics(version: string, state: () => GatewayState, counts
 }
 
 /** Registers the metrics of the state. @returns a function to call before each page */
-function registerState(registry: Registry, version: string, state: () => GatewayState): () => void {
+function registerState(
+  registry: Registry,
+  version: string,
+  state: () => GatewayState,
+  hasHub: boolean,
+): () => void {
   const registers = [registry]
   let page: GatewayState | null = null
   const current = (): GatewayState => {
@@ -132,6 +150,16 @@ function registerState(registry: Registry, version: string, state: () => Gateway
       registers,
       collect() {
         this.set(read(current()))
+      },
+    })
+  for (const [name, help, read] of hasHub ? FLEET_GAUGES : [])
+    new Gauge({
+      name: `sidegate_${name}`,
+      help,
+      registers,
+      collect() {
+        const { fleet } = current()
+        if (fleet !== null) this.set(read(fleet))
       },
     })
   return () => {

@@ -8,7 +8,8 @@ import type { FileKey } from '../core/config.ts'
 import type { JournalState } from './environment/holder.ts'
 import { type Environment, type EnvironmentEvents, openEnvironment } from './environment/journaled.ts'
 import { StoreOpenError, type StoreSize } from './environment/lmdb.ts'
-import { KeyDirectory } from './keys/key-directory.ts'
+import { FleetRows } from './keys/fleet-rows.ts'
+import { KeyDirectory, type KeysOfHub } from './keys/key-directory.ts'
 import { KeyRing } from './keys/key-ring.ts'
 import { Counters } from './limits/counters.ts'
 import { CallTail } from './log/call-tail.ts'
@@ -49,6 +50,8 @@ export interface StoreOptions extends Partial<UsageLogEvents>, Partial<Environme
   >
   /** Keys that the configuration declares by hash. */
   readonly fileKeys?: readonly FileKey[]
+  /** URL of the hub that manages the keys; null, the default, without one. */
+  readonly hub?: string | null
   /** Size of a segment of the journal, bytes. */
   readonly segmentBytes?: number
   /** Initial address space, bytes; grows automatically. */
@@ -67,6 +70,8 @@ export interface Store {
   readonly checkpoints: Checkpoints
   readonly keys: KeyDirectory
   readonly ring: KeyRing
+  /** What a hub has sent. */
+  readonly fleet: FleetRows
   readonly rules: RuleStore
   readonly policies: PolicyStore
   readonly counters: Counters
@@ -125,6 +130,7 @@ class OpenStore implements Store {
   readonly checkpoints: Checkpoints
   readonly keys: KeyDirectory
   readonly ring: KeyRing
+  readonly fleet: FleetRows
   readonly rules: RuleStore
   readonly policies: PolicyStore
   readonly counters: Counters
@@ -165,7 +171,10 @@ class OpenStore implements Store {
     this.sealed = new SealedLog(environment)
     this.checkpoints = new Checkpoints(environment)
     this.ring = new KeyRing(environment, clock, fileKeys)
-    this.keys = new KeyDirectory({ environment, log: this.log, clock, random, ring: this.ring })
+    this.fleet = new FleetRows(environment)
+    const { ring } = this
+    const hub = keysOfHub(options.hub ?? null, ring, this.fleet)
+    this.keys = new KeyDirectory({ environment, log: this.log, clock, random, ring, hub })
     this.rules = new RuleStore(environment, this.log)
     this.policies = new PolicyStore(environment, this.log, clock, maxBytes)
     this.counters = new Counters(environment, clock)
@@ -239,6 +248,12 @@ class OpenStore implements Store {
       this.#onHousekeepingError(error)
     }
   }
+}
+
+/** A gateway lists the keys in its memory, a command those on disk. */
+function keysOfHub(url: string | null, ring: KeyRing, rows: FleetRows): KeysOfHub | null {
+  if (url === null) return null
+  return { url, stored: () => ring.hubKeys?.list() ?? rows.accepted() }
 }
 
 function everyUnref(intervalMs: Milliseconds, work: () => void): () => void {

@@ -22,6 +22,7 @@ t.test('a gateway is ready while its log can be written and it is not draining',
       admission: { auditHindrance, draining },
       rules: rules(),
       prices: null,
+      fleet: null,
       quarantines: 0,
     })
     t.match(health, { ready, detail: { draining, rules: 'ok', rule_errors: [], quarantines: 0 } })
@@ -31,7 +32,7 @@ t.test('a gateway is ready while its log can be written and it is not draining',
 
 t.test('errors in rule files are listed and do not make the gateway unready', async (t) => {
   const admission = { auditHindrance: null, draining: false }
-  t.match(healthOf({ admission, rules: rules([PROBLEM]), prices: null, quarantines: 2 }), {
+  t.match(healthOf({ admission, rules: rules([PROBLEM]), prices: null, fleet: null, quarantines: 2 }), {
     ready: true,
     detail: {
       rules: 'the last good rules are in force',
@@ -43,7 +44,8 @@ t.test('errors in rule files are listed and do not make the gateway unready', as
 })
 
 t.test('errors in the price file are listed and do not make the gateway unready', async (t) => {
-  const parts = { admission: { auditHindrance: null, draining: false }, rules: rules(), quarantines: 0 }
+  const admission = { auditHindrance: null, draining: false }
+  const parts = { admission, rules: rules(), fleet: null, quarantines: 0 }
   const current = () => new PriceBook([], 'abc')
   const healthWith = (problems: (typeof PROBLEM)[]) =>
     healthOf({ ...parts, prices: { current, problems: () => problems } })
@@ -57,6 +59,15 @@ t.test('errors in the price file are listed and do not make the gateway unready'
     },
   })
   t.notOk('prices' in healthOf({ ...parts, prices: null }).detail, 'without prices there is nothing to say')
+})
+
+t.test('a gateway that waits for its hub is not ready, and says what is wrong', async (t) => {
+  const admission = { auditHindrance: null, draining: false }
+  const parts = { admission, rules: rules(), prices: null, quarantines: 0 }
+  for (const isReady of [true, false]) {
+    const fleet = { isReady, health: () => ({ fleet: 'no hub was reached yet' }) }
+    t.match(healthOf({ ...parts, fleet }), { ready: isReady, detail: { fleet: 'no hub was reached yet' } })
+  }
 })
 
 t.test('the state cannot be read before the parts are connected', async (t) => {

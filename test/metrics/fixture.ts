@@ -26,4 +26,5 @@ export const STATE: GatewayState = {
   journal: { lagFrames: 2, lagMs: 50, segments: 3, replayMs: 10 },
   callsInFlight: 1,
   upstreamsOpen: 0,
+  fleet: null,
 }

@@ -6,9 +6,9 @@ import { EndUsers } from '../../src/pipeline/record/end-users.ts'
 
 const KEY = Buffer.alloc(32, 7)
 const FIELDS = ['user', 'safety_identifier', 'metadata.user_id']
-const hashing = new EndUsers('hash', FIELDS, KEY)
-const clear = new EndUsers('clear', FIELDS, KEY)
-const off = new EndUsers('off', FIELDS, null)
+const hashing = new EndUsers('hash', FIELDS, () => KEY)
+const clear = new EndUsers('clear', FIELDS, () => KEY)
+const off = new EndUsers('off', FIELDS, () => null)
 const hashOf = (value: string) => createHmac('sha256', KEY).update(value).digest().subarray(0, 16)
 
 const BODIES: [what: string, body: JsonObject, user: string | null][] = [

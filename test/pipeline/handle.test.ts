@@ -163,7 +163,7 @@ async function call(
     logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
     shadow: null,
     capture: 'full',
-    endUsers: new EndUsers('off', [], null),
+    endUsers: new EndUsers('off', [], () => null),
   }
   const client = new Caller(content, options.named ?? { model: 'm' })
   await handle(pipeline, client, CHAT)

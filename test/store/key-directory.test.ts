@@ -11,8 +11,8 @@ import { callKey, declaredKey } from '../policy/keys.ts'
 import { altered, openTestStore, START_MS, until } from './fixture.ts'
 
 /** The key that was accepted. */
-function accepted(key: CallKey | 'expired' | null): CallKey {
-  if (key === null || key === 'expired') throw new Error(`not accepted: ${key}`)
+function accepted(key: CallKey | 'expired' | 'stale' | null): CallKey {
+  if (key === null || typeof key === 'string') throw new Error(`not accepted: ${key}`)
   return key
 }
 

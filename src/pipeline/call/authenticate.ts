@@ -12,6 +12,11 @@ const MESSAGE =
 const TWO_KEYS =
   '`authorization` and `x-api-key` hold two different Sidegate keys; send only the one that the call is for.'
 
+const STALE =
+  'This key belongs to a hub that the gateway has not heard from for longer than fleet.maxStaleSeconds. Retry; if it persists, an administrator finds the reason at GET /api/v1/status, in `fleet`.'
+/** A hub that is back is heard within its backoff of two seconds. */
+const STALE_RETRY_SECONDS = '2'
+
 /** RFC 6750 §2.1; the scheme's name in any case (RFC 9110 §11.1). */
 const BEARER = /^bearer +([^\s]+)$/i
 
@@ -29,13 +34,15 @@ function credentialsIn({ authorization = '', 'x-api-key': key }: IncomingHttpHea
  * The owner of the key in `authorization` or `x-api-key`. Agents send a credential of their
  * provider in the one and the key in the other: it is ignored.
  * @throws GatewayError `invalid_api_key`, or `expired_api_key`, which clients cannot tell from it;
- *   `invalid_parameter` for two different keys
+ *   `fleet_stale`; `invalid_parameter` for two different keys
  */
 export function authenticate(keys: Pick<KeyRing, 'authenticate'>, headers: IncomingHttpHeaders): CallKey {
   const answers = credentialsIn(headers).map((credential) => keys.authenticate(credential))
-  const [key, other] = answers.filter((one) => one !== null && one !== 'expired')
+  const [key, other] = answers.filter((one) => one !== null && typeof one !== 'string')
   if (other !== undefined) throw new GatewayError('invalid_parameter', TWO_KEYS)
   if (key !== undefined) return key
+  if (answers.includes('stale'))
+    throw new GatewayError('fleet_stale', STALE, { headers: { 'retry-after': STALE_RETRY_SECONDS } })
   throw new GatewayError(answers.includes('expired') ? 'expired_api_key' : 'invalid_api_key', MESSAGE, {
     headers: { 'www-authenticate': 'Bearer' },
     extra: { code: 'invalid_api_key' },

@@ -15,10 +15,10 @@ type MemberPath = readonly string[]
 export class EndUsers {
   readonly #mode: Config['audit']['user']
   readonly #paths: readonly MemberPath[]
-  readonly #key: Buffer | null
+  readonly #key: () => Buffer | null
 
-  /** @param key null only if nothing is kept (`off`) */
-  constructor(mode: Config['audit']['user'], fields: readonly string[], key: Buffer | null) {
+  /** @param key returns the key of the hash now; null only if nothing is kept (`off`) */
+  constructor(mode: Config['audit']['user'], fields: readonly string[], key: () => Buffer | null) {
     this.#mode = mode
     this.#paths = fields.map((field) => field.split('.'))
     this.#key = key
@@ -26,12 +26,13 @@ export class EndUsers {
 
   /** Returns the user that a body names before it is redacted; null without one. */
   read(body: JsonObject): StoredUser | null {
-    if (this.#mode === 'off' || this.#key === null) return null
+    const key = this.#mode === 'off' ? null : this.#key()
+    if (key === null) return null
     for (const path of this.#paths) {
       const value = memberAt(body, path)
       if (typeof value !== 'string' || value === '') continue
       const isClear = this.#mode === 'clear' && value.length <= MAXIMUM_CLEAR_CHARACTERS
-      return { hash: hashUser(this.#key, value), clear: isClear ? value : null }
+      return { hash: hashUser(key, value), clear: isClear ? value : null }
     }
     return null
   }

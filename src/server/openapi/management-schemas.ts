@@ -173,7 +173,12 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
     last_used_at: orNull(time('When the key was last accepted, to the minute.')),
     revoked_at: orNull(time('When the key was revoked; null while it is active.')),
     state: choice('Whether the key is accepted.', 'active', 'expired', 'revoked'),
-    source: choice('Created through the API, or declared in the configuration file.', 'api', 'file'),
+    source: choice(
+      'Created through the API, declared in the configuration file, or sent by a hub.',
+      'api',
+      'file',
+      'hub',
+    ),
     replaces: orNull(text('Id of the key that it replaces; null for none.')),
     ...KEY_TERMS,
   }),

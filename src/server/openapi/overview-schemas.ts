@@ -81,5 +81,17 @@ export const OVERVIEW_SCHEMAS: Record<string, JsonObject> = {
       }),
     }),
     calls_in_flight: whole('Calls that are running, or whose answer is still being read.'),
+    fleet: orNull(
+      object({
+        hub: text('URL of the hub that is connected, or tried next.'),
+        connected: flag('Whether the hub is heard.'),
+        epoch: orNull(text('History of changes that the keys follow; null before the first contact.')),
+        rev: orNull(whole('Revision up to which the keys are applied.')),
+        last_heartbeat_at: orNull(time('When the last heartbeat that is applied here was made.')),
+        stale_in_seconds: number('Time until the keys of the hub are refused; 0 when they are.'),
+        keys: whole('Keys that the hub has sent.'),
+        problem: orNull(text('What is wrong with the connection; null if nothing is.')),
+      }),
+    ),
   }),
 }

@@ -102,7 +102,7 @@ export function keyRoutes(
         {
           answer: 'RevokedKey',
           query: { revoke_predecessor: { type: 'boolean', default: false } },
-          errors: [400, 404, 503],
+          errors: [400, 404, 409, 503],
         },
       ),
       async answer(request) {

@@ -1,5 +1,5 @@
-// The checkpoint signing key of a gateway that has none configured: generated once, in the data
-// folder, readable by its owner.
+// Private keys that a gateway generates for itself: made once, in the data folder, readable by their
+// owner. One signs checkpoints when none is configured, one signs what a sidecar shows to a hub.
 
 import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -8,13 +8,20 @@ import { readSigner } from '../../audit/note.ts'
 import { writeOnce } from './private-file.ts'
 
 export const SIGNING_KEY_FILE = 'signing-key.pem'
+const SIDECAR_KEY_FILE = 'sidecar-key.pem'
+
+/** Returns the key for checkpoints. @throws as `ownKey` */
+export const ownSigningKey = (folder: string): string => ownKey(folder, SIGNING_KEY_FILE)
+
+/** Returns the key of a sidecar that joins with a token. @throws as `ownKey` */
+export const ownSidecarKey = (folder: string): string => ownKey(folder, SIDECAR_KEY_FILE)
 
 /**
  * Returns the key in a data folder; generates it if there is none. Ed25519, PKCS#8, PEM.
  * @throws the file system's error, or an Error with the remedy when the file holds no such key
  */
-export function ownSigningKey(folder: string): string {
-  const file = join(folder, SIGNING_KEY_FILE)
+function ownKey(folder: string, name: string): string {
+  const file = join(folder, name)
   if (!existsSync(file)) writeOnce(file, newSigningKey())
   const pem = readFileSync(file, 'utf8')
   try {

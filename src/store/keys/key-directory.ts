@@ -40,6 +40,16 @@ export interface KeyDirectoryOptions {
   readonly clock: Clock
   readonly random: (length: number) => Buffer
   readonly ring: KeyRing
+  /** The hub that makes and changes keys, and what it sent; null without one. */
+  readonly hub: KeysOfHub | null
+}
+
+/** The keys of a hub, for lists. */
+export interface KeysOfHub {
+  /** Where keys are managed. */
+  readonly url: string
+  /** The keys that the hub sent and that are not revoked. */
+  stored(): readonly StoredKey[]
 }
 
 export class KeyDirectory {
@@ -49,8 +59,10 @@ export class KeyDirectory {
   readonly #random: (length: number) => Buffer
   readonly #ring: KeyRing
   readonly #rows: KeyRows
+  readonly #hub: KeysOfHub | null
 
-  constructor({ environment, log, clock, random, ring }: KeyDirectoryOptions) {
+  constructor({ environment, log, clock, random, ring, hub }: KeyDirectoryOptions) {
+    this.#hub = hub
     this.#environment = environment
     this.#log = log
     this.#clock = clock
@@ -61,9 +73,10 @@ export class KeyDirectory {
 
   /**
    * Creates a key. Resolves when the key is durable and its creation sealed.
-   * @throws GatewayError (rejects) `conflict` at MAXIMUM_KEYS; as `creating`
+   * @throws GatewayError (rejects) `managed_by_hub`; `conflict` at MAXIMUM_KEYS; as `creating`
    */
   async create(name: string, actor: Actor, fields: JsonObject = {}): Promise<NewKey> {
+    this.#assertNoHub()
     const change = creating({ name, fields }, actor, this.#clock.now(), this.#newRandom())
     return this.#log.change(() => {
       assertRoomForKey(this.#rows.count)
@@ -74,9 +87,11 @@ export class KeyDirectory {
   /**
    * Changes terms of a key. Resolves when the change is durable and sealed; from then on every
    * process follows it.
-   * @throws GatewayError (rejects) `not_found`; `conflict` for a declared key; as `changingTerms`
+   * @throws GatewayError (rejects) `managed_by_hub`, `not_found`; `conflict` for a declared key; as
+   * `changingTerms`
    */
-  change(id: string, fields: JsonObject, actor: Actor): Promise<KeyRecord> {
+  async change(id: string, fields: JsonObject, actor: Actor): Promise<KeyRecord> {
+    this.#assertNoHub()
     return this.#log.change(() => {
       const change = changingTerms(this.#changeable(id), fields, actor, this.#clock.now())
       return this.#changing(change, this.#describe(change.stored))
@@ -85,10 +100,11 @@ export class KeyDirectory {
 
   /**
    * Makes a successor of a key.
-   * @throws GatewayError (rejects) `not_found`; `conflict` for a declared key, and at MAXIMUM_KEYS;
-   * as `rotating`
+   * @throws GatewayError (rejects) `managed_by_hub`, `not_found`; `conflict` for a declared key, and
+   * at MAXIMUM_KEYS; as `rotating`
    */
-  rotate(id: string, graceSeconds: number, actor: Actor): Promise<NewKey> {
+  async rotate(id: string, graceSeconds: number, actor: Actor): Promise<NewKey> {
+    this.#assertNoHub()
     const random = this.#newRandom()
     return this.#log.change(() => {
       const change = rotating(this.#changeable(id), graceSeconds, actor, this.#clock.now(), random)
@@ -100,9 +116,10 @@ export class KeyDirectory {
   /**
    * Revokes a key. Once this resolves, no process accepts the key. A declared key stays revoked in
    * this database although it is still declared.
-   * @throws GatewayError (rejects) `not_found`
+   * @throws GatewayError (rejects) `managed_by_hub`, `not_found`
    */
   async revoke(id: string, actor: Actor): Promise<KeyRecord> {
+    this.#assertNoHub()
     const declared = [...this.#ring.fileKeys].find(([, identity]) => identity.id === id)
     return this.#log.change(() => {
       const sha256 = declared?.[0] ?? this.#rows.hashOf(id)
@@ -119,15 +136,30 @@ export class KeyDirectory {
     })
   }
 
-  /** Returns all keys: declared ones first, then the others in order of creation. */
+  /**
+   * Returns all keys: declared ones first, then those made here and those of a hub, each in order of
+   * creation.
+   */
   async list(): Promise<KeyRecord[]> {
     this.#environment.refresh()
     const declared = Array.from(this.#ring.fileKeys, (one) => this.#describeFileKey(...one))
     const names = new Set(declared.map(({ id }) => id))
     // A revoked declared key has a row as well.
     const stored = this.#rows.all().filter(({ id }) => !names.has(id))
-    stored.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1))
-    return [...declared, ...stored.map((key) => this.#describe(key))]
+    const hub = [...(this.#hub?.stored() ?? [])]
+    for (const keys of [stored, hub])
+      keys.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1))
+    return [
+      ...declared,
+      ...stored.map((key) => this.#describe(key)),
+      ...hub.map((key): KeyRecord => ({ ...this.#describe(key), source: 'hub' })),
+    ]
+  }
+
+  /** Number of keys that were made here and are not revoked. */
+  countOwn(): number {
+    return this.#rows.all().filter(({ prefix, revokedAtMs }) => prefix !== null && revokedAtMs === null)
+      .length
   }
 
   /** Returns the keys that a key replaces and that still work, the newest first. */
@@ -141,6 +173,12 @@ export class KeyDirectory {
       if (stateOf(record, nowMs) === 'active') found.push(record)
     }
     return found
+  }
+
+  #assertNoHub(): void {
+    if (this.#hub === null) return
+    const message = `The keys of this gateway are managed by its hub; make this change there: ${this.#hub.url}`
+    throw new GatewayError('managed_by_hub', message)
   }
 
   #newRandom(): KeyRandom {

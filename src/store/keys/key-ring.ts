@@ -1,10 +1,11 @@
 // Authenticates API keys. Every call reads the database, so a key revoked in another process is
-// refused at once.
+// refused at once. Keys of a hub are looked up in memory.
 
 import { hashApiKey, parseApiKey } from '../../core/apikey.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { FileKey } from '../../core/config.ts'
 import { type CallKey, type KeyTerms, NO_TERMS } from '../../core/key-terms.ts'
+import type { HubKeys } from '../../keys/fleet-state.ts'
 import { isOver, keyOf, keyOfFile, type StoredKey } from '../../keys/key-record.ts'
 import type { Environment } from '../environment/journaled.ts'
 import { readJson } from '../tables/layout.ts'
@@ -23,6 +24,8 @@ export class KeyRing {
   #notRevoked: { readonly changes: number; readonly terms: readonly KeyTerms[] } = { changes: -1, terms: [] }
   /** Keys that the configuration declares, by hash. */
   readonly fileKeys: ReadonlyMap<string, CallKey>
+  /** Keys of a hub, in memory, which count after the others; null without a hub. */
+  hubKeys: HubKeys | null = null
 
   constructor(environment: Environment, clock: Clock, fileKeys: readonly FileKey[]) {
     this.#environment = environment
@@ -33,19 +36,22 @@ export class KeyRing {
   }
 
   /**
-   * Returns the key with its terms; null when the text is malformed, unknown or revoked, and
-   * `expired` when its time is over.
+   * Returns the key with its terms; null when the text is malformed, unknown or revoked, `expired`
+   * when its time is over, and `stale` for a key of a hub that has not been heard for too long.
    */
-  authenticate(text: string): CallKey | 'expired' | null {
+  authenticate(text: string): CallKey | 'expired' | 'stale' | null {
     if (!parseApiKey(text)) return null
     const sha256 = hashApiKey(text)
     this.#environment.refresh()
     const bytes = this.#rows.peek(sha256)
-    const key = bytes === undefined ? this.fileKeys.get(sha256) : this.#readKeys.read(sha256, bytes)
+    const own = bytes === undefined ? this.fileKeys.get(sha256) : this.#readKeys.read(sha256, bytes)
+    const key = own ?? (bytes === undefined ? this.hubKeys?.find(sha256) : undefined)
     if (key === undefined) return null
+    if (key === 'stale') return 'stale'
     const nowMs = this.#clock.now()
     if (isOver(key.terms, nowMs)) return 'expired'
     this.#uses.note(key.id, nowMs)
+    if (key !== own) this.hubKeys?.noteUse(key.id, nowMs)
     return key
   }
 
@@ -63,7 +69,8 @@ export class KeyRing {
       this.#notRevoked = { changes, terms }
     }
     const nowMs = this.#clock.now()
-    return this.#notRevoked.terms.filter((terms) => !isOver(terms, nowMs)).length
+    const hub = this.hubKeys?.acceptedTerms() ?? []
+    return [...this.#notRevoked.terms, ...hub].filter((terms) => !isOver(terms, nowMs)).length
   }
 
   /** When a key was last accepted; null for never. */

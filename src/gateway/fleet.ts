@@ -1,0 +1,126 @@
+// The gateway as a sidecar of a fleet: its connection to the hubs, and what it reports of it. Made
+// only with `fleet` in the configuration.
+
+import { type Clock, systemClock } from '../core/clock.ts'
+import type { FleetConfig } from '../core/fleet-config.ts'
+import type { JsonObject } from '../core/json.ts'
+import { isoTimeOrNull } from '../core/time.ts'
+import { systemTimers } from '../core/timers.ts'
+import { FleetClient } from '../fleet/client.ts'
+import { type Credential, fileCredential, joinedCredential } from '../fleet/credential.ts'
+import { SidecarMemory } from '../fleet/sidecar-memory.ts'
+import type { GatewayState, Metrics } from '../metrics/registry.ts'
+import { ownSidecarKey } from '../store/files/signingkey.ts'
+import type { Store } from '../store/store.ts'
+import type { GatewayLogger } from './logger.ts'
+
+interface FleetParts {
+  readonly config: FleetConfig
+  /** The data folder. */
+  readonly path: string
+  readonly store: Pick<Store, 'fleet' | 'keys' | 'ring'>
+  readonly logger: GatewayLogger
+  readonly metrics: Pick<Metrics, 'fleetReconnects'>
+}
+
+export class Fleet {
+  readonly #config: FleetConfig
+  readonly #store: FleetParts['store']
+  readonly #logger: GatewayLogger
+  readonly #memory: SidecarMemory
+  readonly #client: FleetClient
+
+  /** Puts the keys that are stored into force. Opens no connection. */
+  constructor({ config, path, store, logger, metrics }: FleetParts, clock: Clock = systemClock) {
+    this.#config = config
+    this.#store = store
+    this.#logger = logger
+    this.#memory = new SidecarMemory(store.fleet, clock, config.maxStaleSeconds)
+    store.ring.hubKeys = this.#memory
+    this.#client = new FleetClient({
+      config,
+      credential: credentialOf(config, path, clock, this.#memory),
+      memory: this.#memory,
+      clock,
+      timers: systemTimers,
+      random: Math.random,
+      events: {
+        connected: (hub) => logger.info({ hub }, 'connected to the hub; its keys are in force'),
+        troubled: (hub, problem) => logger.warn({ hub, problem }, 'the connection to the hub has a problem'),
+        reconnecting: () => metrics.fleetReconnects.inc(),
+      },
+    })
+  }
+
+  /** The key under which end users are hashed, the same for all sidecars; null before a contact. */
+  get userKey(): Buffer | null {
+    return this.#memory.fleetKey
+  }
+
+  /** Whether there are keys of a hub, or the gateway is to serve without. */
+  get isReady(): boolean {
+    return this.#config.startWithoutHub !== 'wait' || this.#memory.keys.position !== null
+  }
+
+  start(): void {
+    const own = this.#store.keys.countOwn()
+    const message =
+      'this gateway made keys before it had a hub; they work, and can be revoked only without `fleet`'
+    if (own > 0) this.#logger.warn({ keys: own }, message)
+    this.#client.start()
+  }
+
+  /** Says goodbye and ends the connection. The store must be open. */
+  stop(): Promise<void> {
+    return this.#client.stop()
+  }
+
+  /** What /readyz shows: `ok`, or what is wrong. */
+  health(): JsonObject {
+    const { freshness, keys } = this.#memory
+    const reasons = [
+      keys.position === null ? 'no keys of a hub are known yet' : null,
+      keys.position !== null && freshness.isStale
+        ? 'no hub was heard for fleet.maxStaleSeconds, so its keys are refused'
+        : null,
+      this.#client.problem,
+    ].filter((reason) => reason !== null)
+    return { fleet: reasons.length === 0 ? 'ok' : reasons.join('; ') }
+  }
+
+  status(): JsonObject {
+    const { freshness, keys } = this.#memory
+    const { position } = keys
+    return {
+      hub: this.#client.hub,
+      connected: this.#client.isConnected,
+      epoch: position?.epoch ?? null,
+      rev: position?.rev ?? null,
+      last_heartbeat_at: isoTimeOrNull(freshness.freshAtMs),
+      stale_in_seconds: freshness.remainingMs / 1000,
+      keys: keys.size,
+      problem: this.#client.problem,
+    }
+  }
+
+  /** The values of the metrics page. */
+  state(): NonNullable<GatewayState['fleet']> {
+    const { freshness, keys } = this.#memory
+    return {
+      connected: this.#client.isConnected,
+      ageSeconds: freshness.ageMs / 1000,
+      keys: keys.size,
+    }
+  }
+}
+
+function credentialOf(
+  { token }: FleetConfig,
+  path: string,
+  clock: Clock,
+  memory: Pick<SidecarMemory, 'state'>,
+): Credential {
+  if (token !== null) return fileCredential(token)
+  const id = () => memory.state.joined
+  return joinedCredential({ id, clock, privateKey: ownSidecarKey(path) })
+}
