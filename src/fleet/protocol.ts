@@ -18,7 +18,7 @@ export const CONTACT_MS: Milliseconds = 5000
 /** Longest event of a feed: a snapshot of all keys. */
 export const MAXIMUM_FEED_EVENT_BYTES = MAXIMUM_EVENT_BYTES
 /** Times of last use, conflicts and refusals that one acknowledgement may have. */
-const MAXIMUM_ACK_ITEMS = 20_000
+export const MAXIMUM_ACK_ITEMS = 20_000
 
 export const FLEET_PATHS = {
   feed: '/fleet/v1/feed',
