@@ -42,8 +42,9 @@ Manages the API keys in the data directory of a running or stopped gateway on th
 machine, or in the database of a hub. create and rotate print a key on standard output;
 it is not shown again. A rotated key works until the grace ends; its successor has the
 same name and terms. A revoked key is refused at once, also by a running gateway, and
-also if the configuration declares it. hash prints the SHA-256 of a key, as the
-configuration declares it. In a pipe the output is JSON.
+also if the configuration declares it. With a hub (fleet) keys are managed there. hash
+prints the SHA-256 of a key, as the configuration declares it. In a pipe the output is
+JSON.
 
 Terms of create:
   --models GLOBS        models that the key may call, separated by commas; !GLOB for
@@ -239,12 +240,13 @@ function list(records: readonly KeyRecord[], asJson: boolean, io: CommandIo): vo
   }
   if (records.length === 0) writeLine(io.out, 'No keys yet: sidegate keys create --name NAME')
   for (const record of records) {
-    const { id, name, prefix, terms } = record
+    const { id, name, prefix, terms, source } = record
     const state = stateOf(record, systemClock.now())
     const labels = Object.entries(terms.labels).map(([label, value]) => `  ${label}=${value}`)
     const models = terms.models === null ? '' : `  models ${terms.models.join(',') || 'none'}`
     const columns = `${id}  ${state.padEnd(7)}  ${(prefix ?? 'by hash').padEnd(24)}  ${name}`
-    writeLine(io.out, visibleLine(columns + labels.join('') + models))
+    const origin = source === 'hub' ? '  of the hub' : ''
+    writeLine(io.out, visibleLine(columns + labels.join('') + models + origin))
   }
 }
 

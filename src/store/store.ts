@@ -41,7 +41,10 @@ export interface StoreOptions extends Partial<UsageLogEvents>, Partial<Environme
   readonly maxBytes: number
   /** What to drop near that size; calls by default. */
   readonly whenFull?: WhenFull
-  /** Key under which end users are hashed; null, the default, when none was ever made. */
+  /**
+   * Own key under which end users are hashed; null, the default, when none was ever made. Users are
+   * also found by the key of a hub.
+   */
   readonly userKey?: Buffer | null
   /** Limits on the log's growth. Omit it in commands that run next to a gateway. */
   readonly retention?: Pick<
@@ -161,7 +164,9 @@ class OpenStore implements Store {
       },
       onContentDropped,
     }
-    this.log = new UsageLog({ environment, clock, random, maxBytes, whenFull, userKey, events })
+    this.fleet = new FleetRows(environment)
+    const userKeys = () => [this.fleet.userKey, userKey].filter((key) => key !== null)
+    this.log = new UsageLog({ environment, clock, random, maxBytes, whenFull, userKeys, events })
     const onError = this.#onHousekeepingError
     const { retention } = options
     this.#retention =
@@ -171,7 +176,6 @@ class OpenStore implements Store {
     this.sealed = new SealedLog(environment)
     this.checkpoints = new Checkpoints(environment)
     this.ring = new KeyRing(environment, clock, fileKeys)
-    this.fleet = new FleetRows(environment)
     const { ring } = this
     const hub = keysOfHub(options.hub ?? null, ring, this.fleet)
     this.keys = new KeyDirectory({ environment, log: this.log, clock, random, ring, hub })

@@ -31,6 +31,12 @@ export class FleetRows {
     return bytes === undefined ? NO_FLEET_STATE : { ...NO_FLEET_STATE, ...readJson<FleetState>(bytes) }
   }
 
+  /** The key under which end users are hashed; null when no hub has sent one. */
+  get userKey(): Buffer | null {
+    const { fleetKey } = this.state
+    return fleetKey === null ? null : Buffer.from(fleetKey, 'base64')
+  }
+
   /** The keys that are not revoked, as lists show them. */
   accepted(): StoredKey[] {
     const { keys, tombstones } = this.read()

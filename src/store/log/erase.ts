@@ -49,7 +49,7 @@ type SealChange = <Result>(decide: () => Change<Result>) => Promise<Result>
 /**
  * Erases the exchanges of calls sealed so far, without waiting for calls in flight. Repeated after
  * a crash, it continues where it stopped.
- * @param userKey as `findUser` takes it
+ * @param userKeys as `findUser` takes it
  * @returns null when there is no call with the requested id, or neither a key with that id nor a
  * call of it
  * @throws GatewayError `audit_unavailable` (rejects); slices erased before stay erased and sealed
@@ -58,7 +58,7 @@ export async function eraseContent(
   environment: Environment,
   selection: EraseSelection,
   actor: Actor,
-  userKey: Buffer | null,
+  userKeys: readonly Buffer[],
   change: SealChange,
 ): Promise<Erasure | null> {
   const { tables } = environment
@@ -77,7 +77,7 @@ export async function eraseContent(
   let slice: number[] = []
   let isKnown = !('keyId' in selection) || hasKey(tables, selection.keyId)
   const pages =
-    'user' in selection ? callsOf(environment, userKey, selection.user) : matching(environment, selection)
+    'user' in selection ? callsOf(environment, userKeys, selection.user) : matching(environment, selection)
   for await (const seqs of pages) {
     isKnown ||= seqs.length > 0
     slice.push(...seqs.filter((seq) => hasContent(tables, seq) || hasUser(tables, seq)))
@@ -86,23 +86,27 @@ export async function eraseContent(
     slice = slice.slice(ERASE_SLICE_ROWS)
   }
   if (slice.length > 0) await eraseSlice(slice)
-  if ('user' in selection) await eraseFromRollups(environment, userKey, selection.user)
+  if ('user' in selection) await eraseFromRollups(environment, userKeys, selection.user)
   return isKnown ? erasure : null
 }
 
 /** Renames an end user in the rollups, which name users of pruned calls too. */
-async function eraseFromRollups(environment: Environment, key: Buffer | null, user: string): Promise<void> {
+async function eraseFromRollups(
+  environment: Environment,
+  keys: readonly Buffer[],
+  user: string,
+): Promise<void> {
   const { tables } = environment
   environment.refresh()
-  const hash = findUser(tables, key, user)
-  if (hash === null) return
-  let isDone = false
-  while (!isDone) {
-    isDone = await environment.transaction(() => {
-      const numbers = combinationsOfUser(tables, hash, ERASE_SLICE_ROWS)
-      eraseUserOf(tables, hash, numbers)
-      return numbers.length < ERASE_SLICE_ROWS
-    })
+  for (const hash of findUser(tables, keys, user)) {
+    let isDone = false
+    while (!isDone) {
+      isDone = await environment.transaction(() => {
+        const numbers = combinationsOfUser(tables, hash, ERASE_SLICE_ROWS)
+        eraseUserOf(tables, hash, numbers)
+        return numbers.length < ERASE_SLICE_ROWS
+      })
+    }
   }
 }
 
@@ -135,15 +139,17 @@ async function* matching(
   }
 }
 
-/** Yields the sequence numbers of the calls of an end user, in the same way. */
+/** Yields the sequence numbers of the calls of an end user, in the same way, hash by hash. */
 async function* callsOf(
   environment: Environment,
-  key: Buffer | null,
+  keys: readonly Buffer[],
   user: string,
 ): AsyncGenerator<number[]> {
+  for (const hash of findUser(environment.tables, keys, user)) yield* callsOfHash(environment, hash)
+}
+
+async function* callsOfHash(environment: Environment, hash: Buffer): AsyncGenerator<number[]> {
   const { tables } = environment
-  const hash = findUser(tables, key, user)
-  if (hash === null) return
   const end = readLogState(tables)?.nextRequest ?? 0
   for (let from = 0; from < end; ) {
     environment.refresh()

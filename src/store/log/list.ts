@@ -88,21 +88,21 @@ export function readCursor(text: string): UsageCursor | null {
 /**
  * Returns a page of usage entries, newest first by sequence. Without a filter the work depends on
  * `limit` only; for an end user, on the number of calls for that user.
- * @param userKey as `findUser` takes it
+ * @param userKeys as `findUser` takes it
  */
 export async function listUsage(
   tables: StoreTables,
   query: UsageQuery,
-  userKey: Buffer | null = null,
+  userKeys: readonly Buffer[] = [],
 ): Promise<UsagePage> {
   const state = readLogState(tables)
-  const user = query.user == null ? undefined : findUser(tables, userKey, query.user)
-  if (state === null || user === null) return { logs: [], total: 0 }
+  const users = query.user == null ? undefined : findUser(tables, userKeys, query.user)
+  if (state === null || users?.length === 0) return { logs: [], total: 0 }
   const test = testOf(tables, query)
   const newest = state.nextRequest - 1
-  const read = user === undefined ? allCalls(tables) : callsOf(tables, user)
+  const read = users === undefined ? allCalls(tables) : callsOf(tables, users)
   const rows =
-    test === null && user === undefined
+    test === null && users === undefined
       ? readPage(tables, newest, state.firstRequest, query)
       : await scan(read, newest, state.firstRequest, query, test ?? acceptAll)
   const logs: UsageView[] = []
@@ -149,15 +149,19 @@ const allCalls =
   (newest, limit) =>
     tables.requests.rows({ start: u64(newest), reverse: true, limit })
 
-/** Reads only calls of one end user. */
+/** Reads only calls of one end user. @param users its hashes */
 const callsOf =
-  (tables: StoreTables, user: Buffer): SummaryReader =>
+  (tables: StoreTables, users: readonly Buffer[]): SummaryReader =>
   (newest, limit) =>
-    newestCalls(tables, user, newest, limit).flatMap((ordinal) => {
-      const key = u64(ordinal)
-      const value = tables.requests.get(key)
-      return value === undefined ? [] : { key, value }
-    })
+    users
+      .flatMap((user) => newestCalls(tables, user, newest, limit))
+      .sort((one, other) => other - one)
+      .slice(0, limit)
+      .flatMap((ordinal) => {
+        const key = u64(ordinal)
+        const value = tables.requests.get(key)
+        return value === undefined ? [] : { key, value }
+      })
 
 /** Scans past the end of the page for the total, up to MAXIMUM_SCANNED_ROWS. */
 async function scan(

@@ -72,8 +72,8 @@ export interface UsageLogOptions {
   readonly maxBytes: number
   /** Shortly before that size, refuses calls or drops their exchanges. */
   readonly whenFull: WhenFull
-  /** Key under which end users are hashed; null when none was ever made. */
-  readonly userKey?: Buffer | null
+  /** Returns the keys under which end users were hashed; none by default. */
+  readonly userKeys?: () => readonly Buffer[]
   readonly events: UsageLogEvents
 }
 
@@ -85,7 +85,7 @@ export class UsageLog {
   readonly #maxBytes: number
   /** Size from which calls are sealed without their exchange. */
   readonly #contentBytes: number
-  readonly #userKey: Buffer | null
+  readonly #userKeys: () => readonly Buffer[]
   readonly #events: UsageLogEvents
   /** Each frame of entries is one batch on the head at its beginning. */
   readonly #batches: Group<Batch>
@@ -101,14 +101,14 @@ export class UsageLog {
 
   /** Opens the log of the store, or begins one. */
   constructor(options: UsageLogOptions) {
-    const { environment, clock, random, maxBytes, whenFull, userKey = null, events } = options
+    const { environment, clock, random, maxBytes, whenFull, userKeys = () => [], events } = options
     this.#clock = clock
     this.#environment = environment
     this.#random = random
     this.#maxBytes = maxBytes
     const reserve = Math.min(maxBytes * ENTRY_RESERVE_SHARE, MAXIMUM_ENTRY_RESERVE_BYTES)
     this.#contentBytes = whenFull === 'drop-content' ? maxBytes - reserve : Number.POSITIVE_INFINITY
-    this.#userKey = userKey
+    this.#userKeys = userKeys
     this.#events = events
     environment.initialize(() => {
       if (readLogState(environment.tables) !== null) return
@@ -216,7 +216,9 @@ export class UsageLog {
    * @returns null when there is no call with the requested id
    */
   erase(selection: EraseSelection, actor: Actor): Promise<Erasure | null> {
-    return eraseContent(this.#environment, selection, actor, this.#userKey, (decide) => this.change(decide))
+    return eraseContent(this.#environment, selection, actor, this.#userKeys(), (decide) =>
+      this.change(decide),
+    )
   }
 
   /**
@@ -230,7 +232,7 @@ export class UsageLog {
   /** Returns a page of usage entries, newest first by sequence. */
   list(query: UsageQuery): Promise<UsagePage> {
     this.#environment.refresh()
-    return listUsage(this.#environment.tables, query, this.#userKey)
+    return listUsage(this.#environment.tables, query, this.#userKeys())
   }
 
   /** Returns a page of entries that are not calls, newest first. */

@@ -70,15 +70,15 @@ export function countedUser({ hash, clear }: StoredUser): { readonly user: strin
 }
 
 /**
- * Returns the hash by which the calls of a user are found: that of the value as a client sends it,
- * or, if nobody has sent it, the value itself where it is the hash of a user.
- * @param key null when no user was ever hashed
+ * Returns the hashes by which the calls of a user are found: those of the value as a client sends
+ * it, or, if nobody has sent it, the value itself where it is the hash of a user.
+ * @param keys all under which users were ever hashed: that of the data folder and that of a hub
  */
-export function findUser(tables: StoreTables, key: Buffer | null, value: string): Buffer | null {
-  const hash = key === null ? null : hashUser(key, value)
-  if (!HASH_IN_HEX.test(value) || (hash !== null && isKnown(tables, hash))) return hash
+export function findUser(tables: StoreTables, keys: readonly Buffer[], value: string): Buffer[] {
+  const hashes = keys.map((key) => hashUser(key, value))
+  if (!HASH_IN_HEX.test(value) || hashes.some((hash) => isKnown(tables, hash))) return hashes
   const named = Buffer.from(value, 'hex')
-  return isKnown(tables, named) ? named : hash
+  return isKnown(tables, named) ? [named] : hashes
 }
 
 /** Rollups know a user longer than the log. */
