@@ -20,31 +20,35 @@ export interface AcknowledgerParts {
   /** Events that are not in force. */
   readonly unknown: readonly Refusal[]
   /** Posts to the hub of the open feed; rejects without an answer. */
-  readonly post: (ack: Acknowledgement) => Promise<void>
+  readonly post: (ack: Acknowledgement, signal: AbortSignal) => Promise<void>
   /** The hub refuses acknowledgements. */
   readonly onRefusal: (problem: string) => void
 }
 
 export class Acknowledger {
   readonly #parts: AcknowledgerParts
-  #isOpen = false
+  /** Ends the acknowledgements to the hub of the open feed; null without one. */
+  #feed: AbortController | null = null
   #isWanted = false
   #isRunning = false
+  #failures = 0
   #timer: unknown = null
 
   constructor(parts: AcknowledgerParts) {
     this.#parts = parts
   }
 
-  /** A feed is open. */
+  /** A feed is open, and what is applied here is of its history. */
   open(): void {
-    this.#isOpen = true
+    this.#feed ??= new AbortController()
   }
 
   /** The feed has ended: there is nobody to tell. */
   close(): void {
-    this.#isOpen = false
+    this.#feed?.abort()
+    this.#feed = null
     this.#isWanted = false
+    this.#failures = 0
     this.#parts.timers.clear(this.#timer)
   }
 
@@ -56,50 +60,42 @@ export class Acknowledger {
 
   async #run(): Promise<void> {
     this.#isRunning = true
-    let delayMs = CONTACT_MS
     while (this.#isWanted) {
       this.#isWanted = false
-      if (!(await this.#send())) {
-        delayMs = RETRY_MS
-        break
-      }
-      delayMs = CONTACT_MS
+      this.#failures = (await this.#send()) ? 0 : this.#failures + 1
+      // The hub may have closed a connection that was kept.
+      if (this.#failures === 1) this.#isWanted = true
+      else if (this.#failures > 1) break
     }
     this.#isRunning = false
-    this.#schedule(delayMs)
+    this.#schedule()
   }
 
-  #schedule(delayMs: Milliseconds): void {
+  #schedule(): void {
     const { timers } = this.#parts
     timers.clear(this.#timer)
-    if (!this.#isOpen) return
-    if (this.#isWanted) this.request()
-    else this.#timer = timers.set(() => this.request(), delayMs)
+    if (this.#feed === null) return
+    const delayMs = this.#failures > 0 ? RETRY_MS : CONTACT_MS
+    this.#timer = timers.set(() => this.request(), delayMs)
   }
 
-  /** @returns whether the hub has answered */
+  /** @returns whether there was nothing to say, or the hub has answered */
   async #send(): Promise<boolean> {
     const { memory, post, onRefusal } = this.#parts
-    const { keys } = memory
-    // A revision that the disk does not have yet is acknowledged as such.
-    const rev = keys.position?.rev
-    let durable = false
-    let isLate = false
-    const saving = memory.save().then((saved) => {
-      durable = saved
-      if (saved && isLate && this.#isOpen) this.request()
-    })
-    isLate = !(await within(saving, DURABLE_MS))
-    if (rev === undefined || !this.#isOpen) return true
+    const { position } = memory.keys
+    const isDurable = await this.#save()
+    const feed = this.#feed
+    if (feed === null || position === null || memory.keys.position?.epoch !== position.epoch) return true
     const uses = memory.uses(MAXIMUM_ACK_ITEMS)
     try {
-      await post({
-        rev,
-        durable,
+      const ack: Acknowledgement = {
+        ...position,
+        durable: isDurable,
         nack: this.#refusals(),
         last_used: printUses(uses),
-        conflicts: keys.conflicts().slice(0, MAXIMUM_ACK_ITEMS),
-      })
+        conflicts: memory.keys.conflicts().slice(0, MAXIMUM_ACK_ITEMS),
+      }
+      await post(ack, feed.signal)
       memory.forgetUses(uses)
       return true
     } catch (error) {
@@ -107,6 +103,18 @@ export class Acknowledger {
       onRefusal(error.message)
       return true
     }
+  }
+
+  /** @returns whether the disk has everything; a write that ends later is acknowledged then */
+  async #save(): Promise<boolean> {
+    let isDurable = false
+    let isLate = false
+    const saving = this.#parts.memory.save().then((saved) => {
+      isDurable = saved
+      if (saved && isLate && this.#feed !== null) this.request()
+    })
+    isLate = !(await within(saving, DURABLE_MS))
+    return isDurable
   }
 
   #refusals(): Refusal[] {

@@ -78,7 +78,7 @@ export class FleetClient {
       memory,
       timers,
       unknown: this.#unknown,
-      post: (ack) => this.#post(this.hub, FLEET_PATHS.ack, ack, POST_MS),
+      post: (ack, signal) => this.#post(this.hub, FLEET_PATHS.ack, ack, POST_MS, signal),
       onRefusal: (problem) => this.#report(problem),
     })
   }
@@ -129,7 +129,7 @@ export class FleetClient {
     const { clock, config } = this.#parts
     const endMs = clock.monotonic() + LEAVE_MS
     for (let tries = 0; tries < config.hubs.length; tries++) {
-      const leftMs = endMs - clock.monotonic()
+      const leftMs = Math.ceil(endMs - clock.monotonic())
       if (leftMs <= 0) return false
       try {
         await this.#post(this.hub, FLEET_PATHS.leave, {}, leftMs)
@@ -155,6 +155,7 @@ export class FleetClient {
       )
       this.#session = null
       this.#acknowledger.close()
+      this.#requests.close()
       if (this.#stopping.signal.aborted) return
       this.#needsSnapshot = end.needsSnapshot
       if (end.problem !== null) this.#report(end.problem)
@@ -183,10 +184,8 @@ export class FleetClient {
       const times = { nowMs: clock.now(), receivedMs: clock.monotonic(), openedMs }
       const wasFresh = session.isFresh
       const outcome = session.take(event, times)
-      if (event.event === 'hello' && outcome.end === null) {
-        memory.contacted(event, config.maxStaleSeconds)
-        this.#acknowledger.open()
-      }
+      if (event.event === 'hello' && outcome.end === null) memory.contacted(event, config.maxStaleSeconds)
+      if (session.isCurrent && outcome.end === null) this.#acknowledger.open()
       if (event.event === 'unknown') memory.update({ hasUnknownEvents: true })
       if (event.event === 'snapshot' && outcome.end === null) memory.update({ hasUnknownEvents: false })
       if (session.isFresh && !wasFresh) this.#connected(hub)
@@ -259,8 +258,14 @@ export class FleetClient {
     return id
   }
 
-  async #post(hub: string, path: string, body: object, timeoutMs: Milliseconds): Promise<void> {
-    await this.#requests.post(`${hub}${path}`, await this.#headers(hub), body, timeoutMs)
+  async #post(
+    hub: string,
+    path: string,
+    body: object,
+    timeoutMs: Milliseconds,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    await this.#requests.post(`${hub}${path}`, await this.#headers(hub), body, timeoutMs, signal)
   }
 
   #nextHub(): void {

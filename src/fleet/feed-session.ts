@@ -62,9 +62,9 @@ export class FeedSession {
     return this.#hadBeat
   }
 
-  /** The first event; null before it. */
-  get hello(): Hello | null {
-    return this.#hello
+  /** Whether what is applied here is of the history of this hub. */
+  get isCurrent(): boolean {
+    return this.#hello !== null && !this.#awaitsSnapshot && this.#hello.epoch === this.#keys.position?.epoch
   }
 
   take(event: FeedEvent | UnknownEvent, times: EventTimes): Outcome {

@@ -3,6 +3,7 @@
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { FleetState } from '../keys/fleet-state.ts'
+import { BEAT_MS } from './protocol.ts'
 
 /** Heartbeats whose delays are compared: a minute. */
 const COMPARED_BEATS = 60
@@ -25,6 +26,8 @@ export class Freshness {
   #freshMs: Milliseconds | null
   /** Reading by this clock minus making by the clock of the database, of the last heartbeats. */
   #offsets: Milliseconds[] = []
+  /** When the newest of them was read. */
+  #comparedMs: Milliseconds = Number.NEGATIVE_INFINITY
 
   /** @param remembered of the last process; after a goodbye its age counts for nothing */
   constructor(
@@ -75,11 +78,19 @@ export class Freshness {
    */
   applied({ t, receivedMs, openedMs }: BeatTimes): void {
     const offsetMs = receivedMs - t
-    const isFirst = this.#offsets.length === 0
+    const longestMs = receivedMs - openedMs
+    const fastestMs = Math.min(offsetMs, ...this.#offsets)
+    const ageMs = this.#offsets.length === 0 ? longestMs : Math.min(longestMs, offsetMs - fastestMs)
+    this.#compare(offsetMs, receivedMs)
+    this.#freshMs = Math.max(this.#freshMs ?? Number.NEGATIVE_INFINITY, receivedMs - ageMs)
+  }
+
+  /** Heartbeats that come together have waited: they must not replace those that did not. */
+  #compare(offsetMs: Milliseconds, receivedMs: Milliseconds): void {
+    const isFastest = this.#offsets.every((one) => offsetMs < one)
+    if (!isFastest && receivedMs - this.#comparedMs < BEAT_MS / 2) return
+    this.#comparedMs = receivedMs
     this.#offsets.push(offsetMs)
     if (this.#offsets.length > COMPARED_BEATS) this.#offsets.shift()
-    const longestMs = receivedMs - openedMs
-    const ageMs = isFirst ? longestMs : Math.min(longestMs, offsetMs - Math.min(...this.#offsets))
-    this.#freshMs = Math.max(this.#freshMs ?? Number.NEGATIVE_INFINITY, receivedMs - ageMs)
   }
 }

@@ -117,8 +117,15 @@ export class HubRequests {
    * @returns the body of the answer
    * @throws HubUnreachable, HubRefusal (rejects)
    */
-  async post(url: string, headers: Headers, body: object, timeoutMs: Milliseconds): Promise<string> {
-    const signal = AbortSignal.timeout(timeoutMs)
+  async post(
+    url: string,
+    headers: Headers,
+    body: object,
+    timeoutMs: Milliseconds,
+    end?: AbortSignal,
+  ): Promise<string> {
+    const limit = AbortSignal.timeout(timeoutMs)
+    const signal = end === undefined ? limit : AbortSignal.any([limit, end])
     const text = JSON.stringify(body)
     const type = {
       'content-type': 'application/json',

@@ -125,6 +125,8 @@ export interface UnknownEvent {
 
 /** What a sidecar has applied. */
 export interface Acknowledgement {
+  /** Of `rev`: one of another epoch says nothing. Sidecars before it send none. */
+  readonly epoch?: string
   readonly rev: number
   /** Of the revision; an acknowledgement of another history is ignored. */
   readonly epoch?: string
@@ -192,6 +194,7 @@ const EVENT_SCHEMAS: Readonly<Record<FeedEvent['event'], object>> = {
 /** JSON Schema of an acknowledgement. */
 const ACK_SCHEMA = object(
   {
+    epoch: TEXT,
     rev: REV,
     epoch: TEXT,
     durable: { type: 'boolean' },
