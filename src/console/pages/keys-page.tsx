@@ -114,6 +114,9 @@ interface KeyRowProps {
   readonly onOpen: ((dialog: OpenDialog) => void) | null
 }
 
+/** Where a key is from, by its source, unless it was made here. */
+const ORIGINS: Readonly<Record<string, string>> = { file: 'declared in a file', hub: 'of the hub' }
+
 function KeyRow({ apiKey, cost, actor, limits, onOpen }: KeyRowProps) {
   const { id, name, prefix, state, source, models, labels, owner, max_parallel } = apiKey
   const isLive = state === 'active'
@@ -126,7 +129,7 @@ function KeyRow({ apiKey, cost, actor, limits, onOpen }: KeyRowProps) {
           </a>
         </strong>
         <small>
-          <code>{prefix}</code> {source === 'file' ? 'declared in a file' : ''}
+          <code>{prefix}</code> {ORIGINS[source] ?? ''}
           {owner === null ? null : (
             <>
               {' '}
