@@ -125,11 +125,9 @@ export interface UnknownEvent {
 
 /** What a sidecar has applied. */
 export interface Acknowledgement {
-  /** Of `rev`: one of another epoch says nothing. Sidecars before it send none. */
+  /** Of `rev`; an acknowledgement of another history is ignored. */
   readonly epoch?: string
   readonly rev: number
-  /** Of the revision; an acknowledgement of another history is ignored. */
-  readonly epoch?: string
   /** False when the disk takes no writes: what is revoked is refused, but forgotten by a restart. */
   readonly durable: boolean
   /** Events that are not in force here. */
@@ -196,7 +194,6 @@ const ACK_SCHEMA = object(
   {
     epoch: TEXT,
     rev: REV,
-    epoch: TEXT,
     durable: { type: 'boolean' },
     nack: {
       type: 'array',

@@ -67,7 +67,7 @@ const BROWSER_PACKAGES = new Set(['preact', 'uplot'])
 const ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   lmdb: ['store'],
   pg: ['ledger'],
-  undici: ['upstream', 'fleet'],
+  undici: ['upstream'],
   jose: ['fleet', 'hub'],
   chokidar: ['rules'],
   'prom-client': ['metrics'],
