@@ -4,13 +4,11 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Secret } from '../core/secret.ts'
+import { SIDECAR_TOKEN } from './protocol.ts'
 
-/** `iss` and `aud` of a JWT that a sidecar signs. */
-export const SIDECAR_ISSUER = 'sidegate-sidecar'
-export const HUB_AUDIENCE = 'sidegate-hub'
 const LIFETIME_MS: Milliseconds = 600_000
 /** Age at which a JWT is made again, and a feed opened anew. */
-export const RENEWAL_MS: Milliseconds = 0.8 * LIFETIME_MS
+const RENEWAL_MS: Milliseconds = 0.8 * LIFETIME_MS
 
 export interface Credential {
   /**
@@ -58,8 +56,9 @@ export function joinedCredential({ id, clock, privateKey }: Joined): Credential 
 /** EdDSA over Ed25519 (RFC 8037 §3.1). */
 function signToken(key: KeyObject, id: string, nowMs: Milliseconds): string {
   const iat = Math.floor(nowMs / 1000)
-  const claims = { iss: SIDECAR_ISSUER, sub: id, aud: HUB_AUDIENCE, iat, exp: iat + LIFETIME_MS / 1000 }
-  const text = [{ alg: 'EdDSA', typ: 'JWT' }, claims].map(encode).join('.')
+  const { issuer, audience, algorithm } = SIDECAR_TOKEN
+  const claims = { iss: issuer, sub: id, aud: audience, iat, exp: iat + LIFETIME_MS / 1000 }
+  const text = [{ alg: algorithm, typ: 'JWT' }, claims].map(encode).join('.')
   return `${text}.${sign(null, Buffer.from(text), key).toString('base64url')}`
 }
 
