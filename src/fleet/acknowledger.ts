@@ -1,4 +1,4 @@
-// Tells the hub what is applied: at once after a change, one acknowledgement at a time, and at least
+// Acknowledges what is applied: at once after a change, one acknowledgement at a time, and at least
 // every few seconds.
 
 import type { Milliseconds } from '../core/clock.ts'

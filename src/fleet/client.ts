@@ -1,5 +1,5 @@
-// Connects a sidecar to its hubs: one feed at a time, acknowledgements, the goodbye. Reports what it
-// sees; what an event means is the session's.
+// Connects a sidecar to its hubs: one feed at a time, acknowledgements, the goodbye. What an event
+// means is the session's.
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { within } from '../core/deadline.ts'
@@ -104,9 +104,9 @@ export class FleetClient {
   }
 
   /**
-   * Ends the connection and says goodbye. The mark of the goodbye is durable before it is said: from
-   * then on hubs do not count this sidecar, so the next process refuses their keys until a heartbeat
-   * is applied. The mark is taken back when no hub can have heard the goodbye.
+   * Ends the connection and says goodbye. A mark of it is durable before the goodbye leaves: from
+   * then on no hub counts this sidecar, so the next process refuses their keys until a heartbeat is
+   * applied. The mark is removed when no hub can have heard the goodbye.
    */
   async stop(): Promise<void> {
     this.#stopping.abort()
@@ -217,7 +217,7 @@ export class FleetClient {
     events.connected(hub)
   }
 
-  /** A hub that hears of a smaller limit counts with it from then on; a restart must not forget it. */
+  /** A hub counts with a smaller limit once it hears of it, so a restart must not forget it. */
   async #keepSmallerLimit(): Promise<void> {
     const { memory, config } = this.#parts
     const { toldMaxStaleSeconds } = memory.state

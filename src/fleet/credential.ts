@@ -1,5 +1,5 @@
-// What a sidecar shows to a hub: a token from a file, or a JWT (RFC 7519) that it signs with a key of
-// its own after it has exchanged a join token.
+// What a sidecar shows to a hub: a token from a file, or a JWT (RFC 7519) that it signs itself once
+// it has exchanged a join token.
 
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import type { Clock, Milliseconds } from '../core/clock.ts'
@@ -27,7 +27,7 @@ export const fileCredential = (token: Secret): Credential => ({
   renewalMs: null,
 })
 
-/** What is known of a sidecar that joined. */
+/** The identity of a sidecar that joined. */
 interface Joined {
   /** The id that the hub gave; null before. */
   id(): string | null

@@ -9,7 +9,7 @@ import type { Beat, FeedEvent, Hello, Refusal, Snapshot, UnknownEvent } from './
 /** Refused events that are remembered; the newest ones count. */
 const MAXIMUM_UNKNOWN_EVENTS = 100
 
-/** Why a feed is to end, and how to go on. */
+/** Why a feed is to end, and how the next one begins. */
 export interface FeedEnd {
   /** For people; null when nothing is wrong. */
   readonly problem: string | null
@@ -17,16 +17,16 @@ export interface FeedEnd {
   readonly needsSnapshot: boolean
 }
 
-/** What an event led to. */
-export interface Outcome {
-  /** Whether the hub is to be told of it. */
+/** The effect of an event. */
+export interface Effect {
+  /** Whether the hub is to receive an acknowledgement. */
   readonly isNews: boolean
   readonly end: FeedEnd | null
 }
 
-const NOTHING: Outcome = { isNews: false, end: null }
-const NEWS: Outcome = { isNews: true, end: null }
-const ends = (problem: string | null, needsSnapshot = false): Outcome => ({
+const NOTHING: Effect = { isNews: false, end: null }
+const NEWS: Effect = { isNews: true, end: null }
+const ends = (problem: string | null, needsSnapshot = false): Effect => ({
   isNews: false,
   end: { problem, needsSnapshot },
 })
@@ -67,7 +67,7 @@ export class FeedSession {
     return this.#hello !== null && !this.#awaitsSnapshot && this.#hello.epoch === this.#keys.position?.epoch
   }
 
-  take(event: FeedEvent | UnknownEvent, times: EventTimes): Outcome {
+  take(event: FeedEvent | UnknownEvent, times: EventTimes): Effect {
     if (event.event === 'bye') return ends(null)
     if (event.event === 'unknown') return this.#refuse(event)
     if (event.event === 'hello') return this.#greet(event)
@@ -78,7 +78,7 @@ export class FeedSession {
     return this.#compare(event, times)
   }
 
-  #greet(hello: Hello): Outcome {
+  #greet(hello: Hello): Effect {
     if (this.#hello !== null) return ends('the hub sent hello twice')
     this.#hello = hello
     const { position } = this.#keys
@@ -87,7 +87,7 @@ export class FeedSession {
     return NOTHING
   }
 
-  #replace(snapshot: Snapshot, epoch: string, nowMs: Milliseconds): Outcome {
+  #replace(snapshot: Snapshot, epoch: string, nowMs: Milliseconds): Effect {
     const { position } = this.#keys
     const isSame = position?.epoch === epoch
     if (isSame && snapshot.rev < position.rev) return ends(describeLag(snapshot.rev, position.rev))
@@ -100,7 +100,7 @@ export class FeedSession {
   }
 
   /** A heartbeat counts when this sidecar has what the hub has at its revision. */
-  #compare({ t, rev, state_hash }: Beat, { receivedMs, openedMs }: EventTimes): Outcome {
+  #compare({ t, rev, state_hash }: Beat, { receivedMs, openedMs }: EventTimes): Effect {
     const { position, stateHash } = this.#keys
     if (position === null) return NOTHING
     if (rev < position.rev) return ends(describeLag(rev, position.rev))
@@ -115,7 +115,7 @@ export class FeedSession {
     return isNews ? NEWS : NOTHING
   }
 
-  #refuse({ name, rev, reason }: UnknownEvent): Outcome {
+  #refuse({ name, rev, reason }: UnknownEvent): Effect {
     if (this.#unknown.length >= MAXIMUM_UNKNOWN_EVENTS) this.#unknown.shift()
     this.#unknown.push({ rev: rev ?? this.#keys.position?.rev ?? 0, reason: `event ${name}: ${reason}` })
     return NEWS

@@ -2,7 +2,7 @@
 // Measured on the monotonic clock, and kept over restarts by the wall clock.
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
-import type { FleetState } from '../keys/fleet-state.ts'
+import type { KeptState } from '../keys/fleet-state.ts'
 import { BEAT_MS } from './protocol.ts'
 
 /** Heartbeats whose delays are compared: a minute. */
@@ -33,7 +33,7 @@ export class Freshness {
   constructor(
     clock: Clock,
     maxStaleSeconds: number,
-    { freshAtMs, toldMaxStaleSeconds, left }: Pick<FleetState, 'freshAtMs' | 'toldMaxStaleSeconds' | 'left'>,
+    { freshAtMs, toldMaxStaleSeconds, left }: Pick<KeptState, 'freshAtMs' | 'toldMaxStaleSeconds' | 'left'>,
   ) {
     this.#clock = clock
     this.#maxStaleMs = maxStaleSeconds * 1000
@@ -73,8 +73,8 @@ export class Freshness {
   }
 
   /**
-   * Takes a heartbeat whose revision is applied. Its age is how much longer it took than the fastest
-   * of the last heartbeats, so one that waited while this process was frozen counts as old.
+   * Takes a heartbeat whose revision is applied. Its age is the time that it took beyond that of
+   * the fastest recent one, so a heartbeat that waited while this process was frozen counts as old.
    */
   applied({ t, receivedMs, openedMs }: BeatTimes): void {
     const offsetMs = receivedMs - t

@@ -1,5 +1,5 @@
-// The requests of a sidecar to a hub over HTTP/1.1: the feed on a connection of its own, short posts
-// on another. Node's client, not undici's: one stream and small posts need no pool.
+// The requests of a sidecar to a hub over HTTP/1.1: the feed on its own connection, short posts on
+// another one. Node's client, not undici's: one stream and small posts need no pool.
 
 import type { IncomingMessage } from 'node:http'
 import { Agent as PlainAgent, request as requestPlain } from 'node:http'
@@ -65,11 +65,11 @@ function messageIn(body: string): string {
 type Headers = Readonly<Record<string, string>>
 
 /** How a feed is opened and read. */
-export interface FeedRequest {
+export interface FeedReading {
   readonly url: string
   readonly headers: Headers
   readonly signal: AbortSignal
-  /** Takes each event as it arrives. @returns whether to go on reading */
+  /** Takes each event as it arrives. @returns whether to read more */
   onEvent(event: FeedEvent | UnknownEvent): boolean
 }
 
@@ -88,7 +88,7 @@ export class HubRequests {
    * Reads a feed until it ends, nothing arrives for SILENCE_MS, or `onEvent` has enough.
    * @throws HubUnreachable, HubRefusal, or an Error for a feed that cannot be read (rejects)
    */
-  async feed({ url, headers, signal, onEvent }: FeedRequest): Promise<void> {
+  async feed({ url, headers, signal, onEvent }: FeedReading): Promise<void> {
     const ca = this.#ca?.current()
     const accept = { accept: 'text/event-stream', 'accept-encoding': 'identity' }
     const options = { agent: false, headers: { ...headers, ...accept }, signal, timeout: SILENCE_MS }

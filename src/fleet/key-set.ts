@@ -1,5 +1,5 @@
-// The keys of a hub as a sidecar holds them in memory: which it accepts, which are revoked for good,
-// and its place in the history of changes. A change is in force when its method returns.
+// The keys of a hub as a sidecar holds them in memory: which it accepts, which are revoked, and its
+// place in the history of changes. A change is in force when its method returns.
 
 import type { Milliseconds } from '../core/clock.ts'
 import type { CallKey } from '../core/key-terms.ts'
@@ -13,8 +13,8 @@ import type { FeedPosition, KeyPut, KeyRemoval, Refusal, Snapshot } from './prot
 import { StateHash } from './state-hash.ts'
 
 /**
- * Revoked keys whose ids are kept, as many as a hub may have keys. Beyond it the oldest is forgotten,
- * which only hubs with several histories can cause.
+ * Revoked keys whose ids are kept, as many as a hub may have keys. Beyond it the oldest one is
+ * forgotten, which only hubs with several histories can cause.
  */
 export const MAXIMUM_TOMBSTONES = MAXIMUM_KEYS
 
@@ -51,7 +51,7 @@ export class KeySet {
     return this.#position
   }
 
-  /** Of all keys that the hub has. */
+  /** The hash over all keys that the hub has. */
   get stateHash(): string {
     return this.#hash.toString()
   }

@@ -4,7 +4,7 @@
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { type CallKey, type KeyTerms, NO_TERMS } from '../core/key-terms.ts'
 import { isoTime } from '../core/time.ts'
-import type { FleetChanges, FleetState, HubKeys, RememberedFleet } from '../keys/fleet-state.ts'
+import type { FleetChanges, HubKeys, KeptState, RememberedFleet } from '../keys/fleet-state.ts'
 import type { StoredKey } from '../keys/key-record.ts'
 import { Freshness } from './freshness.ts'
 import { KeySet } from './key-set.ts'
@@ -26,7 +26,7 @@ export class SidecarMemory implements HubKeys {
   readonly #storage: FleetStorage
   /** Uses since the hub last knew them, by id. */
   readonly #uses = new Map<string, Milliseconds>()
-  #state: FleetState
+  #state: KeptState
   /** True when the state on disk is another one. */
   #isStateChanged = false
   #writtenFreshMs: Milliseconds = Number.NEGATIVE_INFINITY
@@ -40,7 +40,7 @@ export class SidecarMemory implements HubKeys {
     this.freshness = new Freshness(clock, maxStaleSeconds, remembered.state)
   }
 
-  get state(): FleetState {
+  get state(): KeptState {
     return this.#state
   }
 
@@ -67,8 +67,8 @@ export class SidecarMemory implements HubKeys {
     return this.freshness.isStale ? [] : this.keys.accepted().map(({ terms = NO_TERMS }) => terms)
   }
 
-  /** Changes what is known besides the keys; `save` writes it. */
-  update(changes: Partial<FleetState>): void {
+  /** Changes the state besides the keys; `save` writes it. */
+  update(changes: Partial<KeptState>): void {
     this.#state = { ...this.#state, ...changes }
     this.#isStateChanged = true
   }

@@ -15,7 +15,7 @@ import type { Counters } from '../store/limits/counters.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Attestation } from './attestation.ts'
-import type { Fleet } from './fleet.ts'
+import type { HubLink } from './hub-link.ts'
 import type { LivePrices } from './live-prices.ts'
 
 interface HealthParts {
@@ -24,7 +24,7 @@ interface HealthParts {
   /** Null without prices. */
   readonly prices: Pick<LivePrices, 'current' | 'problems'> | null
   /** Null without a hub. */
-  readonly fleet: Pick<Fleet, 'isReady' | 'health'> | null
+  readonly fleet: Pick<HubLink, 'isReady' | 'health'> | null
   /** Number of damaged logs set aside in the data folder. */
   readonly quarantines: number
 }
@@ -67,7 +67,7 @@ interface StateParts {
   readonly attestation: Pick<Attestation, 'state'>
   readonly rules: EffectiveRules
   readonly prices: LivePrices | null
-  readonly fleet: Fleet | null
+  readonly fleet: HubLink | null
   readonly admission: Pick<AdmissionControl, 'auditable' | 'inFlight'>
   readonly upstreams: Pick<Upstreams, 'open'>
   readonly quarantines: number

@@ -36,8 +36,8 @@ import { type UpstreamEvents, Upstreams } from '../upstream/upstreams.ts'
 import { Attestation } from './attestation.ts'
 import { readConsoleFiles } from './console.ts'
 import type { DataFolder } from './datafolder.ts'
-import { Fleet } from './fleet.ts'
 import { healthOf, StateReader } from './health.ts'
+import { type HubLink, linkToHub } from './hub-link.ts'
 import { Journal } from './journal.ts'
 import { LivePrices } from './live-prices.ts'
 import { LiveRules } from './live-rules.ts'
@@ -67,7 +67,7 @@ export interface GatewayParts {
   readonly admission: AdmissionControl
   readonly liveTail: LiveTail
   /** Null without a hub. */
-  readonly fleet: Fleet | null
+  readonly fleet: HubLink | null
   readonly memory: IdleCollector | null
   readonly shadowRules: ShadowRules | null
   readonly pipeline: Pipeline
@@ -104,7 +104,7 @@ export function buildParts(
     onStalled: () => failed.resolve('a write to the usage log hangs; check the disk'),
   })
   const { store } = storage
-  const fleet = buildFleet(config, store, logger, metrics)
+  const fleet = linkToHub(config, { store, logger, metrics })
   const attestation = new Attestation({ config, folder, store, clock, logger })
   const journal = new Journal(store, metrics, logger)
   const rules = new LiveRules({
@@ -152,14 +152,6 @@ export function buildParts(
   const handlers = buildHandlers({ ...parts, pipeline, shadowRules, state })
   return { ...parts, memory, shadowRules, pipeline, handlers, failed: failed.promise }
 }
-
-const buildFleet = (
-  { fleet, data }: Config,
-  store: Store,
-  logger: GatewayLogger,
-  metrics: Metrics,
-): Fleet | null =>
-  fleet === null ? null : new Fleet({ config: fleet, path: data.path, store, logger, metrics })
 
 function buildPrices(
   { prices }: Config,

@@ -14,7 +14,7 @@ import { CLOCK_DOUBT } from '../store/log/clock-doubt.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Attestation } from './attestation.ts'
-import type { Fleet } from './fleet.ts'
+import type { HubLink } from './hub-link.ts'
 import type { LivePrices } from './live-prices.ts'
 
 interface StatusParts {
@@ -25,7 +25,7 @@ interface StatusParts {
   readonly state: () => GatewayState
   readonly admission: Pick<AdmissionControl, 'draining'>
   /** Null without a hub. */
-  readonly fleet: Pick<Fleet, 'isReady' | 'status'> | null
+  readonly fleet: Pick<HubLink, 'isReady' | 'status'> | null
   readonly store: Pick<Store, 'log' | 'isClockDoubted'>
   readonly rules: Pick<EffectiveRules, 'list' | 'errors' | 'loadedAtMs'>
   /** Null without prices. */

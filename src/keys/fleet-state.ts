@@ -1,4 +1,4 @@
-// What a sidecar keeps of its hub over a restart, and how authentication asks for the keys of a hub.
+// What a sidecar keeps of its hub over a restart, and how authentication asks for keys of a hub.
 
 import type { Milliseconds } from '../core/clock.ts'
 import type { CallKey, KeyTerms } from '../core/key-terms.ts'
@@ -6,7 +6,7 @@ import type { FleetKey } from './fleet-key.ts'
 import type { StoredKey } from './key-record.ts'
 
 /** What a sidecar knows of its fleet besides the keys. JSON. */
-export interface FleetState {
+export interface KeptState {
   /** Null before the first snapshot. */
   readonly epoch: string | null
   readonly rev: number
@@ -28,7 +28,7 @@ export interface FleetState {
   readonly hasUnknownEvents: boolean
 }
 
-export const NO_FLEET_STATE: FleetState = {
+export const NO_FLEET_STATE: KeptState = {
   epoch: null,
   rev: 0,
   sidecar: null,
@@ -46,7 +46,7 @@ export type Tombstone = readonly [id: string, revokedAtMs: Milliseconds]
 
 /** Everything that a sidecar keeps of its fleet. */
 export interface RememberedFleet {
-  readonly state: FleetState
+  readonly state: KeptState
   readonly keys: readonly FleetKey[]
   /** Oldest first. */
   readonly tombstones: readonly Tombstone[]
@@ -54,7 +54,7 @@ export interface RememberedFleet {
 
 /** Rows that change together with the state. */
 export interface FleetChanges {
-  readonly state: FleetState
+  readonly state: KeptState
   readonly put: readonly FleetKey[]
   /** Ids of keys that are gone. */
   readonly removed: readonly string[]

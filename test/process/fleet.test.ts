@@ -6,7 +6,7 @@ import { hashUser } from '../../src/store/log/user-rows.ts'
 import { FLEET_KEY, startHub } from '../fleet/fixture.ts'
 import { prompt, startGateway } from './gateway.ts'
 import { runCli } from './run-command.ts'
-import { hubOptions, isReady, openSidecar, statusWith } from './sidecar.ts'
+import { isReady, openSidecar, statusWith } from './sidecar.ts'
 import { eventually, until } from './until.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
@@ -92,30 +92,6 @@ t.test('a gateway waits for its first keys, or serves those of the configuration
   hub.refusal = null
   await isReady(waiting)
   t.equal(await statusWith(waiting, key), 200)
-})
-
-t.test('keys last over a restart without a hub, until they are stale', async (t) => {
-  const hub = await startHub(t)
-  const [kept, revoked] = [hub.create(), hub.create()]
-  const first = await openSidecar(t, upstream, hub, { maxStaleSeconds: 5 })
-  hub.revoke(revoked.id)
-  await hub.acked()
-  await hub.close()
-  // Nobody heard the goodbye, so the keys count on.
-  await first.stop()
-  const options = hubOptions(upstream, hub, { maxStaleSeconds: 5 })
-  const second = await startGateway({ ...options, folder: first.folder })
-  t.teardown(() => second.stop())
-  t.equal((await second.readiness()).status, 200, 'stored keys are enough')
-  t.equal(await statusWith(second, kept.key), 200)
-  t.equal(await statusWith(second, revoked.key), 401)
-  await until('the keys are stale', async () => (await statusWith(second, kept.key)) === 503)
-  const stale = await second.chat(kept.key, prompt('hi'))
-  t.equal(stale.headers.get('retry-after'), '2')
-  t.match(await stale.json(), { error: { code: 'fleet_stale', message: /api\/v1\/status/ } })
-  t.equal(await statusWith(second, revoked.key), 401)
-  t.match(await second.readiness(), { status: 200, body: { fleet: /no hub was heard/ } })
-  t.match((await second.api('GET', '/status')).body.fleet, { connected: false, stale_in_seconds: 0 })
 })
 
 t.test('end users are hashed under the key of the hub', async (t) => {

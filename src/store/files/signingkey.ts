@@ -1,5 +1,5 @@
-// Private keys that a gateway generates for itself: made once, in the data folder, readable by their
-// owner. One signs checkpoints when none is configured, one signs what a sidecar shows to a hub.
+// Private keys that a gateway generates for itself, in the data folder, readable by its owner. One
+// signs checkpoints when none is configured, one signs what a sidecar shows to a hub.
 
 import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'

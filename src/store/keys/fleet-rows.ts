@@ -4,7 +4,7 @@
 import { type FleetKey, storedKeyOf } from '../../keys/fleet-key.ts'
 import {
   type FleetChanges,
-  type FleetState,
+  type KeptState,
   NO_FLEET_STATE,
   type RememberedFleet,
   type Tombstone,
@@ -26,9 +26,9 @@ export class FleetRows {
     this.#environment = environment
   }
 
-  get state(): FleetState {
+  get state(): KeptState {
     const bytes = this.#environment.tables.fleet.get(STATE_KEY)
-    return bytes === undefined ? NO_FLEET_STATE : { ...NO_FLEET_STATE, ...readJson<FleetState>(bytes) }
+    return bytes === undefined ? NO_FLEET_STATE : { ...NO_FLEET_STATE, ...readJson<KeptState>(bytes) }
   }
 
   /** The key under which end users are hashed; null when no hub has sent one. */

@@ -100,7 +100,7 @@ export class KeyDirectory {
 
   /**
    * Makes a successor of a key.
-   * @throws GatewayError (rejects) `managed_by_hub`, `not_found`; `conflict` for a declared key, and
+   * @throws GatewayError (rejects) `managed_by_hub`, `not_found`; `conflict` for a declared key and
    * at MAXIMUM_KEYS; as `rotating`
    */
   async rotate(id: string, graceSeconds: number, actor: Actor): Promise<NewKey> {
@@ -137,8 +137,8 @@ export class KeyDirectory {
   }
 
   /**
-   * Returns all keys: declared ones first, then those made here and those of a hub, each in order of
-   * creation.
+   * Returns all keys: declared ones first, then those made here and those of a hub, each group in
+   * order of creation.
    */
   async list(): Promise<KeyRecord[]> {
     this.#environment.refresh()

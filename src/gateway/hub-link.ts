@@ -2,6 +2,7 @@
 // only with `fleet` in the configuration.
 
 import { type Clock, systemClock } from '../core/clock.ts'
+import type { Config } from '../core/config.ts'
 import type { FleetConfig } from '../core/fleet-config.ts'
 import type { JsonObject } from '../core/json.ts'
 import { isoTimeOrNull } from '../core/time.ts'
@@ -14,7 +15,7 @@ import { ownSidecarKey } from '../store/files/signingkey.ts'
 import type { Store } from '../store/store.ts'
 import type { GatewayLogger } from './logger.ts'
 
-interface FleetParts {
+interface LinkParts {
   readonly config: FleetConfig
   /** The data folder. */
   readonly path: string
@@ -23,15 +24,15 @@ interface FleetParts {
   readonly metrics: Pick<Metrics, 'fleetReconnects'>
 }
 
-export class Fleet {
+export class HubLink {
   readonly #config: FleetConfig
-  readonly #store: FleetParts['store']
+  readonly #store: LinkParts['store']
   readonly #logger: GatewayLogger
   readonly #memory: SidecarMemory
   readonly #client: FleetClient
 
   /** Puts the keys that are stored into force. Opens no connection. */
-  constructor({ config, path, store, logger, metrics }: FleetParts, clock: Clock = systemClock) {
+  constructor({ config, path, store, logger, metrics }: LinkParts, clock: Clock = systemClock) {
     this.#config = config
     this.#store = store
     this.#logger = logger
@@ -113,6 +114,12 @@ export class Fleet {
     }
   }
 }
+
+/** Returns null without `fleet` in the configuration. */
+export const linkToHub = (
+  { fleet, data }: Config,
+  parts: Pick<LinkParts, 'store' | 'logger' | 'metrics'>,
+): HubLink | null => (fleet === null ? null : new HubLink({ config: fleet, path: data.path, ...parts }))
 
 function credentialOf(
   { token }: FleetConfig,
