@@ -5,7 +5,7 @@ import type { Milliseconds } from '../core/clock.ts'
 import { within } from '../core/deadline.ts'
 import type { Timers } from '../core/timers.ts'
 import { HubRefusal } from './hub-requests.ts'
-import { type Acknowledgement, CONTACT_MS, MAXIMUM_ACK_ITEMS, type Refusal } from './protocol.ts'
+import { type Acknowledgement, CONTACT_MS, MAXIMUM_ACK_ITEMS, type Nack } from './protocol.ts'
 import { printUses, type SidecarMemory } from './sidecar-memory.ts'
 
 /** Time to wait for the disk before an acknowledgement says that it has not written. */
@@ -18,7 +18,7 @@ export interface AcknowledgerParts {
   readonly memory: SidecarMemory
   readonly timers: Timers
   /** Events that are not in force. */
-  readonly unknown: readonly Refusal[]
+  readonly unknown: readonly Nack[]
   /** Posts to the hub of the open feed; rejects without an answer. */
   readonly post: (ack: Acknowledgement, signal: AbortSignal) => Promise<void>
   /** The hub refuses acknowledgements. */
@@ -117,7 +117,7 @@ export class Acknowledger {
     return isDurable
   }
 
-  #refusals(): Refusal[] {
+  #refusals(): Nack[] {
     return [...this.#parts.unknown, ...this.#parts.memory.keys.refusals()]
       .slice(0, MAXIMUM_ACK_ITEMS)
       .map(({ rev, reason }) => ({ rev, reason: reason.slice(0, MAXIMUM_REASON_CHARACTERS) }))

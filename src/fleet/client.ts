@@ -16,9 +16,9 @@ import {
   type FeedEvent,
   FLEET_HEADERS,
   FLEET_PATHS,
+  type Nack,
   PROTOCOL,
   printPosition,
-  type Refusal,
   type UnknownEvent,
 } from './protocol.ts'
 import type { SidecarMemory } from './sidecar-memory.ts'
@@ -54,7 +54,7 @@ export class FleetClient {
   readonly #acknowledger: Acknowledger
   readonly #backoff: Backoff
   /** Events that are not in force. */
-  readonly #unknown: Refusal[] = []
+  readonly #unknown: Nack[] = []
   readonly #stopping = new AbortController()
   #hub: number
   #session: FeedSession | null = null

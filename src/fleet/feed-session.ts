@@ -4,7 +4,7 @@
 import type { Milliseconds } from '../core/clock.ts'
 import type { BeatTimes, Freshness } from './freshness.ts'
 import type { KeySet } from './key-set.ts'
-import type { Beat, FeedEvent, Hello, Refusal, Snapshot, UnknownEvent } from './protocol.ts'
+import type { Beat, FeedEvent, Hello, Nack, Snapshot, UnknownEvent } from './protocol.ts'
 
 /** Refused events that are remembered; the newest ones count. */
 const MAXIMUM_UNKNOWN_EVENTS = 100
@@ -44,13 +44,13 @@ export class FeedSession {
   #awaitsSnapshot = false
   #hadSnapshot = false
   #hadBeat = false
-  readonly #unknown: Refusal[]
+  readonly #unknown: Nack[]
 
   /**
    * @param asksForAll whether the feed was opened without a position
    * @param unknown receives the events that are not in force, and loses them with all keys
    */
-  constructor(keys: KeySet, freshness: Freshness, asksForAll: boolean, unknown: Refusal[]) {
+  constructor(keys: KeySet, freshness: Freshness, asksForAll: boolean, unknown: Nack[]) {
     this.#keys = keys
     this.#freshness = freshness
     this.#unknown = unknown

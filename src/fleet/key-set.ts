@@ -9,7 +9,7 @@ import type { FleetChanges, RememberedFleet } from '../keys/fleet-state.ts'
 import { MAXIMUM_KEYS } from '../keys/key-changes.ts'
 import { keyOf, type StoredKey } from '../keys/key-record.ts'
 import { whyNotEnforced } from '../keys/key-terms-fields.ts'
-import type { FeedPosition, KeyPut, KeyRemoval, Refusal, Snapshot } from './protocol.ts'
+import type { FeedPosition, KeyPut, KeyRemoval, Nack, Snapshot } from './protocol.ts'
 import { StateHash } from './state-hash.ts'
 
 /**
@@ -33,7 +33,7 @@ export class KeySet {
   /** Ids of revoked keys, oldest first. */
   readonly #tombstones = new Map<string, Milliseconds>()
   readonly #hash = new StateHash()
-  readonly #refusals = new Map<string, Refusal>()
+  readonly #refusals = new Map<string, Nack>()
   /** Ids of rows that memory and disk have differently. */
   #changedKeys = new Set<string>()
   #changedTombstones = new Set<string>()
@@ -76,7 +76,7 @@ export class KeySet {
   }
 
   /** Keys that the hub has and this release cannot enforce. */
-  refusals(): Refusal[] {
+  refusals(): Nack[] {
     return [...this.#refusals.values()]
   }
 

@@ -101,7 +101,7 @@ export interface Beat {
   /** Unix milliseconds by the clock of the database. */
   readonly t: number
   readonly rev: number
-  /** Of the keys of the sidecar at `rev`. */
+  /** The state hash of the keys that the sidecar has at `rev`. */
   readonly state_hash: string
 }
 
@@ -125,13 +125,13 @@ export interface UnknownEvent {
 
 /** What a sidecar has applied. */
 export interface Acknowledgement {
-  /** Of `rev`; an acknowledgement of another history is ignored. */
+  /** The epoch of `rev`; an acknowledgement of another history is ignored. */
   readonly epoch?: string
   readonly rev: number
-  /** False when the disk takes no writes: what is revoked is refused, but forgotten by a restart. */
+  /** False when the disk takes no writes: a restart forgets what is in force now. */
   readonly durable: boolean
   /** Events that are not in force here. */
-  readonly nack: readonly Refusal[]
+  readonly nack: readonly Nack[]
   /** Times of last use by id of a key, RFC 3339. */
   readonly last_used: Readonly<Record<string, string>>
   /** Ids of keys that the hub has as active and that are revoked here. */
@@ -139,7 +139,7 @@ export interface Acknowledgement {
 }
 
 /** An event that is not in force at a sidecar. */
-export interface Refusal {
+export interface Nack {
   readonly rev: number
   readonly reason: string
 }
@@ -261,7 +261,7 @@ export function readPosition(id: string): FeedPosition | null {
   return epoch === undefined ? null : { epoch, rev: Number(rev) }
 }
 
-/** Reads an acknowledgement. @returns the reason for which it is none */
+/** Reads an acknowledgement. @returns the error, for people, when it is malformed */
 export function readAck(value: unknown): Acknowledgement | string {
   const [problem] = checkValue(value, ACK_SCHEMA)
   if (problem !== undefined) return `${formatPath(problem.path) || 'the body'} ${problem.message}`

@@ -12,8 +12,8 @@ export interface KeyVersion {
 }
 
 /**
- * The exclusive or of the SHA-256 of each key: a change costs two hashes, whatever the number of
- * keys. It finds mistakes; against a forger the feed has TLS.
+ * The exclusive or of the SHA-256 of each key: a change costs two hashes, with any number of
+ * keys. It finds errors; against a forger the feed has TLS.
  */
 export class StateHash {
   readonly #sum = Buffer.alloc(HASH_BYTES)

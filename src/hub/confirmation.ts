@@ -27,7 +27,7 @@ interface Known {
 }
 
 interface ConfirmationParts {
-  /** Resolves once this hub has sent everything that was in the database at the time of the call. */
+  /** Resolves once this hub has sent everything that the database had at the time of the call. */
   readonly catchUp: () => Promise<void>
   readonly rev: () => number
   readonly rows: () => Promise<SidecarRow[]>

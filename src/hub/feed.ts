@@ -1,5 +1,5 @@
-// The open feed of one sidecar: writes its events, and ends when its token expires, when it does not
-// read, and when it says nothing.
+// The open feed of one sidecar: writes its events, and ends when its token expires or when the
+// sidecar reads nothing or acknowledges nothing.
 
 import type { ServerResponse } from 'node:http'
 import type { Clock, Milliseconds } from '../core/clock.ts'

@@ -72,7 +72,7 @@ export function fleetHandler(parts: FleetHandlerParts): (method: string, path: s
 
 const empty = (response: ServerResponse): void => respond(response, 204, {}, '')
 
-/** Reads the headers of a sidecar. @throws GatewayError `invalid_parameter` that names the header */
+/** Reads the headers of a sidecar. @throws GatewayError `invalid_parameter` with the header */
 function feedRequest({ headers }: IncomingMessage): FeedRequest {
   const text = (name: string) => String(headers[name] ?? '')
   const refuse = (name: string, message: string) =>
@@ -94,7 +94,7 @@ function feedRequest({ headers }: IncomingMessage): FeedRequest {
     version: text(version),
     features: names,
     maxStaleSeconds: seconds,
-    // What is no position is none: the sidecar gets a snapshot.
+    // After any other text the sidecar gets a snapshot.
     position: readPosition(last),
   }
 }

@@ -91,7 +91,7 @@ const stateOf = (row: SidecarRow, feed: { readonly isSilent: boolean } | undefin
   return isHeard ? 'connected' : 'silent'
 }
 
-/** Keys that are active here and revoked at a sidecar: the database is older than the revocation. */
+/** Keys that are active here and revoked at a sidecar: the database is older than that. */
 function conflictsOf(rows: readonly SidecarRow[], state: FleetState): JsonObject[] {
   const ids = new Set(rows.flatMap(({ conflicts }) => conflicts).filter((id) => state.isActive(id)))
   return [...ids].sort().map((id) => ({

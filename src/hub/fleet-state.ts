@@ -121,7 +121,7 @@ export class FeedGroup {
     for (const one of keys.values()) if (this.#has(one)) this.#hash.toggle(one.key)
   }
 
-  /** Of the keys that the group has. */
+  /** The state hash of the keys that the group has. */
   get stateHash(): string {
     return this.#hash.toString()
   }

@@ -61,7 +61,10 @@ export class Fleet {
       onState: (error) =>
         error === null
           ? logger.info({}, 'the database can be read again')
-          : logger.error({ err: error }, 'the database cannot be read; sidecars go on with what they have'),
+          : logger.error(
+              { err: error },
+              'the database cannot be read; sidecars continue with what they have',
+            ),
     })
     this.feeds = new Feeds({ hub, state, sidecars, catchUp: this.catchUp, fleetKey, clock, logger, metrics })
     this.confirmation = new Confirmation({
@@ -104,7 +107,7 @@ export class Fleet {
         metrics.listening.set(isListening ? 1 : 0)
         if (isListening) logger.info({}, 'the database notifies of changes')
         else
-          logger.warn({}, 'the database notifies of no change, as behind a transaction pooler; it is polled')
+          logger.warn({}, 'the database sends no notifications (a transaction pooler does not); it is polled')
       },
     })
   }

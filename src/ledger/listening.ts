@@ -1,5 +1,5 @@
-// A connection of its own that receives notifications. It is opened again when it is lost, and
-// whether notifications arrive at all is tried: a transaction pooler takes LISTEN and delivers none.
+// A connection that receives notifications. It is opened again when it is lost, and a trial shows
+// whether notifications arrive: a transaction pooler takes LISTEN and delivers none.
 
 import pg from 'pg'
 import type { Milliseconds } from '../core/clock.ts'

@@ -137,7 +137,7 @@ export class SidecarLedger {
     })
   }
 
-  /** Writes that the feed of a sidecar at a hub was closed. Nothing if it is open at another one. */
+  /** Writes that the feed of a sidecar at a hub was closed, unless it is open at another hub. */
   async closed(id: string, hub: string): Promise<void> {
     await this.#database.rows(
       `update sidecar set state = 'silent', last_seen_at = now(), hub = null where id = $1 and hub = $2`,

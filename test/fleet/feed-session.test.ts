@@ -4,7 +4,7 @@ import t from 'tap'
 import { FeedSession } from '../../src/fleet/feed-session.ts'
 import { Freshness } from '../../src/fleet/freshness.ts'
 import { KeySet } from '../../src/fleet/key-set.ts'
-import type { FeedEvent, Hello, Refusal } from '../../src/fleet/protocol.ts'
+import type { FeedEvent, Hello, Nack } from '../../src/fleet/protocol.ts'
 import { NO_FLEET_STATE } from '../../src/keys/fleet-state.ts'
 import { fleetKey, stateHashOf } from './fixture.ts'
 
@@ -115,7 +115,7 @@ t.test('only what is applied of this history may be acknowledged', async (t) => 
 
 t.test('events that are not in force are remembered, at most a hundred, until all keys come', async (t) => {
   const keys = new KeySet({ state: { ...NO_FLEET_STATE, epoch: A, rev: 7 }, keys: [row], tombstones: [] })
-  const unknown: Refusal[] = []
+  const unknown: Nack[] = []
   const session = new FeedSession(keys, new Freshness(clock, 60, NO_FLEET_STATE), false, unknown)
   session.take(hello(A, 7), TIMES)
   for (let n = 0; n < 150; n++)
