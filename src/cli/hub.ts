@@ -6,9 +6,9 @@ const HELP = `Usage: sidegate hub [--config FILE]
        sidegate hub migrate [--new-epoch] [--config FILE]
 
 Runs a hub, which keeps API keys and the sessions of administrators in a PostgreSQL
-database that several hubs may share, and seals every change. Gateways do not take keys
-from a hub yet. migrate creates or upgrades the tables; run it as the owner of the
-database before a new release of the hub.
+database that several hubs may share, and seals every change. Gateways with \`fleet\` in
+their configuration take their keys from it: see config/fleet.md. migrate creates or
+upgrades the tables; run it as the owner of the database before a new release of the hub.
 
   --new-epoch     with migrate: says that the database was restored from a backup
   --config FILE   configuration (default config/hub.yaml)
@@ -28,7 +28,7 @@ export interface HubProgram {
 /** @param load loads the program */
 export const hub = (load: () => Promise<HubProgram>): Command => ({
   name: 'hub',
-  summary: 'run a hub, which keeps API keys in PostgreSQL',
+  summary: 'run a hub, which keeps the API keys of many gateways in PostgreSQL',
   isService: true,
   help: HELP,
   run: async (args, io) => (await load()).runHubCommand(args, io),
