@@ -4,9 +4,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
+import { beginEpoch } from '../../src/ledger/migrate.ts'
 import { type Api, startHub, type TestHub } from '../hub/fixture.ts'
 import { ISSUER, keySetOf, newKey, podClaims, signed } from '../hub/tokens.ts'
-import { fleetDatabase } from '../ledger/postgres.ts'
+import { fleetDatabase, run, type TestDatabase } from '../ledger/postgres.ts'
+import { selfSigned } from '../server/certificate.ts'
 import { openGateway, type TestGateway, writeDeployment } from './gateway.ts'
 import { until } from './until.ts'
 import { completion, json, startUpstream } from './upstream.ts'
@@ -29,7 +31,13 @@ const JOIN = {
 }
 
 /** Starts a gateway as the Pod of that name. */
-async function sidecar(t: Test, hub: TestHub, pod: string, more: object = {}): Promise<TestGateway> {
+async function sidecar(
+  t: Test,
+  hub: Pick<TestHub, 'url'>,
+  pod: string,
+  more: object = {},
+  env: Readonly<Record<string, string>> = {},
+): Promise<TestGateway> {
   const options = { upstreamUrl: upstream.baseUrl }
   const { folder } = writeDeployment(options)
   writeFileSync(
@@ -37,7 +45,7 @@ async function sidecar(t: Test, hub: TestHub, pod: string, more: object = {}): P
     await signed(podClaims(Date.now(), { pod, uid: `uid-${pod}` }), clusterKey),
   )
   const fleet = { hubs: [hub.url], token: { file: 'token' }, maxStaleSeconds: 600, ...more }
-  const gateway = await openGateway(t, { ...options, folder, rules: 'rules: []\n', config: { fleet } })
+  const gateway = await openGateway(t, { ...options, folder, rules: 'rules: []\n', config: { fleet }, env })
   await until(`${pod} is ready`, async () => (await gateway.readiness()).status === 200)
   return gateway
 }
@@ -117,4 +125,79 @@ t.test('gateways go on with their keys while the hub is away, also after a resta
   })
   t.equal((await again.readiness()).status, 200)
   t.equal(await ask(again, key), 200)
+})
+
+/** Copies a database that nobody uses, as a backup does. */
+async function backupOf({ owner, hub }: TestDatabase): Promise<TestDatabase> {
+  const name = new URL(owner).pathname.slice(1)
+  const copy = `${name}_copy`
+  const at = (url: string, database: string) => url.replace(`/${name}?`, `/${database}?`)
+  await run(at(owner, 'postgres'), `create database ${copy} template ${name}`)
+  for (const role of ['sidegate_hub', 'current_user'])
+    await run(at(owner, copy), `alter role ${role} in database ${copy} set search_path = sidegate`)
+  return { owner: at(owner, copy), hub: at(hub, copy) }
+}
+
+t.test('a key that is revoked stays revoked after an older backup is restored', async (t) => {
+  const database = await fleetDatabase()
+  const files = { 'jwks.json': keySetOf(clusterKey) }
+  const first = await startHub(t, database, { join: JOIN }, files)
+  const gateway = await sidecar(t, first, 'web-0')
+  const old = await makeKey(await first.signIn())
+  await first.stop()
+  const backup = await backupOf(database)
+  const same = { join: JOIN, listen: { hub: first.address, ops: '127.0.0.1:0' } }
+  const second = await startHub(t, database, same, files)
+  const before = await second.signIn()
+  await until(
+    'it is connected',
+    async () => (await before('GET', '/fleet')).body.sidecars[0].state === 'connected',
+  )
+  t.match((await before('DELETE', `/keys/${old.id}`)).body.fleet, { acked: 1, unconfirmed: 0 })
+  const newer = await makeKey(before)
+  t.same([await ask(gateway, old.key), await ask(gateway, newer.key)], [401, 200])
+  await second.stop()
+
+  const restored = await startHub(t, backup, same, files)
+  await until('the gateway does not go back', async () =>
+    /at revision 1 and this gateway at 3 .*sidegate hub migrate --new-epoch/.test(
+      (await gateway.readiness()).body.fleet,
+    ),
+  )
+  t.same([await ask(gateway, old.key), await ask(gateway, newer.key)], [401, 200], 'it keeps what it has')
+  const epoch = await beginEpoch(backup.owner)
+  await until('it takes the new history', async () => {
+    const { fleet } = (await gateway.api('GET', '/status')).body
+    return fleet.connected && fleet.epoch === epoch
+  })
+  t.same([await ask(gateway, old.key), await ask(gateway, newer.key)], [401, 401])
+  const api = await restored.signIn()
+  await until('the hub knows of it', async () => (await api('GET', '/fleet')).body.conflicts.length > 0)
+  t.match((await api('GET', '/fleet')).body.conflicts, [
+    { key_id: old.id, key_name: 'app', sidecars: ['shop/web-0'] },
+  ])
+  t.match((await api('DELETE', `/keys/${old.id}`)).body.fleet, { unconfirmed: 0 })
+  t.same((await api('GET', '/fleet')).body.conflicts, [])
+})
+
+t.test('a gateway connects over TLS to a hub whose authority it was given, and to no other', async (t) => {
+  const { certificate, key } = selfSigned()
+  const files = { 'jwks.json': keySetOf(clusterKey), 'tls.crt': certificate, 'tls.key': key }
+  const tls = { certificate: { file: 'tls.crt' }, key: { file: 'tls.key' } }
+  const listen = { hub: '127.0.0.1:0', ops: '127.0.0.1:0', tls }
+  const hub = await startHub(t, await fleetDatabase(), { join: JOIN, listen }, files)
+  const url = `https://${hub.address}`
+  const serves = { startWithoutHub: 'serve-file-keys' }
+  const trusting = await sidecar(
+    t,
+    { ...hub, url },
+    'web-0',
+    { ...serves, ca: { env: 'CA' } },
+    { CA: certificate },
+  )
+  await until('it is connected', async () => (await trusting.api('GET', '/status')).body.fleet.connected)
+  const other = await sidecar(t, { ...hub, url }, 'web-1', serves)
+  await until('it does not connect', async () =>
+    /the hub cannot be reached: .*SELF_SIGNED/.test((await other.readiness()).body.fleet),
+  )
 })
