@@ -1,9 +1,7 @@
 // The requests of a sidecar to a hub over HTTP/1.1: the feed on its own connection, short posts on
 // another one. Node's client, not undici's: one stream and small posts need no pool.
 
-import type { IncomingMessage } from 'node:http'
-import { Agent as PlainAgent, request as requestPlain } from 'node:http'
-import { request as requestTls, Agent as TlsAgent } from 'node:https'
+import type { IncomingMessage, Agent as PlainAgent } from 'node:http'
 import { SseParser } from '../chat/sse.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -17,6 +15,10 @@ import {
   SILENCE_MS,
   type UnknownEvent,
 } from './protocol.ts'
+
+/** Loads the client for a URL: a gateway without a hub is to start without it. */
+const clientFor = (url: string) =>
+  url.startsWith('https:') ? process.getBuiltinModule('node:https') : process.getBuiltinModule('node:http')
 
 /** Longest answer to a post, and longest part of an error that is read. */
 const MAXIMUM_ANSWER_BYTES = 16_384
@@ -152,12 +154,11 @@ export class HubRequests {
 
   #agentFor(url: string): PlainAgent {
     const ca = this.#ca?.current()
-    const isTls = url.startsWith('https:')
-    if (this.#agent !== null && (ca !== this.#trusted || isTls !== this.#agent instanceof TlsAgent))
-      this.close()
+    const { Agent } = clientFor(url)
+    if (this.#agent !== null && (ca !== this.#trusted || this.#agent.constructor !== Agent)) this.close()
     this.#trusted = ca
     const kept = { keepAlive: true, maxSockets: 1, maxFreeSockets: 1 }
-    this.#agent ??= isTls ? new TlsAgent({ ...kept, ...(ca !== undefined && { ca }) }) : new PlainAgent(kept)
+    this.#agent ??= new Agent({ ...kept, ...(ca !== undefined && { ca }) })
     return this.#agent
   }
 }
@@ -165,7 +166,7 @@ export class HubRequests {
 /** Resolves with the head of the answer. @throws HubUnreachable (rejects) */
 function send(url: string, options: object, body: string | null): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const request = (url.startsWith('https:') ? requestTls : requestPlain)(url, options, resolve)
+    const request = clientFor(url).request(url, options, resolve)
     request.on('timeout', () => request.destroy(new Error(`no byte within ${SILENCE_MS} ms`)))
     request.on('error', (error) => reject(new HubUnreachable(error)))
     request.end(body ?? undefined)
