@@ -40,6 +40,7 @@ interface ConfirmationParts {
 export class Confirmation {
   readonly #parts: ConfirmationParts
   #wake: (() => void)[] = []
+  #isWaking = false
   /** Number of the notifications of other hubs. */
   #remote = 0
   #last: readonly SidecarRow[] = []
@@ -131,10 +132,16 @@ export class Confirmation {
     })
   }
 
+  /** Acknowledgements that arrive together wake who waits once. */
   #wakeAll(): void {
-    const waiting = this.#wake
-    this.#wake = []
-    for (const wake of waiting) wake()
+    if (this.#wake.length === 0 || this.#isWaking) return
+    this.#isWaking = true
+    setImmediate(() => {
+      this.#isWaking = false
+      const waiting = this.#wake
+      this.#wake = []
+      for (const wake of waiting) wake()
+    })
   }
 }
 

@@ -84,6 +84,7 @@ export class Feeds {
     const { hub, state, sidecars, catchUp } = this.#parts
     const { position } = request
     const release = await this.#slots.take()
+    if (response.destroyed) return release()
     response.once('close', release)
     const isKnown = position !== null && position.epoch === state.epoch
     const rev = isKnown ? Math.min(position.rev, state.rev) : 0
@@ -93,9 +94,8 @@ export class Feeds {
     await catchUp()
     if (response.destroyed) return this.#written(sidecars.closed(sidecar.id, hub))
     this.#begin(sidecar, request, response)
-    // A socket that takes no more holds its place.
-    if (response.writableLength === 0) release()
-    else response.once('drain', release)
+    // The place is held until the socket has taken everything before this line.
+    if (!response.writableEnded) response.write(KEEP_ALIVE, release)
   }
 
   #begin(sidecar: SidecarIdentity, { position, features }: FeedRequest, response: ServerResponse): void {
@@ -171,7 +171,7 @@ export class Feeds {
   async stop(): Promise<void> {
     if (this.#beats !== null) clearInterval(this.#beats)
     const { sidecars, hub } = this.#parts
-    await this.#write()
+    await this.#written(this.#write())
     const ids = [...this.#feeds.keys()]
     this.endAll('the hub stops')
     await Promise.allSettled(ids.map((id) => sidecars.closed(id, hub)))
@@ -218,7 +218,7 @@ export class Feeds {
     this.#feeds.delete(id)
     metrics.feeds.set(this.count)
     if (![...this.#feeds.values()].some(({ group }) => group === feed.group)) state.drop(feed.group)
-    this.#written(this.#write().then(() => sidecars.closed(id, hub)))
+    void this.#written(this.#write().then(() => sidecars.closed(id, hub)))
     this.onAck()
   }
 
@@ -226,7 +226,7 @@ export class Feeds {
     const { id } = feed.sidecar
     feed.reported = { ...feed.reported, ...more }
     this.#reports.set(id, { id, rev: feed.ackedRev, isSilent: feed.isSilent, ...feed.reported })
-    this.#writing ??= setTimeout(() => this.#written(this.#write()), GATHER_MS).unref()
+    this.#writing ??= setTimeout(() => void this.#written(this.#write()), GATHER_MS).unref()
   }
 
   async #write(): Promise<void> {
@@ -238,8 +238,8 @@ export class Feeds {
   }
 
   /** What is not written claims less than is true; the next acknowledgement writes it again. */
-  #written(writing: Promise<unknown>): void {
-    writing.catch((error) =>
+  async #written(writing: Promise<unknown>): Promise<void> {
+    await writing.catch((error) =>
       this.#parts.logger.warn({ err: error }, 'what sidecars report could not be stored'),
     )
   }

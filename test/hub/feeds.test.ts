@@ -252,3 +252,12 @@ t.test('without notifications a change still arrives within the second', async (
     /sidegate_hub_listening 1/.test(await (await fetchInTime(`http://${there.opsAddress}/metrics`)).text()),
   )
 })
+
+t.test('more sidecars than may get a snapshot at once all get one', async (t) => {
+  const hub = await hubOn(t, await fleetDatabase())
+  const api = await hub.signIn()
+  const { id } = await makeKey(api)
+  const sidecars = await Promise.all(Array.from({ length: 40 }, (_, n) => sidecarOf(t, hub, `web-${n}`)))
+  await until('all have the key', async () => sidecars.every(({ keys }) => keys.has(id)))
+  t.match((await api('DELETE', `/keys/${id}`)).body.fleet, { registered: 40, acked: 40 })
+})
