@@ -20,7 +20,7 @@ import { TRANSFORMS } from '../detect/injection/transforms.ts'
 import { Grammar, type Row } from '../training/corpus.ts'
 import { LONG } from '../training/material.ts'
 import { createRandom, expand, readPhrases } from '../training/phrases.ts'
-import { corpusRows, trainMessages } from '../training/train.ts'
+import { corpusRows, trainDocuments, trainMessages } from '../training/train.ts'
 
 const LANGUAGES = 'en de fr es it pt nl pl ru uk ro tr ja zh ko hi th ar id vi'.split(' ')
 /** Every fourth template, and every third source of long texts, is left out. */
@@ -39,6 +39,7 @@ const { values, positionals } = parseArgs({
   options: {
     long: { type: 'string' },
     languages: { type: 'boolean', default: false },
+    documents: { type: 'boolean', default: false },
     sources: { type: 'boolean', default: false },
   },
   allowPositionals: true,
@@ -208,6 +209,39 @@ function printLanguages(rows: readonly Row[]): void {
 
 const round = (percent: number): number => Math.round(percent * 10) / 10
 
+/** Trains the table for documents without a third of the sources of long texts, and scores those. */
+function printDocuments(rows: readonly Row[]): void {
+  const isHeldRow = ({ source, origin }: Row) => source === LONG && isHeldSource(origin ?? '')
+  const model = createInjectionModel({
+    ...STORED_MODEL,
+    documents: trainDocuments(rows.filter((row) => !isHeldRow(row))),
+  })
+  console.log('\n| documents never learned | rows | ≥ 0.50 | ≥ 0.70 | ≥ 0.90 |\n|---|---|---|---|---|')
+  const held = rows.filter(isHeldRow)
+  const print = (name: string, texts: readonly Row[]) =>
+    printRow(
+      name,
+      texts.map(({ text }) => model.score(text, 'windows').score),
+    )
+  print('all', held)
+  for (const origin of new Set(held.map((row) => row.origin ?? '')))
+    print(
+      origin,
+      held.filter((row) => row.origin === origin),
+    )
+  for (const language of LANGUAGES)
+    print(
+      language,
+      held.filter(({ lang }) => lang === language),
+    )
+  for (const [heading, texts] of readPhrases('written'))
+    if (heading.split(' ')[1] === 'windows')
+      printRow(
+        heading,
+        texts.map((text) => model.score(text, 'windows').score),
+      )
+}
+
 /** Trains without one source at a time, and prints the results on that source. */
 function printSources(rows: readonly Row[]): void {
   console.log('\n| source left out | rows | ≥ 0.50 | ≥ 0.70 | ≥ 0.90 |\n|---|---|---|---|---|')
@@ -229,4 +263,5 @@ console.log(`model ${shipped.version}`)
 printWritten(shipped)
 printCost(shipped)
 if (values.languages) printLanguages(corpusRows(positionals, values.long ?? ''))
+if (values.documents) printDocuments(corpusRows(positionals, values.long ?? ''))
 if (values.sources) printSources(corpusRows(positionals, values.long ?? ''))

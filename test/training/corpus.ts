@@ -218,6 +218,11 @@ export class Grammar {
     )
   }
 
+  /** Papers of many kinds: mail, stories, recipes, contracts, news, minutes. */
+  papers(name: string, count: number): Row[] {
+    return this.#passages(name, count, 'own_paper', ['paper'])
+  }
+
   get languages(): string[] {
     return this.#languages.map(([name]) => name)
   }

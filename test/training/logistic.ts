@@ -27,8 +27,13 @@ const ROUNDS_MAX = 60
 const TOLERANCE = 0.05
 const NEWTON_STEPS_MAX = 100
 
-/** Examples as rows of one sparse matrix. A key that a text has twice is twice in its row. */
+/**
+ * Examples as rows of one sparse matrix. A key that a text has twice is twice in its row. The keys
+ * in use are numbered without gaps, so that their weights stay in the processor's cache.
+ */
 interface Matrix {
+  /** Key of each column. */
+  readonly keys: Int32Array
   readonly starts: Int32Array
   readonly columns: Int32Array
   /** Value of each entry of a row. */
@@ -45,7 +50,7 @@ export function learn(examples: readonly Example[], used: Uint8Array, cost: numb
   const matrix = matrixOf(examples, used)
   const { starts, columns, scales, lengths } = matrix
   const size = examples.length
-  const weights = new Float64Array(KEYS)
+  const weights = new Float64Array(matrix.keys.length)
   let bias = 0
   // The two dual variables of each example; they sum to its cost.
   const duals = new Float64Array(2 * size)
@@ -102,7 +107,9 @@ export function learn(examples: readonly Example[], used: Uint8Array, cost: numb
     if (largest < TOLERANCE) break
     if (newtonSteps <= size / 10) inner = Math.max(1e-8, 0.1 * inner)
   }
-  return { weights, bias }
+  const all = new Float64Array(KEYS)
+  for (const [column, key] of matrix.keys.entries()) all[key] = weights[column] as number
+  return { weights: all, bias }
 }
 
 function matrixOf(examples: readonly Example[], used: Uint8Array): Matrix {
@@ -111,10 +118,13 @@ function matrixOf(examples: readonly Example[], used: Uint8Array): Matrix {
   const columns = new Int32Array(examples.reduce((sum, { keys }) => sum + keys.length, 0))
   const scales = new Float64Array(size)
   const lengths = new Float64Array(size)
-  const times = new Uint8Array(KEYS)
+  const keysInUse = keysIn(used)
+  const columnOf = new Int32Array(KEYS)
+  for (const [column, key] of keysInUse.entries()) columnOf[key] = column
+  const times = new Uint8Array(keysInUse.length)
   let end = 0
   for (const [row, { keys }] of examples.entries()) {
-    for (const key of keys) if (used[key] === 1) columns[end++] = key
+    for (const key of keys) if (used[key] === 1) columns[end++] = columnOf[key] as number
     starts[row + 1] = end
     const entries = columns.subarray(starts[row], end)
     scales[row] = scaleOf(entries.length)
@@ -124,7 +134,15 @@ function matrixOf(examples: readonly Example[], used: Uint8Array): Matrix {
     for (const key of entries) times[key] = 0
     lengths[row] = squares * (scales[row] as number) ** 2 + 1
   }
-  return { starts, columns, scales, lengths }
+  return { keys: keysInUse, starts, columns, scales, lengths }
+}
+
+/** Returns the marked keys in order. */
+function keysIn(used: Uint8Array): Int32Array {
+  const keys = new Int32Array(used.reduce((sum, mark) => sum + mark, 0))
+  let end = 0
+  for (let key = 0; key < KEYS; key++) if (used[key] === 1) keys[end++] = key
+  return keys
 }
 
 function shuffle(items: Int32Array, random: Random): void {

@@ -1,7 +1,7 @@
 // Makes all rows of the training, and from them the examples of the two weight tables.
 
 import { scaleOf } from '../../src/detect/injection/features.ts'
-import { WINDOW_TOKENS } from '../../src/detect/injection/weigh.ts'
+import { CHARACTER_WINDOW_TOKENS, WINDOW_TOKENS } from '../../src/detect/injection/weigh.ts'
 import {
   type Chosen,
   contactRows,
@@ -27,7 +27,12 @@ const MAIN = new Set('en de fr es it pt nl pl ru uk ro tr ja zh ko hi th ar id v
 const LANGUAGE_WEIGHTS: Readonly<Record<string, number>> = { th: 2, hi: 1.5, ja: 1.5 }
 /** Attacks in languages in which few of them are found otherwise. */
 const ATTACK_WEIGHTS: Readonly<Record<string, number>> = { hi: 2, ja: 2, th: 2, tr: 2 }
+/** In messages; in documents a long innocent text counts in full. */
 const LONG_WEIGHT = 0.5
+/** A longer innocent text has one random window of each size in so many tokens. */
+const TOKENS_PER_WINDOW = 60
+/** Sizes of the windows that the table for documents learns: an order and what surrounds it. */
+const LEARNED_TOKENS = [WINDOW_TOKENS[1], CHARACTER_WINDOW_TOKENS] as const
 const SLICE_TOKENS = [96, 24, 10] as const
 const SLICES_MAX = 3
 
@@ -60,6 +65,7 @@ const DOCUMENT_WEIGHTS: Readonly<Record<string, number>> = {
   own_orders: 3,
   own_order: 2,
   own_notice: 3,
+  own_paper: 2,
   // In a document the quoted order counts.
   own_chapter: 0.1,
   synth_doc: 0,
@@ -72,9 +78,20 @@ const REQUEST_IN_DOCUMENT = 0.3
 const JOINED = 8000
 const PLANTED = 20_000
 const PLANTED_ERRANDS = 12_000
+/** Papers of each language. */
+const PAPERS = 600
 
-/** All rows: those of the corpora, and those made from the chosen templates. */
-export function allRows(corpus: readonly Row[], chosen: Chosen, random: Random): Row[] {
+/**
+ * Whether the table for messages may learn from a row, or count its features. Papers would cost it
+ * every seventh attack of templates never seen.
+ */
+export const isForMessages = ({ source }: Row): boolean => source !== 'own_paper'
+
+/**
+ * All rows: those of the corpora, and those made from the chosen templates. Papers come last, from
+ * a random stream of their own, so that they cannot change the table for messages.
+ */
+export function allRows(corpus: readonly Row[], chosen: Chosen, random: Random, paperRandom: Random): Row[] {
   const grammar = new Grammar(random, chosen)
   const own = [
     ...grammar.english('direct', 4000, 1),
@@ -125,8 +142,10 @@ export function allRows(corpus: readonly Row[], chosen: Chosen, random: Random):
     ...plantedRows([...corpus, ...own], grammar, PLANTED, random),
     ...plantedErrands([...corpus, ...own], grammar, PLANTED_ERRANDS, random),
   ]
+  const ofPapers = new Grammar(paperRandom, chosen)
+  const papers = ofPapers.languages.flatMap((name) => ofPapers.papers(name, PAPERS))
   const seen = new Set<string>()
-  return [...corpus, ...own, ...made].filter(({ text }) => !seen.has(text) && seen.add(text))
+  return [...corpus, ...own, ...made, ...papers].filter(({ text }) => !seen.has(text) && seen.add(text))
 }
 
 /** Share of planted attacks that first override what came before. */
@@ -230,14 +249,14 @@ export function documentExamples(texts: readonly Material[], random: Random): Ex
     const plain = views[0] as KeyedText
     const weight =
       source === LONG
-        ? LONG_WEIGHT * (LANGUAGE_WEIGHTS[lang ?? ''] ?? 1)
+        ? (LANGUAGE_WEIGHTS[lang ?? ''] ?? 1)
         : (DOCUMENT_WEIGHTS[source] ??
           (label === 0 && text.text.length < REQUEST_UNITS ? REQUEST_IN_DOCUMENT : 1))
     if (weight === 0) return []
     if (plant !== undefined) return plantWindows(plain, plant).map((keys) => ({ keys, label, weight }))
     if (label === 1) {
       const { keys, ends } = /obf|disguised/.test(source) ? views.at(-1)! : plain
-      if (ends.length <= WINDOW_TOKENS[1]) return [{ keys, label, weight }]
+      if (ends.length <= LEARNED_TOKENS[1]) return [{ keys, label, weight }]
       if (source !== 'own_foreign_errand') return []
       return passagesOf(plain, random).map((keys) => ({ keys, label, weight }))
     }
@@ -245,12 +264,12 @@ export function documentExamples(texts: readonly Material[], random: Random): Ex
   })
 }
 
-/** The whole of a short text, and one window in about a hundred tokens of a longer one. */
+/** The whole of a short text, and windows of a longer one. */
 function randomWindows(text: KeyedText, random: Random): Int32Array[] {
   const length = text.ends.length
-  return WINDOW_TOKENS.flatMap((size, index) => {
-    if (length <= size) return index === 0 || length > WINDOW_TOKENS[0] ? [text.keys] : []
-    return Array.from({ length: Math.ceil(length / 100) }, () => {
+  return LEARNED_TOKENS.flatMap((size, index) => {
+    if (length <= size) return index === 0 || length > LEARNED_TOKENS[0] ? [text.keys] : []
+    return Array.from({ length: Math.ceil(length / TOKENS_PER_WINDOW) }, () => {
       const from = Math.floor(random() * (length - size))
       return slice(text, from, from + size)
     })
@@ -259,7 +278,7 @@ function randomWindows(text: KeyedText, random: Random): Int32Array[] {
 
 /** Windows of a long instruction, such as one in a script without spaces. */
 function passagesOf(text: KeyedText, random: Random): Int32Array[] {
-  const size = WINDOW_TOKENS[1]
+  const size = LEARNED_TOKENS[1]
   const length = text.ends.length
   return Array.from({ length: Math.ceil(length / size) }, () => {
     const from = Math.floor(random() * (length - size + 1))
@@ -273,7 +292,7 @@ function plantWindows(text: KeyedText, { start, end }: NonNullable<Row['plant']>
   const first = text.starts.findIndex((offset) => offset >= start)
   const after = text.starts.findIndex((offset) => offset >= end)
   const middle = Math.floor((first + (after < 0 ? length : after)) / 2)
-  return WINDOW_TOKENS.map((size) => {
+  return LEARNED_TOKENS.map((size) => {
     const from = Math.max(0, Math.min(length - size, middle - size / 2))
     return slice(text, from, Math.min(length, from + size))
   })
@@ -288,11 +307,10 @@ const MINED_FROM = -2
 export function suspiciousWindows(texts: readonly Material[], learned: Learned): Example[] {
   return texts.flatMap(({ label, source, views, lang }) => {
     if (label === 1) return []
-    const weight =
-      source === LONG ? LONG_WEIGHT * (LANGUAGE_WEIGHTS[lang ?? ''] ?? 1) : (DOCUMENT_WEIGHTS[source] ?? 1)
+    const weight = source === LONG ? (LANGUAGE_WEIGHTS[lang ?? ''] ?? 1) : (DOCUMENT_WEIGHTS[source] ?? 1)
     if (weight === 0) return []
     return views.flatMap((view) =>
-      WINDOW_TOKENS.flatMap((size) =>
+      LEARNED_TOKENS.flatMap((size) =>
         windowsOf(view, size, learned)
           .filter(({ margin }) => margin > MINED_FROM)
           .sort((one, other) => other.margin - one.margin)

@@ -19,6 +19,7 @@ import {
   COLUMN_LAST,
   createTokenList,
   ROW_COLUMNS,
+  TOKEN_CHARACTER,
   TOKEN_FIRST,
   Tokeniser,
   type TokenList,
@@ -33,9 +34,16 @@ const SIGN_SHIFT = 31
  */
 const SUM_SHIFT = 16
 const COUNT_MASK = 0xffff
-/** Sizes of the windows, in tokens: a sentence and a paragraph. */
-export const WINDOW_TOKENS = [16, 48] as const
-const [SENTENCE_TOKENS, PARAGRAPH_TOKENS] = WINDOW_TOKENS
+/**
+ * Sizes of the windows, in tokens: a short order and a sentence. Longer ones of words flag more
+ * innocent documents of unknown kinds than they find orders.
+ */
+export const WINDOW_TOKENS = [10, 16] as const
+const [ORDER_TOKENS, SENTENCE_TOKENS] = WINDOW_TOKENS
+/** Size of a third window that ends in a script without spaces, where a token is a character. */
+export const CHARACTER_WINDOW_TOKENS = 48
+/** Subtracted from the margin of that window. */
+const CHARACTER_WINDOW_HANDICAP = 1
 /** A window ends at every second token. */
 const STRIDE_TOKENS = 2
 /** Cumulative sums that are kept: a power of two larger than the longest window. */
@@ -44,9 +52,9 @@ const RING_MASK = RING - 1
 /** Minimum tokens of a sentence. A shorter one is joined with the next. */
 const MIN_SENTENCE_TOKENS = 4
 /** Maximum tokens of a sentence, so that its sum and count fit one integer. A longer one is cut. */
-const MAXIMUM_SENTENCE_TOKENS = PARAGRAPH_TOKENS
+const MAXIMUM_SENTENCE_TOKENS = CHARACTER_WINDOW_TOKENS
 /** Factors of windows by number of features. */
-const SCALES = Float64Array.from({ length: PARAGRAPH_TOKENS * FEATURES_MAX + 1 }, (_, count) =>
+const SCALES = Float64Array.from({ length: CHARACTER_WINDOW_TOKENS * FEATURES_MAX + 1 }, (_, count) =>
   scaleOf(count),
 )
 
@@ -241,6 +249,8 @@ class WindowSums implements SpanSums<WeighedSpan> {
   #sums = 0
   #read = 0
   #last = 0
+  /** CHARACTER_WINDOW_HANDICAP in steps of the table. */
+  #handicap = 0
   #best = -Infinity
   #bestStart = 0
   #bestLast = 0
@@ -249,6 +259,7 @@ class WindowSums implements SpanSums<WeighedSpan> {
     this.#reader.reset()
     this.#ring[0] = 0
     this.#table = table
+    this.#handicap = CHARACTER_WINDOW_HANDICAP / table.scale
     this.#sums = 0
     this.#read = 0
     this.#best = -Infinity
@@ -283,18 +294,21 @@ class WindowSums implements SpanSums<WeighedSpan> {
       starts[read & RING_MASK] = originOf(folded, rows[row + COLUMN_FIRST] as number)
       read++
       ring[read & RING_MASK] = sums
-      if (read % STRIDE_TOKENS !== 0 || read < SENTENCE_TOKENS) continue
+      if (read % STRIDE_TOKENS !== 0 || read < ORDER_TOKENS) continue
       const last = rows[row + COLUMN_LAST] as number
+      this.#tryWindow(read, ORDER_TOKENS, folded, last)
+      if (read < SENTENCE_TOKENS) continue
       this.#tryWindow(read, SENTENCE_TOKENS, folded, last)
-      if (read >= PARAGRAPH_TOKENS) this.#tryWindow(read, PARAGRAPH_TOKENS, folded, last)
+      if (read >= CHARACTER_WINDOW_TOKENS && (rows[row + COLUMN_FLAGS] as number) & TOKEN_CHARACTER)
+        this.#tryWindow(read, CHARACTER_WINDOW_TOKENS, folded, last, this.#handicap)
     }
     this.#sums = sums
     this.#read = read
   }
 
   /** Keeps the window of the last tokens, whose last unit is at `last`, if it is the best. */
-  #tryWindow(read: number, size: number, folded: FoldedText, last: number): void {
-    const value = this.#valueOf(read, size)
+  #tryWindow(read: number, size: number, folded: FoldedText, last: number, handicap = 0): void {
+    const value = this.#valueOf(read, size) - handicap
     if (value <= this.#best) return
     this.#best = value
     this.#bestStart = this.#starts[(read - size) & RING_MASK] as number

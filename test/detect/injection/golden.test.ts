@@ -9,7 +9,7 @@ import { ATTACKS, INNOCENT } from './clear-data.ts'
 import { TRANSFORMS } from './transforms.ts'
 
 /** SHA-256 of all scores and spans below, for FEATURE_FORM 3. */
-const GOLDEN = '6c1805d131463ee69b058101e9090d3e663f02f8e4e47e861c9552c816d87f0b'
+const GOLDEN = 'fa1e4c04c25dab1fdc382395ba7c3910e863654e0be7991fd4cbad9affdf3361'
 
 function madeUpCells(seed: number): string {
   const cells = Buffer.alloc(2 * CELLS)
