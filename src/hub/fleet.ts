@@ -2,6 +2,7 @@
 // feeds, and what sidecars acknowledge goes to the database and to who waits for it.
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { JsonObject } from '../core/json.ts'
 import { systemTimers } from '../core/timers.ts'
 import { VERSION } from '../core/version.ts'
 import type { GatewayLogger } from '../gateway/logger.ts'
@@ -86,9 +87,13 @@ export class Fleet {
   /** Resolves once everything that was in the database at the time of the call has been sent. */
   readonly catchUp = (): Promise<void> => this.#watch.catchUp()
 
-  /** Whether notifications of the database arrive. */
-  get isListening(): boolean {
-    return this.#isListening
+  /** What the status of the hub says of it. */
+  status(): JsonObject {
+    const { epoch, rev } = this.state
+    return {
+      ...{ id: this.#parts.hub, epoch, rev },
+      ...{ feeds: this.feeds.count, listening: this.#isListening },
+    }
   }
 
   /** @throws GatewayError (rejects) `fleet_unavailable` */

@@ -9,6 +9,7 @@ import type { KeyLedger } from '../ledger/key-ledger.ts'
 import type { SessionLedger } from '../ledger/session-ledger.ts'
 import type { SidecarLedger } from '../ledger/sidecar-ledger.ts'
 import type { ApiRoute } from '../server/api.ts'
+import { operation } from '../server/openapi/operation-builders.ts'
 import { changesRoute } from '../server/routes/changes.ts'
 import { checkpointRoute } from '../server/routes/checkpoint.ts'
 import { type Keys, keyRoutes } from '../server/routes/keys.ts'
@@ -22,6 +23,8 @@ import type { Fleet } from './fleet.ts'
 import { confirmed, fleetRoutes } from './fleet-routes.ts'
 import type { HubCheckpoints } from './hub-checkpoints.ts'
 import { joinRoutes } from './join-routes.ts'
+
+const STATUS = operation('Reports the state of this hub.', { answer: 'HubStatus', errors: [400] })
 
 interface HubRouteParts {
   readonly gatekeeper: Gatekeeper
@@ -47,7 +50,7 @@ export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
     ...joinRoutes(parts.joinTokens, systemClock),
     changesRoute(log),
     checkpointRoute(parts.checkpoints, 'log of the hubs'),
-    statusRoute(parts.status),
+    { ...statusRoute(parts.status), operation: STATUS },
   ]
   return [...routes, ...openApiRoutes(routes, [])]
 }

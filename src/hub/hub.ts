@@ -121,7 +121,6 @@ async function start(
   const joinTokens = new JoinTokens({ ...shared, log })
   const { gatekeeper, signOn } = await signIns({ config, database, log, sessions, logger, metrics })
   const startedAtMs = systemClock.now()
-  const status = (): JsonObject => ({ version: VERSION, started_at: isoTime(startedAtMs) })
   const sidecars = new SidecarLedger({ database, log })
   const fleetKey = await sharedSecret(database, 'fleet_key', randomBytes(FLEET_KEY_BYTES))
   const fleet = new Fleet({
@@ -129,6 +128,11 @@ async function start(
     fleetKey: fleetKey.toString('base64'),
   })
   await fleet.start()
+  const status = (): JsonObject => ({
+    version: VERSION,
+    started_at: isoTime(startedAtMs),
+    ...fleet.status(),
+  })
   const routes = hubRoutes({
     ...{ gatekeeper, signOn, keys, sessions, joinTokens, log, checkpoints, status, fleet, sidecars },
   })

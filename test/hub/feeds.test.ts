@@ -60,6 +60,12 @@ t.test('a change is answered when every sidecar has it', async (t) => {
   const revoked = await api('DELETE', `/keys/${second.id}`)
   t.match(revoked.body, { state: 'revoked', fleet: { registered: 2, acked: 2, unconfirmed: 0 } })
   t.notOk(one.keys.has(second.id))
+  t.match((await api('GET', '/status')).body, {
+    feeds: 2,
+    rev: one.rev,
+    epoch: one.hello?.epoch,
+    listening: true,
+  })
   const beat = one.events.filter(({ event }) => event === 'beat').at(-1)
   t.match(beat, { rev: one.rev, state_hash: one.hash })
 

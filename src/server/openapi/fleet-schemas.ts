@@ -1,7 +1,7 @@
 // Schemas of a fleet, by their names in the description of a hub's API.
 
 import type { JsonObject } from '../../core/json.ts'
-import { choice, list, object, orNull, ref, text, time, whole } from '../../core/schema-builders.ts'
+import { choice, flag, list, object, orNull, ref, text, time, whole } from '../../core/schema-builders.ts'
 
 /** An answer about a key, with who has its change. */
 const confirmed = (name: string): JsonObject => ({
@@ -17,6 +17,15 @@ export const FLEET_SCHEMAS: Record<string, JsonObject> = {
     in_force_everywhere_by: time(
       'From when on no sidecar decides by the old state, because one that hears nothing refuses the keys of the hub.',
     ),
+  }),
+  HubStatus: object({
+    version: text('Release of the hub.'),
+    started_at: time('When this hub started.'),
+    id: text('Id of the hub, from its start on.'),
+    epoch: text('Names the history of changes.'),
+    rev: whole('Newest revision that this hub has sent.'),
+    feeds: whole('Sidecars with a feed at this hub.'),
+    listening: flag('Whether the database notifies this hub of changes; otherwise it is polled.'),
   }),
   ConfirmedNewKey: confirmed('NewKey'),
   ConfirmedKey: confirmed('Key'),
