@@ -114,8 +114,8 @@ export class RunningFleet {
   }
 
   /** A token by which a Pod shows who it is. */
-  tokenOf(pod: string): Promise<string> {
-    const claims = podClaims(Date.now(), { namespace: NAMESPACE, pod, uid: `uid-of-${pod}` })
+  tokenOf(pod: string, namespace = NAMESPACE): Promise<string> {
+    const claims = podClaims(Date.now(), { namespace, pod, uid: `uid-of-${pod}` })
     return signed({ ...claims, exp: claims.iat! + TOKEN_SECONDS }, this.#clusterKey)
   }
 
@@ -126,7 +126,7 @@ export class RunningFleet {
     writeFileSync(join(folder, 'jwks.json'), keySetOf(this.#clusterKey))
     const [hub, ops] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
     const file = join(folder, 'hub.yaml')
-    const allow = [{ namespace: NAMESPACE, serviceAccount: 'web' }]
+    const allow = [{ namespace: '*', serviceAccount: 'web' }]
     writeFileSync(
       file,
       JSON.stringify({

@@ -1,0 +1,118 @@
+// What a run of the chaos found, for a terminal and as JSON.
+
+import { writeFileSync } from 'node:fs'
+import type { Violation } from './chaos-ledger.ts'
+
+/** Most resident memory of a hub with 1,000 feeds. */
+const MAXIMUM_HUB_MIB = 256
+/** Longest p99 of the answer to a revocation. */
+const MAXIMUM_P99_MS = 1000
+/** Goal of the CPU of an idle hub with 1,000 feeds, percent of a core. */
+const GOAL_HUB_PERCENT = 6
+
+export interface Spread {
+  readonly count: number
+  readonly p50: number
+  readonly p99: number
+  readonly max: number
+}
+
+/** Returns percentiles of times, milliseconds. */
+export function spreadOf(times: readonly number[]): Spread {
+  const sorted = [...times].sort((one, other) => one - other)
+  const at = (share: number) => round(sorted[Math.ceil(share * sorted.length) - 1] ?? 0)
+  return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) }
+}
+
+const round = (value: number): number => Math.round(value * 10) / 10
+
+/** What a hub with all feeds takes. */
+export interface HubFigures {
+  readonly feeds: number
+  readonly idle_cpu_percent: number
+  readonly rss_mib: number
+}
+
+export interface ChaosResult {
+  readonly seed: number
+  readonly sidecars: number
+  readonly steps: number
+  readonly seconds: number
+  readonly changes: Readonly<Record<string, number>>
+  readonly faults: Readonly<Record<string, number>>
+  readonly checks: number
+  readonly calls: number
+  readonly violations: number
+  readonly first_violations: readonly Violation[]
+  /** Before any fault. */
+  readonly quiet: { readonly answer_ms: Spread; readonly in_force_ms: Spread }
+  readonly chaos: {
+    readonly answer_ms: Spread
+    readonly in_force_ms: Spread
+    readonly unavailable: number
+    readonly unanswered: number
+    /** Delay of this process, which answers for all simulated sidecars: part of the times above. */
+    readonly simulator_lag_p99_ms: number
+    readonly simulator_lag_max_ms: number
+  }
+  readonly hub: {
+    readonly before: HubFigures
+    readonly after: HubFigures
+    readonly most_rss_mib: number
+  }
+  readonly sidecar_idle_cpu_ms_per_s: number
+  readonly connect_ms: number
+  readonly converged_ms: number
+}
+
+/** Writes the result to a file, if one is named, and prints it. @returns the exit code */
+export function report(result: ChaosResult, file: string | undefined): number {
+  if (file !== undefined) writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)
+  const { quiet, chaos, hub } = result
+  const ms = ({ p50, p99, max, count }: Spread) => `p50 ${p50}, p99 ${p99}, max ${max} ms of ${count}`
+  const list = (counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts)
+      .map(([name, count]) => `${count} ${name}`)
+      .join(', ')
+  const usage = ({ feeds, rss_mib, idle_cpu_percent }: HubFigures) =>
+    `${feeds} feeds: ${rss_mib} MiB, idle ${idle_cpu_percent} % of a core`
+  const lines = [
+    ['seed', String(result.seed)],
+    ['steps', `${result.steps} in ${result.seconds} s with ${result.sidecars} sidecars`],
+    ['changes', list(result.changes)],
+    ['faults', list(result.faults)],
+    ['checks', `${result.checks} decisions, of these ${result.calls} calls over HTTP`],
+    ['revocation, quiet', `answered after ${ms(quiet.answer_ms)}`],
+    ['', `in force on all after ${ms(quiet.in_force_ms)}`],
+    ['revocation, chaos', `answered after ${ms(chaos.answer_ms)}`],
+    ['', `in force on all after ${ms(chaos.in_force_ms)}`],
+    [
+      '',
+      `the simulator itself was late by p99 ${chaos.simulator_lag_p99_ms}, max ${chaos.simulator_lag_max_ms} ms`,
+    ],
+    ['tried again', `${chaos.unavailable} answers 503, ${chaos.unanswered} without an answer`],
+    ['hub, before', usage(hub.before)],
+    ['hub, after', usage(hub.after)],
+    ['hub, most', `${hub.most_rss_mib} MiB`],
+    ['sidecar, idle', `${result.sidecar_idle_cpu_ms_per_s} ms of CPU a second`],
+    [
+      'all connected',
+      `after ${result.connect_ms} ms; after the chaos all agreed within ${result.converged_ms} ms`,
+    ],
+  ]
+  for (const [name = '', text] of lines) console.log(`${name.padEnd(19)}${text}`)
+  const wanted: [string, boolean][] = [
+    [`${result.violations} violations, must be 0`, result.violations === 0],
+    [`p99 of an answer < ${MAXIMUM_P99_MS} ms (quiet)`, quiet.answer_ms.p99 < MAXIMUM_P99_MS],
+    [
+      `a hub with ${hub.before.feeds} feeds ≤ ${MAXIMUM_HUB_MIB} MiB`,
+      Math.max(hub.before.rss_mib, hub.after.rss_mib) <= MAXIMUM_HUB_MIB,
+    ],
+  ]
+  for (const [what, isRight] of wanted) console.log(`${isRight ? 'ok    ' : 'FAILED'} ${what}`)
+  const isGoal = hub.before.idle_cpu_percent <= GOAL_HUB_PERCENT
+  console.log(`${isGoal ? 'ok    ' : 'missed'} goal: an idle hub takes ≤ ${GOAL_HUB_PERCENT} % of a core`)
+  for (const { step, rule, detail } of result.first_violations)
+    console.log(`violation at step ${step}: ${rule}: ${detail}`)
+  return wanted.every(([, isRight]) => isRight) ? 0 : 1
+}

@@ -1,0 +1,178 @@
+// A sidecar without a gateway: the client and the memory of a real one over real sockets, which can
+// be killed, cut off and kept from reading. Its process is simulated; many live in this one.
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { subscribe } from 'node:diagnostics_channel'
+import type { Socket } from 'node:net'
+import { systemClock } from '../../src/core/clock.ts'
+import { fixedSecret } from '../../src/core/secret.ts'
+import type { Timers } from '../../src/core/timers.ts'
+import { FleetClient } from '../../src/fleet/client.ts'
+import { fileCredential } from '../../src/fleet/credential.ts'
+import { SidecarMemory } from '../../src/fleet/sidecar-memory.ts'
+import { DurableRows } from './durable-rows.ts'
+
+export interface SimulatedOptions {
+  /** As hubs list it. */
+  readonly name: string
+  readonly namespace: string
+  readonly token: string
+  readonly hubs: readonly string[]
+  readonly maxStaleSeconds: number
+  readonly random: () => number
+}
+
+/** What is wrong with its network. */
+type Network = 'well' | 'cut' | 'unread'
+
+/** The life of one simulated process. */
+class Life {
+  readonly sockets = new Set<Socket>()
+  readonly memory: SidecarMemory
+  readonly client: FleetClient
+  /** It began after a goodbye, so it refuses the keys of hubs until it has heard one. */
+  readonly #beganLeft: boolean
+  hasConnected = false
+  isDead = false
+  network: Network = 'well'
+  problem: string | null = null
+
+  constructor({ hubs, maxStaleSeconds, token, random }: SimulatedOptions, rows: DurableRows) {
+    const timers: Timers = {
+      set: (callback, delayMs) => setTimeout(() => this.isDead || callback(), delayMs).unref(),
+      clear: (timer) => clearTimeout((timer ?? undefined) as NodeJS.Timeout | undefined),
+    }
+    this.memory = new SidecarMemory(rows, systemClock, maxStaleSeconds)
+    this.#beganLeft = this.memory.state.left || this.memory.state.sidecar === null
+    this.client = new FleetClient({
+      config: { hubs: [...hubs], ca: null, joinToken: null, maxStaleSeconds },
+      credential: fileCredential(fixedSecret(token)),
+      memory: this.memory,
+      clock: systemClock,
+      timers,
+      random,
+      events: {
+        connected: () => {
+          this.hasConnected = true
+          this.problem = null
+        },
+        troubled: (_hub, problem) => {
+          this.problem = problem
+        },
+        reconnecting: () => {},
+      },
+    })
+  }
+
+  get mayBeStale(): boolean {
+    return this.#beganLeft && !this.hasConnected
+  }
+
+  take(socket: Socket): void {
+    this.sockets.add(socket)
+    socket.once('close', () => this.sockets.delete(socket))
+    // The caller still connects it.
+    if (this.isDead || this.network === 'cut') process.nextTick(() => socket.destroy(new Error('cut off')))
+    else if (this.network === 'unread') stopReading(socket)
+  }
+
+  destroySockets(): void {
+    for (const socket of this.sockets) socket.destroy(new Error('cut off'))
+  }
+}
+
+/** The reader of an answer resumes its socket whenever it wants more. */
+function stopReading(socket: Socket): void {
+  socket.resume = () => socket
+  socket.pause()
+}
+
+function goOnReading(socket: Socket): void {
+  Reflect.deleteProperty(socket, 'resume')
+  if (!socket.destroyed) socket.resume()
+}
+
+const lives = new AsyncLocalStorage<Life>()
+subscribe('net.client.socket', (message) => {
+  lives.getStore()?.take((message as { socket: Socket }).socket)
+})
+
+export class SimulatedSidecar {
+  readonly #options: SimulatedOptions
+  readonly rows: DurableRows
+  #life: Life | null = null
+  /** Something is done to it. */
+  isDisturbed = false
+
+  constructor(options: SimulatedOptions) {
+    this.#options = options
+    this.rows = new DurableRows(options.random)
+  }
+
+  get name(): string {
+    return this.#options.name
+  }
+
+  get namespace(): string {
+    return this.#options.namespace
+  }
+
+  get memory(): SidecarMemory | null {
+    return this.#life?.memory ?? null
+  }
+
+  get isConnected(): boolean {
+    return this.#life?.client.isConnected === true
+  }
+
+  get problem(): string | null {
+    return this.#life?.problem ?? null
+  }
+
+  /** Whether it may rightly refuse keys of hubs for their age. */
+  get mayBeStale(): boolean {
+    return this.#options.maxStaleSeconds < 60 || this.#life?.mayBeStale === true
+  }
+
+  /** Starts from what is on disk. */
+  start(): void {
+    const life = new Life(this.#options, this.rows)
+    this.#life = life
+    lives.run(life, () => life.client.start())
+  }
+
+  /** As kill -9. */
+  kill(): void {
+    const life = this.#life
+    if (life === null) return
+    this.#life = null
+    life.isDead = true
+    this.rows.crash()
+    life.destroySockets()
+  }
+
+  /** As SIGTERM: says goodbye. Decides until it is over. */
+  async leave(): Promise<void> {
+    const life = this.#life
+    if (life === null) return
+    await lives.run(life, () => life.client.stop())
+    if (this.#life === life) this.#life = null
+    life.isDead = true
+    life.destroySockets()
+  }
+
+  /** Breaks its connections; it may connect again at once. */
+  breakConnections(): void {
+    this.#life?.destroySockets()
+  }
+
+  setNetwork(network: Network): void {
+    const life = this.#life
+    if (life === null) return
+    const before = life.network
+    life.network = network
+    if (network === 'cut') life.destroySockets()
+    if (network === 'unread') for (const socket of life.sockets) stopReading(socket)
+    if (before === 'unread' && network === 'well') for (const socket of life.sockets) goOnReading(socket)
+  }
+}
