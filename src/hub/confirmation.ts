@@ -12,6 +12,10 @@ import { ANSWER_MS } from './feeds.ts'
 /** Most names of sidecars in an answer. */
 const MAXIMUM_NAMES = 20
 
+/** The last list of sidecars may lack one that has connected since, so it says nothing. */
+const MADE =
+  'The change is made, and the database went away before it could be said which sidecars have it; send the change again.'
+
 /** What this hub knows of a sidecar whose feed is open here. */
 export interface OpenFeed {
   readonly ackedRev: number
@@ -61,28 +65,30 @@ export class Confirmation {
   /**
    * Waits for all changes so far, at most ANSWER_MS. Never counts a sidecar that may still decide
    * by what was before.
+   * @throws GatewayError (rejects) `fleet_unavailable`: the change is durable, and the database
+   * went away before it could be said which sidecars there are
    */
   async confirm(): Promise<JsonObject> {
     const { clock } = this.#parts
     const deadlineMs = clock.monotonic() + ANSWER_MS
-    if (!(await this.#reads(this.#parts.catchUp))) return this.#unknown()
+    await this.#reads(this.#parts.catchUp)
     const rev = this.#parts.rev()
     let remote = this.#remote
-    if (!(await this.#reads(() => this.#read()))) return this.#unknown()
+    await this.#reads(() => this.#read())
     for (;;) {
       const known = this.#known(rev)
       const leftMs = deadlineMs - clock.monotonic()
       if (leftMs <= 0 || !known.some(({ isAwaited }) => isAwaited)) break
       if (this.#remote !== remote) {
         remote = this.#remote
-        if (!(await this.#reads(() => this.#read()))) return this.#unknown()
+        await this.#reads(() => this.#read())
         continue
       }
       await this.#next(leftMs)
     }
     const known = this.#known(rev)
     // What others wrote meanwhile is read once more, and when each was last heard.
-    if (known.some(({ hasIt }) => !hasIt) && !(await this.#reads(() => this.#read()))) return this.#unknown()
+    if (known.some(({ hasIt }) => !hasIt)) await this.#reads(() => this.#read())
     return describe(this.#known(rev), clock.now())
   }
 
@@ -90,14 +96,12 @@ export class Confirmation {
     this.#last = await this.#parts.rows()
   }
 
-  /** Reports whether the database answered. */
-  async #reads(read: () => Promise<void>): Promise<boolean> {
+  async #reads(read: () => Promise<void>): Promise<void> {
     try {
       await read()
-      return true
     } catch (error) {
-      if (error instanceof GatewayError && error.code === 'fleet_unavailable') return false
-      throw error
+      if (!(error instanceof GatewayError && error.code === 'fleet_unavailable')) throw error
+      throw new GatewayError('fleet_unavailable', MADE, { cause: error })
     }
   }
 
@@ -110,15 +114,6 @@ export class Confirmation {
         const isHeard = feed === undefined ? row.is_open && row.state === 'connected' : !feed.isSilent
         return { row, hasIt, isAwaited: !hasIt && isHeard }
       })
-  }
-
-  /** The change is durable, and the database went away before it could be said who has it. */
-  #unknown(): JsonObject {
-    const nowMs = this.#parts.clock.now()
-    const known = this.#last.map((row) => ({
-      ...{ row: { ...row, contact_at: nowMs }, hasIt: false, isAwaited: false },
-    }))
-    return describe(known, nowMs)
   }
 
   #next(limitMs: Milliseconds): Promise<void> {

@@ -92,11 +92,15 @@ t.test('an acknowledgement here, or at another hub, ends the wait', async (t) =>
 })
 
 t.test('when the database goes away, nothing is claimed', async (t) => {
-  const world: World = { rows: [row('one', { acked_rev: 9 })], feeds: new Map() }
+  const world: World = { rows: [], feeds: new Map(), isDown: true }
   const confirmation = hubIn(world)
-  t.match(await confirmation.confirm(), { unconfirmed: 0 })
+  const unknown = { code: 'fleet_unavailable', message: /^The change is made/ }
+  await t.rejects(confirmation.confirm(), unknown, 'a hub that has just started knows no sidecar')
+  world.isDown = false
+  t.match(await confirmation.confirm(), { registered: 0, unconfirmed: 0 })
+  world.rows = [row('one')]
   world.isDown = true
-  t.match(await confirmation.confirm(), { registered: 1, acked: 0, unconfirmed_names: ['shop/one'] })
+  await t.rejects(confirmation.confirm(), unknown, 'one may have connected since')
 })
 
 t.test('at most twenty names are given', async (t) => {
