@@ -11,14 +11,20 @@ import {
 } from './cli/command.ts'
 import { readKeysArguments } from './cli/keys.ts'
 import { Signals } from './cli/signals.ts'
-import { systemClock } from './core/clock.ts'
+import { type Milliseconds, systemClock } from './core/clock.ts'
 import { type HubConfigReading, readHubConfig } from './core/hub-config.ts'
+import { systemTimers } from './core/timers.ts'
+import { Confirmation } from './hub/confirmation.ts'
 import { runHub } from './hub/hub.ts'
 import { madeKeys } from './hub/hub-routes.ts'
-import { withDatabase } from './ledger/database.ts'
+import { type Database, onlyRow, withDatabase } from './ledger/database.ts'
 import { HubLog } from './ledger/hub-log.ts'
 import { KeyLedger } from './ledger/key-ledger.ts'
 import { assertMigrated, beginEpoch, migrate } from './ledger/migrate.ts'
+import { SidecarLedger } from './ledger/sidecar-ledger.ts'
+
+/** Interval at which a command reads what sidecars have acknowledged. */
+const LOOK_MS: Milliseconds = 50
 
 const DEFAULT_HUB_CONFIG = 'config/hub.yaml'
 
@@ -61,9 +67,37 @@ export async function runKeys(args: readonly string[], io: CommandIo): Promise<E
     await assertMigrated(database)
     const log = new HubLog(shared)
     await log.open()
+    const before = await revision(database)
     await action(madeKeys(new KeyLedger({ ...shared, log })), io)
+    const after = await revision(database)
+    if (after > before) await printConfirmation(after, new SidecarLedger({ database, log }), io)
   })
   return 0
+}
+
+const revision = async (database: Database): Promise<number> =>
+  (await onlyRow(database.rows<{ rev: number }>('select rev from fleet_head'))).rev
+
+/** Waits for the sidecars as a hub does, and prints which have the changes. */
+async function printConfirmation(rev: number, sidecars: SidecarLedger, io: CommandIo): Promise<void> {
+  const confirmation = new Confirmation({
+    catchUp: async () => {},
+    rev: () => rev,
+    rows: () => sidecars.list(),
+    feed: () => undefined,
+    clock: systemClock,
+    timers: systemTimers,
+  })
+  const looks = setInterval(confirmation.remoteAcknowledged, LOOK_MS)
+  try {
+    const { registered, acked, unconfirmed_names, in_force_everywhere_by } = await confirmation.confirm()
+    const names = (unconfirmed_names as string[]).join(', ')
+    const rest =
+      names === '' ? '.' : `; without it: ${names}. In force everywhere by ${in_force_everywhere_by}.`
+    writeLine(io.err, `${acked} of ${registered} sidecars have the change${rest}`)
+  } finally {
+    clearInterval(looks)
+  }
 }
 
 /** The URL of the database, which is all that a command needs; prints why there is none. */

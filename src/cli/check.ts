@@ -1,6 +1,7 @@
 // `sidegate check`: validates configuration, rules and prices without serving, for pull requests
 // and init containers.
 
+import { whyNotSigner } from '../audit/note.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, readConfig } from '../core/config.ts'
 import { isAmong } from '../core/config-document.ts'
@@ -163,8 +164,11 @@ async function checkConfig(file: string, io: Pick<CommandIo, 'env'>): Promise<Ch
     throw new UsageError(`there is no configuration ${file}; name it with --config, or give a PATH of rules`)
   }
   if (isHubConfig(file)) {
-    const { problems } = readHubConfig(file, io.env, systemClock)
-    return { config: null, files: [file], paths: [], remarks: problems.map(remarkOf) }
+    const { config, problems, problemAt } = readHubConfig(file, io.env, systemClock)
+    const key = config?.audit.signingKey ?? null
+    const reason = key === null ? null : whyNotSigner(key.current())
+    const unfit = reason === null ? [] : [problemAt(['audit', 'signingKey'], reason)]
+    return { config: null, files: [file], paths: [], remarks: [...problems, ...unfit].map(remarkOf) }
   }
   const reading = readConfig(file, io.env, systemClock)
   const { partial: config, problems, problemAt } = reading

@@ -255,7 +255,7 @@ function describeValue({ keyword, params, parentSchema, data, message }: ErrorOb
       return `has the wrong format${explain(parentSchema)}`
     case 'minimum':
     case 'maximum':
-      return `must be from ${bound(parentSchema, 'minimum', 'any')} to ${bound(parentSchema, 'maximum', 'any')}`
+      return `must be ${range(parentSchema)}`
     case 'minLength':
       return params['limit'] === 1 ? 'must not be empty' : `must have at least ${params['limit']} characters`
     case 'maxLength':
@@ -276,8 +276,11 @@ function describeValue({ keyword, params, parentSchema, data, message }: ErrorOb
 
 const article = (type: string): string => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`)
 
-const bound = (schema: Record<string, unknown> | undefined, key: string, fallback: string): string =>
-  String(schema?.[key] ?? fallback)
+/** Says which numbers a schema allows that has at least one bound. */
+function range({ minimum, maximum }: Record<string, unknown> = {}): string {
+  if (maximum === undefined) return `at least ${minimum}`
+  return minimum === undefined ? `at most ${maximum}` : `from ${minimum} to ${maximum}`
+}
 
 const explain = (schema: Record<string, unknown> | undefined): string =>
   typeof schema?.['description'] === 'string' ? `: ${schema['description']}` : ''

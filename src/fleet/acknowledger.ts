@@ -3,9 +3,17 @@
 
 import type { Milliseconds } from '../core/clock.ts'
 import { within } from '../core/deadline.ts'
+import { visibleLine } from '../core/hidden-characters.ts'
 import type { Timers } from '../core/timers.ts'
 import { HubRefusal } from './hub-requests.ts'
-import { type Acknowledgement, CONTACT_MS, MAXIMUM_ACK_ITEMS, type Nack } from './protocol.ts'
+import {
+  type Acknowledgement,
+  CONTACT_MS,
+  MAXIMUM_ACK_ITEMS,
+  MAXIMUM_CONFLICTS,
+  MAXIMUM_NACKS,
+  type Nack,
+} from './protocol.ts'
 import { printUses, type SidecarMemory } from './sidecar-memory.ts'
 
 /** Time to wait for the disk before an acknowledgement says that it has not written. */
@@ -93,7 +101,7 @@ export class Acknowledger {
         durable: isDurable,
         nack: this.#refusals(),
         last_used: printUses(uses),
-        conflicts: memory.keys.conflicts().slice(0, MAXIMUM_ACK_ITEMS),
+        conflicts: memory.keys.conflicts().slice(0, MAXIMUM_CONFLICTS),
       }
       await post(ack, feed.signal)
       memory.forgetUses(uses)
@@ -119,7 +127,10 @@ export class Acknowledger {
 
   #refusals(): Nack[] {
     return [...this.#parts.unknown, ...this.#parts.memory.keys.refusals()]
-      .slice(0, MAXIMUM_ACK_ITEMS)
-      .map(({ rev, reason }) => ({ rev, reason: reason.slice(0, MAXIMUM_REASON_CHARACTERS) }))
+      .slice(0, MAXIMUM_NACKS)
+      .map(({ rev, reason }) => ({
+        rev,
+        reason: visibleLine(reason).slice(0, MAXIMUM_REASON_CHARACTERS).toWellFormed(),
+      }))
   }
 }

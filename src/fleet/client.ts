@@ -11,7 +11,7 @@ import { Acknowledger } from './acknowledger.ts'
 import { Backoff } from './backoff.ts'
 import type { Credential } from './credential.ts'
 import { type FeedEnd, FeedSession } from './feed-session.ts'
-import { HubRequests, HubUnreachable } from './hub-requests.ts'
+import { HubRefusal, HubRequests, HubUnreachable } from './hub-requests.ts'
 import {
   type FeedEvent,
   FLEET_HEADERS,
@@ -61,6 +61,7 @@ export class FleetClient {
   #running: Promise<void> | null = null
   #problem: string | null = 'no hub was reached yet'
   readonly #reported = new Set<string>()
+  readonly #refused = new Set<string>()
   #needsSnapshot: boolean
   /** Ends the feed that is open. */
   #feed = new AbortController()
@@ -96,6 +97,11 @@ export class FleetClient {
   /** Why there is no connection, or what is wrong with it, for people; null if nothing is. */
   get problem(): string | null {
     return this.#problem
+  }
+
+  /** Events of the hub that are not in force here. */
+  get refused(): readonly Nack[] {
+    return [...this.#unknown, ...this.#parts.memory.keys.refusals()]
   }
 
   /** Connects, now and whenever the connection is lost. */
@@ -147,12 +153,10 @@ export class FleetClient {
     for (let isFirst = true; !this.#stopping.signal.aborted; isFirst = false) {
       if (!isFirst) events.reconnecting()
       const session = new FeedSession(memory.keys, memory.freshness, this.#needsSnapshot, this.#unknown)
-      const end = await this.#connect(session).catch(
-        (error: unknown): FeedEnd => ({
-          problem: (error as Error).message,
-          needsSnapshot: this.#needsSnapshot,
-        }),
-      )
+      const end = await this.#connect(session).catch((error: unknown): FeedEnd => {
+        if (error instanceof HubRefusal && error.isGone) this.#forget()
+        return { problem: (error as Error).message, needsSnapshot: this.#needsSnapshot }
+      })
       this.#session = null
       this.#acknowledger.close()
       this.#requests.close()
@@ -189,6 +193,7 @@ export class FleetClient {
       if (event.event === 'unknown') memory.update({ hasUnknownEvents: true })
       if (event.event === 'snapshot' && outcome.end === null) memory.update({ hasUnknownEvents: false })
       if (session.isFresh && !wasFresh) this.#connected(hub)
+      if (outcome.isNews) this.#reportRefused()
       if (outcome.isNews || memory.isUnsaved) this.#acknowledger.request()
       if (outcome.end !== null) end = outcome.end
       return outcome.end === null
@@ -207,6 +212,14 @@ export class FleetClient {
       timers.clear(renewal)
     }
     return end
+  }
+
+  /** Changes do not wait for a sidecar that is declared gone, so that it may not decide by them. */
+  #forget(): void {
+    const { memory } = this.#parts
+    memory.freshness.forget()
+    memory.update({ left: true })
+    void memory.save()
   }
 
   #connected(hub: string): void {
@@ -270,6 +283,16 @@ export class FleetClient {
 
   #nextHub(): void {
     this.#hub = (this.#hub + 1) % this.#parts.config.hubs.length
+  }
+
+  /** Logs each event that is not in force once. */
+  #reportRefused(): void {
+    for (const { reason } of this.refused) {
+      if (this.#refused.has(reason)) continue
+      if (this.#refused.size >= MAXIMUM_REPORTED) this.#refused.clear()
+      this.#refused.add(reason)
+      this.#parts.events.troubled(this.hub, `not in force here: ${reason}`)
+    }
   }
 
   /** Logs a problem once until a heartbeat is applied. */

@@ -67,6 +67,11 @@ export class Freshness {
     this.#limitMs = this.#maxStaleMs
   }
 
+  /** The hub does not count this sidecar: nothing is fresh before the next heartbeat. */
+  forget(): void {
+    this.#freshMs = null
+  }
+
   /** The clock of the database may be another one. */
   forgetDelays(): void {
     this.#offsets = []

@@ -6,7 +6,7 @@ import { SseParser } from '../chat/sse.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import { visibleLine } from '../core/hidden-characters.ts'
-import { isObject } from '../core/json.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
 import type { Secret } from '../core/secret.ts'
 import {
   type FeedEvent,
@@ -45,22 +45,30 @@ export class HubUnreachable extends Error {
 export class HubRefusal extends Error {
   override readonly name = 'HubRefusal'
   readonly status: number
+  /** True when an administrator declared this sidecar gone. */
+  readonly isGone: boolean
 
   /** @param body of the answer, which holds the hub's own message */
   constructor(status: number, body: string) {
     super(`the hub refuses this gateway (${status})${messageIn(body)}`)
     this.status = status
+    this.isGone = status === 403 && errorIn(body)['code'] === 'forbidden'
   }
 }
 
 function messageIn(body: string): string {
+  const { message } = errorIn(body)
+  return typeof message === 'string' ? `: ${visibleLine(message.slice(0, MAXIMUM_MESSAGE_CHARACTERS))}` : ''
+}
+
+/** The error of an answer; empty when it has none, as that of a proxy. */
+function errorIn(body: string): JsonObject {
   try {
     const answer: unknown = JSON.parse(body)
     const error = isObject(answer) ? answer['error'] : undefined
-    const message = isObject(error) ? error['message'] : undefined
-    return typeof message === 'string' ? `: ${visibleLine(message.slice(0, MAXIMUM_MESSAGE_CHARACTERS))}` : ''
+    return isObject(error) ? error : {}
   } catch {
-    return ''
+    return {}
   }
 }
 

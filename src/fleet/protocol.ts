@@ -17,8 +17,11 @@ export const SILENCE_MS: Milliseconds = 3 * BEAT_MS
 export const CONTACT_MS: Milliseconds = 5000
 /** Longest event of a feed: a snapshot of all keys. */
 export const MAXIMUM_FEED_EVENT_BYTES = MAXIMUM_EVENT_BYTES
-/** Times of last use, conflicts and refusals that one acknowledgement may have. */
+/** Times of last use that one acknowledgement may have: one for each key. */
 export const MAXIMUM_ACK_ITEMS = 20_000
+/** Events that are not in force, and conflicts, that one acknowledgement may have. */
+export const MAXIMUM_NACKS = 100
+export const MAXIMUM_CONFLICTS = 1000
 
 export const FLEET_PATHS = {
   feed: '/fleet/v1/feed',
@@ -145,6 +148,8 @@ export interface Nack {
 }
 
 const TEXT = { type: 'string', minLength: 1, maxLength: 256 }
+/** Databases take no control characters and no halves of surrogate pairs. */
+const PRINTABLE = '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$'
 const TIME = { type: 'string', maxLength: 64 }
 const REV = { type: 'integer', minimum: 0 }
 const NULLABLE_TEXT = { type: ['string', 'null'], maxLength: 256 }
@@ -197,11 +202,11 @@ const ACK_SCHEMA = object(
     durable: { type: 'boolean' },
     nack: {
       type: 'array',
-      maxItems: MAXIMUM_ACK_ITEMS,
-      items: object({ rev: REV, reason: { type: 'string', maxLength: 512 } }),
+      maxItems: MAXIMUM_NACKS,
+      items: object({ rev: REV, reason: { type: 'string', maxLength: 512, pattern: PRINTABLE } }),
     },
     last_used: { type: 'object', maxProperties: MAXIMUM_ACK_ITEMS, additionalProperties: TIME },
-    conflicts: { type: 'array', maxItems: MAXIMUM_ACK_ITEMS, items: TEXT },
+    conflicts: { type: 'array', maxItems: MAXIMUM_CONFLICTS, items: { ...TEXT, pattern: PRINTABLE } },
   },
   ['epoch', 'nack', 'last_used', 'conflicts'],
 )

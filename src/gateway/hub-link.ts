@@ -81,12 +81,24 @@ export class HubLink {
     const { freshness, keys } = this.#memory
     const reasons = [
       keys.position === null ? 'no keys of a hub are known yet' : null,
-      keys.position !== null && freshness.isStale
-        ? 'no hub was heard for fleet.maxStaleSeconds, so its keys are refused'
-        : null,
+      keys.position !== null && freshness.isStale ? this.#whyStale() : null,
       this.#client.problem,
+      this.#whyRefused(),
     ].filter((reason) => reason !== null)
     return { fleet: reasons.length === 0 ? 'ok' : reasons.join('; ') }
+  }
+
+  #whyRefused(): string | null {
+    const { refused } = this.#client
+    return refused.length === 0
+      ? null
+      : `changes of the hub that are not in force here: ${refused.length}; ${refused[0]!.reason}`
+  }
+
+  #whyStale(): string {
+    return this.#memory.state.left
+      ? 'this gateway said goodbye, so the keys of the hub are refused until it has connected again'
+      : 'no hub was heard for fleet.maxStaleSeconds, so its keys are refused'
   }
 
   status(): JsonObject {

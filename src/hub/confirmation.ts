@@ -13,7 +13,7 @@ import { ANSWER_MS } from './feeds.ts'
 const MAXIMUM_NAMES = 20
 
 /** The last list of sidecars may lack one that has connected since, so it says nothing. */
-const MADE =
+export const MADE =
   'The change is made, and the database went away before it could be said which sidecars have it; send the change again.'
 
 /** What this hub knows of a sidecar whose feed is open here. */

@@ -14,6 +14,8 @@ const CONTACT_LOST_MS: Milliseconds = 3 * CONTACT_MS
 const MAXIMUM_WAITING_BYTES = 2 * MAXIMUM_FEED_EVENT_BYTES
 
 export interface FeedOptions {
+  /** UUID of the feed. */
+  readonly id: string
   readonly sidecar: SidecarName
   /** When its token expires, Unix milliseconds. */
   readonly expiresAtMs: Milliseconds
@@ -26,6 +28,7 @@ export interface FeedOptions {
 }
 
 export class Feed {
+  readonly id: string
   readonly sidecar: SidecarName
   readonly group: FeedGroup
   readonly #options: FeedOptions
@@ -44,6 +47,7 @@ export class Feed {
 
   constructor(options: FeedOptions) {
     this.#options = options
+    this.id = options.id
     this.sidecar = options.sidecar
     this.group = options.group
     this.ackedRev = options.rev

@@ -1,6 +1,7 @@
 // All open feeds of this hub: opens them in an order that lets no change pass unseen, sends what
 // changes and the heartbeats, and writes what sidecars acknowledge.
 
+import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import {
@@ -48,6 +49,8 @@ export type FeedRequest = Omit<SidecarTerms, 'rev'> & { readonly position: FeedP
 export class Feeds {
   readonly #parts: FeedsParts
   readonly #feeds = new Map<string, Feed>()
+  /** Ids of feeds that are about to open. */
+  readonly #opening = new Set<string>()
   readonly #slots = new Slots(SNAPSHOTS_AT_ONCE)
   /** What is to be written of each sidecar, by its id. */
   #reports = new Map<string, SidecarReport>()
@@ -90,30 +93,41 @@ export class Feeds {
     const rev = isKnown ? Math.min(position.rev, state.rev) : 0
     // First registered, then read: a change that is not in what the sidecar gets is confirmed only
     // with its acknowledgement.
-    await sidecars.register(sidecar, { ...request, rev }, hub)
-    await catchUp()
-    if (response.destroyed) return this.#written(sidecars.closed(sidecar.id, hub))
-    this.#begin(sidecar, request, response)
+    const id = randomUUID()
+    this.#opening.add(id)
+    try {
+      await sidecars.register(sidecar, { ...request, rev }, { hub, feed: id })
+      await catchUp()
+    } finally {
+      this.#opening.delete(id)
+    }
+    if (response.destroyed) return this.#written(sidecars.closed([id]))
+    this.#begin(id, sidecar, request, response)
     // The place is held until the socket has taken everything before this line.
     if (!response.writableEnded) response.write(KEEP_ALIVE, release)
   }
 
-  #begin(sidecar: SidecarIdentity, { position, features }: FeedRequest, response: ServerResponse): void {
+  #begin(
+    id: string,
+    sidecar: SidecarIdentity,
+    { position, features }: FeedRequest,
+    response: ServerResponse,
+  ): void {
     const { state, clock, fleetKey } = this.#parts
     const { epoch, rev } = state
     this.#feeds.get(sidecar.id)?.cut()
     const group = state.group(sidecar.namespace, features)
     const isKnown = position !== null && position.epoch === epoch
     const feed = new Feed({
-      ...{ sidecar, group, response, clock, expiresAtMs: sidecar.expiresAtMs },
+      ...{ id, sidecar, group, response, clock, expiresAtMs: sidecar.expiresAtMs },
       stream: new EventStream(response, {}),
       rev: isKnown ? Math.min(position.rev, rev) : 0,
     })
     this.#feeds.set(sidecar.id, feed)
     this.#parts.metrics.feeds.set(this.count)
     response.once('close', () => this.#closed(feed))
-    const { id, name } = sidecar
-    const hello: FeedEvent = { event: 'hello', epoch, rev, sidecar: id, name, fleet_key: fleetKey }
+    const { id: self, name } = sidecar
+    const hello: FeedEvent = { event: 'hello', epoch, rev, sidecar: self, name, fleet_key: fleetKey }
     const isAhead = isKnown && position.rev > rev
     const missed = isKnown ? state.missed(group, position.rev) : null
     const events = isAhead ? [] : [...(missed ?? [group.snapshot(rev)]), this.#beatOf(group)]
@@ -131,6 +145,7 @@ export class Feeds {
       this.endAll('the history of changes is another one')
       return
     }
+    this.#compare(reading)
     const before = state.rev
     const events = state.apply(reading)
     if (state.rev === before) return
@@ -141,6 +156,26 @@ export class Feeds {
       feed.write(texts.get(feed.group)!)
       feed.expectAnswer(nowMs)
     }
+  }
+
+  /**
+   * Ends feeds that no sidecar is registered with: it has another one, at this hub or another, or
+   * was declared gone. Changes would not wait for it, so that no heartbeat may reach it either.
+   * Releases sidecars that are registered with feeds that are not open.
+   */
+  #compare({ feeds }: FleetReading): void {
+    const open = new Set(this.#opening)
+    for (const feed of this.#feeds.values()) {
+      open.add(feed.id)
+      if (feeds.has(feed.id)) continue
+      const { logger } = this.#parts
+      logger.warn({ sidecar: feed.sidecar.name }, 'a feed was ended: its sidecar has another one, or none')
+      this.#feeds.delete(feed.sidecar.id)
+      feed.end('this feed is not registered')
+    }
+    this.#parts.metrics.feeds.set(this.count)
+    const lost = [...feeds].filter((id) => !open.has(id))
+    if (lost.length > 0) void this.#written(this.#parts.sidecars.closed(lost))
   }
 
   /** Takes what a sidecar with an open feed here acknowledges. */
@@ -170,11 +205,11 @@ export class Feeds {
   /** Writes what is not written yet, and ends all feeds. */
   async stop(): Promise<void> {
     if (this.#beats !== null) clearInterval(this.#beats)
-    const { sidecars, hub } = this.#parts
+    const { sidecars } = this.#parts
     await this.#written(this.#write())
-    const ids = [...this.#feeds.keys()]
+    const ids = [...this.#feeds.values()].map(({ id }) => id)
     this.endAll('the hub stops')
-    await Promise.allSettled(ids.map((id) => sidecars.closed(id, hub)))
+    await this.#written(sidecars.closed(ids))
   }
 
   #beat(): void {
@@ -214,18 +249,24 @@ export class Feeds {
   #closed(feed: Feed): void {
     const { id } = feed.sidecar
     if (this.#feeds.get(id) !== feed) return
-    const { sidecars, hub, state, metrics } = this.#parts
+    const { sidecars, state, metrics } = this.#parts
     this.#feeds.delete(id)
     metrics.feeds.set(this.count)
     if (![...this.#feeds.values()].some(({ group }) => group === feed.group)) state.drop(feed.group)
-    void this.#written(this.#write().then(() => sidecars.closed(id, hub)))
+    void this.#written(this.#write().then(() => sidecars.closed([feed.id])))
     this.onAck()
   }
 
   #report(feed: Feed, more: Partial<Pick<SidecarReport, 'nack' | 'conflicts'>>): void {
     const { id } = feed.sidecar
     feed.reported = { ...feed.reported, ...more }
-    this.#reports.set(id, { id, rev: feed.ackedRev, isSilent: feed.isSilent, ...feed.reported })
+    this.#reports.set(id, {
+      id,
+      feed: feed.id,
+      rev: feed.ackedRev,
+      isSilent: feed.isSilent,
+      ...feed.reported,
+    })
     this.#writing ??= setTimeout(() => void this.#written(this.#write()), GATHER_MS).unref()
   }
 

@@ -3,7 +3,7 @@
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { isoTime } from '../core/time.ts'
-import { ENFORCED_TERMS } from '../keys/fleet-key.ts'
+import { ENFORCED_TERMS, isGiven } from '../keys/fleet-key.ts'
 import type { SidecarLedger, SidecarRow } from '../ledger/sidecar-ledger.ts'
 import { compileGlob } from '../policy/glob.ts'
 import { type ApiRoute, ok, type SessionRequest } from '../server/api.ts'
@@ -53,9 +53,9 @@ export function fleetRoutes({ state, sidecars, feeds, catchUp }: FleetRouteParts
       method: 'DELETE',
       path: '/api/v1/fleet/:id',
       access: 'admin',
-      operation: operation('Declares a sidecar gone: changes are no longer confirmed by it.', {
+      operation: operation('Declares a sidecar gone that runs no more: changes no longer wait for it.', {
         answer: 'GoneSidecar',
-        errors: [404, 503],
+        errors: [404, 409, 503],
       }),
       async answer({ params, session }) {
         const id = params['id'] ?? ''
@@ -117,7 +117,7 @@ export function confirmed(
 ): ApiRoute[] {
   return routes.map((route): ApiRoute => {
     if (route.method === 'GET' || route.access === 'open') return route
-    const takesTerms = route.method === 'PATCH' || route.path === '/api/v1/keys'
+    const takesTerms = route.method === 'PATCH' || route.method === 'POST'
     const operation = withConfirmation(route.operation, takesTerms)
     return {
       ...route,
@@ -157,8 +157,12 @@ async function assertEnforceable(
   if (new QueryString(request.search, [PARTIAL]).integer(PARTIAL, 0, 0, 1) === 1) return
   const body = await request.body()
   if (!isObject(body)) return
-  const terms = ENFORCED_TERMS.filter((term) => body[term] !== undefined && body[term] !== null)
-  const { namespaces = state.namespacesOf(request.params['id'] ?? '') } = body
+  const id = request.params['id'] ?? ''
+  // The old key of a rotation ends by its expiry.
+  const ending = 'grace_seconds' in body ? { expires_at: '' } : {}
+  const after: JsonObject = { ...state.termsOf(id), ...ending, ...body }
+  const terms = ENFORCED_TERMS.filter((term) => isGiven(after[term]))
+  const { namespaces = state.namespacesOf(id) } = body
   const isFor = ({ namespace }: SidecarRow) =>
     !Array.isArray(namespaces) ||
     namespaces.some((glob) => typeof glob === 'string' && compileGlob(glob)(namespace))

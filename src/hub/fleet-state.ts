@@ -3,7 +3,7 @@
 
 import type { FeedEvent } from '../fleet/protocol.ts'
 import { StateHash } from '../fleet/state-hash.ts'
-import { termsOf } from '../keys/fleet-key.ts'
+import { type FleetKey, termsOf } from '../keys/fleet-key.ts'
 import type { FleetReading, LedgerKey } from '../ledger/fleet-reading.ts'
 import { compileGlob } from '../policy/glob.ts'
 
@@ -45,6 +45,11 @@ export class FleetState {
   namespacesOf(id: string): string[] | null {
     const globs = this.#keys.get(id)?.namespaces ?? null
     return globs === null ? null : [...globs]
+  }
+
+  /** The terms of a key; none for an unknown one. */
+  termsOf(id: string): Readonly<FleetKey['terms']> {
+    return this.#keys.get(id)?.key.terms ?? {}
   }
 
   /** Reports whether a key is known and not revoked. */

@@ -127,7 +127,8 @@ export class Fleet {
 
   #releaseLost(): void {
     // Without the database nothing is released; the watch reports that.
-    this.#parts.sidecars.releaseLost().catch(() => {})
+    const { sidecars } = this.#parts
+    Promise.all([sidecars.releaseLost(), sidecars.forgetOld()]).catch(() => {})
   }
 
   async #read(): Promise<FleetReading> {

@@ -1,6 +1,7 @@
 // The management API of a hub: every route and the parts it works on.
 
 import { systemClock } from '../core/clock.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import { HUB_TERM_FIELDS } from '../keys/key-terms-fields.ts'
 import type { HubLog } from '../ledger/hub-log.ts'
@@ -19,6 +20,7 @@ import { singleSignOnRoutes } from '../server/routes/single-sign-on.ts'
 import { statusRoute } from '../server/routes/status.ts'
 import type { Gatekeeper } from '../server/session.ts'
 import type { SingleSignOn } from '../server/single-sign-on.ts'
+import { MADE } from './confirmation.ts'
 import type { Fleet } from './fleet.ts'
 import { confirmed, fleetRoutes } from './fleet-routes.ts'
 import type { HubCheckpoints } from './hub-checkpoints.ts'
@@ -62,5 +64,15 @@ export const madeKeys = (keys: KeyLedger): Keys => ({
   rotate: async (...change) => (await keys.rotate(...change)).result,
   revoke: async (...change) => (await keys.revoke(...change)).result,
   list: () => keys.list(),
-  workingPredecessors: (id) => keys.workingPredecessors(id),
+  workingPredecessors: (id) => known(keys.workingPredecessors(id)),
 })
+
+/** Reads what an answer to a change also says. The change itself is durable. */
+async function known<Result>(reading: Promise<Result>): Promise<Result> {
+  try {
+    return await reading
+  } catch (error) {
+    if (!(error instanceof GatewayError && error.code === 'fleet_unavailable')) throw error
+    throw new GatewayError('fleet_unavailable', MADE, { cause: error })
+  }
+}

@@ -54,7 +54,8 @@ export class SidecarIdentities {
 
   /**
    * @param authorization the header of the request
-   * @throws GatewayError (rejects) `invalid_token`; `fleet_unavailable` when the database cannot be
+   * @throws GatewayError (rejects) `invalid_token`; `forbidden` for a sidecar that was declared
+   * gone; `fleet_unavailable` when the database cannot be
    * asked for a sidecar that joined
    */
   async verify(authorization: string | undefined): Promise<SidecarIdentity> {

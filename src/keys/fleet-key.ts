@@ -51,9 +51,9 @@ export function fleetKeyOf({
   }
 }
 
-/** Without labels a key has none of its terms. */
-const isGiven = (value: unknown): boolean =>
-  value !== null && !(isObject(value) && Object.keys(value).length === 0)
+/** Reports whether a term restricts anything: null and no labels do not. */
+export const isGiven = (value: unknown): boolean =>
+  value !== undefined && value !== null && !(isObject(value) && Object.keys(value).length === 0)
 
 /** Returns the row of a key as a sidecar lists it. */
 export function storedKeyOf(key: FleetKey): StoredKey {

@@ -92,7 +92,7 @@ export class Database implements Queries {
       try {
         await client.query('begin')
         const result = await work(queries)
-        await client.query('commit')
+        await commit(client)
         client.release()
         return result
       } catch (error) {
@@ -128,6 +128,20 @@ export async function withDatabase<Result>(
     return await work(database)
   } finally {
     await database.close()
+  }
+}
+
+/** @throws GatewayError (rejects) `fleet_unavailable` when it is not known whether it happened */
+async function commit(client: pg.PoolClient): Promise<void> {
+  try {
+    await client.query('commit')
+  } catch (error) {
+    if (!isUnavailable(error)) throw error
+    throw new GatewayError(
+      'fleet_unavailable',
+      'The database went away while the change was made, which may have happened; look before you send it again.',
+      { cause: error },
+    )
   }
 }
 

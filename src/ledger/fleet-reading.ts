@@ -24,6 +24,8 @@ export interface FleetReading {
   readonly rev: number
   /** Keys that changed after the revision that the hub had, in order of revisions. */
   readonly changed: readonly LedgerKey[]
+  /** The feeds of this hub that sidecars are registered with. */
+  readonly feeds: ReadonlySet<string>
 }
 
 /** The hub that reads. */
@@ -34,7 +36,7 @@ export interface ReadingHub {
   readonly connected: number
 }
 
-type ReadingColumns = { head: number; epoch: string; at: Milliseconds; rev: number } & {
+type ReadingColumns = { head: number; epoch: string; at: Milliseconds; feeds: string[]; rev: number } & {
   readonly [Name in keyof KeyColumns]: KeyColumns[Name] | null
 }
 
@@ -55,8 +57,10 @@ export async function readFleet(
        insert into hub_state (id, version, connected, seen_at) values ($1, $2, $3, now())
        on conflict (id) do update set connected = excluded.connected, seen_at = excluded.seen_at
        returning seen_at)
-     select h.rev as head, h.epoch, touched.seen_at as at, k.rev, ${PREFIXED}
-     from fleet_head h cross join touched left join api_key k on k.rev > $4 order by k.rev`,
+     select h.rev as head, h.epoch, touched.seen_at as at, open.feeds, k.rev, ${PREFIXED}
+     from fleet_head h cross join touched
+       cross join (select coalesce(array_agg(feed::text), '{}') as feeds from sidecar where hub = $1) open
+       left join api_key k on k.rev > $4 order by k.rev`,
     [hub.id, hub.version, hub.connected, afterRev],
   )
   const [first] = rows
@@ -64,7 +68,7 @@ export async function readFleet(
   const changed = rows
     .filter(({ id }) => id !== null)
     .map((row) => ledgerKeyOf(row as KeyColumns & { rev: number }))
-  return { atMs: first.at, epoch: first.epoch, rev: first.head, changed }
+  return { atMs: first.at, epoch: first.epoch, rev: first.head, changed, feeds: new Set(first.feeds) }
 }
 
 function ledgerKeyOf(columns: KeyColumns & { readonly rev: number }): LedgerKey {

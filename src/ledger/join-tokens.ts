@@ -28,9 +28,12 @@ export interface JoinedSidecar {
   readonly name: string
   /** Ed25519, SPKI, PEM. */
   readonly publicKey: string
+  /** An administrator declared it gone. */
+  readonly isGone: boolean
 }
 
-const SIDECAR = 'id as sidecar, cluster, namespace, name, public_key as "publicKey"'
+const SIDECAR =
+  'id as sidecar, cluster, namespace, name, public_key as "publicKey", state = $$gone$$ as "isGone"'
 
 export class JoinTokens {
   readonly #database: Database
@@ -89,14 +92,14 @@ export class JoinTokens {
     if (known === undefined) throw refused()
     const joined = known.used ? null : await this.#join(token, publicKey)
     const sidecar = joined ?? (await this.find(idOf(token)))
-    if (sidecar?.publicKey !== publicKey) throw refused()
+    if (sidecar?.publicKey !== publicKey || sidecar.isGone) throw refused()
     return sidecar
   }
 
-  /** Resolves with null for an unknown id, one of a Pod, and a sidecar that was declared gone. */
+  /** Resolves with null for an unknown id and one of a Pod. */
   async find(id: string): Promise<JoinedSidecar | null> {
     const [sidecar] = await this.#database.rows<JoinedSidecar>(
-      `select ${SIDECAR} from sidecar where id = $1 and public_key is not null and state <> 'gone'`,
+      `select ${SIDECAR} from sidecar where id = $1 and public_key is not null`,
       [id],
     )
     return sidecar ?? null
@@ -124,7 +127,7 @@ export class JoinTokens {
       return {
         draft: { type: 'sidecar_joined', sidecar_id: id, sidecar_name: name, actor: GATEWAY_ACTOR } as const,
         feed: [],
-        result: { sidecar: id, cluster, namespace, name, publicKey },
+        result: { sidecar: id, cluster, namespace, name, publicKey, isGone: false },
       }
     })
     return result

@@ -53,8 +53,9 @@ create table sidecar (
   acked_rev bigint not null,
   last_seen_at timestamptz not null,
   state text not null check (state in ('connected', 'silent', 'left', 'gone')),
-  -- The hub at which its feed is open.
+  -- The hub at which its feed is open, and the feed; both null without one.
   hub uuid,
+  feed uuid,
   nack jsonb not null default '[]',
   conflicts text[] not null default '{}'
 ) with (fillfactor = 50);
@@ -174,6 +175,7 @@ grant select on all tables in schema ${SCHEMA} to ${HUB_ROLE};
 grant insert on entry, checkpoint, change to ${HUB_ROLE};
 grant update on fleet_head to ${HUB_ROLE};
 grant insert, update on api_key, sidecar, join_token, log_head, secret to ${HUB_ROLE};
+grant delete on sidecar to ${HUB_ROLE};
 grant insert, update, delete on hub_state, session to ${HUB_ROLE};
 `
 

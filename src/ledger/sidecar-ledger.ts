@@ -55,9 +55,17 @@ export interface SidecarRow extends SidecarName {
   readonly conflicts: readonly string[]
 }
 
+/** Where the feed of a sidecar is open. */
+export interface FeedPlace {
+  readonly hub: string
+  /** UUID, another one for each feed. */
+  readonly feed: string
+}
+
 /** What a hub writes of one of its sidecars. */
 export interface SidecarReport {
   readonly id: string
+  readonly feed: string
   /** The newest revision that is durable there. */
   readonly rev: number
   readonly isSilent: boolean
@@ -89,19 +97,19 @@ export class SidecarLedger {
   async register(
     { id, cluster, namespace, name }: SidecarName,
     terms: SidecarTerms,
-    hub: string,
+    { hub, feed }: FeedPlace,
   ): Promise<void> {
     await this.#database.rows(
       `insert into sidecar (id, cluster, namespace, name, version, features, max_stale_seconds, acked_rev,
-         last_seen_at, state, hub)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, now(), 'connected', $9)
+         last_seen_at, state, hub, feed)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, now(), 'connected', $9, $10)
        on conflict (id) do update set cluster = excluded.cluster, namespace = excluded.namespace,
          name = excluded.name, version = excluded.version, features = excluded.features,
          max_stale_seconds = excluded.max_stale_seconds, acked_rev = excluded.acked_rev,
-         last_seen_at = now(), state = 'connected', hub = excluded.hub`,
+         last_seen_at = now(), state = 'connected', hub = excluded.hub, feed = excluded.feed`,
       [
         ...[id, cluster, namespace, name, terms.version, terms.features],
-        ...[terms.maxStaleSeconds, terms.rev, hub],
+        ...[terms.maxStaleSeconds, terms.rev, hub, feed],
       ],
     )
   }
@@ -118,52 +126,53 @@ export class SidecarLedger {
         `update sidecar s set acked_rev = r.rev, last_seen_at = now(), nack = r.nack,
            conflicts = array(select jsonb_array_elements_text(r.conflicts)),
            state = case when r.silent then 'silent' else 'connected' end
-         from jsonb_to_recordset($1::jsonb) as r(id text, rev bigint, silent boolean, nack jsonb, conflicts jsonb)
-         where s.id = r.id and s.hub = $2`,
-        [
-          JSON.stringify(
-            reports.map(({ id, rev, isSilent, nack, conflicts }) => ({
-              id,
-              rev,
-              silent: isSilent,
-              nack,
-              conflicts,
-            })),
-          ),
-          hub,
-        ],
+         from jsonb_to_recordset($1::jsonb)
+           as r(id text, feed uuid, rev bigint, silent boolean, nack jsonb, conflicts jsonb)
+         where s.id = r.id and s.feed = r.feed`,
+        [JSON.stringify(reports.map(({ isSilent, ...report }) => ({ ...report, silent: isSilent })))],
       )
       await queries.rows('select pg_notify($1, $2)', [ACKS_CHANNEL, hub])
     })
   }
 
-  /** Writes that the feed of a sidecar at a hub was closed, unless it is open at another hub. */
-  async closed(id: string, hub: string): Promise<void> {
+  /** Writes that feeds were closed. A sidecar that has another one since is not touched. */
+  async closed(feeds: readonly string[]): Promise<void> {
     await this.#database.rows(
-      `update sidecar set state = 'silent', last_seen_at = now(), hub = null where id = $1 and hub = $2`,
-      [id, hub],
+      `update sidecar set state = 'silent', last_seen_at = now(), hub = null, feed = null
+       where feed = any($1)`,
+      [feeds],
     )
   }
 
   /** Writes that a sidecar uses no key of the hub before it connects again. */
   async left(id: string): Promise<void> {
     await this.#database.rows(
-      `update sidecar set state = 'left', last_seen_at = now(), hub = null where id = $1 and state <> 'gone'`,
+      `update sidecar set state = 'left', last_seen_at = now(), hub = null, feed = null
+       where id = $1 and state <> 'gone'`,
       [id],
     )
   }
 
   /**
    * Declares a sidecar gone: an administrator states that it runs no more. Sealed.
-   * @throws GatewayError (rejects) `not_found`, `fleet_unavailable`
+   * @throws GatewayError (rejects) `not_found`, `conflict` while it answers, `fleet_unavailable`
    */
   async declareGone(id: string, actor: Actor): Promise<void> {
     await this.#log.change(async (queries) => {
-      const [row] = await queries.rows<{ name: string }>(
-        `update sidecar set state = 'gone', hub = null where id = $1 returning name`,
-        [id],
+      const [row] = await queries.rows<{ name: string; is_connected: boolean }>(
+        `select name, state = 'connected' and exists (
+           select from hub_state h where h.id = s.hub and h.seen_at > now() - $2 * interval '1 millisecond'
+         ) as is_connected
+         from sidecar s where id = $1 for update`,
+        [id, HUB_SILENCE_MS],
       )
       if (row === undefined) throw new GatewayError('not_found', 'There is no sidecar with this id.')
+      if (row.is_connected)
+        throw new GatewayError(
+          'conflict',
+          'The sidecar is connected and uses keys of the hub; stop it, and declare it gone if it says no goodbye.',
+        )
+      await queries.rows(`update sidecar set state = 'gone', hub = null, feed = null where id = $1`, [id])
       return {
         draft: { type: 'sidecar_gone', sidecar_id: id, sidecar_name: row.name, actor } as const,
         feed: [],
@@ -206,12 +215,24 @@ export class SidecarLedger {
   async releaseLost(): Promise<void> {
     await this.#database.rows(
       `with lost as (delete from hub_state where seen_at < now() - $1 * interval '1 millisecond' returning id, seen_at)
-       update sidecar s set state = 'silent', hub = null,
+       update sidecar s set state = 'silent', hub = null, feed = null,
          last_seen_at = greatest(s.last_seen_at, coalesce((select seen_at from lost where id = s.hub), now()))
        where s.hub is not null and (s.hub in (select id from lost) or
          (s.hub not in (select id from hub_state) and s.last_seen_at < now() - $1 * interval '1 millisecond'
            and pg_postmaster_start_time() < now() - $1 * interval '1 millisecond'))`,
       [HUB_LOST_MS],
+    )
+  }
+
+  /**
+   * Forgets Pods that are over: they said goodbye, were declared gone or refuse the keys of hubs by
+   * themselves, and were not heard for a week. One that joined with a token may come back.
+   */
+  async forgetOld(): Promise<void> {
+    await this.#database.rows(
+      `delete from sidecar where public_key is null and hub is null
+         and last_seen_at + (case when state = 'silent' then max_stale_seconds else 0 end) * interval '1 second'
+           < now() - interval '7 days'`,
     )
   }
 }

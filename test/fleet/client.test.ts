@@ -244,6 +244,21 @@ t.test('a refusal of the hub is said in its words, once', async (t) => {
   t.equal(client.problem, null)
 })
 
+t.test('a sidecar that was declared gone refuses the keys of the hub until it is taken back', async (t) => {
+  const hub = await startHub(t)
+  const { client, memory, isConnected } = sidecar(t, [hub])
+  await isConnected()
+  t.notOk(memory.freshness.isStale)
+  hub.refusal = { status: 403, body: JSON.stringify({ error: { code: 'forbidden', message: 'gone' } }) }
+  hub.send({ event: 'bye', reason: 'again' })
+  await until('it forgets', () => memory.freshness.isStale)
+  t.ok(memory.state.left, 'also after a restart')
+  t.match(client.problem, /403/)
+  hub.refusal = null
+  await until('it is taken back', () => client.isConnected && !memory.freshness.isStale)
+  t.notOk(memory.state.left)
+})
+
 t.test('bytes that are no feed, and events without end, are refused', async (t) => {
   const hub = await startHub(t)
   hub.refusal = { status: 200, body: 'event: beat\ndata: {"t":1,"rev":1,"state_hash":"x"}\n\n' }

@@ -1,43 +1,12 @@
 // Feeds of a hub over real sockets and PostgreSQL: what sidecars get, and what an answer says of them.
 
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { beginEpoch } from '../../src/ledger/migrate.ts'
-import { fleetDatabase, run, type TestDatabase } from '../ledger/postgres.ts'
-import { fetchInTime, until } from '../process/until.ts'
-import { type Api, startHub, type TestHub } from './fixture.ts'
-import { TestSidecar } from './sidecar.ts'
-import { ISSUER, keySetOf, newKey, podClaims, signed } from './tokens.ts'
+import { fleetDatabase, run } from '../ledger/postgres.ts'
+import { until } from '../process/until.ts'
+import { hubOn, makeKey, sidecarOf } from './pods.ts'
 
 t.setTimeout(120_000)
-
-const key = newKey()
-const JOIN = {
-  join: {
-    clusters: [
-      {
-        name: 'prod',
-        issuer: ISSUER,
-        jwks: { file: 'jwks.json' },
-        allow: [{ namespace: '*', serviceAccount: 'web' }],
-      },
-    ],
-  },
-}
-
-const hubOn = (t: Test, database: TestDatabase): Promise<TestHub> =>
-  startHub(t, database, JOIN, { 'jwks.json': keySetOf(key) })
-
-async function sidecarOf(t: Test, hub: TestHub, pod: string, more: object = {}): Promise<TestSidecar> {
-  const { namespace = 'shop', ...options } = more as { namespace?: string }
-  const claims = podClaims(Date.now(), { namespace, pod, uid: `uid-${namespace}-${pod}` })
-  return new TestSidecar(t, { url: hub.url, token: await signed(claims, key), ...options }).connect()
-}
-
-const makeKey = async (api: Api, fields: object = {}) => {
-  const { status, body } = await api('POST', '/keys', { name: 'web', ...fields })
-  if (status !== 201) throw new Error(`${status}: ${JSON.stringify(body)}`)
-  return body
-}
 
 t.test('a change is answered when every sidecar has it', async (t) => {
   const hub = await hubOn(t, await fleetDatabase())
@@ -109,6 +78,7 @@ t.test('a sidecar that does not answer is named once the time is over, and then 
   const { id } = sidecars[1]
   t.match(await (await hub.signIn('reader'))('DELETE', `/fleet/${id}`), { status: 403 })
   t.match(await api('DELETE', `/fleet/${id}`), { status: 200, body: { id, state: 'gone' } })
+  await until('its feed ends', async () => (await api('GET', '/status')).body.feeds === 0)
   t.match(await api('DELETE', '/fleet/none'), { status: 404 })
   t.match((await makeKey(api)).fleet, { registered: 0, unconfirmed: 0 })
   t.match((await api('GET', '/audit/changes?type=sidecar_gone')).body.changes, [{ sidecar_id: id }])
@@ -187,83 +157,4 @@ t.test('a sidecar that is ahead of the database gets nothing', async (t) => {
     sidecar.events.slice(seen).map(({ event }) => event),
     ['hello', 'bye'],
   )
-})
-
-t.test('a term that a connected sidecar cannot enforce is refused with its name', async (t) => {
-  const hub = await hubOn(t, await fleetDatabase())
-  const api = await hub.signIn()
-  const old = await sidecarOf(t, hub, 'old', { features: ['models'] })
-  const refused = await api('POST', '/keys', { name: 'x', max_parallel: 1, models: ['a'] })
-  t.match(refused, { status: 409, body: { error: { code: 'conflict', message: /max_parallel: shop\/old/ } } })
-  t.match((await api('GET', '/keys')).body, { total: 0 })
-  t.match(await makeKey(api, { max_parallel: 1, namespaces: ['web'] }), { fleet: { acked: 1 } }, 'not for it')
-  const partial = await api('POST', '/keys?allow_partial=1', { name: 'x', max_parallel: 1 })
-  t.match(partial, { status: 201, body: { fleet: { acked: 1 } } })
-  t.equal(old.keys.size, 0)
-  t.match(await makeKey(api, { models: ['a'] }), { fleet: { acked: 1 } })
-  t.equal(old.keys.size, 1)
-})
-
-t.test('keys that are revoked at a sidecar and active here are listed', async (t) => {
-  const hub = await hubOn(t, await fleetDatabase())
-  const api = await hub.signIn()
-  const made = await makeKey(api)
-  const sidecar = await sidecarOf(t, hub, 'one')
-  await sidecar.acknowledge({ conflicts: [made.id, 'unknown'] })
-  await until('the conflict is listed', async () => (await api('GET', '/fleet')).body.conflicts.length > 0)
-  t.same((await api('GET', '/fleet')).body.conflicts, [
-    { key_id: made.id, key_name: 'web', sidecars: ['shop/one'] },
-  ])
-  await api('DELETE', `/keys/${made.id}`)
-  t.same((await api('GET', '/fleet')).body.conflicts, [])
-})
-
-t.test('a credential opens its feed and nothing else, and headers are checked', async (t) => {
-  const hub = await hubOn(t, await fleetDatabase())
-  const claims = podClaims(Date.now())
-  const token = await signed(claims, key)
-  const ask = (path: string, method = 'GET', headers: Record<string, string> = {}) =>
-    fetchInTime(hub.url + path, { method, headers: { authorization: `Bearer ${token}`, ...headers } })
-  for (const [method, path] of [
-    ['GET', '/api/v1/keys'],
-    ['GET', '/api/v1/fleet'],
-    ['POST', '/api/v1/keys'],
-    ['GET', '/api/v1/session'],
-  ] as const)
-    t.equal((await ask(path, method)).status, 401, `${method} ${path}`)
-  const feed = await ask('/fleet/v1/feed')
-  t.match([feed.status, await feed.json()], [400, { error: { param: 'sidegate-protocol' } }])
-  const anonymous = await fetchInTime(`${hub.url}/fleet/v1/feed`)
-  t.match([anonymous.status, await anonymous.json()], [401, { error: { code: 'invalid_token' } }])
-  t.equal((await ask('/fleet/v1/ack')).status, 404)
-  t.equal((await ask('/fleet/v1/other', 'POST')).status, 404)
-  const bad = await ask('/fleet/v1/ack', 'POST', { 'content-type': 'application/json' })
-  t.equal(bad.status, 400)
-})
-
-t.test('without notifications a change still arrives within the second', async (t) => {
-  const database = await fleetDatabase()
-  const [here, there] = [await hubOn(t, database), await hubOn(t, database)]
-  const sidecar = await sidecarOf(t, there, 'one')
-  const name = new URL(database.owner).pathname.slice(1)
-  await run(
-    database.owner,
-    `select pg_terminate_backend(pid) from pg_stat_activity
-     where datname = '${name}' and application_name = 'sidegate-hub listen'`,
-  )
-  const made = await makeKey(await here.signIn())
-  t.match(made.fleet, { registered: 1 })
-  await until('the poll finds it', async () => sidecar.keys.has(made.id), 900)
-  await until('it listens again', async () =>
-    /sidegate_hub_listening 1/.test(await (await fetchInTime(`http://${there.opsAddress}/metrics`)).text()),
-  )
-})
-
-t.test('more sidecars than may get a snapshot at once all get one', async (t) => {
-  const hub = await hubOn(t, await fleetDatabase())
-  const api = await hub.signIn()
-  const { id } = await makeKey(api)
-  const sidecars = await Promise.all(Array.from({ length: 40 }, (_, n) => sidecarOf(t, hub, `web-${n}`)))
-  await until('all have the key', async () => sidecars.every(({ keys }) => keys.has(id)))
-  t.match((await api('DELETE', `/keys/${id}`)).body.fleet, { registered: 40, acked: 40 })
 })

@@ -26,6 +26,7 @@ const reading = (rev: number, changed: LedgerKey[], epoch = EPOCH): FleetReading
   epoch,
   rev,
   changed,
+  feeds: new Set(),
 })
 
 /** The keys of a sidecar, by the events that it gets. */

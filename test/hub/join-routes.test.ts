@@ -59,7 +59,7 @@ t.test('wrong tokens of an address are limited, and right ones are not', async (
   const clock = testClock()
   const use = async (token: string) => {
     if (token !== 'right') throw new GatewayError('invalid_token', 'wrong')
-    return { sidecar: 'a', cluster: null, namespace: 'n', name: 'n/a', publicKey: 'k' }
+    return { sidecar: 'a', cluster: null, namespace: 'n', name: 'n/a', publicKey: 'k', isGone: false }
   }
   const [route] = joinRoutes({ use, create: async () => ({ token: '' }) }, clock)
   const join = async (token: string, address = '10.0.0.1') => {

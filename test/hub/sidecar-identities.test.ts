@@ -50,9 +50,16 @@ function identitiesOf(clusters: readonly JoinCluster[]) {
         .map(([, reason, count]) => [reason!, Number(count)] as const)
         .filter(([, count]) => count > 0),
     )
-  const join = (key: SigningKey, name = 'shop/web-1'): void => {
+  const join = (key: SigningKey, isGone = false, name = 'shop/web-1'): void => {
     joined.set(SIDECAR, {
-      ...{ sidecar: SIDECAR, cluster: null, namespace: 'shop', name, publicKey: key.publicPem },
+      ...{
+        sidecar: SIDECAR,
+        cluster: null,
+        namespace: 'shop',
+        name,
+        publicKey: key.publicPem,
+        isGone,
+      },
     })
   }
   return { clock, identities, joined, asked, verify, refusals, join }
@@ -264,6 +271,8 @@ t.test('a sidecar that is gone, or has another key, is refused with a token that
   await t.rejects(hub.verify(token), { code: 'invalid_token' })
   hub.join(key)
   t.ok(await hub.verify(token))
+  hub.join(key, true)
+  await t.rejects(hub.verify(token), { code: 'forbidden', message: /declared this sidecar gone/ })
   hub.joined.clear()
   await t.rejects(hub.verify(token), { code: 'invalid_token' })
   t.strictSame(await hub.refusals(), { signature: 1, unknown_sidecar: 1 })

@@ -13,7 +13,7 @@ const TWO_KEYS =
   '`authorization` and `x-api-key` hold two different Sidegate keys; send only the one that the call is for.'
 
 const STALE =
-  'This key belongs to a hub that the gateway has not heard from for longer than fleet.maxStaleSeconds. Retry; if it persists, an administrator finds the reason at GET /api/v1/status, in `fleet`.'
+  'This key belongs to a hub that the gateway has not heard from for too long (fleet.maxStaleSeconds), or not since it said goodbye. Retry; if it persists, an administrator finds the reason at GET /api/v1/status, in `fleet`.'
 /** A hub that is back is heard within its backoff of two seconds. */
 const STALE_RETRY_SECONDS = '2'
 

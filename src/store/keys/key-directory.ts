@@ -177,7 +177,7 @@ export class KeyDirectory {
 
   #assertNoHub(): void {
     if (this.#hub === null) return
-    const message = `The keys of this gateway are managed by its hub; make this change there: ${this.#hub.url}`
+    const message = `The keys of this gateway are managed by its hub; make this change there: ${this.#hub.url}. A key that it made before it had \`fleet\` can be changed without \`fleet\` only.`
     throw new GatewayError('managed_by_hub', message)
   }
 
