@@ -48,6 +48,8 @@ export interface InjectionModel {
  */
 const REASONS_SCORE_MIN = 0.1
 const REASONS_MARGIN_MIN = Math.log(REASONS_SCORE_MIN / (1 - REASONS_SCORE_MIN))
+/** UTF-16 units before and after the strongest words in which reasons are read: a paragraph. */
+const REASONS_CONTEXT = 160
 /**
  * Words that mix digits and letters before a text is also read as leet. One word in fifty may be a
  * part number, so a single one does not count.
@@ -118,7 +120,9 @@ class Scorer {
     if (best === null) return { score: 0, span: null, reasons: [] }
     const { start, end } = yield* this.#locate(best, mode)
     const score = 1 / (1 + Math.exp(-best.margin))
-    const reasons = best.margin < REASONS_MARGIN_MIN ? [] : this.#reasons.read(best.text, start, end)
+    const from = Math.max(0, start - REASONS_CONTEXT)
+    const to = Math.min(best.text.length, end + REASONS_CONTEXT)
+    const reasons = best.margin < REASONS_MARGIN_MIN ? [] : this.#reasons.read(best.text, from, to)
     if (best.disguise !== null) reasons.push(best.disguise)
     return { score, span: best.toSource(start, end), reasons }
   }
