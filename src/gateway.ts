@@ -7,6 +7,7 @@ import { within } from './core/deadline.ts'
 import type { Problem } from './core/problem.ts'
 import { VERSION } from './core/version.ts'
 import { type DataFolder, takeDataFolder } from './gateway/datafolder.ts'
+import { listenWith, servedBy } from './gateway/live-certificate.ts'
 import { loadPrices } from './gateway/live-prices.ts'
 import { createLogger, type LogOutput, TurnLines } from './gateway/logger.ts'
 import { buildParts, type GatewayParts } from './gateway/parts.ts'
@@ -15,7 +16,7 @@ import { sealInterrupted } from './gateway/recovery.ts'
 import { logRotations } from './gateway/rotation.ts'
 import { loadRules } from './rules/load.ts'
 import { describeListenError, formatAddress, isListenError } from './server/address.ts'
-import { type Listener, listen } from './server/listener.ts'
+import type { Listener } from './server/listener.ts'
 import { StoreOpenError } from './store/environment/lmdb.ts'
 
 /**
@@ -88,7 +89,8 @@ class Gateway {
 
   /** Releases what the parts hold. For a gateway that does not start, or whose start failed. */
   async abandon(): Promise<void> {
-    const { rules, upstreams, store, folder } = this.#parts
+    const { rules, upstreams, store, folder, certificates } = this.#parts
+    for (const certificate of servedBy(certificates)) certificate.close()
     for (const listener of [...this.#listeners, ...this.#ops]) listener.close()
     rules.release()
     await upstreams.close()
@@ -104,12 +106,13 @@ class Gateway {
    */
   async start(lines: TurnLines): Promise<RunningGateway> {
     const { config, logger, folder, store, journal, attestation, rules, pipeline, handlers } = this.#parts
+    const { certificates } = this.#parts
     await journal.boot(attestation.identity)
     await sealInterrupted(folder.intents, store, pipeline)
     await journal.rulesLoaded(rules.effective)
     await attestation.signatures.sign()
-    this.#ops = await listen(config.listen.ops, handlers.ops)
-    this.#listeners = await listen(config.listen.gateway, handlers.gateway)
+    this.#ops = await listenWith(config.listen.ops, handlers.ops, certificates.ops)
+    this.#listeners = await listenWith(config.listen.gateway, handlers.gateway, certificates.gateway)
     const gateway = this.#listeners.map(({ address }) => formatAddress(address))
     const ops = this.#ops.map(({ address }) => formatAddress(address))
     const { revision } = rules.effective
@@ -148,6 +151,7 @@ class Gateway {
     for (const listener of this.#listeners) listener.stopAccepting()
     await Promise.all([rules.stopWatching(), this.#parts.prices?.close(), this.#parts.shadowRules?.close()])
     rules.release()
+    for (const certificate of servedBy(this.#parts.certificates)) certificate.close()
     this.#parts.memory?.stop()
     const finished = Promise.race([this.#finished(sealed), this.#hurry.promise])
     if (!(await within(finished, drainSeconds * 1000)) || admission.running > 0) {

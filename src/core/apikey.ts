@@ -56,6 +56,12 @@ export function hashApiKey(key: string): string {
   return hash('sha256', key, 'hex')
 }
 
+/**
+ * Returns what stands for the hash of a key that is a client certificate. No key has it: the text
+ * has another form.
+ */
+export const hashClientName = (name: string): string => hash('sha256', `client certificate ${name}`, 'hex')
+
 /** Returns what lists show of a key: the prefix and the four characters before the checksum. */
 export function keyPrefix(key: string): string {
   return `${API_KEY_PREFIX}…${key.slice(CHECKSUM_START - SHOWN_LENGTH, CHECKSUM_START)}`

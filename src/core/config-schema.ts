@@ -9,6 +9,7 @@ import { LOG_SECTION, METRICS_SECTION } from './observability-sections.ts'
 import { PLACEHOLDER_STYLES, STYLES } from './placeholder-style.ts'
 import { PRICES_SECTION } from './prices-section.ts'
 import { address, integer, reference, section } from './schema-parts.ts'
+import { CERTIFICATE_KEY_SCHEMA, mutualTls, serverTls } from './tls-config.ts'
 import { PASS_METHODS } from './unscanned-paths.ts'
 import { UPSTREAM_SCHEMA, UPSTREAMS_SCHEMA } from './upstream-schema.ts'
 
@@ -23,6 +24,8 @@ export const CONFIG_SCHEMA = {
     listen: section('Addresses on which the gateway listens.', {
       gateway: address('Chat and management API. With 127.0.0.1 it also listens on [::1].', '127.0.0.1:8484'),
       ops: address('Metrics and health.', '127.0.0.1:9484'),
+      tls: mutualTls('TLS of the first address, which speaks plain HTTP without it.'),
+      opsTls: serverTls('TLS of the second address.'),
     }),
     upstream: UPSTREAM_SCHEMA,
     upstreams: UPSTREAMS_SCHEMA,
@@ -80,14 +83,15 @@ export const CONFIG_SCHEMA = {
     }),
     prices: PRICES_SECTION,
     keys: {
-      description: 'API keys declared by hash, in addition to those created through the API.',
+      description:
+        'API keys declared by hash, or by the certificate of a client, in addition to those created through the API.',
       type: 'array',
       maxItems: 10_000,
       default: [],
       items: {
         type: 'object',
         additionalProperties: false,
-        required: ['name', 'sha256'],
+        required: ['name'],
         properties: {
           name: {
             description: `Name in the usage log. Rules can match it. It must have ${LEGIBLE}.`,
@@ -96,11 +100,13 @@ export const CONFIG_SCHEMA = {
             maxLength: 128,
           },
           sha256: {
-            description: 'SHA-256 of the whole key, 64 lower-case hexadecimal digits; never the key.',
+            description:
+              'SHA-256 of the whole key, 64 lower-case hexadecimal digits; never the key. A key has this or `clientCertificate`.',
             type: 'string',
             pattern: '^[0-9a-f]{64}$',
             writeOnly: true,
           },
+          clientCertificate: CERTIFICATE_KEY_SCHEMA,
           ...TERM_SCHEMAS,
         },
       },

@@ -2,6 +2,8 @@
 
 import { resolve } from 'node:path'
 import { type AdminToken, type DeclaredAdminToken, readAdminTokens } from './admin-tokens.ts'
+import { hashClientName } from './apikey.ts'
+import { clientName } from './certificate.ts'
 import type { Clock } from './clock.ts'
 import { isAmong, readConfigText, readSections } from './config-document.ts'
 import { CONFIG_SCHEMA } from './config-schema.ts'
@@ -25,6 +27,7 @@ import type { PlaceholderStyle } from './placeholder-style.ts'
 import type { Problem } from './problem.ts'
 import type { Secret } from './secret.ts'
 import { parseTime } from './time.ts'
+import { type DeclaredTls, readTls, type TlsTerms } from './tls-config.ts'
 import { type DeclaredPassThrough, type PassThroughRule, readPassThrough } from './unscanned-paths.ts'
 import { type DeclaredUpstream, readUpstreams, type UpstreamConfig } from './upstream-config.ts'
 
@@ -32,13 +35,17 @@ export interface FileKey {
   readonly name: string
   /** SHA-256 of the key, lower-case hex. */
   readonly sha256: string
+  /** As `clientName` writes it; null for a key that is sent. `sha256` then identifies its row. */
+  readonly clientName: string | null
   readonly terms: KeyTerms
 }
 
 /** A key as the file declares it. */
 interface DeclaredKey extends Partial<Omit<KeyTerms, 'expiresAtMs'>> {
   readonly name: string
-  readonly sha256: string
+  /** A valid key has this or a client certificate. */
+  readonly sha256?: string
+  readonly clientCertificate?: { readonly san?: string }
   readonly expiresAt?: string
 }
 
@@ -48,7 +55,13 @@ export type UnknownPrice = 'block' | 'ignore'
 /** The configuration with defaults filled in, paths absolute and secrets ready to read. */
 export interface Config {
   readonly file: string
-  readonly listen: { readonly gateway: Address; readonly ops: Address }
+  readonly listen: {
+    readonly gateway: Address
+    readonly ops: Address
+    /** Null for plain HTTP, like `opsTls`. */
+    readonly tls: TlsTerms | null
+    readonly opsTls: TlsTerms | null
+  }
   /** In order; at least one when there are no problems. */
   readonly upstreams: readonly UpstreamConfig[]
   readonly passThrough: readonly PassThroughRule[]
@@ -134,7 +147,7 @@ type Declared = Omit<
   /** Invalid without a path. */
   prices?: { path?: string; unknownPrice: UnknownPrice }
   rules: Omit<Config['rules'], 'candidatePath'> & { candidatePath?: string }
-  listen: { gateway: string; ops: string }
+  listen: { gateway: string; ops: string; tls?: DeclaredTls; opsTls?: DeclaredTls }
   upstream?: DeclaredUpstream
   upstreams?: readonly DeclaredUpstream[]
   passThrough: readonly DeclaredPassThrough[]
@@ -189,6 +202,8 @@ export function parseConfig(
     listen: {
       gateway: readAddress(context, ['listen', 'gateway'], listen.gateway),
       ops: readAddress(context, ['listen', 'ops'], listen.ops),
+      tls: readTls(context, ['listen', 'tls'], listen.tls),
+      opsTls: readTls(context, ['listen', 'opsTls'], listen.opsTls),
     },
     upstreams: known,
     passThrough: readPassThrough(context, passThrough, known),
@@ -198,7 +213,7 @@ export function parseConfig(
       candidatePath: rules.candidatePath === undefined ? null : resolve(folder, rules.candidatePath),
     },
     prices: prices?.path === undefined ? null : { ...prices, path: resolve(folder, prices.path) },
-    keys: keys.map((key, index) => readKey(context, key, index)),
+    keys: keys.map((key, index) => readKey(context, key, index, listen.tls)),
     audit: {
       ...audit,
       signingKey: readSecret(context, ['audit', 'signingKey'], audit.signingKey, SIGNING_KEY_HINT),
@@ -226,22 +241,46 @@ function rejectSameAddress({ add }: Context, { gateway, ops }: Config['listen'])
 }
 
 function readKey(
-  { add }: Context,
-  { name, sha256, expiresAt, ...terms }: DeclaredKey,
+  { add, isFaulty }: Context,
+  { name, sha256, clientCertificate, expiresAt, ...terms }: DeclaredKey,
   index: number,
+  tls: DeclaredTls | undefined,
 ): FileKey {
+  const path = ['keys', index]
+  const certificate = [...path, 'clientCertificate']
+  if (clientCertificate === undefined && sha256 === undefined)
+    add([...path, 'sha256'], 'is required, unless the key has clientCertificate')
+  if (clientCertificate !== undefined && sha256 !== undefined)
+    add(certificate, 'must not be next to sha256; declare a key for each')
+  if (clientCertificate !== undefined && tls?.clientCa === undefined && !isFaulty(['listen']))
+    add(certificate, 'needs listen.tls.clientCa, which says who signs it')
   const expiresAtMs = expiresAt === undefined ? null : parseTime(expiresAt)
   if (expiresAt !== undefined && expiresAtMs === null)
-    add(['keys', index, 'expiresAt'], 'must be a date or a time with its zone, like 2027-01-31T12:00:00Z')
-  return { name, sha256, terms: { ...NO_TERMS, ...terms, labels: inOrder(terms.labels ?? {}), expiresAtMs } }
+    add([...path, 'expiresAt'], 'must be a date or a time with its zone, like 2027-01-31T12:00:00Z')
+  const declared = clientCertificate?.san
+  const san = declared === undefined ? null : clientName(declared)
+  return {
+    name,
+    sha256: san === null ? (sha256 ?? '') : hashClientName(san),
+    clientName: san,
+    terms: { ...NO_TERMS, ...terms, labels: inOrder(terms.labels ?? {}), expiresAtMs },
+  }
 }
 
 /** The log could record a call under either name. */
 function rejectSameKey({ add }: Context, keys: readonly FileKey[]): void {
   const first = new Map<string, number>()
-  keys.forEach(({ sha256 }, index) => {
+  keys.forEach(({ sha256, clientName: san }, index) => {
     const other = first.get(sha256)
+    // A key without both has a problem of its own.
+    if (sha256 === '') return
     if (other === undefined) first.set(sha256, index)
-    else add(['keys', index, 'sha256'], `is also the hash of keys[${other}]; remove one of them`)
+    else if (san === null)
+      add(['keys', index, 'sha256'], `is also the hash of keys[${other}]; remove one of them`)
+    else
+      add(
+        ['keys', index, 'clientCertificate', 'san'],
+        `is also the name of keys[${other}]; remove one of them`,
+      )
   })
 }

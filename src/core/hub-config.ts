@@ -19,13 +19,7 @@ import { isObject } from './json.ts'
 import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
 import type { Problem } from './problem.ts'
 import type { Secret } from './secret.ts'
-
-/** A certificate and its key. */
-export interface HubTls {
-  /** Null when it cannot be read, which is a problem of the configuration, like `key`. */
-  readonly certificate: Secret | null
-  readonly key: Secret | null
-}
+import { type DeclaredTls, readTls, type TlsTerms } from './tls-config.ts'
 
 /** A ServiceAccount, or globs of them. */
 export interface AllowedAccount {
@@ -49,7 +43,7 @@ export interface HubConfig {
     readonly hub: Address
     readonly ops: Address
     /** Null without TLS. */
-    readonly tls: HubTls | null
+    readonly tls: TlsTerms | null
   }
   readonly database: {
     /** Null when it cannot be read, which is a problem of the configuration. */
@@ -77,7 +71,7 @@ interface DeclaredHub {
   readonly listen: {
     readonly hub: string
     readonly ops: string
-    readonly tls?: { readonly certificate?: SecretReference; readonly key?: SecretReference }
+    readonly tls?: DeclaredTls
   }
   readonly database?: { readonly url?: SecretReference; readonly connections: number }
   readonly join: {
@@ -108,7 +102,6 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
 const DATABASE_HINT = 'set it to a URL like postgres://sidegate_hub:PASSWORD@HOST/DATABASE'
 const DATABASE_URL = /^postgres(?:ql)?:\/\//
 const JWKS_HINT = 'write it with: kubectl get --raw /openid/v1/jwks'
-const TLS_HINT = 'mount the certificate of the hub'
 
 /** Reports whether a file is the configuration of a hub: only that names a database. */
 export function isHubConfig(file: string): boolean {
@@ -140,7 +133,7 @@ export function parseHubConfig(
     listen: {
       hub: readAddress(context, ['listen', 'hub'], listen.hub),
       ops: readAddress(context, ['listen', 'ops'], listen.ops),
-      tls: readTls(context, listen.tls),
+      tls: readTls(context, ['listen', 'tls'], listen.tls),
     },
     database: {
       url: readUrl(context, database?.url),
@@ -169,15 +162,6 @@ export function parseHubConfig(
   }
   if (!isAmong(found, ['admin'])) rejectHosts(context, config.admin.allowedHosts)
   return { config: document.isValid ? config : null, problems, problemAt }
-}
-
-function readTls(context: Context, declared: DeclaredHub['listen']['tls']): HubTls | null {
-  if (declared === undefined) return null
-  const at = ['listen', 'tls']
-  return {
-    certificate: readSecret(context, [...at, 'certificate'], declared.certificate, TLS_HINT),
-    key: readSecret(context, [...at, 'key'], declared.key, TLS_HINT),
-  }
 }
 
 function readUrl(context: Context, reference: SecretReference | undefined): Secret | null {

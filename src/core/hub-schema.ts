@@ -3,6 +3,7 @@
 import { ADMIN_SECTION } from './admin-section.ts'
 import { LOG_SECTION } from './observability-sections.ts'
 import { address, integer, reference, secret, section } from './schema-parts.ts'
+import { serverTls } from './tls-config.ts'
 
 export const HUB_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -14,16 +15,7 @@ export const HUB_SCHEMA = {
     listen: section('Addresses on which the hub listens.', {
       hub: address('Sidecars and management API.', '127.0.0.1:8494'),
       ops: address('Metrics and health.', '127.0.0.1:9494'),
-      tls: {
-        description: 'Certificate of the first address. Without one the hub listens on loopback only.',
-        type: 'object',
-        additionalProperties: false,
-        required: ['certificate', 'key'],
-        properties: {
-          certificate: reference('The certificate and its chain, PEM.'),
-          key: secret('The private key of the certificate, PEM.'),
-        },
-      },
+      tls: serverTls('TLS of the first address. Without it the hub listens on loopback only.'),
     }),
     database: section(
       'The PostgreSQL database, version 14 or newer.',

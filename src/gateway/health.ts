@@ -16,6 +16,12 @@ import type { Store } from '../store/store.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Attestation } from './attestation.ts'
 import type { HubLink } from './hub-link.ts'
+import {
+  certificatesHealth,
+  type LiveCertificate,
+  type LiveCertificates,
+  servedBy,
+} from './live-certificate.ts'
 import type { LivePrices } from './live-prices.ts'
 
 interface HealthParts {
@@ -27,13 +33,15 @@ interface HealthParts {
   readonly fleet: Pick<HubLink, 'isReady' | 'health'> | null
   /** Number of damaged logs set aside in the data folder. */
   readonly quarantines: number
+  readonly certificates: readonly LiveCertificate[]
 }
 
 /**
  * Ready means that the store takes writes, the gateway is not draining, and it has the keys that it
  * waits for.
  */
-export function healthOf({ admission, rules, prices, fleet, quarantines }: HealthParts): Health {
+export function healthOf(parts: HealthParts): Health {
+  const { admission, rules, prices, fleet, quarantines, certificates } = parts
   const { auditHindrance, draining } = admission
   const errors = rules.errors().map(formatProblem)
   return {
@@ -45,6 +53,7 @@ export function healthOf({ admission, rules, prices, fleet, quarantines }: Healt
       revision: rules.revision,
       ...(prices === null ? {} : pricesHealth(prices)),
       ...(fleet === null ? {} : fleet.health()),
+      ...certificatesHealth(certificates),
       draining,
       quarantines,
     },
@@ -71,6 +80,7 @@ interface StateParts {
   readonly admission: Pick<AdmissionControl, 'auditable' | 'inFlight'>
   readonly upstreams: Pick<Upstreams, 'open'>
   readonly quarantines: number
+  readonly certificates: LiveCertificates<string>
 }
 
 /**
@@ -88,7 +98,7 @@ export class StateReader {
     if (this.#parts === null) throw new Error('the parts of the gateway are not connected yet')
     const { config, clock, store, attestation, rules, prices, admission, upstreams, quarantines } =
       this.#parts
-    const { fleet } = this.#parts
+    const { fleet, certificates } = this.#parts
     return {
       ...rulesState(rules, clock.now()),
       ...attestation.state(),
@@ -106,6 +116,7 @@ export class StateReader {
       callsInFlight: admission.inFlight,
       upstreamsOpen: upstreams.open.length,
       fleet: fleet?.state() ?? null,
+      certificates: servedBy(certificates).map((one) => one.state()),
     }
   }
 }

@@ -39,6 +39,7 @@ import type { DataFolder } from './datafolder.ts'
 import { healthOf, StateReader } from './health.ts'
 import { type HubLink, linkToHub } from './hub-link.ts'
 import { Journal } from './journal.ts'
+import { type LiveCertificates, openCertificates, servedBy } from './live-certificate.ts'
 import { LivePrices } from './live-prices.ts'
 import { LiveRules } from './live-rules.ts'
 import type { GatewayLogger } from './logger.ts'
@@ -68,6 +69,7 @@ export interface GatewayParts {
   readonly liveTail: LiveTail
   /** Null without a hub. */
   readonly fleet: HubLink | null
+  readonly certificates: LiveCertificates<'gateway' | 'ops'>
   readonly memory: IdleCollector | null
   readonly shadowRules: ShadowRules | null
   readonly pipeline: Pipeline
@@ -132,6 +134,10 @@ export function buildParts(
   )
   const admission = buildAdmission(config, store, folder)
   const memory = collectorOf(admission)
+  const certificates = openCertificates(
+    { gateway: config.listen.tls, ops: config.listen.opsTls },
+    { clock, timers: systemTimers, logger },
+  )
   const parts = {
     config,
     logger,
@@ -146,6 +152,7 @@ export function buildParts(
     admission,
     liveTail,
     fleet,
+    certificates,
   }
   state.connect({ ...parts, rules: rules.effective, quarantines: folder.quarantines, clock })
   const { pipeline, shadowRules } = buildPipeline(parts)
@@ -243,13 +250,16 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
 }
 
 type HandlerSources = PipelineParts &
-  Pick<GatewayParts, 'pipeline' | 'shadowRules' | 'liveTail'> & { readonly state: StateReader }
+  Pick<GatewayParts, 'pipeline' | 'shadowRules' | 'liveTail' | 'certificates'> & {
+    readonly state: StateReader
+  }
 
 function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
   const { config, logger, folder, metrics, store, attestation, admission, pipeline, prices } = parts
   const { upstreams, shadowRules, liveTail, state, fleet } = parts
   const { effective: rules, editor } = parts.rules
   const { quarantines } = folder
+  const certificates = servedBy(parts.certificates)
   const journal = new SignInJournal({ log: store.log, logger, metrics, clock: systemClock })
   const gatekeeper = new Gatekeeper({
     sessions: store.sessions,
@@ -299,7 +309,7 @@ function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
       clock: systemClock,
     }),
     ops: opsHandler({
-      health: () => healthOf({ admission, rules, prices, fleet, quarantines }),
+      health: () => healthOf({ admission, rules, prices, fleet, quarantines, certificates }),
       metrics,
       onError: (error) => logger.error({ err: error }, 'an answer of the ops listener failed'),
     }),

@@ -14,6 +14,7 @@ import { whyNoPrices } from '../prices/price-file.ts'
 import { whyNoRules } from '../rules/files.ts'
 import { whyNotListen } from '../server/address.ts'
 import { unsafeSettings } from '../upstream/environment.ts'
+import { whyNotStart } from './live-certificate.ts'
 
 /**
  * Returns every obstacle, at its key of the configuration. Keys that have a problem already are
@@ -29,6 +30,7 @@ export async function findObstacles(reading: ConfigReading, config: Config): Pro
     problems.push(reading.problemAt(path, message))
   for (const name of ['gateway', 'ops'] as const)
     add(['listen', name], await whyNotListen(config.listen[name]))
+  for (const name of ['tls', 'opsTls'] as const) add(['listen', name], whyNotStart(config.listen[name]))
   add(['rules', 'path'], whyNoRules(config.rules.path))
   if (config.prices !== null) add(['prices', 'path'], whyNoPrices(config.prices.path))
   const { signingKey } = config.audit

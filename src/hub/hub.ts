@@ -14,7 +14,16 @@ import type { JsonObject } from '../core/json.ts'
 import type { Problem } from '../core/problem.ts'
 import { splitTarget } from '../core/request-path.ts'
 import { isoTime } from '../core/time.ts'
+import { systemTimers } from '../core/timers.ts'
 import { VERSION } from '../core/version.ts'
+import {
+  certificatesHealth,
+  type LiveCertificate,
+  listenWith,
+  openCertificates,
+  servedBy,
+  whyNotStart,
+} from '../gateway/live-certificate.ts'
 import { createLogger, type GatewayLogger, type LogOutput, TurnLines } from '../gateway/logger.ts'
 import { OpenIdProvider } from '../gateway/openid-provider.ts'
 import { Database } from '../ledger/database.ts'
@@ -29,7 +38,7 @@ import { SidecarLedger } from '../ledger/sidecar-ledger.ts'
 import { createHubMetrics, type HubMetrics } from '../metrics/hub-metrics.ts'
 import { formatAddress, whyNotListen } from '../server/address.ts'
 import type { ApiRoute } from '../server/api.ts'
-import { type Handler, listen, type TlsFiles } from '../server/listener.ts'
+import { type Handler, listen } from '../server/listener.ts'
 import { LOGIN_KEY_BYTES } from '../server/login-cookie.ts'
 import { answerRoute, failRequest, type ManagementParts } from '../server/management.ts'
 import { opsHandler } from '../server/ops.ts'
@@ -98,6 +107,7 @@ async function findObstaclesOf(config: HubConfig, reading: HubConfigReading): Pr
   }
   add(['listen', 'hub'], await whyNotListen(config.listen.hub))
   add(['listen', 'ops'], await whyNotListen(config.listen.ops))
+  add(['listen', 'tls'], whyNotStart(config.listen.tls))
   const { signingKey } = config.audit
   if (signingKey !== null) add(['audit', 'signingKey'], whyNotSigner(signingKey.current()))
   return problems
@@ -108,7 +118,12 @@ async function start(
   database: Database,
   { logger, lines }: { readonly logger: GatewayLogger; readonly lines: TurnLines },
 ): Promise<RunningHub> {
-  const metrics = createHubMetrics(VERSION)
+  const certificates = openCertificates(
+    { hub: config.listen.tls },
+    { clock: systemClock, timers: systemTimers, logger },
+  )
+  const served = servedBy(certificates)
+  const metrics = createHubMetrics(VERSION, () => served.map((one) => one.state()))
   const shared = { database, clock: systemClock, random: randomBytes }
   const log = new HubLog(shared)
   const signer = readSigner(originOf(await log.open()), config.audit.signingKey!.current())
@@ -143,7 +158,7 @@ async function start(
     metrics,
   })
   const manages = { gatekeeper, logger, metrics, newId, readPrompt: noPrompt }
-  const ops = await listen(config.listen.ops, opsOf(database, metrics, logger))
+  const ops = await listen(config.listen.ops, opsOf(database, served, metrics, logger))
   const answers = fleetHandler({
     ...manages,
     verify: (authorization) => identities.verify(authorization),
@@ -151,7 +166,8 @@ async function start(
     sidecars,
     uses: fleet.uses,
   })
-  const listeners = await listen(config.listen.hub, hubHandler(manages, routes, answers), tlsOf(config))
+  const handler = hubHandler(manages, routes, answers)
+  const listeners = await listenWith(config.listen.hub, handler, certificates.hub)
   const months = setInterval(() => void makeMonths(log, logger), PARTITION_MS).unref()
   const [address, opsAddress] = [listeners, ops].map(([first]) => formatAddress(first!.address)) as [
     string,
@@ -164,6 +180,7 @@ async function start(
     opsAddress,
     async stop() {
       clearInterval(months)
+      certificates.hub?.close()
       for (const listener of listeners) listener.stopAccepting()
       await fleet.stop()
       const written = Promise.all(listeners.map((one) => one.written())).then(() => {})
@@ -219,9 +236,6 @@ async function signIns({ config, database, log, sessions, logger, metrics }: Sig
   return { gatekeeper, signOn }
 }
 
-const tlsOf = ({ listen: { tls } }: HubConfig): TlsFiles | null =>
-  tls === null ? null : { certificate: tls.certificate!.current(), key: tls.key!.current() }
-
 /** Serves sidecars and the management API. */
 function hubHandler(
   parts: ManagementParts,
@@ -249,14 +263,19 @@ function hubHandler(
 /** No route of a hub takes a prompt. */
 const noPrompt = (): Promise<Buffer> => Promise.reject(new Error('a hub takes no prompts'))
 
-function opsOf(database: Database, metrics: HubMetrics, logger: GatewayLogger): Handler {
+function opsOf(
+  database: Database,
+  certificates: readonly LiveCertificate[],
+  metrics: HubMetrics,
+  logger: GatewayLogger,
+): Handler {
   return opsHandler({
     health: async () => {
       const reason = await database.rows('select 1').then(
         () => 'ok',
         () => 'the database cannot be reached',
       )
-      return { ready: reason === 'ok', detail: { database: reason } }
+      return { ready: reason === 'ok', detail: { database: reason, ...certificatesHealth(certificates) } }
     },
     metrics,
     onError: (error) => logger.error({ err: error }, 'an answer of the ops listener failed'),

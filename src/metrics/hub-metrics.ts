@@ -2,17 +2,21 @@
 
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { MONITORING_PRECISION } from './event-loop.ts'
-import { COUNTERS } from './metric-table.ts'
-import { Counter } from './series.ts'
+import { CERTIFICATE_GAUGES, type CertificateState, COUNTERS } from './metric-table.ts'
+import { Counter, registerRows } from './series.ts'
 
 const counterOf = <L extends string>(
   registry: Registry,
   definition: { readonly name: string; readonly help: string; readonly labels: readonly L[] },
 ): Counter<L> => new Counter(registry, { ...definition, name: `sidegate_${definition.name}` })
 
-/** Creates the metrics of a hub. */
-export function createHubMetrics(version: string) {
+/**
+ * Creates the metrics of a hub.
+ * @param certificates called for each page
+ */
+export function createHubMetrics(version: string, certificates: () => readonly CertificateState[]) {
   const registry = new Registry()
+  registerRows(registry, CERTIFICATE_GAUGES, 'listener', certificates)
   collectDefaultMetrics({ register: registry, ...MONITORING_PRECISION })
   const build = new Gauge({
     name: 'sidegate_build_info',

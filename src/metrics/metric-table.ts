@@ -44,6 +44,17 @@ export interface GatewayState {
   readonly upstreamsOpen: number
   /** Null without a hub. */
   readonly fleet: FleetGauges | null
+  /** Of the listeners with TLS. */
+  readonly certificates: readonly CertificateState[]
+}
+
+/** The certificate of a listener. */
+export interface CertificateState {
+  readonly listener: string
+  /** False while its files hold another one that cannot be served. */
+  readonly isCurrent: boolean
+  readonly expiresAtSeconds: number
+  readonly lifetimeSeconds: number
 }
 
 /** What a sidecar counts of its hub. */
@@ -192,6 +203,29 @@ export const FLEET_GAUGES: readonly (readonly [
     ({ ageSeconds }) => ageSeconds,
   ],
   ['fleet_keys', 'Keys that the hub has sent, refused ones included.', ({ keys }) => keys],
+]
+
+/** Gauges of the certificate of each listener with TLS, of a gateway and of a hub. */
+export const CERTIFICATE_GAUGES: readonly (readonly [
+  name: string,
+  help: string,
+  read: (certificate: CertificateState) => number,
+])[] = [
+  [
+    'certificate_expires_seconds',
+    'Time at which the certificate of a listener ends, seconds since the Unix epoch.',
+    ({ expiresAtSeconds }) => expiresAtSeconds,
+  ],
+  [
+    'certificate_lifetime_seconds',
+    'Time from the beginning of the certificate of a listener to its end.',
+    ({ lifetimeSeconds }) => lifetimeSeconds,
+  ],
+  [
+    'certificate_in_force',
+    '1 while the certificate in the files of a listener is served, 0 while an earlier one is.',
+    ({ isCurrent }) => Number(isCurrent),
+  ],
 ]
 
 /** Counters by the name that the code uses. */

@@ -9,13 +9,14 @@ import { ERRORS } from '../core/errors.ts'
 import { MONITORING_PRECISION, registerEventLoopDelay } from './event-loop.ts'
 import {
   BUDGET_GAUGES,
+  CERTIFICATE_GAUGES,
   COUNTERS,
   FLEET_GAUGES,
   GAUGES,
   type GatewayState,
   HISTOGRAMS,
 } from './metric-table.ts'
-import { Counter, Histogram } from './series.ts'
+import { Counter, Histogram, registerRows } from './series.ts'
 
 /** Model names that get a label of their own; others are counted as `other`. */
 const MAXIMUM_MODELS = 100
@@ -132,17 +133,8 @@ function registerState(
       for (const rule of current().rules) this.labels(rule.source, String(rule.enabled)).inc()
     },
   })
-  for (const [name, help, read] of BUDGET_GAUGES)
-    new Gauge({
-      name: `sidegate_${name}`,
-      help,
-      labelNames: ['rule'],
-      registers,
-      collect() {
-        this.reset()
-        for (const budget of current().budgets) this.labels(budget.rule).set(read(budget))
-      },
-    })
+  registerRows(registry, BUDGET_GAUGES, 'rule', () => current().budgets)
+  registerRows(registry, CERTIFICATE_GAUGES, 'listener', () => current().certificates)
   for (const [name, help, read] of GAUGES)
     new Gauge({
       name: `sidegate_${name}`,

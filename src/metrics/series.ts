@@ -1,7 +1,7 @@
 // Counters and histograms as plain numbers, which prom-client reads when the page is requested. Its
 // own counters take 0.3 to 0.5 µs for each observation.
 
-import type { Metric, Registry } from 'prom-client'
+import { Gauge, type Metric, type Registry } from 'prom-client'
 
 export type Labels<L extends string> = Readonly<Record<L, string>>
 
@@ -176,4 +176,27 @@ function register(
   const metric = { name, help, type, get: async () => ({ name, help, type, values: samples() }) }
   // The parts of a Metric that a registry uses.
   registry.registerMetric(metric as unknown as Metric)
+}
+
+/**
+ * Registers gauges that are read for each page, with a series for each item.
+ * @param label that tells the items apart, which they have under the same name
+ */
+export function registerRows<L extends string, Item extends Readonly<Record<L, string>>>(
+  registry: Registry,
+  table: readonly (readonly [name: string, help: string, read: (item: Item) => number])[],
+  label: L,
+  items: () => readonly Item[],
+): void {
+  for (const [name, help, read] of table)
+    new Gauge({
+      name: `sidegate_${name}`,
+      help,
+      labelNames: [label],
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const item of items()) this.labels(item[label]).set(read(item))
+      },
+    })
 }

@@ -52,7 +52,7 @@ function admit(pipeline: Pipeline, client: Client, api: Api): Admitted | null {
   try {
     control.assertAuditable()
     const startMs = clock.monotonic()
-    const key = authenticate(pipeline.keys, client.headers)
+    const key = authenticate(pipeline.keys, client)
     const { arrivedMs } = client
     const { revision: policyRevision } = pipeline.rules()
     const call = new Call(clock, { id: pipeline.newId(), api, key, arrivedMs, policyRevision })

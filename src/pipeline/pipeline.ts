@@ -31,7 +31,7 @@ import type { RecordParts } from './record/record.ts'
 /** Everything a call passes through, built once by the composition root. */
 export interface Pipeline extends RecordParts, DecisionParts {
   readonly clock: Clock
-  readonly keys: Pick<KeyRing, 'authenticate'>
+  readonly keys: Pick<KeyRing, 'authenticate' | 'authenticateCertificate'>
   readonly counters: Counters
   readonly parallel: ParallelCalls
   readonly stored: Pick<StoredAnswers, 'find' | 'claim'>

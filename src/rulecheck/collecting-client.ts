@@ -6,6 +6,7 @@ import type { Client } from '../pipeline/call/client.ts'
 /** For the second half of a call: it receives an answer and has no request body. */
 export class CollectingClient implements Client {
   readonly headers = {}
+  readonly certificate = null
   readonly arrivedMs = 0
   readonly interrupted: boolean = false
   readonly cancelled: boolean = false

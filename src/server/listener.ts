@@ -3,22 +3,16 @@
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http'
 import type { Server as HttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import type { SecureContextOptions, TLSSocket } from 'node:tls'
+import type { TlsMaterial } from '../core/certificate.ts'
 import type { Address } from '../core/config-values.ts'
 import { isWithoutIpv6, twin } from './address.ts'
+import { noteCertificate } from './client-certificate.ts'
 import { ConnectionTurns } from './connection-turns.ts'
 import { closeInStages, findFault, isAfterClose, parserFault, refuseSocket } from './framing.ts'
 
 // An import would evaluate all exports, fetch and WebSocket included, which adds 50 ms to a start.
 const { Server } = process.getBuiltinModule('node:http')
-
-/** A certificate with its chain, and its private key, both PEM. */
-export interface TlsFiles {
-  readonly certificate: string
-  readonly key: string
-}
-
-/** Oldest version served; 1.0 and 1.1 are deprecated (RFC 8996). */
-const MINIMUM_TLS = 'TLSv1.2'
 
 const SERVER_OPTIONS = {
   /** Time for the head of a request, in milliseconds. */
@@ -41,6 +35,8 @@ const SERVER_OPTIONS = {
 } as const
 
 const MAXIMUM_HEADERS = 100
+/** Time for the handshake of TLS, milliseconds, as for the head of a request. */
+const HANDSHAKE_MS = 10_000
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -52,6 +48,12 @@ export interface Listener {
    * error with the reason. Each further answer closes its connection.
    */
   stopAccepting(): void
+  /**
+   * Serves new connections with other material; open ones stay. With other authorities of clients
+   * each open connection ends after its next answer, so that its client shows its certificate
+   * again. For a listener with TLS.
+   */
+  renew(tls: TlsMaterial): void
   /** Resolves once every pending answer is written or its connection is closed. */
   written(): Promise<void>
   /** Closes every connection, also one with a pending answer. */
@@ -66,7 +68,7 @@ export interface Listener {
 export async function listen(
   address: Address,
   handler: Handler,
-  tls: TlsFiles | null = null,
+  tls: TlsMaterial | null = null,
 ): Promise<Listener[]> {
   const first = await open(address, handler, tls)
   const second = twin(first.address)
@@ -87,20 +89,45 @@ export async function listen(
  * its answer is buffered, even if the client has not read it, so closing would cut off a slow
  * reader. Listener.close closes them.
  */
-function keepingServer(tls: TlsFiles | null, handler: Handler): HttpServer {
+function keepingServer(tls: TlsMaterial | null, handler: Handler): HttpServer {
   const server = tls === null ? new Server(SERVER_OPTIONS, handler) : tlsServer(tls, handler)
   server.closeIdleConnections = () => {}
   return server
 }
 
-function tlsServer({ certificate, key }: TlsFiles, handler: Handler): HttpsServer {
+function tlsServer(tls: TlsMaterial, handler: Handler): HttpsServer {
   const https = process.getBuiltinModule('node:https')
-  const options = { ...SERVER_OPTIONS, cert: certificate, key, minVersion: MINIMUM_TLS } as const
+  const options = {
+    ...SERVER_OPTIONS,
+    ...contextOf(tls),
+    handshakeTimeout: HANDSHAKE_MS,
+    requestCert: tls.clientCa !== null,
+    // A client without a good certificate sends a key.
+    rejectUnauthorized: false,
+  }
   return new https.Server(options, handler)
 }
 
-function open(address: Address, handler: Handler, tls: TlsFiles | null): Promise<Listener> {
+const contextOf = ({ certificate, key, clientCa, minVersion }: TlsMaterial): SecureContextOptions => ({
+  cert: certificate,
+  key,
+  minVersion: `TLSv${minVersion}`,
+  ...(clientCa !== null && { ca: clientCa }),
+})
+
+/** Returns why material cannot be served, in the words of OpenSSL; null if it can. */
+export function whyNotServed(tls: TlsMaterial): string | null {
+  try {
+    process.getBuiltinModule('node:tls').createSecureContext(contextOf(tls))
+    return null
+  } catch (error) {
+    return `OpenSSL refuses it (${(error as Error).message})`
+  }
+}
+
+function open(address: Address, handler: Handler, tls: TlsMaterial | null): Promise<Listener> {
   const answers = new PendingAnswers()
+  let clientCa = tls?.clientCa ?? null
   const take: Handler = (request, response) => {
     const fault = findFault(request)
     if (fault !== null) {
@@ -114,8 +141,11 @@ function open(address: Address, handler: Handler, tls: TlsFiles | null): Promise
     // The socket of a queued answer may still have the timeout of the answer before it.
     if (response.socket === null) response.once('socket', (socket: Socket) => socket.setTimeout(0))
     if (!server.listening) response.setHeader('connection', 'close')
-    // As a proxy in front would report it.
-    if (tls !== null) request.headers['x-forwarded-proto'] = 'https'
+    if (tls !== null) {
+      // As a proxy in front would report it.
+      request.headers['x-forwarded-proto'] = 'https'
+      if (secured.get(request.socket) !== clientCa) response.setHeader('connection', 'close')
+    }
     handler(request, response)
   }
   const turns = new ConnectionTurns(take)
@@ -125,9 +155,15 @@ function open(address: Address, handler: Handler, tls: TlsFiles | null): Promise
     turns.add(request, response)
   })
   server.maxHeadersCount = MAXIMUM_HEADERS
-  /** Connections whose handshake is complete; without TLS none. */
-  const secured = new WeakSet<Socket>()
-  server.on('secureConnection', (socket: Socket) => secured.add(socket))
+  /**
+   * Connections whose handshake is complete, with the authorities that it was checked by; without
+   * TLS none.
+   */
+  const secured = new WeakMap<Socket, string | null>()
+  server.on('secureConnection', (socket: TLSSocket) => {
+    secured.set(socket, clientCa)
+    if (clientCa !== null) noteCertificate(socket)
+  })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     // Before the end of the handshake nothing can be answered.
     if (tls !== null && !secured.has(socket)) socket.destroy()
@@ -147,6 +183,10 @@ function open(address: Address, handler: Handler, tls: TlsFiles | null): Promise
       resolve({
         address: { host: address.host, port },
         stopAccepting: () => void server.close(),
+        renew(material) {
+          ;(server as HttpsServer).setSecureContext(contextOf(material))
+          clientCa = material.clientCa
+        },
         written: () => answers.none(),
         close() {
           server.close()

@@ -5,8 +5,9 @@ import type { ErrorShape } from '../chat/api-format.ts'
 import { openAiErrors } from '../chat/error-shapes.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { RawClient } from '../pipeline/call/client.ts'
+import type { ClientCertificate, RawClient } from '../pipeline/call/client.ts'
 import { BODY_LIMIT, readBytes, readJsonBody } from './body.ts'
+import { certificateOf } from './client-certificate.ts'
 import { EventStream } from './eventstream.ts'
 import { errorEvent, NO_SNIFF, respond, respondError, STALL_MS, watchDelivery } from './respond.ts'
 
@@ -48,6 +49,10 @@ export class SocketClient implements RawClient {
       if (!response.writableFinished) this.#cancel()
       for (const listener of this.#deliveryListeners) listener()
     })
+  }
+
+  get certificate(): ClientCertificate | null {
+    return certificateOf(this.#request.socket)
   }
 
   #cancel(): void {

@@ -39,7 +39,8 @@ const read = (path: string) => readFileSync(join(CHARTS, path), 'utf8')
 
 /** Keys that the chart sets itself; see `sidegate.config` in _config.tpl. */
 const OWNED = [
-  'listen',
+  'listen.gateway',
+  'listen.ops',
   'data',
   'rules.path',
   'prices.path',

@@ -6,6 +6,7 @@ import { parseConfig, readConfig } from '../../src/core/config.ts'
 import { CONFIG_SCHEMA } from '../../src/core/config-schema.ts'
 import { DEFAULT_PII_KINDS } from '../../src/core/finding.ts'
 import { formatProblem } from '../../src/core/problem.ts'
+import { makeCertificate, rsaKeys } from '../server/certificate.ts'
 
 const clock = { now: () => 0, monotonic: () => 0 }
 const CONFIG = fileURLToPath(new URL('../../config/', import.meta.url))
@@ -282,6 +283,102 @@ t.test('an error names its file, line, column and key, and says what to do', asy
   t.match(readConfig('/nowhere/sidegate.yaml', {}, clock).problems, [{ message: /ENOENT.*--config/ }])
 })
 
+/** The configuration over these lines, with files of certificates beside it. */
+const tlsProblems = (folder: string, ...lines: string[]) => {
+  const text = ['upstream: { baseUrl: http://h }', ...lines].join('\n')
+  const now = { now: () => Date.UTC(2027, 0, 15), monotonic: () => 0 }
+  const { config, problems: found } = parseConfig(text, resolve(folder, 'sidegate.yaml'), {}, now)
+  return { config, found: found.map(formatProblem).map((one) => one.slice(folder.length + 1)) }
+}
+
+t.test('TLS of the listeners: a bad pair is reported at its line, and at a start', async (t) => {
+  const [fromMs, untilMs] = [Date.UTC(2027, 0, 1), Date.UTC(2027, 0, 31)]
+  const [good, other] = [makeCertificate({ fromMs, untilMs }), makeCertificate({ fromMs, untilMs })]
+  const old = makeCertificate({ fromMs, untilMs: Date.UTC(2027, 0, 10) })
+  const weak = makeCertificate({ fromMs, untilMs, keys: rsaKeys(1024) })
+  const folder = t.testdir({
+    ...{ 'tls.crt': good.certificate, 'tls.key': good.key, 'other.key': other.key },
+    ...{ 'old.crt': old.certificate, 'old.key': old.key, 'weak.crt': weak.certificate, 'weak.key': weak.key },
+    'ca.crt': makeCertificate({ fromMs, untilMs, isAuthority: true }).certificate,
+  })
+  const pair = (certificate: string, key: string, more = '') =>
+    `{ certificate: { file: ${certificate} }, key: { file: ${key} }${more} }`
+  const { config, found } = tlsProblems(
+    folder,
+    'listen:',
+    `  tls: ${pair('tls.crt', 'tls.key', ', clientCa: { file: ca.crt }, minVersion: "1.3"')}`,
+    `  opsTls: ${pair('tls.crt', 'tls.key')}`,
+  )
+  t.same(found, [])
+  t.match(config?.listen, {
+    tls: { declaredAt: ['listen', 'tls'], minVersion: '1.3' },
+    opsTls: { declaredAt: ['listen', 'opsTls'], clientCa: null, minVersion: '1.2' },
+  })
+  t.match(parse('upstream: { baseUrl: http://h }').config?.listen, { tls: null, opsTls: null })
+  const cases: [string, RegExp][] = [
+    [
+      `tls: ${pair('old.crt', 'old.key')}`,
+      /^sidegate.yaml:3:\d+ listen\.tls\.certificate: expired at 2027-01/,
+    ],
+    [
+      `opsTls: ${pair('weak.crt', 'weak.key')}`,
+      /^\S+:3:\d+ listen\.opsTls\.certificate: has an RSA key of 102/,
+    ],
+    [
+      `tls: ${pair('tls.crt', 'other.key')}`,
+      /^\S+:3:\d+ listen\.tls\.key: is not the key of the certificate/,
+    ],
+    [
+      `tls: ${pair('tls.crt', 'none.key')}`,
+      /^\S+:3:\d+ listen\.tls\.key: file none\.key cannot be used \(ENOENT/,
+    ],
+    [
+      `tls: ${pair('tls.crt', 'tls.key', ', clientCa: { file: tls.crt }')}`,
+      /:3:\d+ listen\.tls\.clientCa: .*not an auth/,
+    ],
+    [`tls: ${pair('tls.crt', 'tls.key', ', minVersion: "1.1"')}`, /:3:\d+ listen\.tls\.minVersion: /],
+    [
+      `opsTls: ${pair('tls.crt', 'tls.key', ', clientCa: { file: ca.crt }')}`,
+      /:3:\d+ listen\.opsTls\.clientCa: /,
+    ],
+    ['tls: { key: { file: tls.key } }', /^\S+:3:\d+ listen\.tls\.certificate: is required/],
+    ['tls: { certificate: { file: tls.crt } }', /^\S+:3:\d+ listen\.tls\.key: is required/],
+  ]
+  for (const [line, wanted] of cases)
+    t.match(tlsProblems(folder, 'listen:', `  ${line}`).found, [wanted], `${wanted}`)
+})
+
+t.test('a client certificate stands for a key, and needs an authority', async (t) => {
+  const { certificate, key } = makeCertificate({
+    fromMs: 0,
+    untilMs: Date.UTC(2027, 5, 1),
+    isAuthority: true,
+  })
+  const folder = t.testdir({ 'tls.crt': certificate, 'tls.key': key })
+  const tls = '{ certificate: { file: tls.crt }, key: { file: tls.key }, clientCa: { file: tls.crt } }'
+  const san = 'spiffe://cluster.local/ns/shop/sa/web'
+  const read = (...keys: string[]) =>
+    tlsProblems(folder, `listen: { tls: ${tls} }`, 'keys:', ...keys.map((one) => `  - ${one}`))
+  const shop = `{ name: shop, clientCertificate: { san: "${san}" }, models: ["gpt-*"] }`
+  const { config, found } = read(shop, '{ name: web, clientCertificate: { san: web.shop } }')
+  t.same(found, [])
+  t.match(config?.keys, [
+    { name: 'shop', clientName: `URI:${san}`, sha256: /^[0-9a-f]{64}$/, terms: { models: ['gpt-*'] } },
+    { name: 'web', clientName: 'DNS:web.shop' },
+  ])
+  const both = `{ name: both, sha256: ${'a'.repeat(64)}, clientCertificate: { san: a } }`
+  t.match(read(shop, both).found, [/:5:\d+ keys\[1\]\.clientCertificate: must not be next to sha256/])
+  t.match(read(shop, shop).found, [/:5:\d+ keys\[1\]\.clientCertificate\.san: is also the name of keys\[0\]/])
+  t.match(read('{ name: none }', '{ name: none }').found, [/:4:\d+ keys\[0\]\.sha256: is req/, /keys\[1\]/])
+  t.match(read('{ name: a, clientCertificate: {} }').found, [
+    /:4:\d+ keys\[0\]\.clientCertificate\.san: is req/,
+  ])
+  t.match(read('{ name: a, clientCertificate: { san: "a b" } }').found, [/:4:\d+ .*clientCertificate\.san: /])
+  t.match(tlsProblems(folder, `keys: [${shop}]`).found, [
+    /:2:\d+ keys\[0\]\.clientCertificate: needs listen\.tls\.clientCa/,
+  ])
+})
+
 t.test('a proxy URL may contain a password, and errors do not repeat it', async (t) => {
   const read = (url: string) =>
     parse('upstream: { baseUrl: https://h, proxy: { env: PROXY } }', { PROXY: url })
@@ -324,16 +421,16 @@ bogus: 1
 `
   const { config, partial } = parse(text)
   t.equal(config, null)
-  t.match(partial, { keys: [], listen: { ops: { port: 8484 } }, admin: { sessionTtlSeconds: 28_800 } })
+  t.match(partial, { listen: { ops: { port: 8484 } }, admin: { sessionTtlSeconds: 28_800 } })
   t.same(
     parse(text).problems.map(({ path }) => path),
     [
       'upstream.baseUrl',
       'listen.gateway',
       'admin.sessionTtlSeconds',
-      'keys[0].sha256',
       'bogus',
       'upstream.apiKey',
+      'keys[0].sha256',
       'admin.token',
     ],
     'not listen.ops, which only equals the default of listen.gateway',

@@ -8,6 +8,7 @@ import { systemClock } from '../../src/core/clock.ts'
 import { parseHubConfig, readHubConfig } from '../../src/core/hub-config.ts'
 import { HUB_SCHEMA } from '../../src/core/hub-schema.ts'
 import { formatProblem } from '../../src/core/problem.ts'
+import { makeCertificate, selfSigned } from '../server/certificate.ts'
 
 const CONFIG = fileURLToPath(new URL('../../config', import.meta.url))
 const ENV = {
@@ -115,4 +116,16 @@ t.test('every key of the schema has a description', async (t) => {
     }
   }
   visit(HUB_SCHEMA, '')
+})
+
+t.test('a certificate that cannot be served has its line', async (t) => {
+  const { certificate, key } = makeCertificate({ untilMs: Date.now() - 1000 })
+  const folder = t.testdir({ 'tls.crt': certificate, 'tls.key': key, 'other.key': selfSigned().key })
+  const problems = (name: string) => {
+    const tls = { certificate: { file: resolve(folder, 'tls.crt') }, key: { file: resolve(folder, name) } }
+    return problemsOf(GOOD.replace(/^.*/, `listen: { hub: '127.0.0.1:0', tls: ${JSON.stringify(tls)} }`))
+  }
+  const expired = /:1:\d+ listen\.tls\.certificate: expired at /
+  t.match(problems('tls.key'), [expired])
+  t.match(problems('other.key'), [expired, /:1:\d+ listen\.tls\.key: is not the key of the certificate/])
 })

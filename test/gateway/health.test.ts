@@ -24,6 +24,7 @@ t.test('a gateway is ready while its log can be written and it is not draining',
       prices: null,
       fleet: null,
       quarantines: 0,
+      certificates: [],
     })
     t.match(health, { ready, detail: { draining, rules: 'ok', rule_errors: [], quarantines: 0 } })
     t.equal(health.detail['store'], auditHindrance ?? 'ok')
@@ -32,20 +33,30 @@ t.test('a gateway is ready while its log can be written and it is not draining',
 
 t.test('errors in rule files are listed and do not make the gateway unready', async (t) => {
   const admission = { auditHindrance: null, draining: false }
-  t.match(healthOf({ admission, rules: rules([PROBLEM]), prices: null, fleet: null, quarantines: 2 }), {
-    ready: true,
-    detail: {
-      rules: 'the last good rules are in force',
-      rule_errors: [/a\.yaml:4:12 rules\[0\]\.action: is unknown/],
-      revision: '0123456789abcdef',
+  t.match(
+    healthOf({
+      admission,
+      rules: rules([PROBLEM]),
+      prices: null,
+      fleet: null,
       quarantines: 2,
+      certificates: [],
+    }),
+    {
+      ready: true,
+      detail: {
+        rules: 'the last good rules are in force',
+        rule_errors: [/a\.yaml:4:12 rules\[0\]\.action: is unknown/],
+        revision: '0123456789abcdef',
+        quarantines: 2,
+      },
     },
-  })
+  )
 })
 
 t.test('errors in the price file are listed and do not make the gateway unready', async (t) => {
   const admission = { auditHindrance: null, draining: false }
-  const parts = { admission, rules: rules(), fleet: null, quarantines: 0 }
+  const parts = { admission, rules: rules(), fleet: null, quarantines: 0, certificates: [] }
   const current = () => new PriceBook([], 'abc')
   const healthWith = (problems: (typeof PROBLEM)[]) =>
     healthOf({ ...parts, prices: { current, problems: () => problems } })
@@ -63,7 +74,7 @@ t.test('errors in the price file are listed and do not make the gateway unready'
 
 t.test('a gateway that waits for its hub is not ready, and says what is wrong', async (t) => {
   const admission = { auditHindrance: null, draining: false }
-  const parts = { admission, rules: rules(), prices: null, quarantines: 0 }
+  const parts = { admission, rules: rules(), prices: null, quarantines: 0, certificates: [] }
   for (const isReady of [true, false]) {
     const fleet = { isReady, health: () => ({ fleet: 'no hub was reached yet' }) }
     t.match(healthOf({ ...parts, fleet }), { ready: isReady, detail: { fleet: 'no hub was reached yet' } })

@@ -116,7 +116,7 @@ t.test('a hub that cannot start says why, at the key of its configuration', asyn
   t.match(await problems({}, unmade), [/^database\.url: .*run `sidegate hub migrate`/])
 })
 
-t.test('a hub with a certificate serves TLS alone', async (t) => {
+t.test('a hub with a certificate serves TLS alone, and says when it ends', async (t) => {
   const database = await fleetDatabase()
   const { file, env, folder } = writeHub(t, database, {
     listen: {
@@ -132,4 +132,8 @@ t.test('a hub with a certificate serves TLS alone', async (t) => {
   if ('problems' in hub) throw new Error(hub.problems.map(({ message }) => message).join())
   t.teardown(() => hub.stop())
   await t.rejects(fetchInTime(`http://${hub.address}/api/v1/session`), 'no plain HTTP')
+  const ready: any = await (await fetchInTime(`http://${hub.opsAddress}/readyz`)).json()
+  t.match(ready, { certificates: 'ok', certificate_expires_at: { hub: /^20/ } })
+  const page = await (await fetchInTime(`http://${hub.opsAddress}/metrics`)).text()
+  t.match(page, /^sidegate_certificate_in_force\{listener="hub"\} 1$/m)
 })

@@ -27,4 +27,5 @@ export const STATE: GatewayState = {
   callsInFlight: 1,
   upstreamsOpen: 0,
   fleet: null,
+  certificates: [],
 }

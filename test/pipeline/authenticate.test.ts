@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import t from 'tap'
 import type { CallKey } from '../../src/core/key-terms.ts'
 import { authenticate } from '../../src/pipeline/call/authenticate.ts'
+import type { ClientCertificate } from '../../src/pipeline/call/client.ts'
 import { callKey } from '../policy/keys.ts'
 
 const OWNER = callKey()
@@ -13,16 +14,23 @@ const keys = {
     if (key === 'second') return callKey('2')
     return key === 'right' ? OWNER : null
   },
+  /** As a key ring: an answer for each name that a key has. */
+  authenticateCertificate({ names }: ClientCertificate) {
+    const found = { a: OWNER, b: callKey('2'), old: 'expired', revoked: null } as const
+    return names.flatMap((name) => (name in found ? [found[name as keyof typeof found]] : []))
+  },
 }
+const keyFor = (headers: IncomingHttpHeaders, ...names: string[]): CallKey =>
+  authenticate(keys, { headers, certificate: names.length === 0 ? null : { names, expiresAtMs: 0 } })
 
 t.test('reads the bearer token as RFC 6750 and clients write it', async (t) => {
   for (const authorization of ['Bearer right', 'bearer right', 'BEARER   right'])
-    t.equal(authenticate(keys, { authorization }), OWNER, authorization)
+    t.equal(keyFor({ authorization }), OWNER, authorization)
 })
 
 t.test('reads x-api-key, as clients of Anthropic send it', async (t) => {
-  t.equal(authenticate(keys, { 'x-api-key': 'right' }), OWNER)
-  t.equal(authenticate(keys, { 'x-api-key': 'right', authorization: 'Basic x' }), OWNER)
+  t.equal(keyFor({ 'x-api-key': 'right' }), OWNER)
+  t.equal(keyFor({ 'x-api-key': 'right', authorization: 'Basic x' }), OWNER)
 })
 
 t.test('the credential that is a key counts, in either header', async (t) => {
@@ -33,8 +41,8 @@ t.test('the credential that is a key counts, in either header', async (t) => {
     ['Bearer right', 'right'],
     ['Basic dXNlcjpwYXNz', 'right'],
   ])
-    t.equal(authenticate(keys, { authorization, 'x-api-key': key }), OWNER, `${authorization}, ${key}`)
-  t.throws(() => authenticate(keys, { authorization: 'Bearer right', 'x-api-key': 'second' }), {
+    t.equal(keyFor({ authorization, 'x-api-key': key }), OWNER, `${authorization}, ${key}`)
+  t.throws(() => keyFor({ authorization: 'Bearer right', 'x-api-key': 'second' }), {
     code: 'invalid_parameter',
     message: /two different Sidegate keys/,
   })
@@ -42,7 +50,7 @@ t.test('the credential that is a key counts, in either header', async (t) => {
     ['Bearer old', 'theirs'],
     ['Bearer theirs', 'old'],
   ])
-    t.throws(() => authenticate(keys, { authorization, 'x-api-key': key }), { code: 'expired_api_key' })
+    t.throws(() => keyFor({ authorization, 'x-api-key': key }), { code: 'expired_api_key' })
 })
 
 t.test('every kind of bad key gets the same error', async (t) => {
@@ -67,7 +75,7 @@ t.test('every kind of bad key gets the same error', async (t) => {
   const messages = new Set<string>()
   for (const one of headers) {
     try {
-      authenticate(keys, one)
+      keyFor(one)
       t.fail(JSON.stringify(one))
     } catch (error: any) {
       t.match(
@@ -83,6 +91,18 @@ t.test('every kind of bad key gets the same error', async (t) => {
 
 t.test('the key store is asked for every call', async (t) => {
   asked.length = 0
-  for (let i = 0; i < 3; i++) authenticate(keys, { authorization: 'Bearer right' })
+  for (let i = 0; i < 3; i++) keyFor({ authorization: 'Bearer right' })
   t.same(asked, ['right', 'right', 'right'])
+})
+
+t.test('a client certificate counts where no key is sent', async (t) => {
+  t.equal(keyFor({}, 'a'), OWNER)
+  t.equal(keyFor({ authorization: 'Basic x' }, 'other', 'a', 'revoked'), OWNER)
+  t.equal(keyFor({ authorization: 'Bearer right' }, 'b'), OWNER, 'a bearer counts instead')
+  t.throws(() => keyFor({ authorization: 'Bearer wrong' }, 'a'), { code: 'invalid_api_key' })
+  t.throws(() => keyFor({ 'x-api-key': 'wrong' }, 'a'), { code: 'invalid_api_key' })
+  for (const name of ['other', 'revoked'])
+    t.throws(() => keyFor({}, name), { code: 'invalid_api_key', headers: { 'www-authenticate': 'Bearer' } })
+  t.throws(() => keyFor({}, 'old'), { code: 'expired_api_key' })
+  t.throws(() => keyFor({}, 'a', 'b'), { code: 'invalid_parameter', message: /names of two keys/ })
 })

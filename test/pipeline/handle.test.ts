@@ -119,7 +119,7 @@ async function call(
   const pipeline: Pipeline = {
     clock: systemClock,
     placeholderStyle: 'brackets',
-    keys: { authenticate: () => callKey() },
+    keys: { authenticateCertificate: () => [], authenticate: () => callKey() },
     counters: undefined as never,
     receipts: undefined as never,
     parallel: new ParallelCalls(),

@@ -15,6 +15,7 @@ export const callKey = (name = 'app', terms: Partial<KeyTerms> = {}, id = 'k'): 
 export const declaredKey = (name: string, sha256: string, terms: Partial<KeyTerms> = {}) => ({
   name,
   sha256,
+  clientName: null,
   terms: { ...NO_TERMS, ...terms },
 })
 

@@ -1,7 +1,7 @@
 // Terms of keys: their form, expiry, change and rotation.
 
 import t from 'tap'
-import { createApiKey, hashApiKey } from '../../src/core/apikey.ts'
+import { createApiKey, hashApiKey, hashClientName } from '../../src/core/apikey.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { stateOf } from '../../src/keys/key-record.ts'
 import { callKey, declaredKey } from '../policy/keys.ts'
@@ -151,4 +151,23 @@ t.test('keys of the configuration have terms and are changed there', async (t) =
   clock.advance(1000)
   t.equal(store.ring.authenticate(key), 'expired')
   t.equal(store.ring.countActive(), 0)
+})
+
+t.test('a declared certificate finds its key by each of its names, until it ends', async (t) => {
+  const named = (name: string, san: string, terms = {}) => ({
+    ...declaredKey(name, hashClientName(san), terms),
+    clientName: san,
+  })
+  const fileKeys = [named('shop', 'URI:a'), named('web', 'DNS:b', { expiresAtMs: START_MS + 1000 })]
+  const { store, clock } = openTestStore(t, { fileKeys })
+  const found = (names: string[], spanMs = 10_000) =>
+    store.ring.authenticateCertificate({ names, expiresAtMs: START_MS + spanMs })
+  t.match(found(['URI:a']), [{ name: 'shop' }])
+  t.match(found(['URI:c', 'URI:a', 'DNS:b', 'URI:a']), [{ name: 'shop' }, { name: 'web' }])
+  for (const names of [[], ['DNS:a'], ['URI:b'], ['URI:A'], ['URI:a/']])
+    t.same(found(names), [], names.join())
+  t.equal(store.ring.countActive(), 2)
+  clock.advance(1000)
+  t.match(found(['DNS:b']), ['expired'], 'a term of the key')
+  t.match(found(['URI:a'], 1000), ['expired'], 'the certificate itself')
 })

@@ -5,8 +5,18 @@ import type { Milliseconds } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Cancellation } from '../../upstream/forward.ts'
 
+/** A certificate that the client has shown and an authority of the configuration vouches for. */
+export interface ClientCertificate {
+  /** As `clientName` writes them. */
+  readonly names: readonly string[]
+  /** A connection may outlive it. */
+  readonly expiresAtMs: Milliseconds
+}
+
 export interface Client extends Cancellation {
   readonly headers: IncomingHttpHeaders
+  /** The certificate of the connection; null without a verified one. */
+  readonly certificate: ClientCertificate | null
   /** Monotonic time at which the head of the request was complete. */
   readonly arrivedMs: Milliseconds
   /** True when the gateway ended the call, because the time to drain was over. */

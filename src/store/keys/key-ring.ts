@@ -2,7 +2,7 @@
 // refused at once. Keys of a hub are looked up in memory.
 
 import { hashApiKey, parseApiKey } from '../../core/apikey.ts'
-import type { Clock } from '../../core/clock.ts'
+import type { Clock, Milliseconds } from '../../core/clock.ts'
 import type { FileKey } from '../../core/config.ts'
 import { type CallKey, type KeyTerms, NO_TERMS } from '../../core/key-terms.ts'
 import type { HubKeys } from '../../keys/fleet-state.ts'
@@ -15,6 +15,12 @@ import { KeyUses } from './key-uses.ts'
 /** Rows in the cache of parsed rows, which is cleared when full. */
 const MAXIMUM_READ_ROWS = 1024
 
+/** The names of a verified client certificate, and when it ends. */
+interface CertificateNames {
+  readonly names: readonly string[]
+  readonly expiresAtMs: Milliseconds
+}
+
 export class KeyRing {
   readonly #environment: Environment
   readonly #clock: Clock
@@ -22,6 +28,8 @@ export class KeyRing {
   readonly #readKeys = new ReadKeys()
   readonly #uses: KeyUses
   #notRevoked: { readonly changes: number; readonly terms: readonly KeyTerms[] } = { changes: -1, terms: [] }
+  /** Hashes of the keys that are client certificates, by name. */
+  readonly #namedHashes: ReadonlyMap<string, string>
   /** Keys that the configuration declares, by hash. */
   readonly fileKeys: ReadonlyMap<string, CallKey>
   /** Keys of a hub, in memory, which count after the others; null without a hub. */
@@ -33,6 +41,9 @@ export class KeyRing {
     this.#rows = new KeyRows(environment)
     this.#uses = new KeyUses(environment)
     this.fileKeys = new Map(fileKeys.map((key) => [key.sha256, keyOfFile(key)]))
+    this.#namedHashes = new Map(
+      fileKeys.flatMap(({ clientName, sha256 }) => (clientName === null ? [] : [[clientName, sha256]])),
+    )
   }
 
   /**
@@ -40,8 +51,20 @@ export class KeyRing {
    * when its time is over, and `stale` for a key of a hub that has not been heard for too long.
    */
   authenticate(text: string): CallKey | 'expired' | 'stale' | null {
-    if (!parseApiKey(text)) return null
-    const sha256 = hashApiKey(text)
+    return parseApiKey(text) ? this.#accept(hashApiKey(text)) : null
+  }
+
+  /** Returns what `authenticate` does for each key that has a name of the client certificate. */
+  authenticateCertificate({
+    names,
+    expiresAtMs,
+  }: CertificateNames): readonly (CallKey | 'expired' | 'stale' | null)[] {
+    if (expiresAtMs <= this.#clock.now()) return ['expired']
+    const hashes = names.map((name) => this.#namedHashes.get(name)).filter((one) => one !== undefined)
+    return [...new Set(hashes)].map((sha256) => this.#accept(sha256))
+  }
+
+  #accept(sha256: string): CallKey | 'expired' | 'stale' | null {
     this.#environment.refresh()
     const bytes = this.#rows.peek(sha256)
     const own = bytes === undefined ? this.fileKeys.get(sha256) : this.#readKeys.read(sha256, bytes)
