@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { discard, startGateway, type TestGateway } from '../process/gateway.ts'
 import { completion, json, type ScriptedUpstream, startUpstream, stream, USAGE } from '../process/upstream.ts'
+import { selfSigned } from '../server/certificate.ts'
 import { ALERTS_FILE, panelQueries, readAlertGroups, readPanels, selectors } from './queries.ts'
 import { findTool, missing } from './tools.ts'
 
@@ -47,7 +48,12 @@ async function startPrometheus(folder: string, gateway: TestGateway) {
   const config = {
     global: { scrape_interval: '1s', evaluation_interval: '1s' },
     rule_files: [ALERTS_FILE],
-    scrape_configs: [{ job_name: 'sidegate', static_configs: [{ targets: [new URL(gateway.opsUrl).host] }] }],
+    scrape_configs: [
+      {
+        ...{ job_name: 'sidegate', scheme: 'https', tls_config: { insecure_skip_verify: true } },
+        static_configs: [{ targets: [new URL(gateway.opsUrl).host] }],
+      },
+    ],
   }
   writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config))
   const port = await freePort()
@@ -125,12 +131,19 @@ t.test(
   async (t) => {
     const upstream = await startUpstream()
     t.teardown(() => upstream.close())
-    const folder = t.testdir({ deployment: { candidate: { 'rules.yaml': CANDIDATE } }, prometheus: {} })
+    const { certificate, key } = selfSigned()
+    const folder = t.testdir({
+      ...{ 'tls.crt': certificate, 'tls.key': key, prometheus: {} },
+      deployment: { candidate: { 'rules.yaml': CANDIDATE } },
+    })
     const gateway = await startGateway({
       upstreamUrl: upstream.baseUrl,
       rules: RULES,
       folder: join(folder, 'deployment'),
-      config: { rules: { candidatePath: 'candidate' } },
+      config: {
+        rules: { candidatePath: 'candidate' },
+        listen: { opsTls: { certificate: { file: '../tls.crt' }, key: { file: '../tls.key' } } },
+      },
     })
     t.teardown(() => discard(gateway))
     const keys = [(await gateway.createKey('app')).key, (await gateway.createKey('limited')).key]

@@ -29,7 +29,10 @@ t.test('values change what they name, and bad ones are refused', { skip: missing
       [['replicas=3'], /additional properties 'replicas' not allowed/],
       [['config.upstrem.baseUrl=x'], /config.*additional properties 'upstrem' not allowed/s],
       [['config.upstream.baseUrl=openai'], /baseUrl/],
-      [['config.listen.gateway=0.0.0.0:1'], /additional properties 'listen' not allowed/],
+      [
+        ['config.listen.gateway=0.0.0.0:1'],
+        /'\/config\/listen': additional properties 'gateway' not allowed/,
+      ],
       [['container.image.tagg=1'], /additional properties 'tagg' not allowed/],
       // The kubelet would report these only later, as InvalidImageName.
       [['container.image.registry=registry.example.com/'], /image\/registry/],
@@ -137,6 +140,44 @@ t.test('values change what they name, and bad ones are refused', { skip: missing
     t.throws(() => dataOf('sidegate.data.size=20Gi'), {
       message: /resources\.limits\.ephemeral-storage \(2560Mi\) must be above data\.size \(20Gi\)/,
     })
+  })
+
+  await t.test('TLS of the listeners reaches probes, scrapes and the test', async (t) => {
+    const pair = { certificate: { file: '/tls/tls.crt' }, key: { file: '/tls/tls.key' } }
+    const listen = JSON.stringify({ tls: pair, opsTls: pair })
+    const on = ['--set', 'podMonitor.enabled=true', '-f', 'sidegate/ci/standalone-values.yaml']
+    const rendered = charts.render(
+      ...([
+        'sidegate',
+        ...on,
+        '--set',
+        'container.opsTls=true',
+        '--set-json',
+        `config.listen=${listen}`,
+      ] as const),
+    )
+    const [container] = pick(rendered, 'Deployment')['spec'].template.spec.containers
+    for (const probe of ['startup', 'readiness', 'liveness'])
+      t.match(container[`${probe}Probe`], { httpGet: { port: 'sidegate-ops', scheme: 'HTTPS' } }, probe)
+    t.match(pick(rendered, 'PodMonitor')['spec'].podMetricsEndpoints, [{ scheme: 'https' }])
+    t.match(pick(rendered, 'Pod')['spec'].containers[0].command.at(-1), /^https:/)
+    const config = parse(pick(rendered, 'ConfigMap', 'sidegate-config')['data']['sidegate.yaml'])
+    t.match(config.listen, { gateway: '0.0.0.0:8484', tls: pair, opsTls: pair })
+    const plain = charts.render('sidegate', ...on)
+    t.equal(
+      pick(plain, 'Deployment')['spec'].template.spec.containers[0].startupProbe.httpGet.scheme,
+      undefined,
+    )
+    t.match(pick(plain, 'Pod')['spec'].containers[0].command.at(-1), /^http:/)
+    for (const [wrong, message] of [
+      [['--set-json', `config.listen=${listen}`], /config\.listen\.opsTls and container\.opsTls go together/],
+      [['--set', 'container.opsTls=true'], /go together/],
+      [
+        ['--set-json', `config.listen=${JSON.stringify({ tls: pair })}`, '--set', 'mode=sidecar'],
+        /config\.listen\.tls needs mode standalone/,
+      ],
+    ] as const)
+      t.throws(() => charts.text('sidegate', ...on, ...wrong), { message }, `${message}`)
   })
 
   await t.test('null removes probes, resources and single quantities', async (t) => {

@@ -73,6 +73,10 @@ ports:
   httpGet:
     path: {{ $path }}
     port: sidegate-ops
+    {{- /* The kubelet verifies no certificate. */}}
+    {{- if $values.opsTls }}
+    scheme: HTTPS
+    {{- end }}
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}

@@ -36,6 +36,13 @@
 {{- if eq (int $container.ports.gateway) (int $container.ports.ops) -}}
 {{- fail (printf "container.ports.gateway and container.ports.ops are both %v; use two different ports" $container.ports.ops) -}}
 {{- end -}}
+{{- $opsTls := ne (dig "listen" "opsTls" nil .Values.config) nil -}}
+{{- if ne $opsTls $container.opsTls -}}
+{{- fail "config.listen.opsTls and container.opsTls go together: set both, or neither" -}}
+{{- end -}}
+{{- if and (eq .Values.mode "sidecar") (dig "listen" "tls" nil .Values.config) -}}
+{{- fail "config.listen.tls needs mode standalone: apps reach their sidecar by plain HTTP on loopback addresses" -}}
+{{- end -}}
 {{- if ne $container.data.type "existingClaim" -}}
 {{- $limit := dig "audit" "maxBytes" 10737418240 .Values.config | int64 -}}
 {{- if ge (float64 $limit) (include "sidegate-lib.bytes" $container.data.size | float64) -}}
