@@ -1,7 +1,5 @@
 // Reads the upstreams of the configuration, and checks what the schema cannot.
 
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import type { Milliseconds } from './clock.ts'
 import {
   type Context,
@@ -12,7 +10,7 @@ import {
   type SecretReference,
 } from './config-values.ts'
 import { formatPath, type Path } from './document.ts'
-import { fixedSecret, reasonOf, type Secret } from './secret.ts'
+import { fixedSecret, type Secret } from './secret.ts'
 import { MAXIMUM_UPSTREAMS } from './upstream-schema.ts'
 
 /** Providers by the endpoints that they serve. */
@@ -121,16 +119,15 @@ function readUpstream(context: Context, path: Path, declared: DeclaredUpstream):
 }
 
 const HEADER_HINT = 'set it to the value of the header'
+const PEM_HINT = 'mount the file in PEM'
 
 function readPem(context: Context, path: Path, file: string): string {
-  try {
-    const text = readFileSync(resolve(context.folder, file), 'utf8')
-    if (text.includes('-----BEGIN ')) return text
+  const secret = readSecret(context, path, { file }, PEM_HINT)
+  if (secret === null) return ''
+  const text = secret.current()
+  if (!text.includes('-----BEGIN '))
     context.add(path, `file ${file} is not PEM; it must hold -----BEGIN …-----`)
-  } catch (error) {
-    context.add(path, `file ${file} cannot be read (${reasonOf(error)})`)
-  }
-  return ''
+  return text
 }
 
 function checkNames({ add }: Context, upstreams: readonly UpstreamConfig[]): void {

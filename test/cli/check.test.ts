@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ROOT } from '../process/program.ts'
 import { runCli } from '../process/run-command.ts'
+import { makeCertificate } from '../server/certificate.ts'
 
 const sidegate = async (args: readonly string[], env: Record<string, string> = {}, cwd = ROOT) => {
   const { code: status, stdout, stderr } = await runCli(args, env, cwd)
@@ -292,6 +293,46 @@ rules: { path: r.yaml }
   t.match(stdout, '0 errors, 5 warnings')
   t.match(stdout, /warning: .*upstreams\[0\]\.apiKey: environment variable A_KEY is not set/)
   t.equal(status, 0)
+})
+
+t.test('a client certificate that is not mounted is a warning, for upstream as for upstreams', async (t) => {
+  const terms = 'baseUrl: http://h/v1, tls: { certificate: none.crt, key: none.key }, apiKey: { env: A_KEY }'
+  const dir = t.testdir({
+    'one.yaml': `upstream: { ${terms} }\nrules: { path: r.yaml }\n`,
+    'several.yaml': `upstreams:\n  - { name: a, ${terms} }\nrules: { path: r.yaml }\n`,
+    'text.yaml': `upstream: { baseUrl: http://h/v1, tls: { ca: r.yaml } }\nrules: { path: r.yaml }\n`,
+    'r.yaml': 'rules: []\n',
+  })
+  for (const [file, path] of [
+    ['one.yaml', 'upstream'],
+    ['several.yaml', 'upstreams\\[0\\]'],
+  ]) {
+    const { status, stdout } = await sidegate(['check', '--config', join(dir, file!)])
+    t.match(stdout, '0 errors, 3 warnings')
+    t.match(stdout, new RegExp(`warning: .*${path}\\.tls\\.key: file none\\.key cannot be used \\(ENOENT\\)`))
+    t.equal(status, 0)
+  }
+  const wrong = await sidegate(['check', '--config', join(dir, 'text.yaml')])
+  t.match(wrong.stdout, /error: .*upstream\.tls\.ca: file r\.yaml is not PEM/)
+})
+
+t.test('check needs no certificate of the listener, and refuses one that cannot be served', async (t) => {
+  const expired = makeCertificate({ untilMs: Date.now() - 1000 })
+  const listen = 'listen: { tls: { certificate: { file: tls.crt }, key: { file: tls.key } } }\n'
+  const dir = t.testdir({
+    'sidegate.yaml': `upstream: { baseUrl: http://h/v1 }\n${listen}rules: { path: r.yaml }\n`,
+    'r.yaml': 'rules: []\n',
+  })
+  const check = () => sidegate(['check', '--config', join(dir, 'sidegate.yaml')])
+  const before = await check()
+  t.match(before.stdout, '0 errors, 2 warnings')
+  t.match(before.stdout, /warning: .*listen\.tls\.key: file tls\.key cannot be used \(ENOENT\); mount the/)
+  t.equal(before.status, 0)
+  writeFileSync(join(dir, 'tls.crt'), expired.certificate)
+  writeFileSync(join(dir, 'tls.key'), expired.key)
+  const after = await check()
+  t.match(after.stdout, /error: .*sidegate\.yaml:2:\d+ listen\.tls\.certificate: expired at \S+; renew it/)
+  t.equal(after.status, 1)
 })
 
 t.test('check reports errors in prices in each format', async (t) => {

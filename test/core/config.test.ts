@@ -90,7 +90,7 @@ t.test('each mistake in upstreams is reported where it is made', async (t) => {
     [two('', 'models: [gpt-*]'), /3:\d+ upstreams\[1\]\.models\[0\]: never matches, because a comes first/],
     [two('', '').replace('name: b', 'name: a'), /upstreams\[1\]\.name: is also the name of upstreams\[0\]/],
     [two('models: [], api: openai', ''), /upstreams\[0\]\.models: /],
-    [two('tls: { key: missing.pem }', 'api: anthropic'), /tls\.key: file missing\.pem cannot be read/],
+    [two('tls: { key: missing.pem }', 'api: anthropic'), /tls\.key: file missing\.pem cannot be used/],
     [
       two('tls: { ca: missing.pem, certificate: c.pem }', 'api: anthropic'),
       /tls: needs both certificate and key/,
