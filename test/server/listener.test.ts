@@ -1,11 +1,13 @@
 // A listening socket: its errors, and TLS.
 
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { Agent, get, type RequestOptions } from 'node:https'
 import { Server } from 'node:net'
 import { constants } from 'node:os'
 import type { TLSSocket } from 'node:tls'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import type { TlsMaterial } from '../../src/core/certificate.ts'
 import { certificateOf } from '../../src/server/client-certificate.ts'
@@ -166,4 +168,16 @@ t.test('what OpenSSL cannot serve is said before it is served', async (t) => {
     whyNotServed(servedWith({ ...selfSigned(), key: selfSigned().key })),
     /^OpenSSL refuses it \(.*mismatch/,
   )
+})
+
+t.test('a listener without TLS loads neither https nor tls', async (t) => {
+  const script = `
+    const { listenWith } = await import('./src/gateway/live-certificate.ts')
+    const listeners = await listenWith({ host: '127.0.0.2', port: 0 }, () => {}, null)
+    for (const one of listeners) one.close()
+    console.log(process.moduleLoadList.filter((one) => /NativeModule (https?|tls)$/.test(one)).join())`
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    ...{ cwd: fileURLToPath(new URL('../../', import.meta.url)), encoding: 'utf8', timeout: 60_000 },
+  })
+  t.equal(stdout, 'NativeModule http\n', stderr)
 })
