@@ -9,6 +9,7 @@ import {
   printProblems,
   writeLine,
 } from './cli/command.ts'
+import { HUB_OPTIONS } from './cli/hub.ts'
 import { readKeysArguments } from './cli/keys.ts'
 import { Signals } from './cli/signals.ts'
 import { type Milliseconds, systemClock } from './core/clock.ts'
@@ -26,17 +27,12 @@ import { SidecarLedger } from './ledger/sidecar-ledger.ts'
 /** Interval at which a command reads what sidecars have acknowledged. */
 const LOOK_MS: Milliseconds = 50
 
-const DEFAULT_HUB_CONFIG = 'config/hub.yaml'
-
 /** Runs `sidegate hub` with the arguments after it. */
 export async function runHubCommand(args: readonly string[], io: CommandIo): Promise<ExitCode> {
   const { values, positionals } = parseArguments({
     args: [...args],
     allowPositionals: true,
-    options: {
-      config: { type: 'string', default: DEFAULT_HUB_CONFIG },
-      'new-epoch': { type: 'boolean', default: false },
-    },
+    options: HUB_OPTIONS,
   })
   const [action, ...rest] = positionals
   if ((action !== undefined && action !== 'migrate') || rest.length > 0)

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { loadHubProgram } from './boot/hub-program.ts'
 import { audit } from './cli/audit.ts'
 import { check } from './cli/check.ts'
+import type { Command } from './cli/command.ts'
+import { completion } from './cli/completion.ts'
 import { demo } from './cli/demo.ts'
 import { diff } from './cli/diff.ts'
 import { dispatch } from './cli/dispatch.ts'
@@ -22,7 +24,7 @@ const SAMPLE_RULES = join(import.meta.dirname, '../config/rules')
 const loadHub = () => loadHubProgram<HubProgram>()
 
 /** In the order of the overview. */
-export const COMMANDS = [
+export const COMMANDS: readonly Command[] = [
   serve(runGateway),
   demo(runGateway, SAMPLE_RULES),
   check,
@@ -34,6 +36,7 @@ export const COMMANDS = [
   usage,
   audit,
   hub(loadHub),
+  completion(() => COMMANDS),
 ]
 
 /**

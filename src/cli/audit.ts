@@ -39,13 +39,13 @@ import {
 import { COMMAND_BYTES, memoryFault } from './command-memory.ts'
 
 const OPTIONS = {
-  config: { type: 'string' },
-  export: { type: 'string' },
-  receipt: { type: 'string' },
-  checkpoint: { type: 'string', multiple: true },
-  'public-key': { type: 'string', multiple: true },
+  config: { type: 'string', takes: 'path' },
+  export: { type: 'string', takes: 'path' },
+  receipt: { type: 'string', takes: 'path' },
+  checkpoint: { type: 'string', multiple: true, takes: 'path' },
+  'public-key': { type: 'string', multiple: true, takes: 'path' },
   partial: { type: 'boolean' },
-  format: { type: 'string' },
+  format: { type: 'string', takes: ['pretty', 'json'] },
   since: { type: 'string' },
   until: { type: 'string' },
   exchanges: { type: 'boolean' },
@@ -53,7 +53,7 @@ const OPTIONS = {
   key: { type: 'string' },
   user: { type: 'string' },
   before: { type: 'string' },
-  to: { type: 'string' },
+  to: { type: 'string', takes: 'path' },
   rebuild: { type: 'boolean' },
 } as const
 
@@ -71,6 +71,8 @@ type Values = ReturnType<typeof parse>['values']
 export const audit: Command = {
   name: 'audit',
   summary: 'verify, export and compact the usage log, erase exchanges',
+  options: OPTIONS,
+  argument: AUDIT_ACTIONS,
   help: AUDIT_HELP,
   helpFor: helpOfAction,
   async run(args, io): Promise<ExitCode> {

@@ -60,19 +60,29 @@ Exit: 0 no errors; 1 errors (or warnings with --fail-on warning); 2 could not ru
 a file could not be read.
 `
 
+const SEVERITIES = ['error', 'warning'] as const
+
+const OPTIONS = {
+  config: { type: 'string', takes: 'path' },
+  format: { type: 'string', takes: REMARK_FORMATS },
+  'fail-on': { type: 'string', takes: SEVERITIES },
+} as const
+
 export const check: Command = {
   name: 'check',
   summary: 'validate configuration, rules and prices without serving',
+  options: OPTIONS,
+  argument: 'path',
   help: HELP,
   async run(args, io): Promise<ExitCode> {
     const { values, positionals } = parseArguments({
       args: [...args],
       allowPositionals: true,
-      options: { config: { type: 'string' }, format: { type: 'string' }, 'fail-on': { type: 'string' } },
+      options: OPTIONS,
     })
     const format = chooseFormat(values.format, REMARK_FORMATS, io)
     const failOn = values['fail-on'] ?? 'error'
-    if (failOn !== 'error' && failOn !== 'warning') throw new UsageError('--fail-on takes error or warning')
+    if (!SEVERITIES.some((one) => one === failOn)) throw new UsageError('--fail-on takes error or warning')
     const withConfig = values.config !== undefined || positionals.length === 0
     const configured = withConfig ? await checkConfig(values.config ?? DEFAULT_CONFIG, io) : null
     const paths = positionals.length > 0 ? positionals : (configured?.paths ?? [])

@@ -22,10 +22,30 @@ export interface CommandIo {
 /** `isTTY` is true for a terminal. */
 export type CommandOutput = Writable & { readonly isTTY?: boolean }
 
+/** What a value of an option or an argument names, for completion: a path, or one of the words. */
+export type Completed = 'path' | readonly string[]
+
+/** Options as `parseArgs` takes them. One without `takes` has a free text. */
+export type CommandOptions = Readonly<
+  Record<
+    string,
+    {
+      readonly type: 'string' | 'boolean'
+      readonly multiple?: boolean
+      readonly default?: string | boolean
+      readonly takes?: Completed
+    }
+  >
+>
+
 export interface Command {
   readonly name: string
   /** One line in the list of commands. */
   readonly summary: string
+  /** All that it takes besides --help. */
+  readonly options: CommandOptions
+  /** Its first argument: an action, or a path as all others. Absent if it takes a text, or none. */
+  readonly argument?: Completed
   /** Text of `sidegate NAME --help`. */
   readonly help: string
   /** Text of `--help` next to other arguments, where it differs. */
@@ -46,13 +66,17 @@ export function suggestion(word: string, known: readonly string[]): string {
   return close === null ? '' : `; did you mean ${close}?`
 }
 
-/** The error of a command without one of its actions. */
-export const noAction = (given: string | undefined, actions: readonly string[]): UsageError => {
+/** The error of a command without one of its actions, or of what else its first argument names. */
+export const noAction = (
+  given: string | undefined,
+  actions: readonly string[],
+  noun = 'action',
+): UsageError => {
   const known = `${actions.slice(0, -1).join(', ')} or ${actions.at(-1)}`
   return given === undefined
-    ? new UsageError(`give an action: ${known}`)
+    ? new UsageError(`give ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}: ${known}`)
     : new UsageError(
-        `there is no action ${visibleLine(given)}${suggestion(given, actions)} (actions: ${known})`,
+        `there is no ${noun} ${visibleLine(given)}${suggestion(given, actions)} (${noun}s: ${known})`,
       )
 }
 

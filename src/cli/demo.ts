@@ -30,6 +30,11 @@ temporary folder until Ctrl-C.
 Exit: 0 stopped, 1 failed, 2 could not start, for example because an address is in use.
 `
 
+const OPTIONS = {
+  gateway: { type: 'string', default: '127.0.0.1:8484' },
+  ops: { type: 'string', default: '127.0.0.1:9484' },
+} as const
+
 /**
  * @param runGateway starts a gateway; the composition root passes it in
  * @param rules folder of the sample rules
@@ -37,15 +42,10 @@ Exit: 0 stopped, 1 failed, 2 could not start, for example because an address is 
 export const demo = (runGateway: RunGateway, rules: string): Command => ({
   name: 'demo',
   summary: 'run the gateway with sample rules and a stand-in provider; needs no account',
+  options: OPTIONS,
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values } = parseArguments({
-      args: [...args],
-      options: {
-        gateway: { type: 'string', default: '127.0.0.1:8484' },
-        ops: { type: 'string', default: '127.0.0.1:9484' },
-      },
-    })
+    const { values } = parseArguments({ args: [...args], options: OPTIONS })
     const signals = new Signals()
     const folder = mkdtempSync(join(tmpdir(), 'sidegate-demo-'))
     const standIn = await startStandIn()

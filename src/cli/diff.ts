@@ -37,20 +37,24 @@ requests have a different result. Prints no text of a request.
 Exit: 0 no difference, 1 differences, 2 could not run; as in diff(1).
 `
 
+const OPTIONS = {
+  tests: { type: 'string', multiple: true, takes: 'path' },
+  replay: { type: 'string', multiple: true, takes: 'path' },
+  config: { type: 'string', takes: 'path' },
+  format: { type: 'string', takes: DIFFERENCE_FORMATS },
+} as const
+
 export const diff: Command = {
   name: 'diff',
   summary: 'compare two rule sets and their effect',
+  options: OPTIONS,
+  argument: 'path',
   help: HELP,
   async run(args, io): Promise<ExitCode> {
     const { values, positionals } = parseArguments({
       args: [...args],
       allowPositionals: true,
-      options: {
-        tests: { type: 'string', multiple: true },
-        replay: { type: 'string', multiple: true },
-        config: { type: 'string' },
-        format: { type: 'string' },
-      },
+      options: OPTIONS,
     })
     const [old, next, ...rest] = positionals
     if (old === undefined || next === undefined || rest.length > 0) throw new UsageError('give OLD and NEW')

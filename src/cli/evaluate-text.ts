@@ -40,22 +40,25 @@ Exit: 0 for any decision, 1 with --fail-on block, 2 could not run.
 /** As the default of `limits.bodyBytes`. */
 const MAXIMUM_INPUT_BYTES = 32 * 1024 * 1024
 
+const OPTIONS = {
+  config: { type: 'string', default: DEFAULT_CONFIG, takes: 'path' },
+  model: { type: 'string', default: 'test-model' },
+  key: { type: 'string', default: 'evaluate' },
+  label: { type: 'string', multiple: true },
+  'fail-on': { type: 'string', takes: ['block'] },
+  json: { type: 'boolean' },
+} as const
+
 export const evaluate: Command = {
   name: 'evaluate',
   summary: 'say what the rules do with a text, without forwarding it',
+  options: OPTIONS,
   help: HELP,
   async run(args, io): Promise<ExitCode> {
     const { values, positionals } = parseArguments({
       args: [...args],
       allowPositionals: true,
-      options: {
-        config: { type: 'string', default: DEFAULT_CONFIG },
-        model: { type: 'string', default: 'test-model' },
-        key: { type: 'string', default: 'evaluate' },
-        label: { type: 'string', multiple: true, default: [] },
-        'fail-on': { type: 'string' },
-        json: { type: 'boolean' },
-      },
+      options: OPTIONS,
     })
     const [text, ...rest] = positionals
     if (text === undefined || rest.length > 0)
@@ -74,7 +77,7 @@ export const evaluate: Command = {
         {
           api: 'chat',
           request: { model: values.model, messages: [{ role: 'user', content }] },
-          key: { name: values.key, labels: readLabelOption(values.label) },
+          key: { name: values.key, labels: readLabelOption(values.label ?? []) },
           answer: null,
         },
         ruleSetOf(rules),

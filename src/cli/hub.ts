@@ -18,6 +18,12 @@ Signals: SIGTERM, SIGINT and SIGQUIT let answers under way end and stop.
 Exit: 0 stopped or done, 1 failed, 2 could not start.
 `
 
+/** What the program of a hub parses its arguments by. */
+export const HUB_OPTIONS = {
+  config: { type: 'string', default: 'config/hub.yaml', takes: 'path' },
+  'new-epoch': { type: 'boolean', default: false },
+} as const
+
 /** The program of a hub. */
 export interface HubProgram {
   runHubCommand(args: readonly string[], io: CommandIo): Promise<ExitCode>
@@ -30,6 +36,8 @@ export const hub = (load: () => Promise<HubProgram>): Command => ({
   name: 'hub',
   summary: 'run a hub, which keeps the API keys of many gateways in PostgreSQL',
   isService: true,
+  options: HUB_OPTIONS,
+  argument: ['migrate'],
   help: HELP,
   run: async (args, io) => (await load()).runHubCommand(args, io),
 })

@@ -67,13 +67,13 @@ Exit: 0 done, 1 refused, 2 could not run.
 const MAXIMUM_INPUT_CHARACTERS = 1024
 
 const OPTIONS = {
-  config: { type: 'string', default: DEFAULT_CONFIG },
+  config: { type: 'string', default: DEFAULT_CONFIG, takes: 'path' },
   name: { type: 'string' },
   models: { type: 'string' },
   expires: { type: 'string' },
   label: { type: 'string', multiple: true },
   owner: { type: 'string' },
-  capture: { type: 'string' },
+  capture: { type: 'string', takes: ['full', 'metadata'] },
   'max-parallel': { type: 'string' },
   namespaces: { type: 'string' },
   grace: { type: 'string' },
@@ -98,6 +98,8 @@ const OPTIONS_OF: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = 
 export const keys = (loadHub: () => Promise<HubProgram>): Command => ({
   name: 'keys',
   summary: 'create, list, rotate, revoke and hash API keys',
+  options: OPTIONS,
+  argument: Object.keys(OPTIONS_OF),
   help: HELP,
   async run(args, io): Promise<ExitCode> {
     const { values, positionals, action } = readKeysArguments(args)

@@ -30,17 +30,25 @@ switched. Works beside a running gateway. In a pipe the output is JSON, one rule
 Exit: 0 listed, 1 there are errors in rules, 2 could not run.
 `
 
+const OPTIONS = {
+  config: { type: 'string', default: DEFAULT_CONFIG, takes: 'path' },
+  json: { type: 'boolean' },
+} as const
+const ACTIONS = ['list'] as const
+
 export const rules: Command = {
   name: 'rules',
   summary: 'list the rules in force with their sources',
+  options: OPTIONS,
+  argument: ACTIONS,
   help: HELP,
   async run(args, io): Promise<ExitCode> {
     const { values, positionals } = parseArguments({
       args: [...args],
       allowPositionals: true,
-      options: { config: { type: 'string', default: DEFAULT_CONFIG }, json: { type: 'boolean' } },
+      options: OPTIONS,
     })
-    if (positionals[0] !== 'list') throw noAction(positionals[0], ['list'])
+    if (positionals[0] !== 'list') throw noAction(positionals[0], ACTIONS)
     if (positionals[1] !== undefined)
       throw new UsageError(`unexpected argument ${positionals[1]}; give one action`)
     try {

@@ -24,17 +24,17 @@ or an unexpected error occurs, the process kills itself with SIGKILL; let a supe
 restart it.
 `
 
+const OPTIONS = { config: { type: 'string', default: DEFAULT_CONFIG, takes: 'path' } } as const
+
 /** @param runGateway starts a gateway; the composition root passes it in */
 export const serve = (runGateway: RunGateway): Command => ({
   name: 'serve',
   summary: 'run the gateway',
   isService: true,
+  options: OPTIONS,
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values } = parseArguments({
-      args: [...args],
-      options: { config: { type: 'string', default: DEFAULT_CONFIG } },
-    })
+    const { values } = parseArguments({ args: [...args], options: OPTIONS })
     const signals = new Signals()
     const reading = readConfig(values.config, io.env, systemClock)
     const gateway = await runGateway(reading)

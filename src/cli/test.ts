@@ -41,15 +41,22 @@ tested, because they depend on traffic.
 Exit: 0 all passed, 1 some failed, 2 could not run (no tests, errors in a file).
 `
 
+const OPTIONS = {
+  config: { type: 'string', takes: 'path' },
+  format: { type: 'string', takes: VERDICT_FORMATS },
+} as const
+
 export const test: Command = {
   name: 'test',
   summary: 'run the tests of the rules (*_test.yaml)',
+  options: OPTIONS,
+  argument: 'path',
   help: HELP,
   async run(args, io): Promise<ExitCode> {
     const { values, positionals } = parseArguments({
       args: [...args],
       allowPositionals: true,
-      options: { config: { type: 'string' }, format: { type: 'string' } },
+      options: OPTIONS,
     })
     const format = chooseFormat(values.format, VERDICT_FORMATS, io)
     const configFile = values.config ?? (positionals.length === 0 ? DEFAULT_CONFIG : null)

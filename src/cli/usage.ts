@@ -52,20 +52,21 @@ cost leaves them out.
 Exit: 0 done, 1 the output cannot be written, 2 could not run.
 `
 
+const FORMATS = ['table', 'csv', 'json'] as const
+type ReportFormat = (typeof FORMATS)[number]
+
 const OPTIONS = {
   by: { type: 'string', default: 'key' },
   since: { type: 'string' },
   until: { type: 'string' },
-  format: { type: 'string' },
-  config: { type: 'string', default: DEFAULT_CONFIG },
+  format: { type: 'string', takes: FORMATS },
+  config: { type: 'string', default: DEFAULT_CONFIG, takes: 'path' },
 } as const
-
-const FORMATS = ['table', 'csv', 'json'] as const
-type ReportFormat = (typeof FORMATS)[number]
 
 export const usage: Command = {
   name: 'usage',
   summary: 'sum calls, tokens and costs of a period',
+  options: OPTIONS,
   help: HELP,
   async run(args, io): Promise<ExitCode> {
     const { values } = parseArguments({ args: [...args], options: OPTIONS })

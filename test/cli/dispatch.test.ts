@@ -76,6 +76,7 @@ t.test('dispatch passes the arguments on and returns the exit code of the comman
   const command: Command = {
     name: 'probe',
     summary: 'record the arguments',
+    options: {},
     help: 'Usage: probe\n',
     async run(args) {
       received.push(args)
