@@ -11,6 +11,7 @@ import { diff } from './cli/diff.ts'
 import { dispatch } from './cli/dispatch.ts'
 import { evaluate } from './cli/evaluate-text.ts'
 import { type HubProgram, hub } from './cli/hub.ts'
+import { init } from './cli/init.ts'
 import { keys } from './cli/keys.ts'
 import { rules } from './cli/list-rules.ts'
 import { serve } from './cli/serve.ts'
@@ -18,15 +19,16 @@ import { test } from './cli/test.ts'
 import { usage } from './cli/usage.ts'
 import { runGateway } from './gateway.ts'
 
-/** Sample rules. `config` is next to both src/ and dist/. */
-const SAMPLE_RULES = join(import.meta.dirname, '../config/rules')
+/** Sample configuration. `config` is next to both src/ and dist/. */
+const SAMPLES = join(import.meta.dirname, '../config')
 
 const loadHub = () => loadHubProgram<HubProgram>()
 
 /** In the order of the overview. */
 export const COMMANDS: readonly Command[] = [
   serve(runGateway),
-  demo(runGateway, SAMPLE_RULES),
+  demo(runGateway, join(SAMPLES, 'rules')),
+  init(SAMPLES),
   check,
   test,
   diff,

@@ -28,7 +28,7 @@ import {
 import {
   type Command,
   type CommandIo,
-  DEFAULT_CONFIG,
+  defaultConfig,
   type ExitCode,
   noAction,
   parseArguments,
@@ -144,7 +144,7 @@ async function runVerify(values: Values, io: CommandIo): Promise<ExitCode> {
 
 function runPublicKey(values: Values, io: CommandIo): ExitCode {
   refuseOptions(values, [...CHECKS, ...EXPORTS, ...SELECTIONS, ...OTHERS], 'public-key')
-  return printPublicKey(values.config ?? DEFAULT_CONFIG, io)
+  return printPublicKey(values.config ?? defaultConfig(), io)
 }
 
 async function runExport(values: Values, io: CommandIo): Promise<ExitCode> {
@@ -218,7 +218,7 @@ async function runNewLog(values: Values, io: CommandIo): Promise<ExitCode> {
 
 function configOf({ config: file }: Values, io: CommandIo): Config | null {
   // The command does not need the gateway's secrets, so missing ones are ignored.
-  const { config, problems } = readConfig(file ?? DEFAULT_CONFIG, io.env, systemClock)
+  const { config, problems } = readConfig(file ?? defaultConfig(), io.env, systemClock)
   if (config === null) printProblems(io, problems, 'fix the configuration: it names the data directory')
   return config
 }

@@ -26,6 +26,7 @@ import {
   type Command,
   type CommandIo,
   DEFAULT_CONFIG,
+  defaultConfig,
   type ExitCode,
   parseArguments,
   UsageError,
@@ -49,8 +50,8 @@ nothing or cover an endpoint that is scanned, keys and kinds that the configurat
 a base URL of a known provider without its path, and models that calls of the last week
 used and that have no price.
 
-  --config FILE      configuration of a gateway or a hub (default ${DEFAULT_CONFIG},
-                     when no PATH is given)
+  --config FILE      configuration of a gateway or a hub (default when no
+                     PATH is given: ${DEFAULT_CONFIG})
   --format FORMAT    pretty, github, json or junit (default github where
                      GITHUB_ACTIONS is true, else pretty)
   --fail-on warning  warnings count as errors
@@ -84,7 +85,7 @@ export const check: Command = {
     const failOn = values['fail-on'] ?? 'error'
     if (!SEVERITIES.some((one) => one === failOn)) throw new UsageError('--fail-on takes error or warning')
     const withConfig = values.config !== undefined || positionals.length === 0
-    const configured = withConfig ? await checkConfig(values.config ?? DEFAULT_CONFIG, io) : null
+    const configured = withConfig ? await checkConfig(values.config ?? defaultConfig(), io) : null
     const paths = positionals.length > 0 ? positionals : (configured?.paths ?? [])
     const missing = positionals.length > 0 ? await missingPaths(paths) : []
     if (missing.length > 0) throw new UsageError(`there is no file or folder ${missing.join(', ')}`)
@@ -171,7 +172,9 @@ const remarkOf = (problem: Problem): Remark => ({
 /** Checks the configuration of a gateway with its prices, or that of a hub. */
 async function checkConfig(file: string, io: Pick<CommandIo, 'env'>): Promise<CheckedConfig> {
   if ((await missingPaths([file])).length > 0) {
-    throw new UsageError(`there is no configuration ${file}; name it with --config, or give a PATH of rules`)
+    throw new UsageError(
+      `there is no configuration ${file}; name it with --config, write one with \`sidegate init\`, or give a PATH of rules`,
+    )
   }
   if (isHubConfig(file)) {
     const { config, problems, problemAt } = readHubConfig(file, io.env, systemClock)

@@ -1,6 +1,7 @@
 // The interface of a command, and what all commands share: exit codes, usage errors, printing of
 // problems.
 
+import { existsSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { visibleLine } from '../core/hidden-characters.ts'
@@ -101,7 +102,14 @@ export function parseArguments<const Options extends ParseArgsConfig>(
   }
 }
 
-export const DEFAULT_CONFIG = 'config/sidegate.yaml'
+/** Where a configuration may be: that of a checkout or an image, then that of `init`. */
+const CONFIG_FILES = ['config/sidegate.yaml', 'sidegate.yaml'] as const
+
+/** The default configuration, as help texts name it. */
+export const DEFAULT_CONFIG = CONFIG_FILES.join(', else ')
+
+/** Returns the default configuration that exists; the first name if none does. */
+export const defaultConfig = (): string => CONFIG_FILES.find((file) => existsSync(file)) ?? CONFIG_FILES[0]
 
 export const writeLine = (output: CommandOutput, text: string): void => {
   output.write(`${text}\n`)

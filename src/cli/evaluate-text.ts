@@ -8,6 +8,7 @@ import { StoreOpenError } from '../store/environment/lmdb.ts'
 import {
   type Command,
   DEFAULT_CONFIG,
+  defaultConfig,
   type ExitCode,
   parseArguments,
   printProblems,
@@ -41,7 +42,7 @@ Exit: 0 for any decision, 1 with --fail-on block, 2 could not run.
 const MAXIMUM_INPUT_BYTES = 32 * 1024 * 1024
 
 const OPTIONS = {
-  config: { type: 'string', default: DEFAULT_CONFIG, takes: 'path' },
+  config: { type: 'string', takes: 'path' },
   model: { type: 'string', default: 'test-model' },
   key: { type: 'string', default: 'evaluate' },
   label: { type: 'string', multiple: true },
@@ -66,7 +67,7 @@ export const evaluate: Command = {
     const failOn = values['fail-on']
     if (failOn !== undefined && failOn !== 'block') throw new UsageError('--fail-on takes block')
     try {
-      const config = usableConfig(values.config, io)
+      const config = usableConfig(values.config ?? defaultConfig(), io)
       const { rules, problems } = await rulesInForce(config)
       if (problems.length > 0) {
         printProblems(io, problems, 'fix the rules first')

@@ -20,6 +20,7 @@ import {
   type Command,
   type CommandIo,
   DEFAULT_CONFIG,
+  defaultConfig,
   type ExitCode,
   noAction,
   parseArguments,
@@ -57,7 +58,8 @@ Terms of create:
   --namespaces GLOBS    at a hub: namespaces whose sidecars get the key. Default: all
 
   --json                JSON also on a terminal
-  --config FILE         configuration of a gateway or a hub (default ${DEFAULT_CONFIG})
+  --config FILE         configuration of a gateway or a hub (default
+                        ${DEFAULT_CONFIG})
   --help                print this text
 
 Exit: 0 done, 1 refused, 2 could not run.
@@ -67,7 +69,7 @@ Exit: 0 done, 1 refused, 2 could not run.
 const MAXIMUM_INPUT_CHARACTERS = 1024
 
 const OPTIONS = {
-  config: { type: 'string', default: DEFAULT_CONFIG, takes: 'path' },
+  config: { type: 'string', takes: 'path' },
   name: { type: 'string' },
   models: { type: 'string' },
   expires: { type: 'string' },
@@ -144,7 +146,8 @@ type KeysAction = (keys: Keys, io: CommandIo) => Promise<void>
 /** Reads the arguments of `sidegate keys`. @throws UsageError */
 export function readKeysArguments(args: readonly string[]) {
   const { values, positionals } = parse(args)
-  return { values, positionals, action: chooseAction(positionals, values) }
+  const action = chooseAction(positionals, values)
+  return { values: { ...values, config: values.config ?? defaultConfig() }, positionals, action }
 }
 
 function chooseAction([action = '', id, ...rest]: readonly string[], values: Values): KeysAction | 'hash' {

@@ -7,6 +7,7 @@ import { StoreOpenError } from '../store/environment/lmdb.ts'
 import {
   type Command,
   DEFAULT_CONFIG,
+  defaultConfig,
   type ExitCode,
   noAction,
   parseArguments,
@@ -31,7 +32,7 @@ Exit: 0 listed, 1 there are errors in rules, 2 could not run.
 `
 
 const OPTIONS = {
-  config: { type: 'string', default: DEFAULT_CONFIG, takes: 'path' },
+  config: { type: 'string', takes: 'path' },
   json: { type: 'boolean' },
 } as const
 const ACTIONS = ['list'] as const
@@ -52,7 +53,7 @@ export const rules: Command = {
     if (positionals[1] !== undefined)
       throw new UsageError(`unexpected argument ${positionals[1]}; give one action`)
     try {
-      const found = await rulesInForce(usableConfig(values.config, io))
+      const found = await rulesInForce(usableConfig(values.config ?? defaultConfig(), io))
       const asJson = values.json === true || !io.out.isTTY
       for (const { rule } of found.rules)
         writeLine(io.out, asJson ? JSON.stringify(describe(rule)) : lineOf(rule))

@@ -1,18 +1,31 @@
 // `sidegate serve`: runs the gateway until a signal.
 
+import { existsSync } from 'node:fs'
 import { systemClock } from '../core/clock.ts'
-import { readConfig } from '../core/config.ts'
-import { type Command, DEFAULT_CONFIG, type ExitCode, parseArguments, printProblems } from './command.ts'
+import { type ConfigReading, readConfig } from '../core/config.ts'
+import type { Address } from '../core/config-values.ts'
+import {
+  type Command,
+  DEFAULT_CONFIG,
+  defaultConfig,
+  type ExitCode,
+  parseArguments,
+  printProblems,
+  UsageError,
+} from './command.ts'
 import type { RunGateway } from './running-gateway.ts'
 import { Signals, untilStopped } from './signals.ts'
 
-const HELP = `Usage: sidegate serve [--config FILE]
+const HELP = `Usage: sidegate serve [--config FILE] [--gateway HOST:PORT] [--ops HOST:PORT]
 
 Runs the gateway. Reports every error in the configuration, rules and prices at once,
 before it listens.
 
-  --config FILE   configuration (default ${DEFAULT_CONFIG})
-  --help          print this text
+  --config FILE         configuration (default ${DEFAULT_CONFIG});
+                        \`sidegate init\` writes one
+  --gateway HOST:PORT   address of the gateway instead of listen.gateway
+  --ops HOST:PORT       address of health and metrics instead of listen.ops
+  --help                print this text
 
 Environment: SIDEGATE_INSTANCE names this run in the log (for example the UID of a Pod).
 Other variables are read only if the configuration names them.
@@ -24,7 +37,13 @@ or an unexpected error occurs, the process kills itself with SIGKILL; let a supe
 restart it.
 `
 
-const OPTIONS = { config: { type: 'string', default: DEFAULT_CONFIG, takes: 'path' } } as const
+const OPTIONS = {
+  config: { type: 'string', takes: 'path' },
+  gateway: { type: 'string' },
+  ops: { type: 'string' },
+} as const
+
+const MAXIMUM_PORT = 65_535
 
 /** @param runGateway starts a gateway; the composition root passes it in */
 export const serve = (runGateway: RunGateway): Command => ({
@@ -35,17 +54,50 @@ export const serve = (runGateway: RunGateway): Command => ({
   help: HELP,
   async run(args, io): Promise<ExitCode> {
     const { values } = parseArguments({ args: [...args], options: OPTIONS })
+    const gatewayAddress = readHostPort('gateway', values.gateway)
+    const opsAddress = readHostPort('ops', values.ops)
     const signals = new Signals()
-    const reading = readConfig(values.config, io.env, systemClock)
-    const gateway = await runGateway(reading)
+    const file = values.config ?? defaultConfig()
+    const reading = readConfig(file, io.env, systemClock)
+    const gateway = await runGateway(listenAt(reading, gatewayAddress, opsAddress))
     if ('problems' in gateway) {
       printProblems(
         io,
         gateway.problems,
-        'nothing was started. To try Sidegate without an account, run: npm run demo',
+        existsSync(file)
+          ? 'nothing was started. To try Sidegate without an account, run: npm run demo'
+          : 'nothing was started. To write a configuration with sample rules, run: sidegate init',
       )
       return 2
     }
     return untilStopped(gateway, signals)
   },
 })
+
+/**
+ * Reads the value of an option; absent without one.
+ * @throws UsageError for another form
+ */
+function readHostPort(option: string, text: string | undefined): Address | undefined {
+  if (text === undefined) return undefined
+  const [, ip6, name, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([^[\]:\s]+)):(\d{1,5})$/.exec(text) ?? []
+  const host = ip6 ?? name
+  if (host === undefined || Number(port) > MAXIMUM_PORT)
+    throw new UsageError(`--${option} takes HOST:PORT, such as 0.0.0.0:8484`)
+  return { host, port: Number(port) }
+}
+
+const listenAt = (reading: ConfigReading, gateway?: Address, ops?: Address): ConfigReading =>
+  reading.config === null
+    ? reading
+    : {
+        ...reading,
+        config: {
+          ...reading.config,
+          listen: {
+            ...reading.config.listen,
+            ...(gateway === undefined ? {} : { gateway }),
+            ...(ops === undefined ? {} : { ops }),
+          },
+        },
+      }

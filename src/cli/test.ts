@@ -16,6 +16,7 @@ import {
   type Command,
   type CommandIo,
   DEFAULT_CONFIG,
+  defaultConfig,
   type ExitCode,
   parseArguments,
   printProblems,
@@ -33,7 +34,8 @@ streamed in many random chunks, which must give the same result. Token limits ar
 tested, because they depend on traffic.
 
   --config FILE    configuration that says which personal data is detected
-                   (default ${DEFAULT_CONFIG}, when no PATH is given)
+                   (default when no PATH is given:
+                   ${DEFAULT_CONFIG})
   --format FORMAT  pretty, github, tap, junit or json (default github where
                    GITHUB_ACTIONS is true, else pretty)
   --help           print this text
@@ -59,7 +61,7 @@ export const test: Command = {
       options: OPTIONS,
     })
     const format = chooseFormat(values.format, VERDICT_FORMATS, io)
-    const configFile = values.config ?? (positionals.length === 0 ? DEFAULT_CONFIG : null)
+    const configFile = values.config ?? (positionals.length === 0 ? defaultConfig() : null)
     const config = configFile === null ? null : usableConfig(configFile, io)
     const paths = positionals.length > 0 || config === null ? positionals : [rulesFolder(config)]
     const files = await caseFiles(paths)

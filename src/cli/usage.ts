@@ -21,6 +21,7 @@ import {
   type Command,
   type CommandIo,
   DEFAULT_CONFIG,
+  defaultConfig,
   type ExitCode,
   parseArguments,
   printProblems,
@@ -60,7 +61,7 @@ const OPTIONS = {
   since: { type: 'string' },
   until: { type: 'string' },
   format: { type: 'string', takes: FORMATS },
-  config: { type: 'string', default: DEFAULT_CONFIG, takes: 'path' },
+  config: { type: 'string', takes: 'path' },
 } as const
 
 export const usage: Command = {
@@ -73,7 +74,7 @@ export const usage: Command = {
     const query = readQuery(values, systemClock.now())
     const format = readFormat(values.format, io)
     // The command does not need the gateway's secrets, so missing ones are ignored.
-    const { config, problems } = readConfig(values.config, io.env, systemClock)
+    const { config, problems } = readConfig(values.config ?? defaultConfig(), io.env, systemClock)
     if (config === null) {
       printProblems(io, problems, 'fix the configuration: it names the data directory')
       return 2

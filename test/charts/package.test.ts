@@ -40,7 +40,7 @@ t.test('the npm package holds only what runs and documents, and its program star
       .map(({ path }) => path)
       .filter(
         (path) =>
-          !/^(dist\/(.*\.(js|cjs|code)|console\/[\w.]+|package\.json)|config\/.*\.(yaml|json|md)|src\/.*\.md|README\.md|package\.json)$/.test(
+          !/^(dist\/(.*\.(js|cjs|code)|console\/[\w.]+|package\.json)|config\/.*\.(yaml|json|md|service)|src\/.*\.md|README\.md|package\.json)$/.test(
             path,
           ),
       ),

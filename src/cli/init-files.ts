@@ -1,0 +1,70 @@
+// The files that `sidegate init` writes: the samples of the package, with paths that fit their new
+// folder.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { VERSION } from '../core/version.ts'
+import type { NewFile } from './write-together.ts'
+
+/** Files on request: the option, the sample, and where it goes. */
+export const EXTRAS = {
+  github: { sample: 'install/workflow.yaml', target: '.github/workflows/sidegate.yml' },
+  compose: { sample: 'install/compose.yaml', target: 'compose.yaml' },
+  helm: { sample: 'install/values.yaml', target: 'values.yaml' },
+  systemd: { sample: 'install/sidegate.service', target: 'sidegate.service' },
+} as const
+
+export type Extra = keyof typeof EXTRAS
+
+/** Where the schemas go that editors read. Those of the package are in the folder of samples. */
+const SCHEMAS = '.sidegate'
+
+/** Words of the samples that hold only where they are, with what replaces them. */
+const REPLACEMENTS: readonly (readonly [found: RegExp, replacement: string])[] = [
+  [/(?<=^|[\s=/])([\w-]+\.schema\.json)/gm, `${SCHEMAS}/$1`],
+  [/^( +path: )\.\.\/data$/m, '$1data # holds what people write; keep it out of version control'],
+  [/\bconfig\/rules\b/g, 'rules'],
+]
+
+/**
+ * Reads the samples and returns the files, with paths relative to the folder.
+ * @param samples folder of the samples
+ * @param folder absolute path of the new folder
+ * @throws Error that names a sample that is missing
+ */
+export function initFiles(samples: string, folder: string, extras: readonly Extra[]): readonly NewFile[] {
+  const read = (name: string): string =>
+    fromPackage(join(samples, name), (path) => readFileSync(path, 'utf8'))
+  const fit = (text: string): string =>
+    REPLACEMENTS.reduce((fitted, [found, replacement]) => fitted.replace(found, replacement), text)
+  const rules = fromPackage(join(samples, 'rules'), (path) => readdirSync(path)).filter((name) =>
+    name.endsWith('.yaml'),
+  )
+  const documents = ['sidegate.yaml', 'prices.yaml', ...rules.sort().map((name) => `rules/${name}`)].map(
+    (name) => ({ path: name, text: fit(read(name)) }),
+  )
+  const schemas = new Set(documents.flatMap(({ text }) => schemaOf(text) ?? []))
+  return [
+    ...documents,
+    ...[...schemas].map((name) => ({ path: `${SCHEMAS}/${name}`, text: read(name) })),
+    ...extras.map((extra) => ({
+      path: EXTRAS[extra].target,
+      text: read(EXTRAS[extra].sample).replaceAll('{{version}}', VERSION).replaceAll('{{folder}}', folder),
+    })),
+  ]
+}
+
+function fromPackage<Content>(path: string, read: (path: string) => Content): Content {
+  try {
+    return read(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Error(`the sample ${path} is missing from the package (${code}); install it again`)
+  }
+}
+
+/** The file name of the schema that the first line names. */
+function schemaOf(text: string): string | null {
+  const path = /^# yaml-language-server: \$schema=(\S+)/.exec(text)?.[1]
+  return path === undefined ? null : basename(path)
+}
