@@ -65,7 +65,7 @@ export const serve = (runGateway: RunGateway): Command => ({
         io,
         gateway.problems,
         existsSync(file)
-          ? 'nothing was started. To try Sidegate without an account, run: npm run demo'
+          ? 'nothing was started. To try Sidegate without an account, run: sidegate demo (in a checkout: npm run demo)'
           : 'nothing was started. To write a configuration with sample rules, run: sidegate init',
       )
       return 2

@@ -31,7 +31,8 @@ export interface Context {
   add(path: Path, message: string): void
 }
 
-const UPSTREAM_HINT = 'set it to your provider key, or try the product without an account: npm run demo'
+const UPSTREAM_HINT =
+  'set it to your provider key, or try the product without an account: sidegate demo (in a checkout: npm run demo)'
 const PROXY_HINT = 'set it to a URL like http://proxy.example:3128, or remove the proxy'
 
 /** Read from the environment, because all Pods share one file. */
