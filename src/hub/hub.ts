@@ -137,12 +137,7 @@ async function start(
   const { gatekeeper, signOn } = await signIns({ config, database, log, sessions, logger, metrics })
   const startedAtMs = systemClock.now()
   const sidecars = new SidecarLedger({ database, log })
-  const fleetKey = await sharedSecret(database, 'fleet_key', randomBytes(FLEET_KEY_BYTES))
-  const fleet = new Fleet({
-    ...{ hub: randomUUID(), database, keys, sidecars, clock: systemClock, logger, metrics },
-    fleetKey: fleetKey.toString('base64'),
-  })
-  await fleet.start()
+  const fleet = await startFleet({ database, keys, sidecars, logger, metrics })
   const status = (): JsonObject => ({
     version: VERSION,
     started_at: isoTime(startedAtMs),
@@ -191,6 +186,20 @@ async function start(
       logger.info({}, 'stopped')
     },
   }
+}
+
+/** Starts the part that serves sidecars. @throws GatewayError (rejects) `fleet_unavailable` */
+async function startFleet(
+  parts: Pick<
+    ConstructorParameters<typeof Fleet>[0],
+    'database' | 'keys' | 'sidecars' | 'logger' | 'metrics'
+  >,
+): Promise<Fleet> {
+  const key = await sharedSecret(parts.database, 'fleet_key', randomBytes(FLEET_KEY_BYTES))
+  const fleetKey = key.toString('base64')
+  const fleet = new Fleet({ ...parts, hub: randomUUID(), fleetKey, clock: systemClock })
+  await fleet.start()
+  return fleet
 }
 
 async function makeMonths(log: HubLog, logger: GatewayLogger): Promise<void> {
