@@ -77,8 +77,8 @@ keys:
       '3 upstreams[1].baseUrl',
       '7 passThrough[0]',
       '8 passThrough[1].path',
-      '11 keys[0].sha256',
       '4 upstreams[2].tls.ca',
+      '11 keys[0].sha256',
       '12 keys[1].expiresAt',
     ],
   )
