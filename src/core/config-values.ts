@@ -108,6 +108,12 @@ export function readProxy(
   return secret
 }
 
+/** Reports `listen.ops` when it is the address of another listener. @param name of that one */
+export function rejectSameAddress({ add }: Context, name: string, first: Address, ops: Address): void {
+  const isSame = first.port !== 0 && first.host === ops.host && first.port === ops.port
+  if (isSame) add(['listen', 'ops'], `must not be the address of listen.${name}`)
+}
+
 /** Reports entries of admin.allowedHosts that can match no `Host`. */
 export function rejectHosts({ add }: Context, hosts: readonly string[]): void {
   hosts.forEach((host, index) => {

@@ -14,6 +14,7 @@ import {
   readInstance,
   readSecret,
   rejectHosts,
+  rejectSameAddress,
   type SecretReference,
   SIGNING_KEY_HINT,
 } from './config-values.ts'
@@ -228,16 +229,12 @@ export function parseConfig(
     },
     fleet: readFleet(context, fleet),
   }
-  if (!isAmong(found, ['listen'])) rejectSameAddress(context, config.listen)
+  if (!isAmong(found, ['listen']))
+    rejectSameAddress(context, 'gateway', config.listen.gateway, config.listen.ops)
   // Indices differ from the file's if invalid keys were removed.
   if (!isAmong(found, ['admin'])) rejectHosts(context, config.admin.allowedHosts)
   if (!isAmong(found, ['keys'])) rejectSameKey(context, config.keys)
   return { config: document.isValid ? config : null, partial: config, problems, problemAt }
-}
-
-function rejectSameAddress({ add }: Context, { gateway, ops }: Config['listen']): void {
-  const isSame = gateway.port !== 0 && gateway.host === ops.host && gateway.port === ops.port
-  if (isSame) add(['listen', 'ops'], 'must not be the address of listen.gateway')
 }
 
 function readKey(

@@ -10,6 +10,7 @@ import {
   readAddress,
   readSecret,
   rejectHosts,
+  rejectSameAddress,
   type SecretReference,
   SIGNING_KEY_HINT,
 } from './config-values.ts'
@@ -158,7 +159,7 @@ export function parseHubConfig(
   rejectSameNames(context, config.join.clusters)
   if (!isAmong(found, ['listen'])) {
     rejectOpenAddress(context, config.listen)
-    rejectSameAddress(context, config.listen.hub, config.listen.ops)
+    rejectSameAddress(context, 'hub', config.listen.hub, config.listen.ops)
   }
   if (!isAmong(found, ['admin'])) rejectHosts(context, config.admin.allowedHosts)
   return { config: document.isValid ? config : null, problems, problemAt }
@@ -196,11 +197,6 @@ function rejectSameNames({ add }: Context, clusters: readonly JoinCluster[]): vo
     if (clusters.findIndex((one) => one.name === name) < index)
       add(['join', 'clusters', index, 'name'], 'is the name of another cluster; choose another one')
   })
-}
-
-function rejectSameAddress({ add }: Context, hub: Address, ops: Address): void {
-  if (hub.port !== 0 && hub.host === ops.host && hub.port === ops.port)
-    add(['listen', 'ops'], 'must not be the address of listen.hub')
 }
 
 /** Tokens of administrators and sidecars must not cross a network in clear. */

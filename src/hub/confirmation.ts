@@ -22,6 +22,14 @@ export interface OpenFeed {
   readonly isSilent: boolean
 }
 
+/** The newest revision that a sidecar has for good. @param feed at this hub, if any */
+export const ackedRevOf = (row: SidecarRow, feed: OpenFeed | undefined): number =>
+  feed?.ackedRev ?? row.acked_rev
+
+/** Reports whether a sidecar has a feed, here or elsewhere, and answers. */
+export const isHeard = (row: SidecarRow, feed: OpenFeed | undefined): boolean =>
+  feed === undefined ? row.is_open && row.state === 'connected' : !feed.isSilent
+
 /** A sidecar, with the newest that is known of it. */
 interface Known {
   readonly row: SidecarRow
@@ -110,9 +118,8 @@ export class Confirmation {
       .filter((row) => row.is_registered)
       .map((row) => {
         const feed = this.#parts.feed(row.id)
-        const hasIt = (feed?.ackedRev ?? row.acked_rev) >= rev
-        const isHeard = feed === undefined ? row.is_open && row.state === 'connected' : !feed.isSilent
-        return { row, hasIt, isAwaited: !hasIt && isHeard }
+        const hasIt = ackedRevOf(row, feed) >= rev
+        return { row, hasIt, isAwaited: !hasIt && isHeard(row, feed) }
       })
   }
 

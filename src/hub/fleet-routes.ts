@@ -5,13 +5,12 @@ import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { isoTime } from '../core/time.ts'
 import { ENFORCED_TERMS, isGiven } from '../keys/fleet-key.ts'
 import type { SidecarLedger, SidecarRow } from '../ledger/sidecar-ledger.ts'
-import { compileGlob } from '../policy/glob.ts'
 import { type ApiRoute, ok, type SessionRequest } from '../server/api.ts'
 import { operation } from '../server/openapi/operation-builders.ts'
 import { QueryString } from '../server/query-string.ts'
-import type { Confirmation } from './confirmation.ts'
+import { ackedRevOf, type Confirmation, isHeard, type OpenFeed } from './confirmation.ts'
 import type { Feeds } from './feeds.ts'
-import type { FleetState } from './fleet-state.ts'
+import { type FleetState, isForNamespace } from './fleet-state.ts'
 
 /** Most names of sidecars in an error. */
 const MAXIMUM_NAMES = 20
@@ -68,7 +67,7 @@ export function fleetRoutes({ state, sidecars, feeds, catchUp }: FleetRouteParts
 
 const sidecarFields = (row: SidecarRow, rev: number, feeds: Feeds): JsonObject => {
   const feed = feeds.feed(row.id)
-  const acked = feed?.ackedRev ?? row.acked_rev
+  const acked = ackedRevOf(row, feed)
   return {
     id: row.id,
     name: row.name,
@@ -85,10 +84,9 @@ const sidecarFields = (row: SidecarRow, rev: number, feeds: Feeds): JsonObject =
   }
 }
 
-const stateOf = (row: SidecarRow, feed: { readonly isSilent: boolean } | undefined): string => {
+const stateOf = (row: SidecarRow, feed: OpenFeed | undefined): string => {
   if (row.state === 'left' || row.state === 'gone') return row.state
-  const isHeard = feed === undefined ? row.is_open && row.state === 'connected' : !feed.isSilent
-  return isHeard ? 'connected' : 'silent'
+  return isHeard(row, feed) ? 'connected' : 'silent'
 }
 
 /** Keys that are active here and revoked at a sidecar: the database is older than that. */
@@ -163,9 +161,9 @@ async function assertEnforceable(
   const after: JsonObject = { ...state.termsOf(id), ...ending, ...body }
   const terms = ENFORCED_TERMS.filter((term) => isGiven(after[term]))
   const { namespaces = state.namespacesOf(id) } = body
-  const isFor = ({ namespace }: SidecarRow) =>
-    !Array.isArray(namespaces) ||
-    namespaces.some((glob) => typeof glob === 'string' && compileGlob(glob)(namespace))
+  // What is no list of names is refused afterwards, by the change.
+  const globs = Array.isArray(namespaces) ? namespaces.filter((glob) => typeof glob === 'string') : null
+  const isFor = ({ namespace }: SidecarRow) => isForNamespace(globs, namespace)
   const without = (await sidecars.list())
     .filter((row) => row.hub !== null && row.is_registered && isFor(row))
     .map((row) => ({ row, missing: terms.filter((term) => !row.features.includes(term)) }))

@@ -10,6 +10,10 @@ import { compileGlob } from '../policy/glob.ts'
 /** Changes that a sidecar can resume after; one that missed more gets a snapshot. */
 const MAXIMUM_MISSED_CHANGES = 5000
 
+/** Reports whether sidecars of a namespace get a key. @param globs of the key; null for all */
+export const isForNamespace = (globs: readonly string[] | null, namespace: string): boolean =>
+  globs === null || globs.some((glob) => compileGlob(glob)(namespace))
+
 /** A change of one key. */
 interface Change {
   readonly rev: number
@@ -114,13 +118,13 @@ export class FleetState {
 
 /** What sidecars of one namespace get that enforce the same terms. */
 export class FeedGroup {
-  readonly #isNamed: (globs: readonly string[]) => boolean
+  readonly #namespace: string
   readonly #features: ReadonlySet<string>
   readonly #keys: ReadonlyMap<string, LedgerKey>
   readonly #hash = new StateHash()
 
   constructor(namespace: string, features: ReadonlySet<string>, keys: ReadonlyMap<string, LedgerKey>) {
-    this.#isNamed = (globs) => globs.some((glob) => compileGlob(glob)(namespace))
+    this.#namespace = namespace
     this.#features = features
     this.#keys = keys
     for (const one of keys.values()) if (this.#has(one)) this.#hash.toggle(one.key)
@@ -169,6 +173,6 @@ export class FeedGroup {
   }
 
   #isFor({ namespaces }: LedgerKey): boolean {
-    return namespaces === null || this.#isNamed(namespaces)
+    return isForNamespace(namespaces, this.#namespace)
   }
 }

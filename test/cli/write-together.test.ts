@@ -1,4 +1,4 @@
-// Files that are written together: all of them or none, whatever fails.
+// Files that are written together: all of them or, after a failure, none.
 
 import {
   chmodSync,

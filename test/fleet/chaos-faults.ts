@@ -1,4 +1,4 @@
-// Faults of a fleet, and what mends them: each is done at once and mended some time later.
+// Faults of a fleet, and what repairs them: each begins at once and is repaired some time later.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { run } from '../ledger/postgres-server.ts'
@@ -62,7 +62,7 @@ interface FaultParts {
 export class ChaosFaults {
   readonly #parts: FaultParts
   readonly counts: Partial<Record<FaultName, number>> = {}
-  readonly #mending = new Set<Promise<void>>()
+  readonly #repairs = new Set<Promise<void>>()
   #isHubAway = false
   #isDatabaseAway = false
 
@@ -70,23 +70,23 @@ export class ChaosFaults {
     this.#parts = parts
   }
 
-  /** Does a random fault, and mends it later. */
+  /** Does a random fault, and repairs it later. */
   disturb(): void {
     const { random, weights } = this.#parts
     const name = weighted(weights, random)
-    const mending = this.#do(name)
-    if (mending === null) return
+    const repair = this.#do(name)
+    if (repair === null) return
     this.counts[name] = (this.counts[name] ?? 0) + 1
-    this.#mending.add(mending)
-    void mending.finally(() => this.#mending.delete(mending))
+    this.#repairs.add(repair)
+    void repair.finally(() => this.#repairs.delete(repair))
   }
 
-  /** Resolves when everything is mended. @throws Error (rejects) of a part that does not start again */
-  async mended(): Promise<void> {
-    while (this.#mending.size > 0) await Promise.all(this.#mending)
+  /** Resolves when everything is repaired. @throws Error (rejects) of a part that does not start again */
+  async repaired(): Promise<void> {
+    while (this.#repairs.size > 0) await Promise.all(this.#repairs)
   }
 
-  /** @returns when it is mended; null when it cannot be done now */
+  /** @returns when it is to be repaired; null when it cannot begin now */
   #do(name: FaultName): Promise<void> | null {
     switch (name) {
       case 'hub killed':
@@ -183,8 +183,8 @@ export class ChaosFaults {
     one.isDisturbed = true
     one.disturbances++
     const sidecar = fleet.sidecars[index]!
-    const mending = name === 'process frozen' ? this.#freeze(sidecar) : this.#restart(sidecar, index)
-    return mending.then((url) => {
+    const repair = name === 'process frozen' ? this.#freeze(sidecar) : this.#restart(sidecar, index)
+    return repair.then((url) => {
       one.url = url
       one.isDisturbed = false
     })

@@ -171,7 +171,7 @@ t.test('a key that is revoked here and active in a restored database is a confli
     hub.acks.slice(before).some((ack) => ack.conflicts.includes(id) && ack.epoch === hub.epoch),
   )
   t.equal(memory.find(hashApiKey(key)), undefined)
-  t.equal(memory.freshness.isStale, false, 'the state is that of the hub all the same')
+  t.equal(memory.freshness.isStale, false, 'the state is still that of the hub')
 })
 
 t.test('what this release does not know is reported and asked for again by the next', async (t) => {

@@ -74,7 +74,7 @@ class Chaos {
     await this.#takeSteps(changes, faults, ledger)
     lag.disable()
     const seconds = Math.round((performance.now() - startedMs) / 1000)
-    await faults.mended()
+    await faults.repaired()
     const convergedMs = await this.#converge(ledger)
     await second.child.stop()
     await until('all feeds are at one hub', () => this.#sidecars.every((one) => one.isConnected))
