@@ -1,5 +1,6 @@
-// Keeps a command small, because a gateway may share its container. Over the limit of the container
-// the kernel kills its largest process, which is the gateway.
+// Sizes the heap of a process other than the gateway. A command stays small, because a gateway may
+// share its container: over the limit of the container the kernel kills its largest process, which
+// is the gateway.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,16 +26,24 @@ const OTHER_BYTES = 26 * MIB
 
 /**
  * Starts the same command line in the place of this process with a heap that fits into the
- * container, and does not return; returns at once in a process that was started so, and where the
- * system has no such call. V8 reads the sizes before any code runs, and those in the first line of
- * src/main.ts are the gateway's.
+ * container, as `startWith` does.
  */
 export function boundHeap(): void {
-  const { execArgv, execPath, argv, env } = process
-  if (process.execve === undefined || execArgv.includes(COMMAND_OPTIONS[0]!)) return
   const free = freeBytes(SYSTEM)
   const heap = free === null ? [] : [`--max-old-space-size=${inMib(free - OTHER_BYTES)}`]
-  process.execve(execPath, [execPath, ...execArgv, ...COMMAND_OPTIONS, ...heap, ...argv.slice(1)], env)
+  startWith([...COMMAND_OPTIONS, ...heap])
+}
+
+/**
+ * Starts the same command line in the place of this process with other options of Node, and does
+ * not return; returns at once in a process that was started so, and where the system has no such
+ * call. V8 reads the sizes before any code runs, and those in the first line of src/main.ts are the
+ * gateway's.
+ */
+export function startWith(options: readonly string[], more: Readonly<Record<string, string>> = {}): void {
+  const { execArgv, execPath, argv, env } = process
+  if (process.execve === undefined || execArgv.includes(options[0]!)) return
+  process.execve(execPath, [execPath, ...execArgv, ...options, ...argv.slice(1)], { ...more, ...env })
 }
 
 /**

@@ -53,6 +53,11 @@ export interface Command {
   readonly helpFor?: (args: readonly string[]) => string | null
   /** Runs until a signal. Only its log writes to standard output, without Node's stream. */
   readonly isService?: true
+  /** Options of Node and variables of a service whose heap is not the gateway's. */
+  readonly memory?: {
+    readonly options: readonly string[]
+    readonly env: Readonly<Record<string, string>>
+  }
   run(args: readonly string[], io: CommandIo): Promise<ExitCode>
 }
 

@@ -4,7 +4,7 @@
 import { visibleLine } from '../core/hidden-characters.ts'
 import { VERSION } from '../core/version.ts'
 import { type Command, type CommandIo, type ExitCode, suggestion, writeLine } from './command.ts'
-import { boundHeap, COMMAND_BYTES, memoryFault } from './command-memory.ts'
+import { boundHeap, COMMAND_BYTES, memoryFault, startWith } from './command-memory.ts'
 import { Output } from './output.ts'
 import { isPid1, runInChild } from './pid1.ts'
 import { killOnUncaughtError } from './signals.ts'
@@ -45,6 +45,7 @@ export async function dispatch(args: readonly string[], commands: readonly Comma
   const [name, ...rest] = args
   const command = commands.find((one) => one.name === name)
   if (command?.isService === true && !asksForHelp(rest)) {
+    if (command.memory !== undefined) startWith(command.memory.options, command.memory.env)
     killOnUncaughtError()
     return run(command, rest, PROCESS_IO)
   }

@@ -51,6 +51,8 @@ t.test('a hub is migrated, serves, and stops at a signal', async (t) => {
   const [first] = (await inTime('the hub listens', once(lines, 'line'))) as [string]
   const { msg, hub: address } = JSON.parse(first)
   t.equal(msg, 'listening')
+  const line = readFileSync(`/proc/${hub.child.pid}/cmdline`, 'utf8')
+  t.match(line, /--max-semi-space-size=4/, 'its heap is that of a hub')
   const api = await signIn(`http://${address}`, TOKENS.platform.token)
   t.match(await api('POST', '/keys', { name: 'web' }), { status: 201 })
   hub.child.kill('SIGTERM')
