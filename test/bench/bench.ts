@@ -6,7 +6,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { arch, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { compare, comparisonText } from './comparison.ts'
+import { compare, comparisonText, type Sides } from './comparison.ts'
+import { FEATURES, type Feature, type FeatureName } from './features.ts'
 import { measureFootprint, soak } from './footprint.ts'
 import { pinned, pinSelf, stopAll } from './processes.ts'
 import { type Machine, type Result, showProgress, table } from './report.ts'
@@ -51,8 +52,10 @@ Other modes, one at a time:
   --against REV    compares the CPU a call of this tree with that of the git revision REV: the ratio,
                    its spread, and whether it is within 3 %. Four to six minutes for three pairs.
                    Prints text on a terminal and JSON into a pipe (npm run --silent bench -- …).
-  --pairs N        with --against: processes of each build, 3 by default
-  --prompt KB      with --against: length of the prompts, 1 by default
+  --with FEATURE   compares the CPU a call of this tree with a feature to that without: fleet (keys
+                   of a hub) or tls (calls over TLS on kept connections). Otherwise as --against.
+  --pairs N        with --against and --with: processes of each side, 3 by default
+  --prompt KB      with --against and --with: length of the prompts, 1 by default
   --primitives     the floor with one part of a governed call more at a time, about three minutes
   --soak           the gateway's memory over a million calls, about ten minutes
 
@@ -73,6 +76,7 @@ const { values: options } = parseArgs({
     only: { type: 'string' },
     json: { type: 'string' },
     against: { type: 'string' },
+    with: { type: 'string' },
     pairs: { type: 'string' },
     prompt: { type: 'string' },
     primitives: { type: 'boolean', default: false },
@@ -86,10 +90,14 @@ const temporary: string[] = []
 
 /** Returns what is wrong with the command line, or null. */
 function usageError(): string | null {
-  const modes = [options.against !== undefined, options.primitives, options.soak].filter(Boolean)
-  if (modes.length > 1) return '--against, --primitives and --soak exclude each other; choose one'
+  const { against, with: feature, primitives, soak: isSoak } = options
+  const modes = [against !== undefined, feature !== undefined, primitives, isSoak].filter(Boolean)
+  if (modes.length > 1) return '--against, --with, --primitives and --soak exclude each other; choose one'
+  if (feature !== undefined && !Object.hasOwn(FEATURES, feature))
+    return `--with ${feature} is not one of ${Object.keys(FEATURES).join(', ')}`
   for (const name of ['pairs', 'prompt'] as const)
-    if (options[name] !== undefined && options.against === undefined) return `--${name} needs --against REV`
+    if (options[name] !== undefined && against === undefined && feature === undefined)
+      return `--${name} needs --against REV or --with FEATURE`
   if (!Number.isInteger(promptKib) || promptKib < 1)
     return `--prompt ${options.prompt} is not a positive integer`
   if (!Number.isInteger(pairs) || pairs < 1) return `--pairs ${options.pairs} is not a positive integer`
@@ -189,12 +197,38 @@ async function measurePrimitives(main: string): Promise<string> {
   return table(await measure(saturation(64), subjects))
 }
 
-async function compareWith(revision: string, main: string, folder: string, machine: Machine): Promise<void> {
+/** Compares `sides`, and prints the comparison. */
+async function printComparison(
+  sides: Sides,
+  names: Readonly<Record<keyof Sides, string>>,
+  folder: string,
+  machine: Machine,
+): Promise<void> {
+  const comparison = await compare(sides, pairs, promptKib, join(folder, 'gateways'))
+  if (process.stdout.isTTY) console.log(comparisonText(comparison, names, promptKib))
+  else console.log(JSON.stringify({ ...machine, sides: names, pairs, promptKib, ...comparison }))
+}
+
+function compareWith(revision: string, main: string, folder: string, machine: Machine): Promise<void> {
   showProgress(`Building ${revision}`)
-  const builds = { tree: main, revision: buildRevision(revision, join(folder, 'revision')) }
-  const comparison = await compare(builds, pairs, promptKib, join(folder, 'gateways'))
-  if (process.stdout.isTTY) console.log(comparisonText(comparison, revision, promptKib))
-  else console.log(JSON.stringify({ ...machine, against: revision, pairs, promptKib, ...comparison }))
+  const sides = { tree: { main }, revision: { main: buildRevision(revision, join(folder, 'revision')) } }
+  return printComparison(sides, { tree: 'tree', revision }, folder, machine)
+}
+
+async function compareFeature(
+  name: FeatureName,
+  main: string,
+  folder: string,
+  machine: Machine,
+): Promise<void> {
+  showProgress(`Starting what ${name} needs`)
+  const feature: Feature = await FEATURES[name]()
+  try {
+    const sides = { tree: { main, feature }, revision: { main } }
+    await printComparison(sides, { tree: `with ${name}`, revision: 'without' }, folder, machine)
+  } finally {
+    await feature.stop()
+  }
 }
 
 async function run(): Promise<void> {
@@ -206,11 +240,13 @@ async function run(): Promise<void> {
     node: process.version,
     revision: execFileSync('git', ['describe', '--always', '--dirty']).toString().trim(),
   }
-  if (options.against === undefined || process.stdout.isTTY)
+  const { against, with: feature } = options
+  if ((against === undefined && feature === undefined) || process.stdout.isTTY)
     console.log(`${machine.date}, ${machine.machine}, Node ${machine.node}, ${machine.revision}\n`)
   showProgress('Building the tree')
   const main = buildTree(join(folder, 'build'))
-  if (options.against !== undefined) await compareWith(options.against, main, folder, machine)
+  if (against !== undefined) await compareWith(against, main, folder, machine)
+  else if (feature !== undefined) await compareFeature(feature as FeatureName, main, folder, machine)
   else if (options.soak) console.log(await soak(main, join(folder, 'soak')))
   else if (options.primitives) console.log(await measurePrimitives(main))
   else await measureAll(main, folder, machine)

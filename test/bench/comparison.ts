@@ -1,8 +1,10 @@
-// Compares the CPU per call of two builds of the gateway: generations of processes, those of one
-// generation alive together and loaded in short rounds of random order.
+// Compares the CPU per call of two builds of the gateway, or of one with a feature and without:
+// generations of processes, those of one generation alive together and loaded in short rounds of
+// random order.
 
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Feature } from './features.ts'
 import { saturate } from './load.ts'
 import { median, showProgress } from './report.ts'
 import { chatBody } from './scenarios.ts'
@@ -40,19 +42,25 @@ export interface Comparison {
   readonly generations: readonly Generation[]
 }
 
-/** Paths of the built programs. */
-export interface Builds {
-  readonly tree: string
-  readonly revision: string
+/** What is compared. */
+export interface Sides {
+  readonly tree: Side
+  readonly revision: Side
+}
+
+export interface Side {
+  /** Path of the built program. */
+  readonly main: string
+  readonly feature?: Feature
 }
 
 /**
- * Measures generations of `pairs` processes of each build. Data directories go below `folder`.
+ * Measures generations of `pairs` processes of each side. Data directories go below `folder`.
  * @param promptKib length of the prompts
  * @throws Error when a call fails
  */
 export async function compare(
-  builds: Builds,
+  sides: Sides,
   pairs: number,
   promptKib: number,
   folder: string,
@@ -64,7 +72,7 @@ export async function compare(
   while (generations.length < GENERATIONS && performance.now() < lastStartMs) {
     const title = `Generation ${generations.length + 1} of ${GENERATIONS}`
     mkdirSync(folder)
-    generations.push(await measureGeneration(builds, { pairs, load, folder, upstreamPort, title }))
+    generations.push(await measureGeneration(sides, { pairs, load, folder, upstreamPort, title }))
     rmSync(folder, { recursive: true, maxRetries: 5 })
   }
   showProgress('')
@@ -72,7 +80,7 @@ export async function compare(
 }
 
 async function measureGeneration(
-  builds: Builds,
+  sides: Sides,
   options: { pairs: number; load: Load; folder: string; upstreamPort: number; title: string },
 ): Promise<Generation> {
   const { pairs, load, folder, upstreamPort, title } = options
@@ -82,8 +90,7 @@ async function measureGeneration(
     for (const side of shuffled(['tree', 'revision'] as const, Math.random)) {
       const name = `${side}-${index}`
       showProgress(`${title}: starting and warming up ${name}`)
-      const main = builds[side]
-      const subject = await startGateway({ name, folder: join(folder, name), upstreamPort, main })
+      const subject = await startGateway({ name, folder: join(folder, name), upstreamPort, ...sides[side] })
       await cpuPerCall(subject, load.body, load.warmUpCalls)
       const measured: number[] = []
       rounds[side].push(measured)
@@ -111,7 +118,7 @@ async function cpuPerCall(subject: Subject, body: string, calls: number): Promis
 /** The comparison as text for a terminal. */
 export function comparisonText(
   { verdict, generations }: Comparison,
-  against: string,
+  names: Readonly<Record<keyof Sides, string>>,
   promptKib: number,
 ): string {
   const { ratio, quartiles, range, ratioOfBest, withinTolerance } = verdict
@@ -122,19 +129,19 @@ export function comparisonText(
   const [q1, q3, least, most] = [...quartiles, ...range].map((one) => one.toFixed(3))
   return [
     `CPU a call, all threads. ${CONNECTIONS} connections, prompts of ${promptKib} KB, whole answers, log on disk.`,
-    `${generations.length} of ${GENERATIONS} generations${generations.length < GENERATIONS ? ' (the machine is busy)' : ''}, ${tree.length / generations.length} processes of each build in each, ` +
+    `${generations.length} of ${GENERATIONS} generations${generations.length < GENERATIONS ? ' (the machine is busy)' : ''}, ${tree.length / generations.length} processes of each side in each, ` +
       `${ROUNDS} rounds of ${loadOf(promptKib).callsPerRound} calls each.`,
     '',
     '| | CPU µs a call | each process, median of its rounds |',
     '|---|---|---|',
-    row('tree', tree),
-    row(against, revision),
+    row(names.tree, tree),
+    row(names.revision, revision),
     '',
     `ratio ${ratio.toFixed(3)}; pairs: quartiles ${q1} to ${q3}, range ${least} to ${most}; ` +
       `best rounds ${ratioOfBest.toFixed(3)}`,
     withinTolerance
-      ? `within ${tolerance}: the builds cost the same`
-      : `not within ${tolerance}: the tree takes ${percent} % ${ratio > 1 ? 'more' : 'less'} CPU a call`,
+      ? `within ${tolerance}: both cost the same`
+      : `not within ${tolerance}: ${names.tree} takes ${percent} % ${ratio > 1 ? 'more' : 'less'} CPU a call`,
     '',
   ].join('\n')
 }

@@ -1,10 +1,13 @@
 // Load generator for loopback. Uses plain sockets, so that it costs less than what it measures.
 
 import { connect, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 
 export interface Target {
   readonly port: number
   readonly headers: Readonly<Record<string, string>>
+  /** Certificate, PEM, that the target shows; absent for plain HTTP. */
+  readonly certificate?: string
 }
 
 export interface Measured {
@@ -58,8 +61,11 @@ class Connection {
   #firstEventMs: number | null = null
   #settle: ((outcome: Outcome) => void) | null = null
 
-  constructor(port: number) {
-    this.#socket = connect(port, '127.0.0.1')
+  constructor({ port, certificate }: Target) {
+    this.#socket =
+      certificate === undefined
+        ? connect(port, '127.0.0.1')
+        : connectTls({ port, host: '127.0.0.1', ca: certificate, checkServerIdentity: () => undefined })
     this.#socket.setNoDelay(true)
     this.#socket.setTimeout(TIMEOUT_MS, () => this.#socket.destroy())
     this.#socket.on('data', (piece) => this.#take(piece))
@@ -163,9 +169,9 @@ export async function saturate(
   const endMs = 'durationMs' in load ? performance.now() + load.durationMs : Number.POSITIVE_INFINITY
   let left = 'calls' in load ? load.calls : Number.POSITIVE_INFINITY
   const drive = async () => {
-    let connection = new Connection(target.port)
+    let connection = new Connection(target)
     while (left-- > 0 && performance.now() < endMs) {
-      if (connection.closed) connection = new Connection(target.port)
+      if (connection.closed) connection = new Connection(target)
       const request = next()
       const sentMs = performance.now()
       tally.add(await connection.send(request), sentMs)
@@ -192,7 +198,7 @@ export async function atRate(
   const total = Math.floor((perSecond * durationMs) / 1000)
   const one = async (dueMs: number) => {
     let connection = idle.pop()
-    if (connection === undefined || connection.closed) connection = new Connection(target.port)
+    if (connection === undefined || connection.closed) connection = new Connection(target)
     tally.add(await connection.send(request), dueMs)
     idle.push(connection)
   }

@@ -6,6 +6,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { nodeOptions } from '../../src/boot/built-program.ts'
+import { until } from '../process/until.ts'
+import type { Feature } from './features.ts'
 import type { Target } from './load.ts'
 import { type BenchProcess, MEASURED_CORE, OTHER_CORE, start } from './processes.ts'
 
@@ -100,6 +102,8 @@ export interface GatewayOptions {
   readonly upstreamPort: number
   /** Path of the built program. */
   readonly main: string
+  /** What it has besides. */
+  readonly feature?: Feature
 }
 
 /** Environment of the image (Dockerfile). */
@@ -107,19 +111,21 @@ const IMAGE_ENV = { NODE_ENV: 'production', MALLOC_ARENA_MAX: '2' }
 
 /** Starts the gateway with all features on. Creates a key if the folder is new. */
 export async function startGateway(options: GatewayOptions): Promise<Subject> {
-  const { name, folder, upstreamPort, main } = options
+  const { name, folder, upstreamPort, main, feature } = options
   mkdirSync(folder, { recursive: true })
   const file = join(folder, 'sidegate.yaml')
   writeFileSync(join(folder, 'rules.yaml'), RULES)
+  const { listen = {}, ...more } = feature?.configure(folder) ?? {}
   writeFileSync(
     file,
     JSON.stringify({
-      listen: { gateway: '127.0.0.1:0', ops: '127.0.0.1:0' },
+      listen: { gateway: '127.0.0.1:0', ops: '127.0.0.1:0', ...listen },
       upstream: { baseUrl: `http://127.0.0.1:${upstreamPort}/v1` },
       rules: { path: 'rules.yaml' },
       data: { path: 'data' },
       admin: { token: { env: 'ADMIN_TOKEN' } },
       limits: { concurrentRequests: 4096 },
+      ...more,
     }),
   )
   const process = await start(
@@ -130,12 +136,19 @@ export async function startGateway(options: GatewayOptions): Promise<Subject> {
       ready: (line) => line.includes('"listening"'),
     },
   )
-  const address = (JSON.parse(process.line) as { gateway: string[] }).gateway[0] ?? ''
+  const listening = JSON.parse(process.line) as { gateway: string[]; ops: string[] }
+  const address = listening.gateway[0] ?? ''
+  await until(`${name} is ready`, async () => (await fetch(`http://${listening.ops[0]}/readyz`)).ok)
   const keyFile = join(folder, 'key')
-  if (!existsSync(keyFile)) writeFileSync(keyFile, await createKey(`http://${address}/api/v1`))
+  if (!existsSync(keyFile))
+    writeFileSync(keyFile, feature?.key ?? (await createKey(`http://${address}/api/v1`)))
   const key = readFileSync(keyFile, 'utf8')
   const headers = { authorization: `Bearer ${key}` }
-  return { name, folder, port: Number(address.split(':')[1]), headers, process }
+  const certificate = feature?.certificate
+  return {
+    ...{ name, folder, port: Number(address.split(':')[1]), headers, process },
+    ...(certificate !== undefined && { certificate }),
+  }
 }
 
 async function createKey(api: string): Promise<string> {

@@ -1,0 +1,62 @@
+// Features that a gateway can have besides, and what each needs: for `npm run bench -- --with NAME`,
+// which compares this tree with itself.
+
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createApiKey, hashApiKey } from '../../src/core/apikey.ts'
+import { RunningFleet } from '../fleet/running-fleet.ts'
+import { selfSigned } from '../server/certificate.ts'
+
+const MAX_STALE_SECONDS = 3600
+
+export interface Feature {
+  /** Writes its files to the folder of a gateway. @returns what its configuration has besides */
+  configure(folder: string): { readonly listen?: object; readonly [name: string]: unknown }
+  /** API key of each gateway. */
+  readonly key: string
+  /** Certificate of the listener, PEM; absent for plain HTTP. */
+  readonly certificate?: string
+  stop(): Promise<void>
+}
+
+export type FeatureName = 'fleet' | 'tls'
+
+/** Starts what a feature needs besides the gateway. Call `stop` also when it rejects. */
+export const FEATURES: Readonly<Record<FeatureName, () => Promise<Feature>>> = { fleet, tls }
+
+/** A hub with PostgreSQL, which has the keys. */
+async function fleet(): Promise<Feature> {
+  const running = new RunningFleet({ pods: [], maxStaleSeconds: MAX_STALE_SECONDS })
+  await running.start()
+  const api = await running.signIn()
+  const made = await api('POST', '/keys', { name: 'bench' })
+  const { key } = made.body as { key: string }
+  const token = await running.tokenOf('bench')
+  const hubs = running.hubs.map(({ url }) => url)
+  return {
+    configure(folder) {
+      writeFileSync(join(folder, 'token'), token, { mode: 0o600 })
+      return { fleet: { hubs, token: { file: 'token' }, maxStaleSeconds: MAX_STALE_SECONDS } }
+    },
+    key,
+    stop: () => running.stop(),
+  }
+}
+
+/** A certificate of the listener. */
+async function tls(): Promise<Feature> {
+  const { certificate, key: privateKey } = selfSigned()
+  const key = createApiKey(randomBytes(32))
+  return {
+    configure(folder) {
+      writeFileSync(join(folder, 'tls.crt'), certificate)
+      writeFileSync(join(folder, 'tls.key'), privateKey, { mode: 0o600 })
+      const files = { certificate: { file: 'tls.crt' }, key: { file: 'tls.key' } }
+      return { listen: { tls: files }, keys: [{ name: 'bench', sha256: hashApiKey(key) }] }
+    },
+    key,
+    certificate,
+    stop: async () => {},
+  }
+}
