@@ -99,7 +99,7 @@ export class ChaosFaults {
       case 'process frozen':
         return this.#disturbProcess(name)
       default: {
-        const chosen = this.#choose()
+        const chosen = this.#choose(name)
         return chosen.length === 0
           ? null
           : Promise.all(chosen.map((one) => this.#disturbOne(one, name))).then(() => {})
@@ -107,7 +107,7 @@ export class ChaosFaults {
     }
   }
 
-  #choose(): SimulatedSidecar[] {
+  #choose(name: FaultName): SimulatedSidecar[] {
     const { sidecars, random } = this.#parts
     const free = MOST_DISTURBED - sidecars.filter(({ isDisturbed }) => isDisturbed).length
     const count = Math.min(free, 1 + Math.floor(random() * MOST_AT_ONCE))
@@ -116,7 +116,7 @@ export class ChaosFaults {
       const one = oneOf(sidecars, random)
       if (!one.isDisturbed) chosen.add(one)
     }
-    for (const one of chosen) one.isDisturbed = true
+    for (const one of chosen) one.fault = name
     return [...chosen]
   }
 
@@ -139,7 +139,7 @@ export class ChaosFaults {
     // It counts as any other one when it is connected again.
     const endMs = performance.now() + 10_000
     while (!sidecar.isConnected && performance.now() < endMs) await delay(50)
-    sidecar.isDisturbed = false
+    sidecar.fault = null
   }
 
   async #killHub(): Promise<void> {

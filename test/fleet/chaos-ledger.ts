@@ -83,6 +83,7 @@ export class ChaosLedger {
 
   violate(rule: string, detail: string): void {
     this.violationCount++
+    process.stderr.write(`violation at step ${this.step}: ${rule}: ${detail}\n`)
     if (this.violations.length < MAXIMUM_KEPT) this.violations.push({ step: this.step, rule, detail })
   }
 
@@ -140,7 +141,8 @@ export class ChaosLedger {
       if (sidecar.memory === null || unconfirmed.has(sidecar.name)) continue
       this.checks++
       const reason = deviation(sidecar, key)
-      if (reason !== null) this.violate(when, `${sidecar.name} ${reason}: ${describe(key)}`)
+      if (reason !== null)
+        this.violate(when, `${sidecar.name} (${sidecar.describe()}) ${reason}: ${describe(key)}`)
     }
   }
 

@@ -33,6 +33,8 @@ class Life {
   /** It began after a goodbye, so it refuses the keys of hubs until it has heard one. */
   readonly #beganLeft: boolean
   hasConnected = false
+  /** It takes no new calls, as a gateway that drains before its goodbye. */
+  isLeaving = false
   isDead = false
   network: Network = 'well'
   problem: string | null = null
@@ -101,8 +103,8 @@ export class SimulatedSidecar {
   readonly #options: SimulatedOptions
   readonly rows: DurableRows
   #life: Life | null = null
-  /** Something is done to it. */
-  isDisturbed = false
+  /** The fault that is under way; null without one. */
+  fault: string | null = null
 
   constructor(options: SimulatedOptions) {
     this.#options = options
@@ -117,8 +119,10 @@ export class SimulatedSidecar {
     return this.#options.namespace
   }
 
+  /** What decides calls; null when it takes none. */
   get memory(): SidecarMemory | null {
-    return this.#life?.memory ?? null
+    const life = this.#life
+    return life === null || life.isLeaving ? null : life.memory
   }
 
   get isConnected(): boolean {
@@ -127,6 +131,17 @@ export class SimulatedSidecar {
 
   get problem(): string | null {
     return this.#life?.problem ?? null
+  }
+
+  get isDisturbed(): boolean {
+    return this.fault !== null
+  }
+
+  /** What it is doing, for a report. */
+  describe(): string {
+    const { fault, isConnected, memory, problem } = this
+    const revision = `revision ${memory?.keys.position?.rev}`
+    return [fault ?? 'no fault', isConnected ? 'connected' : `not connected: ${problem}`, revision].join(', ')
   }
 
   /** Whether it may rightly refuse keys of hubs for their age. */
@@ -151,10 +166,11 @@ export class SimulatedSidecar {
     life.destroySockets()
   }
 
-  /** As SIGTERM: says goodbye. Decides until it is over. */
+  /** As SIGTERM: takes no more calls, then says goodbye. */
   async leave(): Promise<void> {
     const life = this.#life
     if (life === null) return
+    life.isLeaving = true
     await lives.run(life, () => life.client.stop())
     if (this.#life === life) this.#life = null
     life.isDead = true
