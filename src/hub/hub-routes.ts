@@ -11,6 +11,7 @@ import type { SessionLedger } from '../ledger/session-ledger.ts'
 import type { SidecarLedger } from '../ledger/sidecar-ledger.ts'
 import type { ApiRoute } from '../server/api.ts'
 import { operation } from '../server/openapi/operation-builders.ts'
+import { SERVED_BY } from '../server/openapi.ts'
 import { changesRoute } from '../server/routes/changes.ts'
 import { checkpointRoute } from '../server/routes/checkpoint.ts'
 import { type Keys, keyRoutes } from '../server/routes/keys.ts'
@@ -54,7 +55,7 @@ export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
     checkpointRoute(parts.checkpoints, 'log of the hubs'),
     { ...statusRoute(parts.status), operation: STATUS },
   ]
-  return [...routes, ...openApiRoutes(routes, [])]
+  return [...routes, ...openApiRoutes(routes, SERVED_BY.hub)]
 }
 
 /** The keys, without the revisions of their changes. */

@@ -8,6 +8,7 @@ import { systemClock } from '../core/clock.ts'
 import { isAmong } from '../core/config-document.ts'
 import { within } from '../core/deadline.ts'
 import { GatewayError } from '../core/errors.ts'
+import { visibleLine } from '../core/hidden-characters.ts'
 import type { HubConfig, HubConfigReading } from '../core/hub-config.ts'
 import { uuidv7Source } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -95,7 +96,9 @@ export async function runHub(
   } catch (error) {
     await database.close()
     if (!(error instanceof GatewayError)) throw error
-    return { problems: [reading.problemAt(['database', 'url'], error.message)] }
+    const { message, cause } = error
+    const reason = cause instanceof Error ? `${message} (${visibleLine(cause.message)})` : message
+    return { problems: [reading.problemAt(['database', 'url'], reason)] }
   }
 }
 

@@ -9,6 +9,8 @@ import { HUB_ROLE, SCHEMA, VERSIONS } from './schema.ts'
 const LOCK = 7_310_000
 /** Oldest server: `server_version_num` of PostgreSQL 14. */
 const MINIMUM_SERVER = 140_000
+/** PostgreSQL Appendix A. */
+const INSUFFICIENT_PRIVILEGE = '42501'
 
 /** The version of the tables, before and after a migration. */
 export interface Migration {
@@ -23,7 +25,7 @@ export interface Migration {
  * server's error; GatewayError `fleet_unavailable`
  */
 export const migrate = (url: string): Promise<Migration> =>
-  withDatabase(url, (database) => database.transaction(migrateIn))
+  asOwner(() => withDatabase(url, (database) => database.transaction(migrateIn)))
 
 async function migrateIn(queries: Queries): Promise<Migration> {
   await queries.rows(`select pg_advisory_xact_lock(${LOCK})`)
@@ -44,10 +46,26 @@ async function migrateIn(queries: Queries): Promise<Migration> {
  * @throws as `migrate`
  */
 export const beginEpoch = (url: string): Promise<string> =>
-  withDatabase(url, async (database) => {
-    const statement = `update ${SCHEMA}.fleet_head set epoch = gen_random_uuid() returning epoch`
-    return (await onlyRow(database.rows<{ epoch: string }>(statement))).epoch
-  })
+  asOwner(() =>
+    withDatabase(url, async (database) => {
+      const statement = `update ${SCHEMA}.fleet_head set epoch = gen_random_uuid() returning epoch`
+      return (await onlyRow(database.rows<{ epoch: string }>(statement))).epoch
+    }),
+  )
+
+/** @throws Error (rejects) with the remedy when the role of the URL may not do `work` */
+async function asOwner<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) throw error
+    const { message } = error as Error
+    const remedy = 'give `sidegate hub migrate` the URL of the owner of the database'
+    throw new Error(`the role of database.url may not change the tables (${message}); ${remedy}`, {
+      cause: error,
+    })
+  }
+}
 
 /**
  * Checks that a hub can work with the tables.

@@ -173,7 +173,7 @@ grant usage on schema ${SCHEMA} to ${HUB_ROLE};
 grant execute on function add_entry_partitions to ${HUB_ROLE};
 grant select on all tables in schema ${SCHEMA} to ${HUB_ROLE};
 grant insert on entry, checkpoint, change to ${HUB_ROLE};
-grant update on fleet_head to ${HUB_ROLE};
+grant update (rev) on fleet_head to ${HUB_ROLE};
 grant insert, update on api_key, sidecar, join_token, log_head, secret to ${HUB_ROLE};
 grant delete on sidecar to ${HUB_ROLE};
 grant insert, update, delete on hub_state, session to ${HUB_ROLE};

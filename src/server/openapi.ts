@@ -14,10 +14,27 @@ import { describeOperation, type Security } from './openapi/operation-builders.t
 import { OVERVIEW_SCHEMAS } from './openapi/overview-schemas.ts'
 import { USAGE_SCHEMAS } from './openapi/usage-schemas.ts'
 
-/** @param routes of the management API @param dataRoutes of models; a hub has none */
+/** What a program serves besides the management API. */
+interface Served {
+  readonly title: string
+  readonly description: string
+  /** Routes of models. */
+  readonly dataRoutes: readonly DataRoute[]
+}
+
+export const SERVED_BY = {
+  gateway: { title: 'Sidegate', description: 'An LLM gateway sidecar.', dataRoutes: DATA_ROUTES },
+  hub: {
+    title: 'Sidegate hub',
+    description: 'Keys and administrators of many Sidegate gateways.',
+    dataRoutes: [],
+  },
+} as const satisfies Readonly<Record<string, Served>>
+
+/** @param routes of the management API */
 export function openApiDocument(
   routes: readonly ApiRoute[],
-  dataRoutes: readonly DataRoute[] = DATA_ROUTES,
+  { title, description, dataRoutes }: Served = SERVED_BY.gateway,
 ): JsonObject {
   const paths: Record<string, Record<string, JsonObject>> = {}
   const add = (route: DataRoute | ApiRoute, security: Security, more: JsonObject = {}): void => {
@@ -38,7 +55,7 @@ export function openApiDocument(
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Sidegate', version: VERSION, description: 'An LLM gateway sidecar.' },
+    info: { title, version: VERSION, description },
     paths,
     components: {
       schemas: {

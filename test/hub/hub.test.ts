@@ -106,7 +106,7 @@ t.test('a hub that cannot start says why, at the key of its configuration', asyn
     [{ audit: undefined }, /^audit: is required/],
     [
       {},
-      /^database\.url: The database of the hub cannot be reached/,
+      /^database\.url: The database of the hub cannot be reached; try again\. \(connect ECONNREFUSED/,
       (env) => (env['DATABASE'] = 'postgres://x@127.0.0.1:1/x'),
     ],
   ]

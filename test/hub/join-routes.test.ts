@@ -49,7 +49,8 @@ t.test('a token of an administrator lets one sidecar join', async (t) => {
     t.match(await api('POST', '/fleet/tokens', fields), { status: 400, body: { error: { code } } }, code)
   const reader = await hub.signIn('reader')
   t.match(await reader('POST', '/fleet/tokens', { name: 'a', ttl_seconds: 60 }), { status: 403 })
-  const { paths } = (await (await fetchInTime(`${hub.url}/openapi.json`)).json()) as any
+  const { paths, info } = (await (await fetchInTime(`${hub.url}/openapi.json`)).json()) as any
+  t.equal(info.title, 'Sidegate hub')
   t.ok(paths['/fleet/v1/join'].post.responses['429'])
   t.equal(paths['/api/v1/fleet/tokens'].post['x-sidegate-role'], 'admin')
   t.notMatch(JSON.stringify(hub.logs), token)

@@ -32,6 +32,13 @@ t.test('a hub refuses tables of another version, and says what to do', async (t)
   await t.rejects(migrate(owner), { message: /upgrade the hub/ }, 'nor is it changed')
 })
 
+t.test('a migration by a role that owns nothing says whose URL it needs', async (t) => {
+  const { hub } = await fleetDatabase()
+  const refusal = { message: /may not change the tables \(.+\); give .* the URL of the owner/ }
+  await t.rejects(migrate(hub), refusal)
+  await t.rejects(beginEpoch(hub), refusal)
+})
+
 t.test('entries are only appended, by the hub and by the owner', async (t) => {
   const { owner, hub } = await fleetDatabase()
   await partsOn(openDatabase(t, hub)).log.open()
