@@ -1,3 +1,3 @@
 // Version of the gateway. A test compares it with package.json.
 
-export const VERSION = '0.1.0'
+export const VERSION = '0.2.0'

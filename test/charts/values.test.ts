@@ -78,7 +78,10 @@ t.test(
     const all = objects(text)
     for (const object of all) t.equal(await schemaErrors(object), '')
     const { spec: library } = pick(charts.render('examples/app'), 'Deployment')['spec'].template
-    const sidecar = { ...library.initContainers[0], image: 'registry.example.com/platform/sidegate:0.1.0' }
+    const sidecar = {
+      ...library.initContainers[0],
+      image: `registry.example.com/platform/sidegate:${VERSION}`,
+    }
     const app = pick(all, 'Deployment', 'app')['spec'].template.spec
     t.same(app.initContainers[0], sidecar, 'the same container comes first, from the named registry')
     t.equal(app.initContainers[1].name, 'migrate')

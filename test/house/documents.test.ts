@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { APIS } from '../../src/chat/apis.ts'
+import { VERSION } from '../../src/core/version.ts'
 import { RULE_TYPES } from '../../src/policy/rule-types.ts'
 import { ROOT } from './sources.ts'
 
@@ -12,6 +13,7 @@ const MAXIMUM_README_WORDS = 700
 const MAXIMUM_ARCHITECTURE_WORDS = 2300
 const MAXIMUM_BENCH_WORDS = 1700
 const MAXIMUM_AGENTS_WORDS = 600
+const MAXIMUM_CHANGE_CHARACTERS = 200
 
 const DOCUMENTS = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
   cwd: ROOT,
@@ -90,6 +92,28 @@ t.test('the page of what a call costs has the figures that matter only', async (
 t.test('the page for coding agents is read in three minutes', async (t) => {
   const words = wordsOf('config/coding-agents.md')
   t.ok(words <= MAXIMUM_AGENTS_WORDS, `${words} words, at most ${MAXIMUM_AGENTS_WORDS}`)
+})
+
+t.test('the changelog has one line an entry, and no section twice', async (t) => {
+  const lines = read('.github/CHANGELOG.md').split('\n')
+  const seen = new Set<string>()
+  let release = ''
+  for (const [index, line] of lines.entries()) {
+    if (line.startsWith('## ')) release = line
+    if (line.startsWith('#')) {
+      const section = line.startsWith('###') ? `${release} ${line}` : line
+      t.notOk(seen.has(section), `line ${index + 1}: ${line} is there already`)
+      seen.add(section)
+    } else if (release !== '' && line !== '') {
+      t.ok(line.startsWith('- '), `line ${index + 1}: an entry is one line that begins with "- "`)
+      t.ok(line.length <= MAXIMUM_CHANGE_CHARACTERS, `line ${index + 1}: ${line.length} characters`)
+    }
+  }
+  t.match(
+    lines.find((line) => line.startsWith('## ')),
+    `[${VERSION}]`,
+    'the version to come is first',
+  )
 })
 
 t.test('every link of the documents in the npm package leads to a file in it', async (t) => {
