@@ -13,9 +13,16 @@ import type { Address } from '../core/config-values.ts'
 export const twin = ({ host, port }: Address): Address | null =>
   host === '127.0.0.1' ? { host: '::1', port } : null
 
+/**
+ * The address that stands for all addresses of a machine without IPv6; null for one that is not all
+ * addresses of both.
+ */
+export const allIpv4 = ({ host, port }: Address): Address | null =>
+  host === '::' ? { host: '0.0.0.0', port } : null
+
 const NO_IPV6_CODES = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'])
 
-/** Whether the error means that this machine has no IPv6 loopback, which is acceptable. */
+/** Whether the error means that this machine has no IPv6, which is acceptable. */
 export const isWithoutIpv6 = (error: unknown): boolean =>
   NO_IPV6_CODES.has((error as NodeJS.ErrnoException).code ?? '')
 
@@ -24,7 +31,8 @@ export async function whyNotListen(address: Address): Promise<string | null> {
   const second = address.port === 0 ? null : twin(address)
   for (const { host, port } of second === null ? [address] : [address, second]) {
     const error = await tryToBind(host, port)
-    if (error === null || (host !== address.host && isWithoutIpv6(error))) continue
+    const isOptional = host !== address.host || allIpv4(address) !== null
+    if (error === null || (isOptional && isWithoutIpv6(error))) continue
     return describeListenError(error)
   }
   return null
@@ -55,6 +63,9 @@ export function describeListenError(error: unknown): string {
   if (!isListenError(error)) return `cannot be listened on: ${reason}`
   return `cannot listen on ${formatAddress({ host: error.address, port: error.port ?? 0 })}: ${reason}`
 }
+
+/** The address of a client; one of IPv4 in its own form, which a listener on [::] sees mapped. */
+export const clientAddress = (remote = ''): string => remote.replace(/^::ffff:(?=[\d.]+$)/i, '')
 
 export const formatAddress = ({ host, port }: Address): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`

@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { SecureContextOptions, TLSSocket } from 'node:tls'
 import type { TlsMaterial } from '../core/certificate.ts'
 import type { Address } from '../core/config-values.ts'
-import { isWithoutIpv6, twin } from './address.ts'
+import { allIpv4, isWithoutIpv6, twin } from './address.ts'
 import { noteCertificate } from './client-certificate.ts'
 import { ConnectionTurns } from './connection-turns.ts'
 import { closeInStages, findFault, isAfterClose, parserFault, refuseSocket } from './framing.ts'
@@ -62,6 +62,7 @@ export interface Listener {
 
 /**
  * Listens on an address; for 127.0.0.1 also on the same port of [::1], where the machine has it.
+ * [::] means all addresses, also on a machine without IPv6.
  * @param tls null for HTTP without TLS
  * @throws the system's error (rejects), such as EADDRINUSE
  */
@@ -70,7 +71,11 @@ export async function listen(
   handler: Handler,
   tls: TlsMaterial | null = null,
 ): Promise<Listener[]> {
-  const first = await open(address, handler, tls)
+  const first = await open(address, handler, tls).catch((error: unknown) => {
+    const ipv4 = allIpv4(address)
+    if (ipv4 === null || !isWithoutIpv6(error)) throw error
+    return open(ipv4, handler, tls)
+  })
   const second = twin(first.address)
   if (second === null) return [first]
   try {

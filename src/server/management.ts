@@ -8,6 +8,7 @@ import { toGatewayError } from '../core/errors.ts'
 import type { JsonValue } from '../core/json.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { Logger } from '../pipeline/record/record.ts'
+import { clientAddress } from './address.ts'
 import type { ApiAnswer, ApiRoute } from './api.ts'
 import { readJsonBody } from './body.ts'
 import { respondChunks } from './chunked-answer.ts'
@@ -53,7 +54,8 @@ export async function answerRoute(
           : readJsonBody(request, FIELDS_BYTES)),
       )
     const disconnect = () => void response.destroy()
-    const asked = { headers, address: request.socket.remoteAddress ?? '', ...target, body, disconnect }
+    const address = clientAddress(request.socket.remoteAddress)
+    const asked = { headers, address, ...target, body, disconnect }
     const answered =
       route.access === 'open'
         ? route.answer(asked)

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
-import { whyNotListen } from '../../src/server/address.ts'
+import { clientAddress, whyNotListen } from '../../src/server/address.ts'
 
 // Deadline of every wait in this file.
 t.setTimeout(120_000)
@@ -110,4 +110,9 @@ t.test('an address that the machine does not have is refused', async (t) => {
   const reason = 'this machine does not have the address; use 0.0.0.0 or [::] for all addresses'
   t.equal(await whyNotListen({ host: '192.0.2.1', port: 4000 }), `cannot listen on 192.0.2.1:4000: ${reason}`)
   t.equal(await whyNotListen({ host: '192.0.2.1', port: 0 }), `cannot listen on 192.0.2.1:0: ${reason}`)
+})
+
+t.test('an IPv4 client of a listener on all addresses has its own form', async (t) => {
+  t.equal(clientAddress('::ffff:192.0.2.7'), '192.0.2.7')
+  for (const address of ['192.0.2.7', '::1', '2001:db8::ffff:1', '']) t.equal(clientAddress(address), address)
 })

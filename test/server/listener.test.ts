@@ -18,6 +18,9 @@ import { makeCertificate, selfSigned, servedWith, type TestCertificate } from '.
 // Deadline of every wait in this file.
 t.setTimeout(120_000)
 
+/** Time of a program under strace, milliseconds. */
+const STRACE_MS = 60_000
+
 /** Node's internal handle of a listening socket, which receives connections and their errors. */
 interface Handle {
   onconnection(status: number): void
@@ -36,6 +39,31 @@ t.test('a connection that the system fails to accept does not affect others', as
   for (const code of [constants.errno.ENOMEM, constants.errno.EPERM]) handle.onconnection(-code)
   const response = await fetch(`http://127.0.0.2:${listener!.address.port}/`)
   t.equal(await response.text(), 'here')
+})
+
+/** Listens on all addresses and prints those that it has. */
+const LISTENING = `
+  import { listen } from './src/server/listener.ts'
+  const listeners = await listen({ host: '::', port: 0 }, () => {})
+  process.stdout.write(listeners.map(({ address }) => address.host).join())
+  process.exit()`
+
+t.test('all addresses are those of IPv4 on a machine without IPv6', async (t) => {
+  const trace = (...options: string[]) =>
+    spawnSync('strace', [...options, process.execPath, '--input-type=module', '-e', LISTENING], {
+      encoding: 'utf8',
+      cwd: fileURLToPath(new URL('../..', import.meta.url)),
+      timeout: STRACE_MS,
+    })
+  const traced = trace('-f', '-qq', '-e', 'trace=none')
+  if (traced.status !== 0) {
+    t.pass('no IPv6', { skip: 'NOT TESTED: strace is not installed or may not trace' })
+    return
+  }
+  t.equal(traced.stdout, '::')
+  const fault = 'inject=socket:error=EAFNOSUPPORT:when=1'
+  const { stdout, stderr } = trace('-f', '-qq', '-e', 'trace=socket', '-e', fault)
+  t.equal(stdout, '0.0.0.0', stderr)
 })
 
 t.test('a listener with a certificate serves TLS alone, and its requests say so', async (t) => {
