@@ -16,6 +16,9 @@ import { Signals, untilStopped } from './signals.ts'
 /** Makes a short conversation cost something that the console can show. */
 const PRICES = 'prices:\n  "demo/*": {input: 100, output: 300}\n'
 
+/** Host of the default addresses. The image sets it: nobody outside reaches a container's loopback. */
+const HOST = 'SIDEGATE_DEMO_HOST'
+
 const HELP = `Usage: sidegate demo [--gateway HOST:PORT] [--ops HOST:PORT]
 
 Runs the gateway with sample rules in front of a stand-in for a provider, which answers
@@ -27,12 +30,13 @@ temporary folder until Ctrl-C.
   --ops HOST:PORT       address of health and metrics (default 127.0.0.1:9484)
   --help                print this text
 
+Environment: ${HOST} replaces 127.0.0.1 in the defaults; the image sets it to [::].
 Exit: 0 stopped, 1 failed, 2 could not start, for example because an address is in use.
 `
 
 const OPTIONS = {
-  gateway: { type: 'string', default: '127.0.0.1:8484' },
-  ops: { type: 'string', default: '127.0.0.1:9484' },
+  gateway: { type: 'string' },
+  ops: { type: 'string' },
 } as const
 
 /**
@@ -46,14 +50,16 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
   help: HELP,
   async run(args, io): Promise<ExitCode> {
     const { values } = parseArguments({ args: [...args], options: OPTIONS })
+    const { [HOST]: host = '127.0.0.1' } = io.env
+    const { gateway: address = `${host}:8484`, ops = `${host}:9484` } = values
     const signals = new Signals()
-    const folder = mkdtempSync(join(tmpdir(), 'sidegate-demo-'))
+    const folder = makeFolder()
     const standIn = await startStandIn()
     try {
       writeFileSync(pricesIn(folder), PRICES)
       const token = randomBytes(18).toString('base64url')
       const reading = parseConfig(
-        demoConfig(values, standIn, folder, rules),
+        demoConfig({ gateway: address, ops }, standIn, folder, rules),
         join(folder, 'sidegate.yaml'),
         { SIDEGATE_ADMIN_TOKEN: token, SIDEGATE_SIGNING_KEY: newSigningKey() },
         systemClock,
@@ -68,7 +74,7 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
         return 2
       }
       const key = await gateway.createKey('demo', commandActor())
-      writeLine(io.out, invitation(gateway, token, key, folder, rules))
+      writeLine(io.out, invitation(gateway, token, key, rules))
       return await untilStopped(gateway, signals)
     } finally {
       await standIn.close()
@@ -76,6 +82,18 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
     }
   },
 })
+
+/** @throws Error that names the remedy, such as on a read-only file system */
+function makeFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'sidegate-demo-'))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Error(
+      `the demo keeps its data in ${tmpdir()}, which cannot be written (${code}); set TMPDIR to a folder that can, or in a container mount one there (docker run --tmpfs /tmp)`,
+    )
+  }
+}
 
 const pricesIn = (folder: string): string => join(folder, 'prices.yaml')
 
@@ -97,14 +115,11 @@ const demoConfig = (listen: Addresses, standIn: StandIn, folder: string, rules: 
     log: { level: 'warn' },
   })
 
-function invitation(
-  gateway: RunningGateway,
-  token: string,
-  key: string,
-  folder: string,
-  rules: string,
-): string {
-  const base = `http://${gateway.address}`
+/** An address that a client connects to, also where the gateway listens on all addresses. */
+const fromHere = (address: string): string => address.replace(/^(?:0\.0\.0\.0|\[::\])(?=:)/, '127.0.0.1')
+
+function invitation(gateway: RunningGateway, token: string, key: string, rules: string): string {
+  const base = `http://${fromHere(gateway.address)}`
   const chat = (body: object, flags = '-s') =>
     `curl ${flags} ${base}/v1/chat/completions -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '${JSON.stringify(body)}'`
   const say = (content: string, more: object = {}) => ({
@@ -112,7 +127,6 @@ function invitation(
     ...more,
     messages: [{ role: 'user', content }],
   })
-  const jar = join(folder, 'cookies')
   return `
   console       ${base}/console/
   admin token   ${token}
@@ -133,9 +147,9 @@ Sidegate is running. Stop it with Ctrl-C.
    ${chat(say('My card is 4111 1111 1111 1111.', { stream: true }), '-sN')}
 
 4. The usage log: every call above, sealed in a hash chain.
-   curl -s -o /dev/null -c ${jar} ${base}/api/v1/session -H 'content-type: application/json' -d '{"token":"${token}"}' && curl -s -b ${jar} '${base}/api/v1/usage/logs?limit=3'
+   curl -s -o /dev/null -c - ${base}/api/v1/session -H 'content-type: application/json' -d '{"token":"${token}"}' | curl -s -b - '${base}/api/v1/usage/logs?limit=3'
 
 5. The metrics.
-   curl -s http://${gateway.opsAddress}/metrics | grep ^sidegate_
+   curl -s http://${fromHere(gateway.opsAddress)}/metrics | grep ^sidegate_
 `
 }
