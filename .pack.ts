@@ -1,6 +1,7 @@
 // Reduces package.json and the documents to what npm publishes, while it packs: `prepack` runs
 // `node .pack.ts reduce` and `postpack` `node .pack.ts restore`. The program is one file with all it
-// uses but lmdb, and scripts and most of the source stay here.
+// uses but lmdb, and scripts and most of the source stay here. The Dockerfile reduces package.json to
+// the packages that are in the image (`shipped`) and to those that npm installs there (`installed`).
 
 import { execFileSync } from 'node:child_process'
 import {
@@ -20,6 +21,8 @@ const ROOT = import.meta.dirname
 const KEPT = join(ROOT, '.packing')
 /** What npm installs with the program: it has native code. */
 const DEPENDENCY = 'lmdb'
+/** Packages of the console, which a build puts into its script. */
+const CONSOLE = ['preact', 'uplot']
 /** Runs in a checkout only. */
 const CHECKOUT_ONLY = '.require-node.cjs'
 /** A relative link of a document. */
@@ -74,5 +77,18 @@ function restore(): void {
   rmSync(KEPT, { recursive: true })
 }
 
-if (process.argv[2] === 'reduce') reduce()
+/** Leaves some packages in package.json, and no scripts. */
+function leave(isLeft: (name: string, isDevelopment: boolean) => boolean): void {
+  const file = join(ROOT, 'package.json')
+  const { scripts: _, dependencies, devDependencies = {}, ...rest } = JSON.parse(readFileSync(file, 'utf8'))
+  const left = Object.entries({ ...devDependencies, ...dependencies }).filter(([name]) =>
+    isLeft(name, !(name in dependencies)),
+  )
+  writeFileSync(file, `${JSON.stringify({ ...rest, dependencies: Object.fromEntries(left) }, null, 2)}\n`)
+}
+
+const action = process.argv[2]
+if (action === 'reduce') reduce()
+else if (action === 'shipped') leave((name, isDevelopment) => !isDevelopment || CONSOLE.includes(name))
+else if (action === 'installed') leave((name) => name === DEPENDENCY)
 else restore()

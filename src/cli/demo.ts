@@ -16,7 +16,7 @@ import { Signals, untilStopped } from './signals.ts'
 /** Makes a short conversation cost something that the console can show. */
 const PRICES = 'prices:\n  "demo/*": {input: 100, output: 300}\n'
 
-/** Host of the default addresses. The image sets it: nobody outside reaches a container's loopback. */
+/** Host of the default addresses. The image sets it: nobody reaches the loopback of a container. */
 const HOST = 'SIDEGATE_DEMO_HOST'
 
 const HELP = `Usage: sidegate demo [--gateway HOST:PORT] [--ops HOST:PORT]
