@@ -19,14 +19,27 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 
-{{- define "sidegate.labels" -}}
-{{- include "sidegate.labelsWith" (dict "root" .) -}}
-{{- end -}}
-
 {{/* Labels with an object's own `labels`, which win: (dict "root" . "labels" LABELS). */}}
-{{- define "sidegate.labelsWith" -}}
+{{- define "sidegate.labels" -}}
 {{- $common := .root.Values.commonLabels | default dict -}}
 {{- toYaml (mergeOverwrite (include "sidegate.ownLabels" .root | fromYaml) $common (.labels | default dict)) -}}
+{{- end -}}
+
+{{/*
+An object's metadata: (dict "root" .), and optionally "name" (default: the release's), "labels" and
+"annotations", which win over the common ones, and "clusterScoped" for an object without a namespace.
+*/}}
+{{- define "sidegate.metadata" -}}
+name: {{ .name | default (include "sidegate.fullname" .root) | quote }}
+{{- if not .clusterScoped }}
+namespace: {{ .root.Release.Namespace | quote }}
+{{- end }}
+labels:
+  {{- include "sidegate.labels" . | nindent 2 }}
+{{- with mergeOverwrite dict (.root.Values.commonAnnotations | default dict) (.annotations | default dict) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{/* Unique per namespace, so that releases of one name do not share cluster-scoped objects. */}}
