@@ -90,8 +90,8 @@ function rows(schema: Schema, values: any, path: string): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, child]) => {
     const value = values?.[key] ?? child['default']
     const name = path === '' ? key : `${path}.${key}`
-    // Values for helm and for parent charts.
-    if (/^(global|enabled)$/.test(name)) return []
+    // A value for parent charts.
+    if (name === 'enabled') return []
     const row = (shown: string) =>
       `| \`${name}\` | ${shown} | ${(child.description ?? '').replaceAll('|', '\\|')} |`
     if (WHOLE.test(name) || child.properties === undefined || /[sS]elector$/.test(key))

@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Ajv } from 'ajv'
 import type { KubernetesObject } from './helm.ts'
 
 const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
@@ -14,11 +15,14 @@ const MODULES: Readonly<Record<string, () => Promise<object>>> = {
   'kubernetes-models/v1/ConfigMap': () => import('kubernetes-models/v1/ConfigMap'),
   'kubernetes-models/v1/Pod': () => import('kubernetes-models/v1/Pod'),
   'kubernetes-models/v1/Service': () => import('kubernetes-models/v1/Service'),
+  'kubernetes-models/v1/ServiceAccount': () => import('kubernetes-models/v1/ServiceAccount'),
   'kubernetes-models/apps/v1/Deployment': () => import('kubernetes-models/apps/v1/Deployment'),
   'kubernetes-models/batch/v1/CronJob': () => import('kubernetes-models/batch/v1/CronJob'),
   'kubernetes-models/batch/v1/Job': () => import('kubernetes-models/batch/v1/Job'),
   'kubernetes-models/policy/v1/PodDisruptionBudget': () =>
     import('kubernetes-models/policy/v1/PodDisruptionBudget'),
+  'kubernetes-models/networking.k8s.io/v1/Ingress': () =>
+    import('kubernetes-models/networking.k8s.io/v1/Ingress'),
   'kubernetes-models/networking.k8s.io/v1/NetworkPolicy': () =>
     import('kubernetes-models/networking.k8s.io/v1/NetworkPolicy'),
   'kubernetes-models/admissionregistration.k8s.io/v1/MutatingAdmissionPolicy': () =>
@@ -33,7 +37,65 @@ const MODULES: Readonly<Record<string, () => Promise<object>>> = {
     import('@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PodMonitor'),
   '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule': () =>
     import('@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule'),
+  '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor': () =>
+    import('@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor'),
 }
+
+const strict = (properties: object, required: readonly string[] = []) =>
+  ({ type: 'object', additionalProperties: false, properties, required }) as const
+const TEXT = { type: 'string', minLength: 1, maxLength: 253 }
+const HOSTNAME = { ...TEXT, pattern: '^(\\*\\.)?[a-z0-9]([-.a-z0-9]*[a-z0-9])?$' }
+const PORT = { type: 'integer', minimum: 1, maximum: 65535 }
+const DURATION = { type: 'string', pattern: '^([0-9]{1,5}(h|m|s|ms)){1,4}$' }
+const PATH = { type: 'string', maxLength: 1024, pattern: '^/(?!.*//)' }
+const PATH_TYPE = { enum: ['Exact', 'PathPrefix', 'RegularExpression'] }
+
+/** The part of `gateway.networking.k8s.io/v1` HTTPRoute that the chart writes. No package is needed for it. */
+const httpRoute = new Ajv().compile(
+  strict(
+    {
+      apiVersion: { const: 'gateway.networking.k8s.io/v1' },
+      kind: { const: 'HTTPRoute' },
+      metadata: { type: 'object' },
+      spec: strict({
+        parentRefs: {
+          type: 'array',
+          maxItems: 32,
+          items: strict(
+            {
+              group: { type: 'string' },
+              kind: TEXT,
+              namespace: TEXT,
+              name: TEXT,
+              sectionName: TEXT,
+              port: PORT,
+            },
+            ['name'],
+          ),
+        },
+        hostnames: { type: 'array', maxItems: 16, items: HOSTNAME },
+        rules: {
+          type: 'array',
+          minItems: 1,
+          maxItems: 16,
+          items: strict({
+            matches: {
+              type: 'array',
+              maxItems: 64,
+              items: strict({ path: strict({ type: PATH_TYPE, value: PATH }) }),
+            },
+            backendRefs: { type: 'array', maxItems: 16, items: strict({ name: TEXT, port: PORT }, ['name']) },
+            timeouts: strict({ request: DURATION, backendRequest: DURATION }),
+          }),
+        },
+      }),
+    },
+    ['apiVersion', 'kind', 'metadata', 'spec'],
+  ),
+)
+
+const isRoute = ({ apiVersion }: KubernetesObject): boolean =>
+  apiVersion.startsWith('gateway.networking.k8s.io/')
 
 /** Shape of the packages' model classes. */
 type Model = new (data: object) => { validate(): void }
@@ -46,6 +108,10 @@ function moduleOf({ apiVersion, kind }: KubernetesObject): string {
 
 /** Validates the object's values against its schema; returns the errors, or an empty string. */
 export async function schemaErrors(object: KubernetesObject): Promise<string> {
+  if (isRoute(object)) {
+    const found = httpRoute(object) ? [] : (httpRoute.errors ?? [])
+    return found.map((error) => `HTTPRoute ${error.instancePath} ${error.message}`).join('; ')
+  }
   const load = MODULES[moduleOf(object)]
   if (load === undefined) return `${moduleOf(object)} is not in the table of models`
   const { [object.kind]: Kind } = (await load()) as Record<string, Model>
@@ -62,7 +128,9 @@ export async function schemaErrors(object: KubernetesObject): Promise<string> {
  * @param folder a temporary folder inside the project, so that the compiler finds the packages
  */
 export function typeErrors(folder: string, objects: readonly KubernetesObject[]): Promise<string> {
-  const distinct = [...new Set(objects.map((object) => `${moduleOf(object)}\n${JSON.stringify(object)}`))]
+  // The schema of routes refuses unknown fields itself.
+  const typed = objects.filter((object) => !isRoute(object))
+  const distinct = [...new Set(typed.map((object) => `${moduleOf(object)}\n${JSON.stringify(object)}`))]
   const modules = [...new Set(distinct.map((text) => text.slice(0, text.indexOf('\n'))))]
   const imports = modules.map(
     (name, index) => `import type { I${name.slice(name.lastIndexOf('/') + 1)} as T${index} } from '${name}'`,

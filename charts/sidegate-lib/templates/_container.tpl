@@ -5,14 +5,32 @@ where VALUES are this chart's values.
 
 sidegate-lib.container   the container as a mapping; "placement" is sidecar (default) or standalone
 sidegate-lib.volumes     the list of volumes that the container mounts
+sidegate-lib.repository  the image without tag and digest
+sidegate-lib.pullSecrets the list of pull secrets for the image; empty if there are none
 */}}
+
+{{/* `global.imageRegistry` wins, so that one value moves all charts of a parent to a mirror. */}}
+{{- define "sidegate-lib.registry" -}}
+{{ (.values.global | default dict).imageRegistry | default .values.image.registry }}
+{{- end -}}
+
+{{- define "sidegate-lib.repository" -}}
+{{- with include "sidegate-lib.registry" . }}{{ . }}/{{ end }}{{ .values.image.repository }}
+{{- end -}}
+
+{{- define "sidegate-lib.pullSecrets" -}}
+{{- $shared := (.values.global | default dict).imagePullSecrets | default list -}}
+{{- with concat $shared (.values.image.pullSecrets | default list) | uniq -}}
+{{- toYaml . -}}
+{{- end -}}
+{{- end -}}
 
 {{- define "sidegate-lib.image" -}}
 {{- $image := .values.image -}}
 {{- if not $image.repository -}}
 {{- fail (printf "image.repository is required (container.image.repository in the sidegate chart, sidegate.image.repository in an app's chart): there is no public image. Build it in a checkout of sidegate with `docker build -t registry.example.com/platform/sidegate:%s .`, push it, and set image.registry to registry.example.com and image.repository to platform/sidegate" .version) -}}
 {{- end -}}
-{{- with $image.registry }}{{ . }}/{{ end }}{{ $image.repository }}
+{{- include "sidegate-lib.repository" . }}
 {{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ $image.tag | default .version }}{{ end }}
 {{- end -}}
 

@@ -5,6 +5,7 @@ dependency needs `alias: sidegate`.
   metadata:
     annotations: {{- include "sidegate-lib.podAnnotations" . | nindent 8 }}
   spec:
+    imagePullSecrets: {{- include "sidegate-lib.imagePullSecrets" . | nindent 8 }}
     initContainers: {{- include "sidegate-lib.initContainers" . | nindent 8 }}
     containers:
       - env: {{- include "sidegate-lib.appEnv" . | nindent 12 }}
@@ -42,8 +43,14 @@ dependency needs `alias: sidegate`.
 {{- end }}
 {{- end -}}
 
-{{/* Restarts the Pods when `configChecksum` changes. */}}
+{{/* A list, also when it is empty. */}}
+{{- define "sidegate-lib.imagePullSecrets" -}}
+{{- include "sidegate-lib.pullSecrets" (include "sidegate-lib.context" . | fromYaml) | default "[]" -}}
+{{- end -}}
+
+{{/* Restarts the Pods when `configChecksum` changes; with the annotations of `podAnnotations`. */}}
 {{- define "sidegate-lib.podAnnotations" -}}
 {{- $values := (include "sidegate-lib.context" . | fromYaml).values -}}
-sidegate.dev/config-checksum: {{ $values.configChecksum | quote }}
+{{- $checksum := dict "sidegate.dev/config-checksum" $values.configChecksum -}}
+{{- toYaml (mergeOverwrite dict ($values.podAnnotations | default dict) $checksum) -}}
 {{- end -}}

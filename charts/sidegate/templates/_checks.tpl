@@ -6,12 +6,19 @@
 {{- $_ := include "sidegate-lib.image" (dict "values" $container "version" .Chart.AppVersion) -}}
 {{- $minor := .Capabilities.KubeVersion.Minor | toString | regexFind "^[0-9]+" | int -}}
 {{- /* Labels by which the Deployment, the Service and helm select objects. */ -}}
-{{- $own := append (include "sidegate.ownLabels" . | fromYaml | keys) "sidegate.dev/config-checksum" -}}
+{{- $own := concat (include "sidegate.ownLabels" . | fromYaml | keys) (list "app.kubernetes.io/component" "sidegate.dev/config-checksum" "helm.sh/hook") -}}
 {{- $places := dict
       "commonLabels" .Values.commonLabels
+      "commonAnnotations" .Values.commonAnnotations
+      "container.podAnnotations" $container.podAnnotations
       "standalone.podLabels" .Values.standalone.podLabels
       "standalone.podAnnotations" .Values.standalone.podAnnotations
+      "standalone.service.labels" .Values.standalone.service.labels
+      "standalone.serviceAccount.labels" .Values.standalone.serviceAccount.labels
+      "ingress.labels" .Values.ingress.labels
+      "httpRoute.labels" .Values.httpRoute.labels
       "podMonitor.labels" .Values.podMonitor.labels
+      "serviceMonitor.labels" .Values.serviceMonitor.labels
       "prometheusRule.labels" .Values.prometheusRule.labels
       "dashboard.labels" .Values.dashboard.labels -}}
 {{- range $place, $names := $places -}}
@@ -43,6 +50,7 @@
 {{- if and (eq .Values.mode "sidecar") (dig "listen" "tls" nil .Values.config) -}}
 {{- fail "config.listen.tls needs mode standalone: apps reach their sidecar by plain HTTP on loopback addresses" -}}
 {{- end -}}
+{{- include "sidegate.exposureChecks" . -}}
 {{- if ne $container.data.type "existingClaim" -}}
 {{- $limit := dig "audit" "maxBytes" 10737418240 .Values.config | int64 -}}
 {{- if ge (float64 $limit) (include "sidegate-lib.bytes" $container.data.size | float64) -}}
@@ -73,6 +81,31 @@
 {{- end -}}
 {{- if and .Values.validation.enabled (lt $minor 30) -}}
 {{- fail (printf "validation.enabled needs Kubernetes 1.30 (ValidatingAdmissionPolicy v1); this is %s" .Capabilities.KubeVersion.Version) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Checks of the ways to a standalone gateway: its Service, Ingress, route and monitors. */}}
+{{- define "sidegate.exposureChecks" -}}
+{{- if ne .Values.mode "standalone" -}}
+{{- range $name := list "ingress" "httpRoute" "serviceMonitor" -}}
+{{- if (get $.Values $name).enabled -}}
+{{- fail (printf "%s.enabled needs mode standalone: a sidecar has no Service%s" $name (eq $name "serviceMonitor" | ternary "; use podMonitor.enabled" "")) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.podMonitor.enabled .Values.serviceMonitor.enabled -}}
+{{- fail "podMonitor.enabled and serviceMonitor.enabled would scrape each Pod twice; use one" -}}
+{{- end -}}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
+{{- fail "httpRoute.parentRefs must name a Gateway, or no traffic takes the route" -}}
+{{- end -}}
+{{- if and (eq .Values.standalone.dnsPolicy "None") (not .Values.standalone.dnsConfig.nameservers) -}}
+{{- fail "standalone.dnsPolicy None needs standalone.dnsConfig.nameservers" -}}
+{{- end -}}
+{{- $service := .Values.standalone.service -}}
+{{- $ipv6 := or (has "IPv6" $service.ipFamilies) (hasSuffix "DualStack" $service.ipFamilyPolicy) -}}
+{{- if and $ipv6 (eq .Values.mode "standalone") (not (hasPrefix "[" .Values.listen.host)) -}}
+{{- fail (printf "standalone.service gives the gateway an IPv6 address, and listen.host (%s) is not one; set listen.host to [::]" (.Values.listen.host | default "0.0.0.0")) -}}
 {{- end -}}
 {{- end -}}
 

@@ -70,6 +70,29 @@ annotations:
 {{- toYaml (dict "values" $values "version" $root.Chart.AppVersion "placement" .placement) -}}
 {{- end -}}
 
+{{/*
+Fields of the gateway's Pods that the Pod of `helm test` also has, because a cluster may demand them
+of every Pod. It keeps the cluster's DNS, which resolves the Service.
+*/}}
+{{- define "sidegate.scheduling" -}}
+{{- $standalone := .Values.standalone -}}
+{{- $account := $standalone.serviceAccount.create | ternary (include "sidegate.fullname" .) "" -}}
+{{- $shared := include "sidegate-lib.pullSecrets" (dict "values" .Values.container) | fromYamlArray -}}
+{{- $fields := pick $standalone "priorityClassName" "nodeSelector" "tolerations" -}}
+{{- $_ := set $fields "serviceAccountName" ($standalone.serviceAccountName | default $account) -}}
+{{- $_ := set $fields "imagePullSecrets" (concat $shared ($standalone.imagePullSecrets | default list) | uniq) -}}
+{{- include "sidegate.nonEmpty" $fields -}}
+{{- end -}}
+
+{{/* The fields of a mapping that have a value; nothing if there are none. */}}
+{{- define "sidegate.nonEmpty" -}}
+{{- $set := dict -}}
+{{- range $name, $value := . -}}
+  {{- if $value -}}{{- $_ := set $set $name $value -}}{{- end -}}
+{{- end -}}
+{{- if $set -}}{{- toYaml $set -}}{{- end -}}
+{{- end -}}
+
 {{- define "sidegate.namespaceSelector" -}}
 {{- if .selector -}}
 {{ toYaml .selector }}
