@@ -20,7 +20,7 @@ t.test('the chart exposes and surrounds the gateway', { skip: missing('helm') },
   const standalone = (...settings: string[]) =>
     charts.render('sidegate', '--set', 'mode=standalone', ...settings.flatMap((one) => ['--set', one]))
 
-  await t.test('a value that cannot work is refused with a message that names it', async (t) => {
+  await t.test('values that cannot work together are refused with a message that names them', async (t) => {
     const table: [settings: string, message: RegExp][] = [
       ['mode=sidecar,ingress.enabled=true', /ingress\.enabled needs mode standalone/],
       ['mode=sidecar,httpRoute.enabled=true', /httpRoute\.enabled needs mode standalone/],
@@ -29,20 +29,31 @@ t.test('the chart exposes and surrounds the gateway', { skip: missing('helm') },
       ['httpRoute.enabled=true', /httpRoute\.parentRefs must name a Gateway/],
       ['standalone.service.ipFamilyPolicy=RequireDualStack', /set listen\.host to \[::\]/],
       ['standalone.service.ipFamilies={IPv6},listen.host=0.0.0.0', /listen\.host \(0\.0\.0\.0\) is not one/],
-      ['standalone.service.ipFamilies={IPv5}', /ipFamilies/],
       ['standalone.dnsPolicy=None', /needs standalone\.dnsConfig\.nameservers/],
-      ['standalone.hostAliases[0].ip=1.2.3.4', /hostAliases.*missing property 'hostnames'/s],
-      ['standalone.imagePullSecrets={mirror}', /imagePullSecrets/],
-      ['global.imagePullSecrets[0].nam=mirror', /imagePullSecrets/],
-      ['ingress.hosts={https://llm.example.org}', /ingress\/hosts/],
-      ['ingress.paths={v1}', /ingress\/paths/],
-      ['ingress.host=a', /additional properties 'host' not allowed/],
-      ['httpRoute.timeouts.request=5x', /timeouts\/request/],
-      ['standalone.serviceAccount.name=a', /additional properties 'name' not allowed/],
       ['ingress.labels.helm\\.sh/chart=a', /ingress\.labels: helm\.sh\/chart is set by the chart/],
       ['commonAnnotations.helm\\.sh/hook=test', /commonAnnotations: helm\.sh\/hook is set by the chart/],
     ]
     for (const [settings, message] of table) t.throws(() => standalone(settings), { message }, settings)
+  })
+
+  await t.test('the schema refuses a bad value and names its place', async (t) => {
+    // helm reports all errors of a schema at once.
+    const table: [setting: string, message: RegExp][] = [
+      ['standalone.service.ipFamilies={IPv5}', /standalone\/service\/ipFamilies\/0/],
+      ['standalone.hostAliases[0].ip=1.2.3.4', /hostAliases\/0': missing property 'hostnames'/],
+      ['standalone.imagePullSecrets={mirror}', /standalone\/imagePullSecrets\/0/],
+      ['standalone.serviceAccount.name=a', /serviceAccount': additional properties 'name' not allowed/],
+      ['global.imagePullSecrets[0].nam=mirror', /global\/imagePullSecrets\/0/],
+      ['ingress.hosts={https://llm.example.org}', /ingress\/hosts\/0/],
+      ['ingress.paths={v1}', /ingress\/paths\/0/],
+      ['ingress.host=a', /ingress': additional properties 'host' not allowed/],
+      ['httpRoute.timeouts.request=5x', /httpRoute\/timeouts\/request/],
+    ]
+    const { code, stderr } = charts.helm(
+      ...['template', 'sidegate', 'sidegate', ...table.flatMap(([setting]) => ['--set', setting])],
+    )
+    t.not(code, 0)
+    for (const [setting, message] of table) t.match(stderr, message, setting)
   })
 
   await t.test('the Pods run as an account of their own unless another one is named', async (t) => {
@@ -77,7 +88,7 @@ t.test('the chart exposes and surrounds the gateway', { skip: missing('helm') },
   })
 
   await t.test('pull secrets of the parent, the image and the Pods come together', async (t) => {
-    const secrets = [{ name: 'mirror' }, { name: 'team' }, { name: 'deployment' }]
+    const secrets = ['mirror', 'shared', 'team', 'deployment'].map((name) => ({ name }))
     t.same(podOf(exposed).imagePullSecrets, secrets)
     t.same(pick(exposed, 'Pod')['spec'].imagePullSecrets, secrets, 'the Pod of helm test')
   })

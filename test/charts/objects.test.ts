@@ -220,6 +220,14 @@ t.test('the charts render valid objects', { skip: missing('helm') }, async (t) =
       container: { ...values.container, data: { type: 'ephemeral', storageClassName: '1' } },
       standalone: { serviceAccountName: '12', priorityClassName: 'true' },
       injection: { enabled: false },
+      ingress: {
+        enabled: true,
+        className: '1',
+        hosts: ['1e3'],
+        tls: [{ secretName: '0x1', hosts: ['1e3'] }],
+      },
+      httpRoute: { enabled: true, parentRefs: [{ name: '12', namespace: '1e3' }], hostnames: ['1e3'] },
+      commonAnnotations: { a: 'true', b: '1e3' },
     }
     const claim = { type: 'existingClaim', existingClaim: '12' }
     const folder = t.testdir({

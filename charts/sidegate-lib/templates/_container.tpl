@@ -19,7 +19,11 @@ sidegate-lib.pullSecrets the list of pull secrets for the image; empty if there 
 {{- end -}}
 
 {{- define "sidegate-lib.pullSecrets" -}}
-{{- $shared := (.values.global | default dict).imagePullSecrets | default list -}}
+{{- $shared := list -}}
+{{- range (.values.global | default dict).imagePullSecrets -}}
+  {{- /* Other charts of a parent may want names where Kubernetes wants objects. */ -}}
+  {{- $shared = append $shared (kindIs "string" . | ternary (dict "name" .) .) -}}
+{{- end -}}
 {{- with concat $shared (.values.image.pullSecrets | default list) | uniq -}}
 {{- toYaml . -}}
 {{- end -}}
