@@ -1,10 +1,13 @@
 // The demo's stand-in answers every API, through the gateway, for the official clients.
 
+import { execFileSync } from 'node:child_process'
 import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
 import t from 'tap'
 import { startStandIn } from '../../src/demo/stand-in-server.ts'
 import { openAi } from './client.ts'
 import { openGateway } from './gateway.ts'
+import { installBlock } from './install-page.ts'
 
 const standIn = await startStandIn()
 const gateway = await openGateway(t, { upstreamUrl: standIn.baseUrl })
@@ -85,4 +88,21 @@ t.test('embeddings and moderations', async (t) => {
   t.not(data[0]?.embedding.join(), data[2]?.embedding.join())
   const { results } = await openai.moderations.create({ input: PROMPT })
   t.match(results, [{ flagged: false }])
+})
+
+t.test('the SDKs need nothing but the variables of the installation page', async (t) => {
+  const script = installBlock('Call it')
+    .replace('sgate_live_…', key)
+    .replaceAll('http://127.0.0.1:8484', gateway.url)
+  const lines = execFileSync('bash', ['-euc', `${script}\nenv`], { encoding: 'utf8' }).split('\n')
+  const env = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s)))
+  const names = ['OPENAI_BASE_URL', 'OPENAI_API_KEY', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_API_KEY']
+  for (const name of names) process.env[name] = env[name]
+  t.teardown(() => {
+    for (const name of names) delete process.env[name]
+  })
+  const response = await new OpenAI().responses.create({ model, input: PROMPT })
+  t.match(response.output_text, ANSWER)
+  const message = { model, max_tokens: 100, messages: [{ role: 'user' as const, content: PROMPT }] }
+  t.match(await new Anthropic().messages.create(message), { content: [{ text: ANSWER }] })
 })

@@ -16,9 +16,10 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { VERSION } from '../../src/core/version.ts'
 import { temporaryFolder } from '../rules/fixture.ts'
+import { installBlock } from './install-page.ts'
 import { fetchInTime, inTime, until } from './until.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const PACKAGE = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
@@ -140,5 +141,27 @@ t.test('the npm package holds only what runs and documents, and its program star
     })
     t.equal(init.status, 0, init.stderr)
     t.ok(existsSync(join(empty, 'work/values.yaml')))
+    await t.test('the commands of the installation page lead to a key that works', async (t) => {
+      const ports = '--gateway 127.0.0.1:0 --ops 127.0.0.1:0'
+      const script = installBlock('npm').replace('serve &', `serve ${ports} > serve.log &`)
+      const steps = spawn('bash', ['-euo', 'pipefail', '-c', `${script}\nwait`], {
+        cwd: temporaryFolder(t),
+        env: { ...npm, PACKAGE: join(checkout, filename), OPENROUTER_API_KEY: 'none' },
+        stdio: ['ignore', 'pipe', 'inherit'],
+        detached: true,
+      })
+      const ended = new Promise((resolve) => steps.once('exit', resolve))
+      t.teardown(async () => {
+        if (steps.exitCode === null) process.kill(-(steps.pid ?? 0), 'SIGTERM')
+        await inTime('the gateway stops', ended)
+      })
+      let output = ''
+      steps.stdout.on('data', (data) => {
+        output += data
+      })
+      await until('a key is made', () => /"key":/.test(output) || steps.exitCode !== null, 60_000)
+      t.match(output, /"key": ?"sgate_live_\w{49}"/)
+      t.equal(steps.exitCode, null, 'the gateway runs')
+    })
   })
 })
