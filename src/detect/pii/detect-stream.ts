@@ -8,11 +8,10 @@ import type { SegmentSearch } from './engine/segment.ts'
 import { CONTEXT_CHARACTERS, Segmenter } from './engine/segmenter.ts'
 import { nextCandidate, nextTrigger, TRIGGER_CHARACTERS } from './engine/trigger.ts'
 import { fold } from './fold.ts'
-import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 import { SearchView } from './search-view.ts'
 
-/** Characters that have arrived at least before candidates are judged ahead of their segment. */
+/** Characters of a chunk at least before candidates are judged ahead of their segment. */
 const MINIMUM_JUDGED = 4096
 /** Characters after a candidate that judge it, and more. */
 const JUDGED_AHEAD = 256
@@ -52,15 +51,14 @@ export class StreamDetector {
   push(chunk: string): Finding[] {
     const findings: Finding[] = []
     this.#text += fold(this.#view.push(chunk), this.#text)
-    if ((this.#kinds & PERSON) !== 0 || this.#text.includes(KEY_BEGIN, this.#safe - this.#start))
-      this.#scanEverySegment(findings)
+    if ((this.#kinds & PERSON) !== 0) this.#scanEverySegment(findings)
     else this.#scanTriggeredSegments(findings)
     this.#searched = this.#text.length
     this.#dropReleased()
     return this.#mapped(findings)
   }
 
-  /** Scans every segment: for private keys, and for kinds that have no trigger. */
+  /** Scans every segment: names of persons have no trigger. */
   #scanEverySegment(findings: Finding[]): void {
     const search = this.#newSearch(findings)
     let searched = this.#searched
@@ -81,20 +79,22 @@ export class StreamDetector {
     let start = this.#safe - this.#start
     let searched = this.#searched
     // Judged ahead only in a large chunk, so that each candidate is judged about once.
-    const judged = text.length - start < MINIMUM_JUDGED ? 0 : text.length - JUDGED_AHEAD
+    const judged = text.length - searched < MINIMUM_JUDGED ? 0 : text.length - JUDGED_AHEAD
     const nextFrom = (from: number): number => {
       if (from >= judged) return nextCandidate(text, from, this.#kinds)
       search ??= this.#newSearch(findings)
       return nextTrigger(text, from, this.#kinds, search.words, judged)
     }
     let trigger = nextFrom(Math.max(start, this.#quiet))
-    if (trigger < 0) this.#quiet = quietEnd(text)
+    const quiet = quietEnd(text)
+    this.#quiet = trigger < 0 ? quiet : Math.min(trigger, quiet)
     for (;;) {
       const triggerAt = trigger < 0 ? text.length : trigger
-      start = segmenter.lastCut(text, start, triggerAt, searched)
+      start = segmenter.lastStart(text, start, triggerAt, searched)
       let end = segmenter.nextCut(text, start, searched)
       while (end >= 0 && segmenter.seen <= triggerAt) {
-        start = segmenter.endAfter(end, segmenter.rowStart(start))
+        const next = segmenter.endAfter(end, segmenter.rowStart(start))
+        start = segmenter.lastStart(text, next, triggerAt)
         end = segmenter.nextCut(text, start, 0)
       }
       this.#safe = this.#start + start
@@ -106,8 +106,7 @@ export class StreamDetector {
       trigger = nextTrigger(text, trigger, this.#kinds, search.words, seen)
       let last = segmenter.rowStart(start)
       if (trigger >= 0 && trigger < seen) {
-        const bounds = { start, end, seen, rowStart: segmenter.rowStart(start) }
-        const scanned = scanFrom(search, trigger, bounds)
+        const scanned = scanFrom(search, trigger, segmenter.bounds(text, start, end, seen))
         last = scanned.last
         trigger = scanned.next < 0 ? -1 : nextFrom(scanned.next)
       }
@@ -143,8 +142,7 @@ export class StreamDetector {
   /** @param end end of the segment, offset in #text */
   #scan(end: number, seen: number, search: SegmentSearch): void {
     const start = this.#safe - this.#start
-    const rowStart = this.#segmenter.rowStart(start)
-    const last = scanSegment(search, { start, end, seen, rowStart })
+    const last = scanSegment(search, this.#segmenter.bounds(this.#text, start, end, seen))
     this.#safe = this.#start + this.#segmenter.endAfter(end, last)
   }
 

@@ -6,10 +6,9 @@ import { atOnce, STEP_UNITS, type Steps } from '../../core/steps.ts'
 import { StreamDetector } from './detect-stream.ts'
 import { mayHoldEscapes } from './encoded-characters.ts'
 import { newSearch, scanFrom } from './engine/scan.ts'
-import { FIRST_ATTEMPT, Segmenter } from './engine/segmenter.ts'
+import { Segmenter } from './engine/segmenter.ts'
 import { firstTrigger, nextTrigger } from './engine/trigger.ts'
 import { fold } from './fold.ts'
-import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 import { SearchView } from './search-view.ts'
 import { mayHoldTable } from './table-labels.ts'
@@ -24,8 +23,7 @@ export const detect = (whole: string, kinds: KindSet = DEFAULT_KINDS): Finding[]
 
 /** `detect` as steps, so that the caller can pause between them. */
 export function detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
-  // Names of persons have no trigger, and the lines of a private key do not end segments.
-  if (whole.includes(KEY_BEGIN) || (kinds & PERSON) !== 0) return detectBySegments(whole, kinds)
+  if ((kinds & PERSON) !== 0) return detectBySegments(whole, kinds)
   if (hasHiddenOrPaired(whole)) return detectInView(whole, kinds)
   const text = fold(whole)
   const first = firstTrigger(text)
@@ -56,17 +54,21 @@ function* searchSteps(text: string, first: number, kinds: KindSet): Steps<Findin
       continue
     }
     if (at < 0) break
-    let start = segmenter.lastCut(text, end, at)
-    // No cut lies before `at`, except one between values in a long segment.
-    end = segmenter.nextCut(text, start, at - start < FIRST_ATTEMPT ? at : 0)
+    let start = segmenter.lastStart(text, end, at)
+    end = segmenter.nextCut(text, start, 0)
+    let rest = start + STEP_UNITS
     while (end >= 0 && segmenter.seen <= at) {
-      start = segmenter.endAfter(end, segmenter.rowStart(start))
+      if (start >= rest) {
+        yield
+        rest = start + STEP_UNITS
+      }
+      const next = segmenter.endAfter(end, segmenter.rowStart(start))
+      start = segmenter.lastStart(text, next, at)
       end = segmenter.nextCut(text, start, 0)
     }
     const seen = end < 0 ? text.length : segmenter.seen
     if (end < 0) end = text.length
-    const bounds = { start, end, seen, rowStart: segmenter.rowStart(start) }
-    const { next, last } = scanFrom(search, at, bounds, seen)
+    const { next, last } = scanFrom(search, at, segmenter.bounds(text, start, end, seen), seen)
     end = segmenter.endAfter(end, last)
     at = next
     if (end < seen) {
@@ -95,12 +97,11 @@ function* detectInView(whole: string, kinds: KindSet): Steps<Finding[]> {
   }
   pieces.push(view.finish())
   const text = fold(pieces.join(''))
-  if (text.includes(KEY_BEGIN)) return yield* detectBySegments(whole, kinds)
   yield
   return view.mapped(yield* searchSteps(text, firstTrigger(text), kinds))
 }
 
-/** Scans every segment: for texts with private keys, and for kinds that have no trigger. */
+/** Scans every segment: names of persons have no trigger. */
 function* detectBySegments(text: string, kinds: KindSet): Steps<Finding[]> {
   const detector = new StreamDetector(kinds)
   const findings: Finding[] = []

@@ -2,7 +2,7 @@
 // line ends.
 
 import { GREATER_THAN, LINE_FEED } from '../../core/ascii.ts'
-import { codeAt } from './code-unit-classes.ts'
+import { codeAt, matchesAt } from './code-unit-classes.ts'
 
 /** A range of a text: UTF-16 offsets, end exclusive. */
 export interface Span {
@@ -17,10 +17,14 @@ export const KEY_END = '-----END '
 const KEY_LINE = /^[A-Za-z0-9+/=:,.\s<>|"'\\#*()@-]*$/
 const MAXIMUM_KEY_LINE = 4096
 const KEY_HEADER = /-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----/g
+const KEY_HEADER_HERE = new RegExp(KEY_HEADER, 'y')
 const KEY_FOOTER = /-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----/
 const KEY_BODY = /[A-Za-z0-9+/=:,.\s<>|"'\\#*()@-]*/y
 /** A text with a shorter body only mentions keys. */
 const MIN_BODY = 40
+
+/** Reports whether the header of a private key starts at an offset. */
+export const isKeyHeader = (text: string, at: number): boolean => matchesAt(KEY_HEADER_HERE, text, at)
 
 /**
  * Reports whether a key that began in the segment is still open at `end`, where a line ends.

@@ -50,3 +50,12 @@ for (const { name, run } of WAYS)
       if (short > SHORT) t.ok(long <= MAXIMUM_GROWTH * short, `${label}: ${long} after ${short}`)
     }
   })
+
+t.test('the words that begin a private key cost nothing where no value follows', async (t) => {
+  for (const unit of ['a.', '+1 ', '1,2;', 'getUser2ById3 setItem4 ', 'abcdefgh']) {
+    const text = fill(unit, LONG)
+    const plain = readsOf(() => detect(text))
+    const marked = readsOf(() => detect(`-----BEGIN ${text}-----BEGIN ${text}`))
+    t.ok(marked <= 2.5 * plain + SHORT, `${JSON.stringify(unit)}: ${marked} after ${plain}`)
+  }
+})

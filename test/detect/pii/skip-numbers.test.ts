@@ -114,8 +114,8 @@ function everyNumber(whole: string): Finding[] {
     const cut = segmenter.nextCut(text, start, 0)
     const end = cut < 0 ? text.length : cut
     const seen = cut < 0 ? text.length : segmenter.seen
-    const rowStart = segmenter.rowStart(start)
-    start = segmenter.endAfter(end, scanSegment(search, { start, end, seen, rowStart }))
+    const last = scanSegment(search, segmenter.bounds(text, start, end, seen))
+    start = segmenter.endAfter(end, last)
     search.rewind()
   }
   return findings

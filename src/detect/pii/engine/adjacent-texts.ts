@@ -12,7 +12,7 @@ import { ADDRESS, type KindSet, PERSON } from '../kinds.ts'
 import { mayHoldTable } from '../table-labels.ts'
 import { hasHiddenOrPaired } from '../text-view.ts'
 import { newSearch, scanFrom } from './scan.ts'
-import { FIRST_ATTEMPT, Segmenter } from './segmenter.ts'
+import { Segmenter } from './segmenter.ts'
 import { nextCandidate, nextTrigger } from './trigger.ts'
 
 /**
@@ -57,11 +57,11 @@ export function* detectInAdjacentTexts(
       yield
       pause = boundary + STEP_UNITS
     }
-    let start = segmenter.lastCut(text, end, boundary)
+    let start = segmenter.lastStart(text, end, boundary)
     const first = start
     end = start
     while (end <= boundary && start < boundary) {
-      const cut = segmenter.nextCut(text, start, boundary - start < FIRST_ATTEMPT ? boundary : 0)
+      const cut = segmenter.nextCut(text, start, 0)
       const seen = cut < 0 ? text.length : segmenter.seen
       end = cut < 0 ? seen : cut
       while (boundaries[index + 1] !== undefined && boundaries[index + 1]! < end) index++
@@ -72,8 +72,7 @@ export function* detectInAdjacentTexts(
       if (trigger < from) trigger = nextTrigger(text, from, kinds, search.words, until)
       let last = segmenter.rowStart(start)
       if (trigger >= 0 && trigger < until) {
-        const bounds = { start, end, seen, rowStart: segmenter.rowStart(start) }
-        const scanned = scanFrom(search, trigger, bounds, until)
+        const scanned = scanFrom(search, trigger, segmenter.bounds(text, start, end, seen), until)
         last = scanned.last
         trigger = scanned.next
       }

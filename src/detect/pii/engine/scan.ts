@@ -56,7 +56,8 @@ import {
   SHAPE_FLAGS,
   SOCIAL_SECURITY,
 } from './number-shapes.ts'
-import { type Bounds, Segment, SegmentSearch } from './segment.ts'
+import { Segment, SegmentSearch } from './segment.ts'
+import type { Bounds } from './segmenter.ts'
 import { nextCandidate, nextTrigger, TRIGGER_CHARACTERS } from './trigger.ts'
 
 /** @param base added to the offsets of findings */
@@ -67,8 +68,11 @@ export const newSearch = (text: string, base: number, kinds: KindSet, findings: 
  * Adds the findings of one segment, in order.
  * @returns end of its last value, or `rowStart`
  */
-export function scanSegment(search: SegmentSearch, bounds: Bounds): number {
-  const segment = new Segment(search, bounds)
+export const scanSegment = (search: SegmentSearch, bounds: Bounds): number =>
+  scanKeys(new Segment(search, bounds))
+
+/** Adds private keys, and scans the text between them. Returns the end of the last value. */
+function scanKeys(segment: Segment): number {
   let done = segment.from
   if (segment.text.includes(KEY_BEGIN)) {
     for (const key of keyBlocks(segment.text, segment.from)) {
@@ -91,8 +95,7 @@ export interface Scanned {
 }
 
 /**
- * Adds the findings of one segment, in order. For texts without private keys and without the kind
- * `person`.
+ * Adds the findings of one segment, in order. Not for the kind `person`.
  * @param trigger the first trigger of the segment, offset in the text
  * @param until where scanning stops; at most `bounds.seen`
  */
@@ -101,6 +104,11 @@ export function scanFrom(search: SegmentSearch, trigger: number, bounds: Bounds,
   const { text, kinds } = search
   const { offset } = segment
   const end = bounds.seen
+  if (bounds.holdsKey) {
+    // The whole segment is read, and so the numbers before the trigger once more.
+    search.rewind()
+    return { last: scanKeys(segment), next: nextTrigger(text, end, kinds, search.words, until) }
+  }
   const rescannedEnd = endOfRescanned(text, bounds.end, end, kinds)
   let at = trigger
   while (at >= 0 && at < (until ?? end)) {
@@ -139,12 +147,13 @@ function scanTriggers(segment: Segment, from: number, to: number): void {
 
 /** Examines the surroundings of a trigger. Returns where to continue. */
 function scanAt(segment: Segment, at: number): number {
-  const code = segment.text.charCodeAt(at)
-  if (isDigit(code))
-    return isEncodedAtSign(segment.text, at) ? scanEncodedEmail(segment, at) : scanDigit(segment, at)
+  const { text } = segment
+  const code = text.charCodeAt(at)
+  if (isDigit(code)) return isEncodedAtSign(text, at) ? scanEncodedEmail(segment, at) : scanDigit(segment, at)
   if (code === AT_SIGN) return scanEmail(segment, at)
   if (code === EQUALS) return scanAssignment(segment, at) || at + 1
   if (code === COLON) return scanAssignment(segment, at) || scanColons(segment, at) || at + 1
+  if (text.startsWith(KEY_BEGIN, at)) return at + 1
   return scanMac(segment, at) || scanToken(segment, at, at + 1) || at + 1
 }
 

@@ -6,7 +6,7 @@ import { isLetterBefore } from '../code-unit-classes.ts'
 import { hasKind, type KindSet } from '../kinds.ts'
 import type { NumberRuns } from '../number/run.ts'
 import { ContextWords } from '../words/context.ts'
-import { CONTEXT_CHARACTERS } from './segmenter.ts'
+import { type Bounds, CONTEXT_CHARACTERS } from './segmenter.ts'
 
 /** What the segments of one text share while they are scanned in order. */
 export class SegmentSearch {
@@ -56,17 +56,6 @@ export class SegmentSearch {
 interface TestedWindow {
   readonly index: number
   readonly hasMatch: boolean
-}
-
-/** Where a segment lies in the text of a search. */
-export interface Bounds {
-  readonly start: number
-  /** Findings that start at or after it belong to the next segment. */
-  readonly end: number
-  /** How far the text is read. */
-  readonly seen: number
-  /** Where a row of numbers may start that continues in the segment; at most `start`. */
-  readonly rowStart: number
 }
 
 export class Segment {

@@ -32,7 +32,7 @@ const MAXIMUM_SEGMENT = 1024
 /** Longest segment that holds one private key or token. PKCS#8 of RSA-16384 takes 12.6 KB. */
 const MAXIMUM_LONG_VALUE = 16_384
 /** Length of a segment at which a cut is first sought between values. */
-export const FIRST_ATTEMPT = 48
+const FIRST_ATTEMPT = 48
 /** After a failed attempt the segment must grow by so much, or by a fraction of its length. */
 const MIN_GROWTH = 16
 const GROWTH = 1 / 4
@@ -161,6 +161,19 @@ function firstCut(text: string, start: number, from: number, to: number, strictF
   return -1
 }
 
+/** Where a segment lies in the text of a search. */
+export interface Bounds {
+  readonly start: number
+  /** Findings that start at or after it belong to the next segment. */
+  readonly end: number
+  /** How far the text is read. */
+  readonly seen: number
+  /** Where a row of numbers may start that continues in the segment; at most `start`. */
+  readonly rowStart: number
+  /** Whether a private key may begin in it. */
+  readonly holdsKey: boolean
+}
+
 /** Finds the cuts of a text that may grow at its end. */
 export class Segmenter {
   /** Where the next private key starts in the text; -1 if none is known. */
@@ -168,7 +181,7 @@ export class Segmenter {
   #keySearched = 0
   readonly #strict: boolean
   #seen = 0
-  /** No natural cut lies between the start of the last segment and this offset. */
+  /** No natural cut lies after the start of the last segment and before this offset. */
   #uncut = 0
   /** Where a segment starts that has no value and no natural cut before it; -1 without one. */
   #open = -1
@@ -189,13 +202,19 @@ export class Segmenter {
   }
 
   /**
-   * The last cut in (from, at], or `from`. For texts without private keys.
+   * Where the last segment starts that is known to start in [from, at]: at a natural cut before the
+   * next private key, or at `from`, where one starts.
    * @param searched characters known to hold no cut
    */
-  lastCut(text: string, from: number, at: number, searched = from): number {
+  lastStart(text: string, from: number, at: number, searched = from): number {
+    const key = this.#nextKey(text, from)
+    const last = key < 0 ? at : Math.min(at, key)
+    const first = Math.max(from + 1, searched, this.#uncut)
+    let cut = last
     // The character after a cut counts, too.
-    for (let cut = at; cut > from && cut >= searched; cut--) if (isCut(text, cut, this.#strict)) return cut
-    return from
+    while (cut >= first && !isCut(text, cut, this.#strict)) cut--
+    this.#uncut = Math.max(this.#uncut, last)
+    return cut < first ? from : cut
   }
 
   /**
@@ -231,7 +250,7 @@ export class Segmenter {
       if (end >= least) {
         this.#seen = limit
         // Outside private keys, natural cuts do not depend on where a segment starts.
-        if (key < 0) this.#uncut = limit
+        if (key < 0 || key >= limit) this.#uncut = Math.max(this.#uncut, limit)
         return end
       }
       at = Math.max(at, limit)
@@ -264,6 +283,15 @@ export class Segmenter {
    */
   rowStart(start: number): number {
     return this.#open === start ? this.#rowStart : start
+  }
+
+  /**
+   * The bounds of the segment at `start`, for its scan.
+   * @param end as returned by `nextCut`
+   */
+  bounds(text: string, start: number, end: number, seen: number): Bounds {
+    const key = this.#nextKey(text, start)
+    return { start, end, seen, rowStart: this.rowStart(start), holdsKey: key >= 0 && key < seen }
   }
 
   /** Where the first value may start that is unfinished at `end`. */

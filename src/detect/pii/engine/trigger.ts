@@ -9,6 +9,7 @@ import {
   COMMA,
   DOT,
   EQUALS,
+  HYPHEN,
   isAsciiLower,
   isDigit,
   isHexDigit,
@@ -18,6 +19,7 @@ import {
   SPACE,
 } from '../../../core/ascii.ts'
 import { codeAt, endOfDigits, isLetter } from '../code-unit-classes.ts'
+import { isKeyHeader, KEY_BEGIN } from '../keyblock.ts'
 import { ADDRESS, type KindSet } from '../kinds.ts'
 import { isNamingSign, NAME_TAIL_SOURCE } from '../secret/names.ts'
 import type { ContextWords } from '../words/context.ts'
@@ -26,12 +28,12 @@ import { skipNumber } from './skip-numbers.ts'
 import { isLoneColon } from './skip-times.ts'
 
 /**
- * Matches a trigger: any digit or `@`, and the other characters before hexadecimal digits or a long
- * word, or after the name of a credential. Starts with one of at most 16 characters: V8 looks for
- * so many at once.
+ * Matches a trigger: any digit or `@`, the beginning of a private key, and the other characters
+ * before hexadecimal digits or a long word, or after the name of a credential. Starts with one of
+ * at most 16 characters: V8 looks for so many at once.
  */
 const TRIGGER = new RegExp(
-  `[0-9@]|:(?=[0-9A-Fa-f:])|[:=]${NAME_TAIL_SOURCE}|-(?=[A-Fa-f]{2}-|[A-Za-z_-]{20})|\\.(?=[A-Fa-f]{4}\\.[A-Fa-f])|A(?=[KS]IA[A-Z]{16})`,
+  `[0-9@]|:(?=[0-9A-Fa-f:])|[:=]${NAME_TAIL_SOURCE}|-(?=[A-Fa-f]{2}-|[A-Za-z_-]{20}|${KEY_BEGIN.slice(1)})|\\.(?=[A-Fa-f]{4}\\.[A-Fa-f])|A(?=[KS]IA[A-Z]{16})`,
   'g',
 )
 /**
@@ -88,6 +90,7 @@ function skip(text: string, at: number, words: ContextWords | null): number {
   if (isDigit(code)) return skipNumber(text, at, words)
   if (code === EQUALS) return isNamingSign(text, at) ? at : at + 1
   if (code === COLON) return isLoneColon(text, at) && !isNamingSign(text, at) ? at + 1 : at
+  if (code === HYPHEN) return text.startsWith(KEY_BEGIN, at) && !isKeyHeader(text, at) ? at + 1 : at
   return code === AT_SIGN && hasNoLocalPart(text, at) ? at + 1 : at
 }
 
@@ -115,7 +118,10 @@ function nextTriggerCharacter(text: string, from: number, near: number): number 
       if (isHexDigit(next) || next === COLON || isNamingSign(text, at)) return at
     } else if (code === EQUALS) {
       if (isNamingSign(text, at)) return at
-    } else if (isLetter(codeAt(text, at + 1))) break
+    } else {
+      const next = codeAt(text, at + 1)
+      if (isLetter(next) || next === HYPHEN) break
+    }
   }
   TRIGGER.lastIndex = from
   return TRIGGER.test(text) ? TRIGGER.lastIndex - 1 : -1
