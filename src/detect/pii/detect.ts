@@ -4,7 +4,7 @@
 import type { Finding } from '../../core/finding.ts'
 import { atOnce, STEP_UNITS, type Steps } from '../../core/steps.ts'
 import { StreamDetector } from './detect-stream.ts'
-import { mayHoldEscapes } from './encoded-characters.ts'
+import { mayBeginEscape, mayHoldEscapes } from './encoded-characters.ts'
 import { newSearch, scanFrom } from './engine/scan.ts'
 import { Segmenter } from './engine/segmenter.ts'
 import { firstTrigger, nextTrigger } from './engine/trigger.ts'
@@ -12,7 +12,7 @@ import { fold } from './fold.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 import { SearchView } from './search-view.ts'
 import { mayHoldTable } from './table-labels.ts'
-import { hasHiddenOrPaired } from './text-view.ts'
+import { hasHiddenOrPaired, visibleText } from './text-view.ts'
 
 /**
  * Returns the findings in order, without overlap, exactly as `StreamDetector` returns them. Time is
@@ -24,7 +24,7 @@ export const detect = (whole: string, kinds: KindSet = DEFAULT_KINDS): Finding[]
 /** `detect` as steps, so that the caller can pause between them. */
 export function detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
   if ((kinds & PERSON) !== 0) return detectBySegments(whole, kinds)
-  if (hasHiddenOrPaired(whole)) return detectInView(whole, kinds)
+  if (hasHiddenOrPaired(whole)) return detectVisible(whole, kinds)
   const text = fold(whole)
   const first = firstTrigger(text)
   // Every escape in a value has a digit, apart from names of HTML.
@@ -77,6 +77,18 @@ function* searchSteps(text: string, first: number, kinds: KindSet): Steps<Findin
     }
   }
   return findings
+}
+
+/** Searches a text without its invisible characters, or its view if that differs further. */
+function* detectVisible(whole: string, kinds: KindSet): Steps<Finding[]> {
+  const visible = yield* visibleText(whole)
+  if (visible === null) return yield* detectInView(whole, kinds)
+  const mayDiffer = mayBeginEscape(visible.text, '') && mayHoldEscapes(whole)
+  if (mayDiffer || mayHoldTable(visible.text)) return yield* detectInView(whole, kinds)
+  const text = fold(visible.text)
+  const findings = yield* searchSteps(text, firstTrigger(text), kinds)
+  const { map } = visible
+  return findings.map(({ kind, start, end }) => ({ kind, start: map.startOf(start), end: map.endOf(end) }))
 }
 
 /** Maximum changes of a text that are kept; each takes some bytes until the text is searched. */
