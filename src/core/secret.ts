@@ -1,10 +1,13 @@
 // Secrets read from the environment or from files that may change. Never prints a value.
 
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import type { Clock, Milliseconds } from './clock.ts'
 
 /** Age of a value at which `current` reads the file again. */
 const FILE_MAX_AGE_MS: Milliseconds = 1000
+
+/** Largest file that is read. */
+const MAXIMUM_FILE_BYTES = 1024 * 1024
 
 /**
  * @param problem why the file cannot be used and the last good value stays; null for a new value
@@ -23,7 +26,7 @@ export const fixedSecret = (value: string): Secret => ({ current: () => value, o
  * Reads a secret from a file, such as a mounted Kubernetes Secret, without surrounding white space.
  * Keeps the last good value while the file is missing, empty or holds an unusable value.
  * @param whyNot returns why a value is unusable, without repeating it, or null for a usable one
- * @throws the file system's error, or an Error for an empty file, if the first read fails
+ * @throws the file system's error, or an Error for an empty or large file, if the first read fails
  */
 export const fileSecret = (
   path: string,
@@ -77,6 +80,8 @@ export const reasonOf = (error: unknown): string =>
   (error as NodeJS.ErrnoException).code ?? (error as Error).message
 
 function readSecretFile(path: string): string {
+  if (statSync(path).size > MAXIMUM_FILE_BYTES)
+    throw new Error(`the file is larger than ${MAXIMUM_FILE_BYTES} bytes`)
   const value = readFileSync(path, 'utf8').trim()
   if (value === '') throw new Error('the file is empty')
   return value

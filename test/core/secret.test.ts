@@ -20,6 +20,13 @@ t.test(
     writeFileSync(file, '\n')
     nowMs = 3000
     t.equal(secret.current(), 'two', 'an empty file is not a value')
+    writeFileSync(file, 'x'.repeat(1024 * 1024 + 1))
+    nowMs = 4000
+    t.equal(secret.current(), 'two', 'nor is a large one')
+    t.throws(
+      () => fileSecret(file, { now: () => nowMs, monotonic: () => nowMs }),
+      /larger than 1048576 bytes/,
+    )
   },
 )
 
