@@ -3,10 +3,10 @@
 // signs in: a gateway without single sign-on never evaluates it.
 
 import type * as OpenId from 'openid-client'
+import { claimAt } from '../core/claim-path.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { OidcConfig } from '../core/oidc-config.ts'
-import { claimAt } from '../server/claims.ts'
 import { type BegunLogin, type IdentityProvider, ProviderFailure } from '../server/identity-provider.ts'
 import type { LoginChecks } from '../server/login-cookie.ts'
 

@@ -1,19 +1,6 @@
-// Reads the claims about a person: at a path, as names of groups, and whether a provider left a
-// list out.
+// Reads the claims about a person as names of groups, and whether a provider left a list out.
 
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-
-/**
- * Returns the claim with the name, or the member that the name leads to as a path with dots, such
- * as `realm_access.roles`; undefined without one. A name with dots that is a claim, such as an
- * address, is no path.
- */
-export function claimAt(claims: JsonObject, name: string): JsonValue | undefined {
-  let value: JsonValue | undefined = claims
-  for (const key of Object.hasOwn(claims, name) ? [name] : name.split('.'))
-    value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
-  return value
-}
 
 /** A text, the texts of a list, or the keys of an object, by which some providers name roles. */
 export const namesOf = (claim: JsonValue | undefined): string[] =>

@@ -1,7 +1,8 @@
 // The claims about a person: where a path leads, what names a group, and which lists were left out.
 
 import t from 'tap'
-import { claimAt, isLeftOut, namesOf } from '../../src/server/claims.ts'
+import { claimAt } from '../../src/core/claim-path.ts'
+import { isLeftOut, namesOf } from '../../src/server/claims.ts'
 
 const CLAIMS = {
   groups: ['staff'],
