@@ -1,5 +1,5 @@
-// The part of `sidegate check` for globs of the configuration: paths that pass without a scan, and
-// models of keys and upstreams.
+// The part of `sidegate check` for globs of the configuration: paths that pass without a scan,
+// models of keys and upstreams, and claims of tokens.
 
 import { API_PATHS, KEPT_PATHS } from '../chat/apis.ts'
 import type { Config, ConfigReading } from '../core/config.ts'
@@ -8,6 +8,9 @@ import { normalisePath } from '../core/request-path.ts'
 import { compilePathGlob, coversBelow } from '../policy/glob.ts'
 import { whyOddGlob } from '../policy/odd-glob.ts'
 import type { Remark } from '../rulecheck/report.ts'
+
+const TAKES_ALL =
+  'takes every token of the issuer with these claims, with any values; name a claim that only your tokens have'
 
 /** Returns the warnings on the globs of a configuration. */
 export function checkGlobs(
@@ -28,7 +31,9 @@ export function checkGlobs(
     })
   // Indices differ from the file's if invalid keys were removed.
   if (isAmong(problems, ['keys'])) return remarks
-  keys.forEach(({ terms }, key) => {
+  keys.forEach(({ terms, token }, key) => {
+    if (token?.claims.every(([, glob]) => /^\*+$/.test(glob)) === true)
+      warn(['keys', key, 'jwt', 'claims'], TAKES_ALL)
     terms.models?.forEach((glob, index) => {
       warn(['keys', key, 'models', index], whyOddGlob(glob.replace(/^!/, ''), 'models'))
     })

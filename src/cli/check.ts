@@ -198,9 +198,7 @@ async function checkConfig(file: string, io: Pick<CommandIo, 'env'>): Promise<Ch
   }
   if (config !== null) remarks.push(...checkGlobs(reading, config))
   const settings = { env: io.env, options: process.execArgv }
-  for (const { path, message } of config === null
-    ? []
-    : unsafeSettings(config.upstreams, config.admin.oidc, settings))
+  for (const { path, message } of config === null ? [] : unsafeSettings(config, settings))
     remarks.push({ severity: 'error', problem: problemAt(path, message) })
   const paths: string[] = []
   for (const key of ['path', 'candidatePath'] as const) {

@@ -107,7 +107,10 @@ const firstOf = <Item>(items: readonly Item[], find: (item: Item) => string | nu
   items.map(find).find((reason) => reason !== null) ?? null
 
 /** Below 112 bits of strength (NIST SP 800-57 part 1 §5.6.1) a key is weak. */
-function whyWeakKey({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): string | null {
+export function whyWeakKey({
+  asymmetricKeyType: type,
+  asymmetricKeyDetails: details,
+}: KeyObject): string | null {
   switch (type) {
     case 'rsa':
     case 'rsa-pss': {

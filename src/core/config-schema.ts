@@ -3,13 +3,12 @@
 import { ADMIN_SECTION } from './admin-section.ts'
 import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
 import { FLEET_SECTION } from './fleet-section.ts'
-import { LEGIBLE } from './hidden-characters.ts'
-import { TERM_SCHEMAS } from './key-terms.ts'
+import { KEYS_SCHEMA } from './key-config.ts'
 import { LOG_SECTION, METRICS_SECTION } from './observability-sections.ts'
 import { PLACEHOLDER_STYLES, STYLES } from './placeholder-style.ts'
 import { PRICES_SECTION } from './prices-section.ts'
 import { address, integer, reference, section } from './schema-parts.ts'
-import { CERTIFICATE_KEY_SCHEMA, mutualTls, serverTls } from './tls-config.ts'
+import { mutualTls, serverTls } from './tls-config.ts'
 import { PASS_METHODS } from './unscanned-paths.ts'
 import { UPSTREAM_SCHEMA, UPSTREAMS_SCHEMA } from './upstream-schema.ts'
 
@@ -82,35 +81,7 @@ export const CONFIG_SCHEMA = {
       },
     }),
     prices: PRICES_SECTION,
-    keys: {
-      description:
-        'API keys declared by hash, or by the certificate of a client, in addition to those created through the API.',
-      type: 'array',
-      maxItems: 10_000,
-      default: [],
-      items: {
-        type: 'object',
-        additionalProperties: false,
-        required: ['name'],
-        properties: {
-          name: {
-            description: `Name in the usage log. Rules can match it. It must have ${LEGIBLE}.`,
-            type: 'string',
-            minLength: 1,
-            maxLength: 128,
-          },
-          sha256: {
-            description:
-              'SHA-256 of the whole key, 64 lower-case hexadecimal digits; never the key. A key has this or `clientCertificate`.',
-            type: 'string',
-            pattern: '^[0-9a-f]{64}$',
-            writeOnly: true,
-          },
-          clientCertificate: CERTIFICATE_KEY_SCHEMA,
-          ...TERM_SCHEMAS,
-        },
-      },
-    },
+    keys: KEYS_SCHEMA,
     pii: section('Detection of personal data.', {
       kinds: {
         description: 'Kinds to detect. The default is every kind except `address` and `person`.',

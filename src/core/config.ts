@@ -2,14 +2,11 @@
 
 import { resolve } from 'node:path'
 import { type AdminToken, type DeclaredAdminToken, readAdminTokens } from './admin-tokens.ts'
-import { hashClientName } from './apikey.ts'
-import { clientName } from './certificate.ts'
 import type { Clock } from './clock.ts'
 import { isAmong, readConfigText, readSections } from './config-document.ts'
 import { CONFIG_SCHEMA } from './config-schema.ts'
 import {
   type Address,
-  type Context,
   readAddress,
   readInstance,
   readSecret,
@@ -22,33 +19,14 @@ import type { Path } from './document.ts'
 import type { RefusalStatus } from './errors.ts'
 import type { PiiKind } from './finding.ts'
 import { type DeclaredFleet, type FleetConfig, readFleet } from './fleet-config.ts'
-import { inOrder, type KeyTerms, NO_TERMS } from './key-terms.ts'
+import { type DeclaredKey, type FileKey, readKeys, rejectSameKey } from './key-config.ts'
 import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
 import type { PlaceholderStyle } from './placeholder-style.ts'
 import type { Problem } from './problem.ts'
 import type { Secret } from './secret.ts'
-import { parseTime } from './time.ts'
 import { type DeclaredTls, readTls, type TlsTerms } from './tls-config.ts'
 import { type DeclaredPassThrough, type PassThroughRule, readPassThrough } from './unscanned-paths.ts'
 import { type DeclaredUpstream, readUpstreams, type UpstreamConfig } from './upstream-config.ts'
-
-export interface FileKey {
-  readonly name: string
-  /** SHA-256 of the key, lower-case hex. */
-  readonly sha256: string
-  /** As `clientName` writes it; null for a key that is sent. `sha256` then identifies its row. */
-  readonly clientName: string | null
-  readonly terms: KeyTerms
-}
-
-/** A key as the file declares it. */
-interface DeclaredKey extends Partial<Omit<KeyTerms, 'expiresAtMs'>> {
-  readonly name: string
-  /** A valid key has this or a client certificate. */
-  readonly sha256?: string
-  readonly clientCertificate?: { readonly san?: string }
-  readonly expiresAt?: string
-}
 
 /** What limits of money do with a call for a model without a price. */
 export type UnknownPrice = 'block' | 'ignore'
@@ -214,7 +192,7 @@ export function parseConfig(
       candidatePath: rules.candidatePath === undefined ? null : resolve(folder, rules.candidatePath),
     },
     prices: prices?.path === undefined ? null : { ...prices, path: resolve(folder, prices.path) },
-    keys: keys.map((key, index) => readKey(context, key, index, listen.tls)),
+    keys: readKeys(context, keys, listen.tls),
     audit: {
       ...audit,
       signingKey: readSecret(context, ['audit', 'signingKey'], audit.signingKey, SIGNING_KEY_HINT),
@@ -235,49 +213,4 @@ export function parseConfig(
   if (!isAmong(found, ['admin'])) rejectHosts(context, config.admin.allowedHosts)
   if (!isAmong(found, ['keys'])) rejectSameKey(context, config.keys)
   return { config: document.isValid ? config : null, partial: config, problems, problemAt }
-}
-
-function readKey(
-  { add, isFaulty }: Context,
-  { name, sha256, clientCertificate, expiresAt, ...terms }: DeclaredKey,
-  index: number,
-  tls: DeclaredTls | undefined,
-): FileKey {
-  const path = ['keys', index]
-  const certificate = [...path, 'clientCertificate']
-  if (clientCertificate === undefined && sha256 === undefined)
-    add([...path, 'sha256'], 'is required, unless the key has clientCertificate')
-  if (clientCertificate !== undefined && sha256 !== undefined)
-    add(certificate, 'must not be next to sha256; declare a key for each')
-  if (clientCertificate !== undefined && tls?.clientCa === undefined && !isFaulty(['listen']))
-    add(certificate, 'needs listen.tls.clientCa, which says who signs it')
-  const expiresAtMs = expiresAt === undefined ? null : parseTime(expiresAt)
-  if (expiresAt !== undefined && expiresAtMs === null)
-    add([...path, 'expiresAt'], 'must be a date or a time with its zone, like 2027-01-31T12:00:00Z')
-  const declared = clientCertificate?.san
-  const san = declared === undefined ? null : clientName(declared)
-  return {
-    name,
-    sha256: san === null ? (sha256 ?? '') : hashClientName(san),
-    clientName: san,
-    terms: { ...NO_TERMS, ...terms, labels: inOrder(terms.labels ?? {}), expiresAtMs },
-  }
-}
-
-/** The log could record a call under either name. */
-function rejectSameKey({ add }: Context, keys: readonly FileKey[]): void {
-  const first = new Map<string, number>()
-  keys.forEach(({ sha256, clientName: san }, index) => {
-    const other = first.get(sha256)
-    // A key without both has a problem of its own.
-    if (sha256 === '') return
-    if (other === undefined) first.set(sha256, index)
-    else if (san === null)
-      add(['keys', index, 'sha256'], `is also the hash of keys[${other}]; remove one of them`)
-    else
-      add(
-        ['keys', index, 'clientCertificate', 'san'],
-        `is also the name of keys[${other}]; remove one of them`,
-      )
-  })
 }

@@ -16,7 +16,7 @@ import {
 } from './config-values.ts'
 import { type Path, readDocument } from './document.ts'
 import { HUB_SCHEMA } from './hub-schema.ts'
-import { isObject } from './json.ts'
+import { whyNotKeySet } from './json-web-keys.ts'
 import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
 import type { Problem } from './problem.ts'
 import type { Secret } from './secret.ts'
@@ -178,17 +178,6 @@ function readKeySet(context: Context, path: Path, reference: SecretReference | u
   const reason = secret === null ? null : whyNotKeySet(secret.current())
   if (reason !== null) context.add(path, `${reason}; ${JWKS_HINT}`)
   return secret
-}
-
-/** Returns why a text is no JSON Web Key Set (RFC 7517 §5); null if it is one. */
-function whyNotKeySet(text: string): string | null {
-  try {
-    const { keys } = JSON.parse(text)
-    const isSet = Array.isArray(keys) && keys.length > 0 && keys.every(isObject)
-    return isSet ? null : 'has no keys'
-  } catch {
-    return 'is not JSON'
-  }
 }
 
 /** The name of a cluster is part of the ids and names of its sidecars. */

@@ -26,7 +26,7 @@ export async function findObstacles(reading: ConfigReading, config: Config): Pro
     if (reason !== null && !isAmong(reading.problems, path)) problems.push(reading.problemAt(path, reason))
   }
   const settings = { env: process.env, options: process.execArgv }
-  for (const { path, message } of unsafeSettings(config.upstreams, config.admin.oidc, settings))
+  for (const { path, message } of unsafeSettings(config, settings))
     problems.push(reading.problemAt(path, message))
   for (const name of ['gateway', 'ops'] as const)
     add(['listen', name], await whyNotListen(config.listen[name]))

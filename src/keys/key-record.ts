@@ -2,8 +2,8 @@
 
 import { createApiKey, hashApiKey, type KeyIdentity, keyPrefix } from '../core/apikey.ts'
 import type { Milliseconds } from '../core/clock.ts'
-import type { FileKey } from '../core/config.ts'
 import { uuidv5, uuidv7 } from '../core/ids.ts'
+import type { FileKey } from '../core/key-config.ts'
 import { type CallKey, type KeyTerms, NO_TERMS } from '../core/key-terms.ts'
 
 export interface KeyRecord extends KeyIdentity {

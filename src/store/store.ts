@@ -4,7 +4,7 @@
 import type { EntryType } from '../audit/entry.ts'
 import type { Actor } from '../core/actor.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
-import type { FileKey } from '../core/config.ts'
+import type { FileKey } from '../core/key-config.ts'
 import type { JournalState } from './environment/holder.ts'
 import { type Environment, type EnvironmentEvents, openEnvironment } from './environment/journaled.ts'
 import { StoreOpenError, type StoreSize } from './environment/lmdb.ts'

@@ -6,6 +6,7 @@ import { isLoopbackUrl } from '../core/config-values.ts'
 import type { Path } from '../core/document.ts'
 import { OIDC_PATH, type OidcConfig } from '../core/oidc-config.ts'
 import type { Secret } from '../core/secret.ts'
+import type { TokenIdentity } from '../core/token-identity.ts'
 import type { UpstreamConfig } from '../core/upstream-config.ts'
 
 /** An option of Node and what it does. */
@@ -36,13 +37,16 @@ export interface UnsafeSetting {
 
 type CheckedUpstream = Pick<UpstreamConfig, 'declaredAt' | 'baseUrl' | 'proxy'>
 
-/**
- * Returns every setting that a gateway with these upstreams and this identity provider must not
- * start with.
- */
+/** The hosts of a configuration that are trusted because of their certificates. */
+export interface TrustedHosts {
+  readonly upstreams: readonly CheckedUpstream[]
+  readonly keys: readonly { readonly token: Pick<TokenIdentity, 'keySet'> | null }[]
+  readonly admin: { readonly oidc: Pick<OidcConfig, 'issuer'> | null }
+}
+
+/** Returns every setting that a gateway with this configuration must not start with. */
 export function unsafeSettings(
-  upstreams: readonly CheckedUpstream[],
-  oidc: Pick<OidcConfig, 'issuer'> | null,
+  { upstreams, keys, admin: { oidc } }: TrustedHosts,
   { env, options }: ProcessSettings,
 ): UnsafeSetting[] {
   const found: UnsafeSetting[] = []
@@ -56,6 +60,10 @@ export function unsafeSettings(
     }
     // A stranger could sign in as anyone.
     if (oidc !== null && !isLoopbackUrl(oidc.issuer)) add([...OIDC_PATH, 'issuer'], message)
+    // And make tokens of anyone.
+    for (const { token } of keys)
+      if (token?.keySet?.file === null && !isLoopbackUrl(token.keySet.place))
+        add([...token.keySet.declaredAt, 'url'], message)
   }
   const certificates = env['NODE_EXTRA_CA_CERTS'] ?? ''
   if (certificates !== '' && !isReadable(certificates))

@@ -197,11 +197,13 @@ passThrough:
 
 t.test('check warns of globs of the configuration that match nothing that is meant', async (t) => {
   const paths = ['/v1/images/../x', '/v1//images', '/v1/%61b', '/v1/a;b', '/v1/images?size=*', '/v1/%c3%a9/*']
+  const anyToken =
+    '{ name: t, jwt: { issuer: i, jwks: { url: "https://i/jwks" }, audience: a, claims: { sub: "*" } } }'
   const dir = t.testdir({
     'sidegate.yaml': `upstreams: [{ name: a, baseUrl: http://h/v1, models: ["gpt\\u200b*", "^o"] }]
 rules: { path: r.yaml }
 prices: { path: p.yaml }
-keys: [{ name: k, sha256: '${'0'.repeat(64)}', models: [ok, "! b"] }]
+keys: [{ name: k, sha256: '${'0'.repeat(64)}', models: [ok, "! b"] }, ${anyToken}]
 passThrough:
 ${['/v1/images/*', '/v1/**', '/v1/fi?es', ...paths].map((path) => `  - { path: "${path}", methods: [GET] }`).join('\n')}
 `,
@@ -213,6 +215,7 @@ ${['/v1/images/*', '/v1/**', '/v1/fi?es', ...paths].map((path) => `  - { path: "
   t.match(stdout, /:1:\d+ upstreams\[0\]\.models\[0\]: has characters that nobody sees, as in `gpt‹200B›\*`/)
   t.match(stdout, /:1:\d+ upstreams\[0\]\.models\[1\]: looks like a regular expression/)
   t.match(stdout, /:4:\d+ keys\[0\]\.models\[1\]: has white space at its ends/)
+  t.match(stdout, /:4:\d+ keys\[1\]\.jwt\.claims: takes every token of the issuer with these claims/)
   t.match(stdout, /p\.yaml:3:6 prices\.m: is never used, because `\*` in line 2 comes first/)
   const about = [
     /never matches/,

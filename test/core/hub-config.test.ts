@@ -8,6 +8,7 @@ import { systemClock } from '../../src/core/clock.ts'
 import { parseHubConfig, readHubConfig } from '../../src/core/hub-config.ts'
 import { HUB_SCHEMA } from '../../src/core/hub-schema.ts'
 import { formatProblem } from '../../src/core/problem.ts'
+import { keySetOf, newKey } from '../hub/tokens.ts'
 import { makeCertificate, selfSigned } from '../server/certificate.ts'
 
 const CONFIG = fileURLToPath(new URL('../../config', import.meta.url))
@@ -38,7 +39,7 @@ t.test('the sample of join is valid but for the keys of its cluster', async (t) 
 
 t.test('every error of join has its line and its key', async (t) => {
   const folder = t.testdir({
-    'jwks.json': '{"keys": [{"kty": "OKP", "kid": "a"}]}',
+    'jwks.json': keySetOf(newKey()),
     'empty.json': '{"keys": []}',
     'text.json': 'x',
     'list.json': '{"keys": ["x"]}',

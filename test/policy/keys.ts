@@ -16,6 +16,7 @@ export const declaredKey = (name: string, sha256: string, terms: Partial<KeyTerm
   name,
   sha256,
   clientName: null,
+  token: null,
   terms: { ...NO_TERMS, ...terms },
 })
 

@@ -1,12 +1,17 @@
 import t from 'tap'
 import { isLoopbackUrl } from '../../src/core/config-values.ts'
-import { unsafeSettings } from '../../src/upstream/environment.ts'
+import { fixedSecret, type Secret } from '../../src/core/secret.ts'
+import { type TrustedHosts, unsafeSettings } from '../../src/upstream/environment.ts'
 
 const REMOTE = { declaredAt: ['upstream'], baseUrl: 'https://api.example.com/v1', proxy: null }
 const LOCAL = { declaredAt: ['upstream'], baseUrl: 'https://localhost:8443/v1', proxy: null }
 
+const hostsOf = (upstream: typeof REMOTE, more: Partial<TrustedHosts> = {}): TrustedHosts => ({
+  ...{ upstreams: [upstream], keys: [], admin: { oidc: null } },
+  ...more,
+})
 const messages = (upstream: typeof REMOTE, env: Record<string, string>, options: string[] = []) =>
-  unsafeSettings([upstream], null, { env, options }).map(({ message }) => message)
+  unsafeSettings(hostsOf(upstream), { env, options }).map(({ message }) => message)
 
 t.test('a loopback name or address is recognised in each spelling, and nothing else is', (t) => {
   for (const host of ['localhost', 'LOCALHOST.', '127.0.0.1', '127.1', '127.8.9.1', '[::1]', '[0:0::1]'])
@@ -28,9 +33,26 @@ t.test('unverified TLS is refused unless the upstream is loopback', (t) => {
 
 t.test('unverified TLS is refused unless the identity provider is loopback', (t) => {
   const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' }
-  const found = (issuer: string) => unsafeSettings([LOCAL], { issuer }, { env, options: [] })
+  const found = (issuer: string) =>
+    unsafeSettings(hostsOf(LOCAL, { admin: { oidc: { issuer } } }), { env, options: [] })
   t.match(found('https://login.example.com'), [{ path: ['admin', 'oidc', 'issuer'], message: /unset it/ }])
   t.same(found('https://localhost:8443'), [])
+  t.end()
+})
+
+t.test('unverified TLS is refused unless the keys of an issuer are on loopback or in a file', (t) => {
+  const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' }
+  const declaredAt = ['keys', 0, 'jwt', 'jwks']
+  const found = (place: string, file: Secret | null = null) =>
+    unsafeSettings(
+      hostsOf(LOCAL, { keys: [{ token: { keySet: { declaredAt, place, file } } }, { token: null }] }),
+      {
+        ...{ env, options: [] },
+      },
+    )
+  t.match(found('https://ci.example/jwks'), [{ path: [...declaredAt, 'url'], message: /unset it/ }])
+  t.same(found('https://localhost:8443/jwks'), [])
+  t.same(found('/etc/jwks.json', fixedSecret('{}')), [])
   t.end()
 })
 
