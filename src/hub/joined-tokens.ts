@@ -1,19 +1,13 @@
 // Verifies the tokens of sidecars that joined outside Kubernetes, each with the public key that the
 // sidecar joined with.
 
-import { importSPKI, type JWTPayload, jwtVerify } from 'jose'
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import { SIDECAR_TOKEN } from '../fleet/protocol.ts'
+import { signerOf, verifyClaims } from '../jwt/signed-claims.ts'
+import { RefusedToken, type UnverifiedToken } from '../jwt/token-check.ts'
 import type { JoinedSidecar } from '../ledger/join-tokens.ts'
-import {
-  checkOf,
-  endOf,
-  RefusedToken,
-  SKEW_SECONDS,
-  type UnverifiedToken,
-  type VerifiedToken,
-} from './verified-token.ts'
+import { RefusedSidecar, type VerifiedToken } from './verified-token.ts'
 
 /** Finds the sidecars that joined. */
 export interface JoinedSidecars {
@@ -33,45 +27,33 @@ export class JoinedTokens {
     this.#sidecars = sidecars
   }
 
-  /** @throws RefusedToken (rejects); GatewayError `forbidden` when gone, `fleet_unavailable` */
+  /**
+   * @throws RefusedToken, RefusedSidecar (rejects); GatewayError `forbidden` when gone,
+   *   `fleet_unavailable`
+   */
   async verify(token: string, { subject: id }: UnverifiedToken, nowMs: Milliseconds): Promise<VerifiedToken> {
     const sidecar = typeof id === 'string' && ID.test(id) ? await this.#sidecars.find(id) : null
-    if (sidecar === null) throw new RefusedToken('unknown_sidecar')
+    if (sidecar === null) throw new RefusedSidecar('unknown_sidecar')
     const { publicKey, sidecar: found, cluster, namespace, name } = sidecar
-    const claims = await claimsBy(publicKey, token, found, nowMs)
+    const { issuer, audience, algorithm } = SIDECAR_TOKEN
+    const terms = {
+      issuer,
+      audiences: [audience],
+      subject: found,
+      algorithms: [algorithm],
+      required: ['iat'],
+    }
+    const { claims, endMs } = await verifyClaims(token, signerOf(publicKey, algorithm), terms, nowMs)
     const { iat = Number.NEGATIVE_INFINITY, exp = 0 } = claims
     if (exp - iat > SIDECAR_TOKEN.maximumSeconds) throw new RefusedToken('malformed')
     // It is the sidecar itself, which then uses the keys of the hub no more.
     if (sidecar.isGone) throw new GatewayError('forbidden', GONE)
     return {
-      identity: { id: found, cluster, namespace, name, expiresAtMs: endOf(claims, nowMs) },
+      identity: { id: found, cluster, namespace, name, expiresAtMs: endMs },
       isCurrent: async () => {
         const now = await this.#sidecars.find(found)
         return now?.publicKey === publicKey && !now.isGone
       },
     }
-  }
-}
-
-async function claimsBy(
-  publicKey: string,
-  token: string,
-  id: string,
-  nowMs: Milliseconds,
-): Promise<JWTPayload> {
-  const { issuer, audience, algorithm } = SIDECAR_TOKEN
-  try {
-    const { payload } = await jwtVerify(token, await importSPKI(publicKey, algorithm), {
-      algorithms: [algorithm],
-      issuer,
-      audience,
-      subject: id,
-      requiredClaims: ['exp', 'iat'],
-      currentDate: new Date(nowMs),
-      clockTolerance: SKEW_SECONDS,
-    })
-    return payload
-  } catch (error) {
-    throw new RefusedToken(checkOf(error))
   }
 }

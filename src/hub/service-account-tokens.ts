@@ -1,21 +1,16 @@
 // Verifies ServiceAccount tokens of Pods with the public keys of their clusters, offline.
 
-import { createLocalJWKSet, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import type { Milliseconds } from '../core/clock.ts'
 import { checkValue } from '../core/document.ts'
 import type { HubConfig, JoinCluster } from '../core/hub-config.ts'
 import { uuidv5 } from '../core/ids.ts'
+import { FileKeys } from '../jwt/issuer-keys.ts'
+import { accountOf, PLACE_CLAIM } from '../jwt/service-account.ts'
+import { signersOf, type VerifiedClaims, verifyClaims } from '../jwt/signed-claims.ts'
+import { RefusedToken, type UnverifiedToken } from '../jwt/token-check.ts'
 import { compileGlob } from '../policy/glob.ts'
-import {
-  checkOf,
-  endOf,
-  RefusedToken,
-  SKEW_SECONDS,
-  type UnverifiedToken,
-  type VerifiedToken,
-} from './verified-token.ts'
+import { RefusedSidecar, refusalReasonOf, type VerifiedToken } from './verified-token.ts'
 
-const ALGORITHMS = ['RS256', 'ES256', 'EdDSA']
 const NAME = { type: 'string', pattern: '^[a-z0-9][a-z0-9.-]{0,252}$' }
 
 /** What a token of a Pod says, as Kubernetes writes it. */
@@ -40,26 +35,21 @@ const POD_CLAIMS = {
 }
 
 interface PodClaims {
-  readonly sub: string
-  readonly 'kubernetes.io': {
-    readonly namespace: string
-    readonly serviceaccount: { readonly name: string }
-    readonly pod: { readonly name: string; readonly uid: string }
-  }
+  readonly [PLACE_CLAIM]: { readonly pod: { readonly name: string; readonly uid: string } }
 }
 
 export class ServiceAccountTokens {
   readonly #audience: string
-  readonly #clusters: readonly ClusterKeys[]
+  readonly #clusters: readonly Cluster[]
 
   constructor({ audience, clusters }: HubConfig['join']) {
     this.#audience = audience
-    this.#clusters = clusters.map((cluster) => new ClusterKeys(cluster))
+    this.#clusters = clusters.map((cluster) => new Cluster(cluster))
   }
 
   /**
    * Tries the keys of each cluster with the issuer of the token: many clusters have the same one.
-   * @throws RefusedToken (rejects)
+   * @throws RefusedToken, RefusedSidecar (rejects)
    */
   async verify(
     token: string,
@@ -71,47 +61,29 @@ export class ServiceAccountTokens {
     // Without the id of a key it may be any key of the set.
     if (typeof keyId !== 'string') throw new RefusedToken('malformed')
     for (const cluster of clusters) {
-      const keys = cluster.current()
-      const claims = await this.#claimsBy(keys, token, cluster.issuer, nowMs)
-      if (claims === null) continue
-      return {
-        identity: { ...this.#podOf(cluster, claims), expiresAtMs: endOf(claims, nowMs) },
-        isCurrent: () => cluster.current() === keys,
+      const keys = cluster.keys.current()
+      if (keys === null) continue
+      try {
+        const terms = { issuer: cluster.issuer, audiences: [this.#audience] }
+        const { claims, endMs } = await verifyClaims(token, signersOf(keys), terms, nowMs)
+        return {
+          identity: { ...this.#podOf(cluster, claims), expiresAtMs: endMs },
+          isCurrent: () => cluster.keys.current() === keys,
+        }
+      } catch (error) {
+        // Another cluster may have signed it.
+        if (refusalReasonOf(error) !== 'signature') throw error
       }
     }
     throw new RefusedToken('signature')
   }
 
-  /** Resolves with null when none of the keys has signed the token. */
-  async #claimsBy(
-    keys: JWTVerifyGetKey,
-    token: string,
-    issuer: string,
-    nowMs: Milliseconds,
-  ): Promise<JWTPayload | null> {
-    try {
-      const { payload } = await jwtVerify(token, keys, {
-        algorithms: ALGORITHMS,
-        issuer,
-        audience: this.#audience,
-        requiredClaims: ['exp'],
-        currentDate: new Date(nowMs),
-        clockTolerance: SKEW_SECONDS,
-      })
-      return payload
-    } catch (error) {
-      const check = checkOf(error)
-      if (check === 'signature') return null
-      throw new RefusedToken(check)
-    }
-  }
-
-  #podOf(cluster: ClusterKeys, claims: JWTPayload) {
-    if (checkValue(claims, POD_CLAIMS).length > 0) throw new RefusedToken('account')
-    const { sub, 'kubernetes.io': place } = claims as unknown as PodClaims
-    const { namespace, serviceaccount, pod } = place
-    const isNamed = sub === `system:serviceaccount:${namespace}:${serviceaccount.name}`
-    if (!isNamed || !cluster.allows(namespace, serviceaccount.name)) throw new RefusedToken('account')
+  #podOf(cluster: Cluster, claims: VerifiedClaims) {
+    const account = checkValue(claims, POD_CLAIMS).length > 0 ? null : accountOf(claims)
+    if (account === null || !cluster.allows(account.namespace, account.name))
+      throw new RefusedSidecar('account')
+    const { namespace } = account
+    const { pod } = (claims as unknown as PodClaims)[PLACE_CLAIM]
     const name = `${namespace}/${pod.name}`
     return {
       id: uuidv5(`sidecar:${cluster.name}/${namespace}/${pod.uid}`),
@@ -123,18 +95,16 @@ export class ServiceAccountTokens {
 }
 
 /** A cluster with the keys that its file has now. */
-class ClusterKeys {
+class Cluster {
   readonly name: string
   readonly issuer: string
-  readonly #file: NonNullable<JoinCluster['jwks']>
+  readonly keys: FileKeys
   readonly #accounts: readonly ((namespace: string, account: string) => boolean)[]
-  #text: string | null = null
-  #keys: JWTVerifyGetKey | null = null
 
   constructor({ name, issuer, jwks, allow }: JoinCluster) {
     this.name = name
     this.issuer = issuer
-    this.#file = jwks!
+    this.keys = new FileKeys(jwks!, () => {})
     this.#accounts = allow.map((entry) => {
       const isNamespace = compileGlob(entry.namespace)
       const isAccount = compileGlob(entry.serviceAccount)
@@ -145,15 +115,5 @@ class ClusterKeys {
   /** Whether one entry allows both. */
   allows(namespace: string, account: string): boolean {
     return this.#accounts.some((isAllowed) => isAllowed(namespace, account))
-  }
-
-  /** The same value until the file changes. */
-  current(): JWTVerifyGetKey {
-    const text = this.#file.current()
-    if (this.#keys === null || text !== this.#text) {
-      this.#keys = createLocalJWKSet(JSON.parse(text) as JSONWebKeySet)
-      this.#text = text
-    }
-    return this.#keys
   }
 }

@@ -1,8 +1,8 @@
 // What the verification of the token of a sidecar comes to: who the sidecar is, or the check that
 // failed. Clients never learn which check it was; metrics do.
 
-import { errors, type JWTPayload } from 'jose'
 import type { Milliseconds } from '../core/clock.ts'
+import { RefusedToken, type TokenCheck } from '../jwt/token-check.ts'
 
 /** A sidecar, as its token shows it. */
 export interface SidecarIdentity {
@@ -24,19 +24,11 @@ export interface VerifiedToken {
   readonly isCurrent: () => boolean | Promise<boolean>
 }
 
-/** What a token says before it is verified. It only chooses the keys to verify it with. */
-export interface UnverifiedToken {
-  readonly issuer: unknown
-  readonly subject: unknown
-  /** Id of the key that signed it. */
-  readonly keyId: unknown
-}
-
 /**
- * The checks. `expired` is any time outside of that of the token, `signature` also a missing key or
- * another algorithm, and `account` a ServiceAccount that is not allowed or a token of no Pod.
+ * Why a token is refused. `signature` is also a missing key or another algorithm, and `account` a
+ * ServiceAccount that is not allowed or a token of no Pod.
  */
-export const TOKEN_CHECKS = [
+export const REFUSAL_REASONS = [
   'expired',
   'audience',
   'issuer',
@@ -46,51 +38,30 @@ export const TOKEN_CHECKS = [
   'unknown_sidecar',
 ] as const
 
-export type TokenCheck = (typeof TOKEN_CHECKS)[number]
+type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
-/** A token that did not pass a check. */
-export class RefusedToken extends Error {
-  override readonly name = 'RefusedToken'
-  readonly check: TokenCheck
+/** A token that shows no sidecar. */
+export class RefusedSidecar extends Error {
+  override readonly name = 'RefusedSidecar'
+  readonly reason: RefusalReason
 
-  constructor(check: TokenCheck) {
-    super(`the token did not pass the check: ${check}`)
-    this.check = check
+  constructor(reason: RefusalReason) {
+    super(`the token shows no sidecar: ${reason}`)
+    this.reason = reason
   }
 }
 
-/** Difference of the clocks that is accepted for the begin of a token. */
-export const SKEW_SECONDS = 30
-/** Time after which a token that still works has to be verified again. */
-const MAXIMUM_TRUST_MS: Milliseconds = 24 * 3_600_000
-
-/**
- * Checks `exp` and `iat` of verified claims. `exp` is not extended by a difference of clocks.
- * @returns until when the token counts: its end, in a day at the latest
- * @throws RefusedToken
- */
-export function endOf({ exp, iat }: JWTPayload, nowMs: Milliseconds): Milliseconds {
-  if (exp === undefined) throw new RefusedToken('malformed')
-  const isEarly = iat !== undefined && iat * 1000 > nowMs + SKEW_SECONDS * 1000
-  if (isEarly || exp * 1000 <= nowMs) throw new RefusedToken('expired')
-  return Math.min(exp * 1000, nowMs + MAXIMUM_TRUST_MS)
+/** Reasons by the check of a token that are named otherwise. */
+const REASON_OF: Readonly<Partial<Record<TokenCheck, RefusalReason>>> = {
+  key: 'signature',
+  algorithm: 'signature',
+  no_keys: 'signature',
+  claims: 'account',
 }
 
-const CHECK_OF_CLAIM: Readonly<Record<string, TokenCheck>> = {
-  aud: 'audience',
-  iss: 'issuer',
-  exp: 'expired',
-  nbf: 'expired',
-}
-
-/** Returns the check that an error of `jose` stands for. What cannot be verified is not trusted. */
-export function checkOf(error: unknown): TokenCheck {
-  if (error instanceof RefusedToken) return error.check
-  if (error instanceof errors.JWTClaimValidationFailed)
-    return error.reason === 'check_failed' || error.claim === 'aud'
-      ? (CHECK_OF_CLAIM[error.claim] ?? 'malformed')
-      : 'malformed'
-  if (error instanceof errors.JWTExpired) return 'expired'
-  const isForm = error instanceof errors.JWSInvalid || error instanceof errors.JWTInvalid
-  return isForm ? 'malformed' : 'signature'
+/** Returns the reason of a refusal. @throws any other error */
+export function refusalReasonOf(error: unknown): RefusalReason {
+  if (error instanceof RefusedSidecar) return error.reason
+  if (!(error instanceof RefusedToken)) throw error
+  return REASON_OF[error.check] ?? (error.check as RefusalReason)
 }
