@@ -89,7 +89,8 @@ class Gateway {
 
   /** Releases what the parts hold. For a gateway that does not start, or whose start failed. */
   async abandon(): Promise<void> {
-    const { rules, upstreams, store, folder, certificates } = this.#parts
+    const { rules, upstreams, store, folder, certificates, tokens } = this.#parts
+    tokens?.close()
     for (const certificate of servedBy(certificates)) certificate.close()
     for (const listener of [...this.#listeners, ...this.#ops]) listener.close()
     rules.release()
@@ -106,7 +107,8 @@ class Gateway {
    */
   async start(lines: TurnLines): Promise<RunningGateway> {
     const { config, logger, folder, store, journal, attestation, rules, pipeline, handlers } = this.#parts
-    const { certificates } = this.#parts
+    const { certificates, tokens } = this.#parts
+    tokens?.start()
     await journal.boot(attestation.identity)
     await sealInterrupted(folder.intents, store, pipeline)
     await journal.rulesLoaded(rules.effective)
@@ -148,6 +150,7 @@ class Gateway {
     logger.info({ calls: admission.inFlight, drainSeconds }, 'draining')
     const sealed = admission.drain()
     liveTail.close()
+    this.#parts.tokens?.close()
     for (const listener of this.#listeners) listener.stopAccepting()
     await Promise.all([rules.stopWatching(), this.#parts.prices?.close(), this.#parts.shadowRules?.close()])
     rules.release()

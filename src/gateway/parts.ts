@@ -9,6 +9,7 @@ import { systemTimers } from '../core/timers.ts'
 import { VERSION } from '../core/version.ts'
 import { loadInjectionModel } from '../detect/injection/score.ts'
 import { kindSet } from '../detect/pii/kinds.ts'
+import type { TokenKeys } from '../jwt/token-keys.ts'
 import { createMetrics, type Metrics } from '../metrics/registry.ts'
 import { UsageMinutes } from '../metrics/usage-minutes.ts'
 import { GivenIds } from '../pipeline/answer/given-ids.ts'
@@ -38,6 +39,7 @@ import { readConsoleFiles } from './console.ts'
 import type { DataFolder } from './datafolder.ts'
 import { healthOf, StateReader } from './health.ts'
 import { type HubLink, linkToHub } from './hub-link.ts'
+import { openIssuers } from './issuers.ts'
 import { Journal } from './journal.ts'
 import { type LiveCertificates, openCertificates, servedBy } from './live-certificate.ts'
 import { LivePrices } from './live-prices.ts'
@@ -69,6 +71,8 @@ export interface GatewayParts {
   readonly liveTail: LiveTail
   /** Null without a hub. */
   readonly fleet: HubLink | null
+  /** Null when no key is a token of an issuer. */
+  readonly tokens: TokenKeys | null
   readonly certificates: LiveCertificates<'gateway' | 'ops'>
   readonly memory: IdleCollector | null
   readonly shadowRules: ShadowRules | null
@@ -133,6 +137,7 @@ export function buildParts(
     countedBy(metrics),
   )
   const admission = buildAdmission(config, store, folder)
+  const tokens = openIssuers(config, { clock, logger, metrics })
   const memory = collectorOf(admission)
   const certificates = openCertificates(
     { gateway: config.listen.tls, ops: config.listen.opsTls },
@@ -152,6 +157,7 @@ export function buildParts(
     admission,
     liveTail,
     fleet,
+    tokens,
     certificates,
   }
   state.connect({ ...parts, rules: rules.effective, quarantines: folder.quarantines, clock })
@@ -196,6 +202,7 @@ type PipelineParts = Pick<
   | 'upstreams'
   | 'admission'
   | 'fleet'
+  | 'tokens'
 >
 
 function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 'shadowRules'> {
@@ -230,6 +237,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     log: store.log,
     intents: folder.intents,
     keys: store.ring,
+    tokens: parts.tokens,
     counters: store.counters,
     parallel: new ParallelCalls(),
     stored: store.stored,

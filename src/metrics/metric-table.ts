@@ -240,6 +240,16 @@ export const COUNTERS = {
     help: 'Requests answered with an error, by its code.',
     labels: ['code'],
   },
+  tokensRefused: {
+    name: 'jwt_refused_total',
+    help: 'Calls refused because of a token of an issuer, by the check that failed: expired, audience, issuer, key, algorithm, signature, claims, malformed or no_keys.',
+    labels: ['reason'],
+  },
+  issuerKeyLoads: {
+    name: 'jwt_key_loads_total',
+    help: 'Readings of the public keys of issuers by result; with error the last good ones stay in force.',
+    labels: ['result'],
+  },
   signIns: {
     name: 'sign_ins_total',
     help: 'Sign-ins to the management API: ok, wrong_token, throttled, off without an admin token, or of single sign-on no_role, unfit_name and oidc_failed.',

@@ -3,7 +3,7 @@
 import type { Api } from '../chat/api-format.ts'
 import { toGatewayError, withRefusalStatus } from '../core/errors.ts'
 import { unusableAnswer, wasSent } from '../upstream/response.ts'
-import { drainingError } from './call/admission.ts'
+import { type AdmissionControl, drainingError } from './call/admission.ts'
 import { authenticate } from './call/authenticate.ts'
 import { Call } from './call/call.ts'
 import { callHeaders } from './call/call-headers.ts'
@@ -23,7 +23,7 @@ export async function conduct(
   steps: (admitted: Admitted) => Promise<Delivered>,
 ): Promise<void> {
   // Admit and authenticate: without a log, a key and a place nothing is read and no entry is made.
-  const admitted = admit(pipeline, client, api)
+  const admitted = await admit(pipeline, client, api)
   if (admitted === null) return
   const { call } = admitted
   let delivered: Delivered
@@ -46,13 +46,15 @@ export async function conduct(
   }
 }
 
-/** Gives the call its key and its place, or answers why not; null then. */
-function admit(pipeline: Pipeline, client: Client, api: Api): Admitted | null {
+/** Gives the call its key and its place, or answers why not; null then. Never rejects. */
+async function admit(pipeline: Pipeline, client: Client, api: Api): Promise<Admitted | null> {
   const { admission: control, clock } = pipeline
   try {
     control.assertAuditable()
     const startMs = clock.monotonic()
-    const key = authenticate(pipeline.keys, client)
+    const found = authenticate(pipeline, client)
+    // Only a token that has to be verified lets other calls run meanwhile.
+    const key = found instanceof Promise ? await found.catch(unlessDraining(control)) : found
     const { arrivedMs } = client
     const { revision: policyRevision } = pipeline.rules()
     const call = new Call(clock, { id: pipeline.newId(), api, key, arrivedMs, policyRevision })
@@ -64,6 +66,11 @@ function admit(pipeline: Pipeline, client: Client, api: Api): Admitted | null {
     refuse(pipeline, client, error, { 'x-request-id': pipeline.newId() })
     return null
   }
+}
+
+/** A token whose verification a shutdown ended may be a good one. */
+const unlessDraining = (control: Pick<AdmissionControl, 'draining'>) => (error: unknown) => {
+  throw control.draining ? drainingError() : error
 }
 
 /** Prepares the error of a call that was denied, failed, or lost its client. Never rejects. */

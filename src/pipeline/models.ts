@@ -51,7 +51,7 @@ async function answer(pipeline: Pipeline, client: Client, model: string | null):
   let place: Admission | null = null
   try {
     if (admission.draining) throw drainingError()
-    const key = authenticate(pipeline.keys, client)
+    const key = await authenticate(pipeline, client)
     const isShown = shownTo(pipeline, key)
     // A list uses one of the upstream connections, so it counts as a call in flight.
     place = admission.enter(client)

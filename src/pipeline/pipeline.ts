@@ -9,7 +9,6 @@ import type { KindSet } from '../detect/pii/kinds.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
 import type { Permit } from '../policy/decide.ts'
 import type { PriceBook } from '../prices/price-book.ts'
-import type { KeyRing } from '../store/keys/key-ring.ts'
 import type { Counters } from '../store/limits/counters.ts'
 import type { HighestNumbers, StoredAnswers } from '../store/log/stored-answers.ts'
 import type { Route, Upstreams } from '../upstream/upstreams.ts'
@@ -17,6 +16,7 @@ import type { GivenIds } from './answer/given-ids.ts'
 import type { DocumentEdits } from './answer/moved-citations.ts'
 import type { ThoughtMemory } from './answer/thought-memory.ts'
 import type { Admission, AdmissionControl } from './call/admission.ts'
+import type { KeySources } from './call/authenticate.ts'
 import type { Call } from './call/call.ts'
 import type { Client } from './call/client.ts'
 import type { ParallelCalls } from './limits/parallel-calls.ts'
@@ -29,9 +29,8 @@ import type { ReceiptSource } from './receipt-source.ts'
 import type { RecordParts } from './record/record.ts'
 
 /** Everything a call passes through, built once by the composition root. */
-export interface Pipeline extends RecordParts, DecisionParts {
+export interface Pipeline extends RecordParts, DecisionParts, KeySources {
   readonly clock: Clock
-  readonly keys: Pick<KeyRing, 'authenticate' | 'authenticateCertificate'>
   readonly counters: Counters
   readonly parallel: ParallelCalls
   readonly stored: Pick<StoredAnswers, 'find' | 'claim'>

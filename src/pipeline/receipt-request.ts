@@ -16,7 +16,7 @@ export async function answerReceipt(pipeline: Pipeline, client: Client, id: stri
   let place: Admission | null = null
   try {
     if (admission.draining) throw drainingError()
-    const key = authenticate(pipeline.keys, client)
+    const key = await authenticate(pipeline, client)
     // A receipt takes a signature and a hundred reads at most, so it counts as a call in flight.
     place = admission.enter(client)
     if (place.refusal !== null) throw place.refusal

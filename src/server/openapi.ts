@@ -68,7 +68,7 @@ export function openApiDocument(
         ...BODY_SCHEMAS,
       },
       securitySchemes: {
-        key: { type: 'http', scheme: 'bearer', description: 'A Sidegate API key.' },
+        key: { type: 'http', scheme: 'bearer', description: 'A Sidegate API key, or a token of an issuer.' },
         session: { type: 'apiKey', in: 'cookie', name: 'sidegate_session' },
       },
     },

@@ -8,6 +8,7 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { keySetOf, newKey } from '../hub/tokens.ts'
 import { discard, startGateway, type TestGateway } from '../process/gateway.ts'
 import { completion, json, type ScriptedUpstream, startUpstream, stream, USAGE } from '../process/upstream.ts'
 import { selfSigned } from '../server/certificate.ts'
@@ -29,6 +30,9 @@ const CANDIDATE = RULES.replace(
   'pattern: "project aurora", action: block',
   'pattern: "project aurora", action: monitor',
 )
+
+/** Tokens of an issuer. */
+const ISSUED = { issuer: 'https://ci.example', audience: 'sidegate', claims: { repository: 'acme/*' } }
 
 /** Covers two scrapes at 1 s on a busy machine, and is short enough to show one round of load. */
 const RANGE = '10s'
@@ -117,6 +121,7 @@ async function load(
   await call(app, [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }])
   await call(limited, 'More than there is.', { max_tokens: 1000 })
   await call('not-a-key', 'Nothing.')
+  await call('not.a.token', 'Nothing.')
   upstream.answer = json({ ...completion('Hello.'), usage: { ...USAGE, cost: 0.01 } })
   await call(app, 'Hello.')
   upstream.answer = stream(['Hel', 'lo.'])
@@ -133,7 +138,7 @@ t.test(
     t.teardown(() => upstream.close())
     const { certificate, key } = selfSigned()
     const folder = t.testdir({
-      ...{ 'tls.crt': certificate, 'tls.key': key, prometheus: {} },
+      ...{ 'tls.crt': certificate, 'tls.key': key, 'jwks.json': keySetOf(newKey()), prometheus: {} },
       deployment: { candidate: { 'rules.yaml': CANDIDATE } },
     })
     const gateway = await startGateway({
@@ -142,6 +147,7 @@ t.test(
       folder: join(folder, 'deployment'),
       config: {
         rules: { candidatePath: 'candidate' },
+        keys: [{ name: 'ci', jwt: { ...ISSUED, jwks: { file: '../jwks.json' } } }],
         listen: { opsTls: { certificate: { file: '../tls.crt' }, key: { file: '../tls.key' } } },
       },
     })

@@ -10,6 +10,7 @@ import { GatewayError } from '../../src/core/errors.ts'
 import { STEP_UNITS } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
+import type { TokenFinding } from '../../src/jwt/token-keys.ts'
 import { createMetrics } from '../../src/metrics/registry.ts'
 import { UsageMinutes } from '../../src/metrics/usage-minutes.ts'
 import { GivenIds } from '../../src/pipeline/answer/given-ids.ts'
@@ -37,7 +38,7 @@ const REFUSE = rule('refuse', '', { type: 'prompt_injection' })
 const WORD = rule('word', 'aurora')
 
 class Caller extends CollectingClient {
-  override readonly headers = { authorization: 'Bearer key' }
+  override headers = { authorization: 'Bearer key' }
   override interrupted = false
   override cancelled = false
   status = 0
@@ -89,6 +90,10 @@ async function call(
     readonly memory?: number
     /** The step at which a forced stop interrupts the call. */
     readonly stops?: 'scored' | 'read'
+    /** In place of the key, a token that is found to stand for these keys. */
+    readonly token?: () => TokenFinding
+    /** Whether a shutdown begins while the key is looked up. */
+    readonly drains?: boolean
   } = {},
 ) {
   const order: string[] = []
@@ -119,7 +124,18 @@ async function call(
   const pipeline: Pipeline = {
     clock: systemClock,
     placeholderStyle: 'brackets',
-    keys: { authenticateCertificate: () => [], authenticate: () => callKey() },
+    keys: {
+      authenticate: () => callKey(),
+      authenticateCertificate: () => [],
+      authenticateDeclared: (hashes) => hashes.map((name) => callKey(name)),
+    },
+    tokens: {
+      find: async () => {
+        if (options.drains === true) void pipeline.admission.drain()
+        return options.token?.() ?? 'malformed'
+      },
+      refused: (check) => order.push(check),
+    },
     counters: undefined as never,
     receipts: undefined as never,
     parallel: new ParallelCalls(),
@@ -166,6 +182,7 @@ async function call(
     endUsers: new EndUsers('off', [], () => null),
   }
   const client = new Caller(content, options.named ?? { model: 'm' })
+  if (options.token !== undefined) client.headers = { authorization: 'Bearer a.b.c' }
   await handle(pipeline, client, CHAT)
   const answer = { status: client.status, policy: client.policy }
   const isRoomFree = searches.take(ROOM) && bodies.take(memory)
@@ -278,4 +295,18 @@ t.test('a call whose answer exceeds the memory budget is refused and sealed', as
   })
   t.same([order, status], [['forwarded', 'read', 'aborted', 'sealed'], 503])
   t.match(entry, { outcome: 'overloaded' })
+})
+
+t.test('a token that has to be verified first makes a call of its key', async (t) => {
+  const { status, entry } = await call([], 'Hello.', { token: () => ['batch'] })
+  t.same([status, entry?.key_name], [200, 'batch'])
+  const refused = await call([], 'Hello.', { token: () => 'expired' })
+  t.same([refused.status, refused.order, refused.entry], [401, ['expired'], undefined])
+})
+
+t.test('a shutdown during the verification of a token does not make it a wrong key', async (t) => {
+  const drains = true
+  t.equal((await call([], 'Hello.', { drains, token: () => 'no_keys' })).status, 503)
+  const known = await call([], 'Hello.', { drains, token: () => ['batch'] })
+  t.same([known.status, known.order], [503, ['sealed']], 'refused as a call of its key')
 })

@@ -3,7 +3,7 @@
 
 import { hashApiKey, parseApiKey } from '../../core/apikey.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
-import type { FileKey } from '../../core/config.ts'
+import type { FileKey } from '../../core/key-config.ts'
 import { type CallKey, type KeyTerms, NO_TERMS } from '../../core/key-terms.ts'
 import type { HubKeys } from '../../keys/fleet-state.ts'
 import { isOver, keyOf, keyOfFile, type StoredKey } from '../../keys/key-record.ts'
@@ -62,6 +62,11 @@ export class KeyRing {
     if (expiresAtMs <= this.#clock.now()) return ['expired']
     const hashes = names.map((name) => this.#namedHashes.get(name)).filter((one) => one !== undefined)
     return [...new Set(hashes)].map((sha256) => this.#accept(sha256))
+  }
+
+  /** Returns what `authenticate` does for each key of the configuration that a token stands for. */
+  authenticateDeclared(hashes: readonly string[]): readonly (CallKey | 'expired' | 'stale' | null)[] {
+    return hashes.map((sha256) => this.#accept(sha256))
   }
 
   #accept(sha256: string): CallKey | 'expired' | 'stale' | null {
