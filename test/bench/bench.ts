@@ -53,7 +53,8 @@ Other modes, one at a time:
                    its spread, and whether it is within 3 %. Four to six minutes for three pairs.
                    Prints text on a terminal and JSON into a pipe (npm run --silent bench -- …).
   --with FEATURE   compares the CPU a call of this tree with a feature to that without: fleet (keys
-                   of a hub) or tls (calls over TLS on kept connections). Otherwise as --against.
+                   of a hub), jwt (a token of an issuer in place of the key) or tls (calls over TLS
+                   on kept connections). Otherwise as --against.
   --pairs N        with --against and --with: processes of each side, 3 by default
   --prompt KB      with --against and --with: length of the prompts, 1 by default
   --primitives     the floor with one part of a governed call more at a time, about three minutes

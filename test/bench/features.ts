@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createApiKey, hashApiKey } from '../../src/core/apikey.ts'
 import { RunningFleet } from '../fleet/running-fleet.ts'
+import { ISSUER, keySetOf, newKey, podClaims, signed } from '../hub/tokens.ts'
 import { selfSigned } from '../server/certificate.ts'
 
 const MAX_STALE_SECONDS = 3600
@@ -20,10 +21,10 @@ export interface Feature {
   stop(): Promise<void>
 }
 
-export type FeatureName = 'fleet' | 'tls'
+export type FeatureName = 'fleet' | 'jwt' | 'tls'
 
 /** Starts what a feature needs besides the gateway. Call `stop` also when it rejects. */
-export const FEATURES: Readonly<Record<FeatureName, () => Promise<Feature>>> = { fleet, tls }
+export const FEATURES: Readonly<Record<FeatureName, () => Promise<Feature>>> = { fleet, jwt, tls }
 
 /** A hub with PostgreSQL, which has the keys. */
 async function fleet(): Promise<Feature> {
@@ -41,6 +42,22 @@ async function fleet(): Promise<Feature> {
     },
     key,
     stop: () => running.stop(),
+  }
+}
+
+/** A token of a ServiceAccount in place of the key, which is verified with the first call. */
+async function jwt(): Promise<Feature> {
+  const key = newKey('bench', 'RS256')
+  const claims = { ...podClaims(Date.now(), { account: 'bench' }), aud: ['sidegate'] }
+  return {
+    configure(folder) {
+      writeFileSync(join(folder, 'jwks.json'), keySetOf(key))
+      const jwks = { file: 'jwks.json' }
+      const account = { issuer: ISSUER, jwks, audience: 'sidegate', namespace: 'shop', name: 'bench' }
+      return { keys: [{ name: 'bench', serviceAccount: account }] }
+    },
+    key: await signed(claims, key),
+    stop: async () => {},
   }
 }
 
