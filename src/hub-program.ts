@@ -9,7 +9,7 @@ import {
   printProblems,
   writeLine,
 } from './cli/command.ts'
-import { HUB_OPTIONS } from './cli/hub.ts'
+import { HUB_OPTIONS, type HubProgram } from './cli/hub.ts'
 import { readKeysArguments } from './cli/keys.ts'
 import { Signals } from './cli/signals.ts'
 import { type Milliseconds, systemClock } from './core/clock.ts'
@@ -18,11 +18,13 @@ import { systemTimers } from './core/timers.ts'
 import { Confirmation } from './hub/confirmation.ts'
 import { runHub } from './hub/hub.ts'
 import { madeKeys } from './hub/hub-routes.ts'
+import { verifyLogs as verifyEach } from './hub/stored-log-source.ts'
 import { type Database, onlyRow, withDatabase } from './ledger/database.ts'
 import { HubLog } from './ledger/hub-log.ts'
 import { KeyLedger } from './ledger/key-ledger.ts'
 import { assertMigrated, beginEpoch, migrate } from './ledger/migrate.ts'
 import { SidecarLedger } from './ledger/sidecar-ledger.ts'
+import { StoredLogs } from './ledger/stored-logs.ts'
 
 /** Interval at which a command reads what sidecars have acknowledged. */
 const LOOK_MS: Milliseconds = 50
@@ -70,6 +72,10 @@ export async function runKeys(args: readonly string[], io: CommandIo): Promise<E
   })
   return 0
 }
+
+/** Verifies every log of a database, as HubProgram says. */
+export const verifyLogs: HubProgram['verifyLogs'] = (url, evidence, progress) =>
+  withDatabase(url, (database) => verifyEach(new StoredLogs(database), evidence, progress))
 
 const revision = async (database: Database): Promise<number> =>
   (await onlyRow(database.rows<{ rev: number }>('select rev from fleet_head'))).rev

@@ -36,7 +36,7 @@ export const COMMANDS: readonly Command[] = [
   rules,
   keys(loadHub),
   usage,
-  audit,
+  audit(loadHub),
   hub(loadHub),
   completion(() => COMMANDS),
 ]

@@ -16,6 +16,8 @@ const ACTIONS: readonly ActionHelp[] = [
     usage: `sidegate audit verify [--config FILE | --export FILE] [--checkpoint FILE]...
                       [--public-key FILE]... [--partial]
                       [--format pretty|json]
+sidegate audit verify --fleet [--database-file FILE] [--checkpoint FILE]...
+                      [--public-key FILE]... [--format pretty|json]
 sidegate audit verify --receipt FILE --public-key FILE...
                       [--format pretty|json]`,
     text: `verify checks every entry, the hash chain and the Merkle tree, and compares them with
@@ -33,6 +35,11 @@ must begin at its genesis entry, or where a sealed prune entry says.
   --partial           accept an export that begins later, as after export --since; the
                       verdict is then PASS (partial): nothing shows that the entries
                       before it are unchanged, or that there are none
+  --fleet             check every log in the database of the hubs, whose URL is in the
+                      environment variable SIDEGATE_DATABASE_URL. The role needs to
+                      read the tables only
+  --database-file FILE
+                      with --fleet: the file that holds the URL
   --receipt FILE      check the signed receipt of one call instead, which needs neither
                       the log nor a configuration; - is standard input. The steps are
                       form, entry, proof, checkpoint and signature

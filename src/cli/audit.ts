@@ -15,6 +15,7 @@ import { openAndVerify, unreadableVerdict } from '../store/verification/verifica
 import { beginNewLog, compact, erase, readSelection, rebuildRollups, sealClockTrust } from './audit-change.ts'
 import { isAuditChild, runInAuditChild } from './audit-child.ts'
 import { describeOmissions, exportLog, printPublicKey } from './audit-export.ts'
+import { verifyFleet } from './audit-fleet.ts'
 import { AUDIT_ACTIONS, AUDIT_HELP, helpOfAction } from './audit-help.ts'
 import {
   keepResult,
@@ -37,6 +38,7 @@ import {
   writeLine,
 } from './command.ts'
 import { COMMAND_BYTES, memoryFault } from './command-memory.ts'
+import type { HubProgram } from './hub.ts'
 
 const OPTIONS = {
   config: { type: 'string', takes: 'path' },
@@ -45,6 +47,8 @@ const OPTIONS = {
   checkpoint: { type: 'string', multiple: true, takes: 'path' },
   'public-key': { type: 'string', multiple: true, takes: 'path' },
   partial: { type: 'boolean' },
+  fleet: { type: 'boolean' },
+  'database-file': { type: 'string', takes: 'path' },
   format: { type: 'string', takes: ['pretty', 'json'] },
   since: { type: 'string' },
   until: { type: 'string' },
@@ -58,7 +62,7 @@ const OPTIONS = {
 } as const
 
 /** Options that only one action takes. */
-const LOG_CHECKS = ['export', 'checkpoint', 'partial'] as const
+const LOG_CHECKS = ['export', 'checkpoint', 'partial', 'fleet', 'database-file'] as const
 const CHECKS = [...LOG_CHECKS, 'receipt', 'public-key', 'format'] as const
 const EXPORTS = ['since', 'until', 'exchanges'] as const
 const SELECTIONS = ['request', 'key', 'user', 'before'] as const
@@ -68,7 +72,8 @@ const parse = (args: readonly string[]) =>
   parseArguments({ args: [...args], allowPositionals: true, options: OPTIONS })
 type Values = ReturnType<typeof parse>['values']
 
-export const audit: Command = {
+/** @param loadHub loads the program of a hub, which reads its database */
+export const audit = (loadHub: () => Promise<HubProgram>): Command => ({
   name: 'audit',
   summary: 'verify, export and compact the usage log, erase exchanges',
   options: OPTIONS,
@@ -80,7 +85,7 @@ export const audit: Command = {
     const [action, extra] = positionals
     if (extra !== undefined) throw new UsageError(`unexpected argument ${extra}; give one action`)
     try {
-      if (action === 'verify') return await runVerify(values, io)
+      if (action === 'verify') return await runVerify(values, io, loadHub)
       if (action === 'public-key') return runPublicKey(values, io)
       if (action === 'export') return await runExport(values, io)
       if (action === 'erase') return await runErase(values, io)
@@ -95,9 +100,13 @@ export const audit: Command = {
     }
     throw noAction(action, AUDIT_ACTIONS)
   },
-}
+})
 
-async function runVerify(values: Values, io: CommandIo): Promise<ExitCode> {
+async function runVerify(
+  values: Values,
+  io: CommandIo,
+  loadHub: () => Promise<HubProgram>,
+): Promise<ExitCode> {
   refuseOptions(values, [...EXPORTS, ...OTHERS, ...SELECTIONS], 'verify')
   if (values.export !== undefined && values.config !== undefined) {
     throw new UsageError('give either --config or --export, not both')
@@ -116,6 +125,12 @@ async function runVerify(values: Values, io: CommandIo): Promise<ExitCode> {
   }
   const notes = (source: string) => readNotes(source).map((note) => ({ note, source }))
   const evidence: AuditorEvidence = { keys, checkpoints: (values.checkpoint ?? []).flatMap(notes) }
+  const { 'database-file': databaseFile } = values
+  if (values.fleet === true) {
+    refuseOptions(values, ['export', 'partial', 'config'], 'verify --fleet')
+    return verifyFleet(await loadHub(), { databaseFile, evidence, format }, io)
+  }
+  if (databaseFile !== undefined) throw new UsageError('--database-file goes with --fleet')
   const report = (verdict: LogVerdict, path: string | null): ExitCode => {
     if (path !== null) keepResult(path, verdict)
     writeLine(io.out, format === 'json' ? JSON.stringify(verdictObject(verdict)) : verdictText(verdict))

@@ -1,5 +1,7 @@
 // `sidegate hub`: loads the program of a hub, which a gateway never loads, and runs it.
 
+import type { LogVerdict } from '../audit/log-verify.ts'
+import type { AuditorEvidence } from '../audit/survey.ts'
 import type { Command, CommandIo, ExitCode } from './command.ts'
 
 const HELP = `Usage: sidegate hub [--config FILE]
@@ -24,11 +26,29 @@ export const HUB_OPTIONS = {
   'new-epoch': { type: 'boolean', default: false },
 } as const
 
+/** A log of a fleet, and the verdict on it. */
+export interface LogVerdictOf {
+  /** Whose log; null for that of the hubs. */
+  readonly sidecar: string | null
+  readonly verdict: LogVerdict
+}
+
 /** The program of a hub. */
 export interface HubProgram {
   runHubCommand(args: readonly string[], io: CommandIo): Promise<ExitCode>
   /** Runs `sidegate keys` with the arguments after it, on the database of a hub. */
   runKeys(args: readonly string[], io: CommandIo): Promise<ExitCode>
+  /**
+   * Verifies every log of a database.
+   * @param url read by any role that may read the tables
+   * @param progress receives fractions of 1
+   * @throws GatewayError (rejects) `fleet_unavailable`; the error of the server
+   */
+  verifyLogs(
+    url: string,
+    evidence: AuditorEvidence,
+    progress: (done: number) => void,
+  ): Promise<readonly LogVerdictOf[]>
 }
 
 /**

@@ -60,6 +60,44 @@ t.test('a hub is migrated, serves, and stops at a signal', async (t) => {
   t.match(hub.output.out, /"audit checkpoint".*\n.*"stopped"/s)
 })
 
+t.test('audit verify --fleet reads the database that a variable or a file names', async (t) => {
+  const database = await fleetDatabase()
+  const hub = await startHub(t, database)
+  const api = await hub.signIn()
+  await api('POST', '/keys', { name: 'web' })
+  const verify = async (args: readonly string[], env: Record<string, string>) => {
+    const { exit, output } = startProgram(['audit', 'verify', '--fleet', ...args], env)
+    return { code: await exit(), ...output }
+  }
+  const url = { SIDEGATE_DATABASE_URL: database.hub }
+  const passed = await verify([], url)
+  t.equal(passed.code, 0, passed.err)
+  t.match(JSON.parse(passed.out), { ok: true, logs: [{ sidecar: null, ok: true, beginning: 'genesis' }] })
+  const pretty = await verify(['--format', 'pretty'], url)
+  t.match(pretty.out, /^Log of the hubs\nlog +[0-9a-f-]{36}\n.*verdict +PASS\n\n1 log: PASS\n$/s)
+  const file = join(t.testdir(), 'url')
+  writeFileSync(file, `${database.hub}\n`)
+  t.equal((await verify(['--database-file', file], {})).code, 0)
+  const cases: readonly [args: readonly string[], url: string, error: RegExp][] = [
+    [[], '', /needs the URL of the database in SIDEGATE_DATABASE_URL, or in a file: --database-file/],
+    [
+      [],
+      'mysql://ann:hush@x/y',
+      /^sidegate audit: SIDEGATE_DATABASE_URL holds no URL of a PostgreSQL database/,
+    ],
+    [[], 'postgres://ann:hush@127.0.0.1:1/y', /cannot be read: .*cannot be reached.*\(connect ECONNREFUSED/],
+    [[], (await emptyDatabase()).owner, /cannot be read: relation "sidegate.log_head" does not exist/],
+    [['--database-file', `${file}-none`], '', /cannot be read \(ENOENT\); check the path/],
+    [['--config', 'x.yaml'], '', /verify --fleet takes no --config/],
+  ]
+  for (const [args, place, error] of cases) {
+    const { code, err, out } = await verify(args, { SIDEGATE_DATABASE_URL: place })
+    t.equal(code, 2, err)
+    t.match(err, error)
+    t.notMatch(err + out, 'hush')
+  }
+})
+
 t.test('keys are managed on the command line as at a gateway', async (t) => {
   const database = await fleetDatabase()
   const { file, env } = writeHub(t, database)

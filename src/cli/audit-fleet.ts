@@ -1,0 +1,92 @@
+// `sidegate audit verify --fleet`: verifies every log in the database of the hubs.
+
+import { readFileSync } from 'node:fs'
+import type { AuditorEvidence } from '../audit/survey.ts'
+import { verdictObject } from '../audit/verdict.ts'
+import { GatewayError } from '../core/errors.ts'
+import { visibleLine } from '../core/hidden-characters.ts'
+import { SourceError } from '../store/verification/log-source.ts'
+import { progressBar, verdictText } from './audit-verify.ts'
+import { type CommandIo, type ExitCode, writeLine } from './command.ts'
+import type { HubProgram } from './hub.ts'
+
+/** Environment variable with the URL of the database; an argument would be seen by `ps`. */
+const DATABASE_URL = 'SIDEGATE_DATABASE_URL'
+
+interface FleetOptions {
+  /** Holds the URL in place of the environment variable. */
+  readonly databaseFile: string | undefined
+  readonly evidence: AuditorEvidence
+  readonly format: 'pretty' | 'json'
+}
+
+/**
+ * Verifies all logs and prints their verdicts: in JSON one object.
+ * @throws SourceError (rejects) when the database cannot be read
+ */
+export async function verifyFleet(
+  program: HubProgram,
+  { databaseFile, evidence, format }: FleetOptions,
+  io: CommandIo,
+): Promise<ExitCode> {
+  const url = databaseFile === undefined ? urlIn(io.env) : urlInFile(databaseFile)
+  const bar = progressBar(io.err)
+  const verdicts = await program.verifyLogs(url, evidence, bar).catch(asSourceError)
+  bar(1)
+  if (verdicts.length === 0) throw new SourceError('the database has no log; no hub has started on it yet')
+  const isOk = verdicts.every(({ verdict }) => verdict.ok)
+  if (format === 'json') {
+    const logs = verdicts.map(({ sidecar, verdict }) => ({ sidecar, ...verdictObject(verdict) }))
+    writeLine(io.out, JSON.stringify({ ok: isOk, logs }))
+  } else {
+    for (const { sidecar, verdict } of verdicts)
+      writeLine(
+        io.out,
+        `${sidecar === null ? 'Log of the hubs' : `Log of ${visibleLine(sidecar)}`}\n${verdictText(verdict)}\n`,
+      )
+    const failed = verdicts.filter(({ verdict }) => !verdict.ok).length
+    writeLine(
+      io.out,
+      `${verdicts.length} ${verdicts.length === 1 ? 'log' : 'logs'}: ${isOk ? 'PASS' : `FAIL, ${failed} with findings`}`,
+    )
+  }
+  return isOk ? 0 : 1
+}
+
+function urlIn(env: NodeJS.ProcessEnv): string {
+  const url = env[DATABASE_URL]
+  if (url === undefined || url === '')
+    throw new SourceError(
+      `--fleet needs the URL of the database in ${DATABASE_URL}, or in a file: --database-file`,
+    )
+  return checked(url, DATABASE_URL)
+}
+
+function urlInFile(file: string): string {
+  try {
+    return checked(readFileSync(file, 'utf8').trim(), file)
+  } catch (error) {
+    if (error instanceof SourceError) throw error
+    throw new SourceError(
+      `${file} cannot be read (${(error as NodeJS.ErrnoException).code}); check the path and its permissions`,
+    )
+  }
+}
+
+/** The URL itself is not shown: it may hold a password. */
+function checked(url: string, place: string): string {
+  if (/^postgres(?:ql)?:\/\//.test(url) && URL.canParse(url)) return url
+  throw new SourceError(
+    `${place} holds no URL of a PostgreSQL database, such as postgres://user:password@host/database`,
+  )
+}
+
+function asSourceError(error: unknown): never {
+  const { message, cause } = error as Error
+  const isServer = typeof (error as { code?: unknown }).code === 'string'
+  if (error instanceof GatewayError || isServer) {
+    const reason = cause instanceof Error ? `${message} (${cause.message})` : message
+    throw new SourceError(`the database cannot be read: ${visibleLine(reason)}`, { cause: error })
+  }
+  throw error
+}

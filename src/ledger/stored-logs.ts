@@ -1,0 +1,64 @@
+// Reads the logs that a database keeps, for their verification. Names tables with their schema, so
+// that any role that may read them can.
+
+import type { Queries } from './database.ts'
+import { SCHEMA } from './schema.ts'
+
+/** Entries in a page: each has at most 64 KiB. */
+const PAGE_ROWS = 200
+
+/** A log as the database describes it. */
+export interface StoredLog {
+  readonly log_id: string
+  /** Whose log; null for that of the hubs. */
+  readonly sidecar: string | null
+  /** The newest entry. */
+  readonly seq: number
+  readonly hash: Buffer
+  readonly frontier: readonly Buffer[]
+}
+
+/** An entry, and the columns that repeat what it says. */
+export interface StoredEntry {
+  readonly seq: number
+  readonly hash: Buffer
+  readonly body: Buffer
+  readonly prev: Buffer | null
+  /** Unix milliseconds. */
+  readonly created_at: number
+  readonly type: string
+  readonly key_id: string | null
+}
+
+/** @throws GatewayError (rejects, each) `fleet_unavailable`; the error of the server */
+export class StoredLogs {
+  readonly #queries: Queries
+
+  constructor(queries: Queries) {
+    this.#queries = queries
+  }
+
+  /** Returns all logs, that of the hubs first, then by sidecar. */
+  list(): Promise<StoredLog[]> {
+    return this.#queries.rows(
+      `select log_id, sidecar, seq, hash, frontier from ${SCHEMA}.log_head
+       order by sidecar nulls first, log_id`,
+    )
+  }
+
+  /** Returns the first entries from a sequence number on; none at the end. */
+  page(log: string, fromSeq: number): Promise<StoredEntry[]> {
+    return this.#queries.rows(
+      `select seq, hash, body, prev, created_at, type, key_id from ${SCHEMA}.entry
+       where log_id = $1 and seq >= $2 order by seq limit ${PAGE_ROWS}`,
+      [log, fromSeq],
+    )
+  }
+
+  /** Returns the signed checkpoints of a log, oldest first. */
+  async checkpoints(log: string): Promise<string[]> {
+    const statement = `select note from ${SCHEMA}.checkpoint where log_id = $1 order by size`
+    const rows = await this.#queries.rows<{ note: string }>(statement, [log])
+    return rows.map(({ note }) => note)
+  }
+}
