@@ -4,7 +4,7 @@ import { existsSync, lstatSync, readdirSync, type Stats, statSync } from 'node:f
 import { dirname, join, resolve } from 'node:path'
 import { visibleLine } from '../core/hidden-characters.ts'
 import { type Command, type ExitCode, parseArguments, UsageError, writeLine } from './command.ts'
-import { EXTRAS, type Extra, initFiles } from './init-files.ts'
+import { CONFIGURATION, EXTRAS, type Extra, initFiles } from './init-files.ts'
 import { type NewFile, writeTogether } from './write-together.ts'
 
 const HELP = `Usage: sidegate init [FOLDER] [--github] [--compose] [--helm] [--systemd]
@@ -13,7 +13,8 @@ const HELP = `Usage: sidegate init [FOLDER] [--github] [--compose] [--helm] [--s
 Writes a configuration with comments (sidegate.yaml), sample rules with tests (rules/)
 and a price book (prices.yaml) into FOLDER, by default the working directory, and the
 schemas by which editors check them (.sidegate/). Writes all files or none, and replaces
-none that exists. In a pipe the output is JSON.
+none that exists. Where FOLDER has a sidegate.yaml already, the options write their own
+files alone. In a pipe the output is JSON.
 
   --github   also .github/workflows/sidegate.yml: checks and tests pull requests
   --compose  also compose.yaml: the gateway in a container
@@ -61,7 +62,9 @@ export const init = (samples: string): Command => ({
         `a unit file cannot name ${visibleLine(folder)}; choose a folder of letters, digits and . _ @ : + , -`,
       )
     const extras = (Object.keys(EXTRAS) as Extra[]).filter((name) => values[name] === true)
-    const files = initFiles(samples, folder, extras)
+    // More files for a folder whose own are in use.
+    const isAddition = extras.length > 0 && existsSync(join(folder, CONFIGURATION))
+    const files = initFiles(samples, folder, extras, isAddition)
     const replaced = existing(folder, files, values.force === true)
     writeTogether(files.map(({ path, text }) => ({ path: join(folder, path), text })))
     const written = files.map(({ path }) => path)
@@ -94,7 +97,7 @@ function existing(folder: string, files: readonly NewFile[], isForced: boolean):
   if (inTheWay.length > 0) throw new Error(refusal(inTheWay, 'choose another FOLDER'))
   if (isForced) return found
   inTheWay.push(...found.map((path) => `${join(folder, path)} exists`))
-  const others = otherRules(folder, files)
+  const others = files.some(({ path }) => path === CONFIGURATION) ? otherRules(folder, files) : []
   if (others.length > 0) inTheWay.push(`${join(folder, 'rules')} has other files (${others.join(', ')})`)
   if (inTheWay.length > 0)
     throw new Error(refusal(inTheWay, 'choose another FOLDER, or replace the files that exist with --force'))

@@ -14,7 +14,9 @@ const ANY_DOCUMENT = {}
 const DOCUMENT_START = /^---(?:\s|$)/
 const LITERAL_BLOCK = /\|[-+0-9]*\s*(?:#.*)?$/
 
-const NO_RULES = 'holds no *.yaml key; add one for each rule file'
+const NO_RULES =
+  'holds no *.yaml key with rules in a ConfigMap; check the files that the rules come from, such as those of rules.existingConfigMap'
+const CONFIGURATION = 'is a configuration and no rule file; run `sidegate check --config` with it'
 
 /** The files of all paths, and the problems found while reading. */
 export interface RuleSources {
@@ -47,6 +49,10 @@ export async function readSources(paths: readonly string[]): Promise<RuleSources
     const read = await readRuleFiles(path, labelOf(path))
     problems.push(...read.problems)
     for (const file of read.files) {
+      if (isConfiguration(file.text)) {
+        problems.push({ file: file.name, line: 0, column: 0, path: '', message: CONFIGURATION })
+        continue
+      }
       const found = filesIn(file)
       for (const one of found) (one !== file && isPriceFile(one) ? prices : files).push(one)
       if (found.length === 0)
@@ -79,7 +85,11 @@ const isConfigMap = (document: unknown): boolean => isObject(document) && docume
 /** The chart's manifests hold the gateway's configuration too; in it `rules` is not a list. */
 function isConfiguration(text: string): boolean {
   const { unchecked } = readDocument<unknown>(text, '', ANY_DOCUMENT)
-  return isObject(unchecked) && 'upstream' in unchecked && !Array.isArray(unchecked['rules'])
+  return (
+    isObject(unchecked) &&
+    ('upstream' in unchecked || 'upstreams' in unchecked) &&
+    !Array.isArray(unchecked['rules'])
+  )
 }
 
 /** Whether a file holds prices and no rules. */

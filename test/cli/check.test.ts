@@ -108,6 +108,12 @@ t.test('check reports errors in test files and a manifest without rules', async 
   t.match(tests.stdout, /a_test\.yaml:1:\d+ tests\[0\]\.expect: is required/)
   t.match((await sidegate(['check', dir])).stdout, /2 errors/)
   t.match((await sidegate(['check', join(dir, 'map.yaml')])).stdout, /map\.yaml data: holds no \*\.yaml key/)
+  for (const key of ['upstream: {baseUrl: "https://x.example/v1"}', 'upstreams: []']) {
+    writeFileSync(join(dir, 'sidegate.yaml'), `${key}\nrules: {path: rules}\n`)
+    const { status, stdout } = await sidegate(['check', join(dir, 'sidegate.yaml')])
+    t.equal(status, 1)
+    t.match(stdout, /sidegate\.yaml is a configuration and no rule file; run `sidegate check --config`/)
+  }
 })
 
 t.test('names of declared keys hold no personal data', async (t) => {

@@ -69,7 +69,10 @@ for (const options of [[], ...Object.keys(EXTRAS).map((option) => [option]), Obj
       options.includes(option) ? [path] : [],
     )
     t.same(
-      written.filter((path: string) => !/^(sidegate\.yaml|prices\.yaml|(rules|\.sidegate)\/.*)$/.test(path)),
+      written.filter(
+        (path: string) =>
+          !/^(sidegate\.yaml|prices\.yaml|data\/\.gitignore|(rules|\.sidegate)\/.*)$/.test(path),
+      ),
       extras,
     )
     const checked = await run(folder, 'check', '--fail-on', 'warning')
@@ -133,6 +136,24 @@ t.test('nothing that exists is replaced without --force, and nothing else is wri
   t.equal(contentOf(folder)['rules/mine.yaml'], 'rules: []\n')
   t.match(contentOf(folder)['prices.yaml'], /^prices:$/m)
   t.match(await sidegateHere(folder, 'check'), { code: 0 })
+})
+
+t.test('an option adds its file to a folder that is in use, and touches no other', async (t) => {
+  const folder = emptyFolder(t)
+  t.match(await sidegateHere(folder, 'init'), { code: 0 })
+  t.equal(contentOf(folder)['data/.gitignore'], '*\n')
+  writeFileSync(join(folder, 'sidegate.yaml'), `${contentOf(folder)['sidegate.yaml']}# mine\n`)
+  writeFileSync(join(folder, 'rules/mine.yaml'), 'rules: []\n')
+  const before = contentOf(folder)
+  const added = await sidegateHere(folder, 'init', '--compose')
+  t.match(added, { code: 0 }, added.stderr)
+  t.same(JSON.parse(added.stdout), { folder, written: ['compose.yaml'], replaced: [] })
+  const { 'compose.yaml': compose, ...others } = contentOf(folder)
+  t.same(others, before)
+  t.match(await sidegateHere(folder, 'init', '--compose'), { code: 1, stderr: /compose\.yaml exists/ })
+  t.match(await sidegateHere(folder, 'init', '--compose', '--force'), { code: 0 })
+  t.same(contentOf(folder), { ...before, 'compose.yaml': compose })
+  t.match(await sidegateHere(folder, 'init'), { code: 1, stderr: /sidegate\.yaml exists/ })
 })
 
 t.test('what cannot be written is named, and nothing is left behind', async (t) => {

@@ -55,13 +55,25 @@ t.test('each step of the workflow runs as it stands', async (t) => {
   const env = {
     ...programOnPath(t, 'npx', 2),
     ...workflow.env,
-    ...{ GITHUB_BASE_REF: 'main', GITHUB_STEP_SUMMARY: summary, GITHUB_ACTIONS: 'true' },
+    ...{
+      SIDEGATE: 'a-package',
+      GITHUB_BASE_REF: 'main',
+      GITHUB_STEP_SUMMARY: summary,
+      GITHUB_ACTIONS: 'true',
+    },
   }
   for (const { name, run } of workflow.jobs.rules.steps.filter((step: { run?: string }) => step.run)) {
     const ended = await runCommand(['bash', '-e', '-c', run], { cwd: repository, env })
     t.match(ended, { code: 0 }, `${name}: ${ended.stdout}${ended.stderr}`)
   }
   t.match(readFileSync(summary, 'utf8'), /no-zenith/)
+  t.equal(workflow.env.SIDEGATE, '', 'nobody else owns the package that a checkout names')
+  const [first] = workflow.jobs.rules.steps.filter((step: { run?: string }) => step.run)
+  const unnamed = await runCommand(['bash', '-e', '-c', first.run], {
+    cwd: repository,
+    env: { SIDEGATE: '' },
+  })
+  t.match(unnamed, { code: 1, stdout: /^::error .*names no package/ })
 })
 
 /** Starts a gateway by a line, asks whether it is ready, and stops it. */
