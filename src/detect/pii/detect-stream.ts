@@ -124,8 +124,16 @@ export class StreamDetector {
     const findings: Finding[] = []
     const rest = this.#view.finish()
     if (rest !== '') this.#text += fold(rest, this.#text)
-    this.#scan(this.#text.length, this.#text.length, this.#newSearch(findings))
+    const { length } = this.#text
+    if (this.#mayHoldValue()) this.#scan(length, length, this.#newSearch(findings))
+    else this.#safe = this.#start + length
     return this.#mapped(findings)
+  }
+
+  /** Prefilter: reports whether a value may start in the segment that is still held. */
+  #mayHoldValue(): boolean {
+    if ((this.#kinds & PERSON) !== 0) return true
+    return nextCandidate(this.#text, Math.max(this.#safe - this.#start, this.#quiet), this.#kinds) >= 0
   }
 
   /** The findings with their offsets in the text instead of its view. */

@@ -149,8 +149,9 @@ export class TableLabels {
 
   /** Takes a chunk; returns what is decided, with the names of columns. */
   push(chunk: string): string {
-    const mayBegin = this.#line !== null || chunk.includes('\n') || chunk.includes('(')
-    if (mayBegin || this.#table !== null) return this.#read(chunk, false)
+    const isInTable = this.#table !== null || this.#header !== null
+    if (isInTable || chunk.includes('\n') || chunk.includes('(')) return this.#read(chunk, false)
+    this.#addToLine(chunk)
     this.#length += chunk.length
     this.#remember(chunk)
     return chunk
@@ -219,8 +220,7 @@ export class TableLabels {
       const end = lineEnd < 0 ? chunk.length : lineEnd
       const row = this.#rowOfSql(chunk, at, end)
       if (row >= 0) return row
-      if (this.#line === '' && !mayStartHeader(codeAt(chunk, at))) this.#line = null
-      if (this.#line !== null) this.#addToLine(chunk.slice(at, end))
+      this.#addToLine(at === 0 && end === chunk.length ? chunk : chunk.slice(at, end))
       if (lineEnd < 0) return chunk.length
       at = lineEnd + 1
       if (this.#line !== null && this.#begin(this.#line)) return at
@@ -230,9 +230,14 @@ export class TableLabels {
   }
 
   #addToLine(text: string): void {
+    if (this.#line === null || text === '') return
+    if (this.#line === '' && !mayStartHeader(text.charCodeAt(0))) {
+      this.#line = null
+      return
+    }
     const line = this.#line + text
-    const isLong = line.length > MAXIMUM_NAME && this.#line!.length <= MAXIMUM_NAME
-    this.#line = line.length > MAXIMUM_HEADER || (isLong && !beginsWithNames(line)) ? null : line
+    const isLong = line.length > MAXIMUM_NAME && this.#line.length <= MAXIMUM_NAME
+    this.#line = line.length >= MAXIMUM_HEADER || (isLong && !beginsWithNames(line)) ? null : line
   }
 
   /** Remembers a line that is the header of a table. */
