@@ -1,9 +1,9 @@
 // Recognises card numbers whose groups have separators that other numbers do not have: marks, tabs,
 // line ends, several characters. Cuts fall outside such numbers.
 
-import { COLON, DIGIT_0, isAlphanumeric, isDigit, LINE_FEED, SPACE } from '../../core/ascii.ts'
+import { COLON, DIGIT_0, DOT, HYPHEN, isAlphanumeric, isDigit, LINE_FEED, SPACE } from '../../core/ascii.ts'
 import { isIssued } from './card.ts'
-import { codeAt, codesOf, isLetter, isUnspaced } from './code-unit-classes.ts'
+import { codeAt, codesOf, endOfDigits, isLetter, isUnspaced } from './code-unit-classes.ts'
 
 /** Maximum characters between two groups: `", "`, a full stop and a line end. */
 const MAXIMUM_SEPARATOR = 4
@@ -43,7 +43,7 @@ export interface CardGroups {
 
 /** The groups that start at `at`, up to the end of the last; null without such groups. */
 export function cardGroups(text: string, at: number): CardGroups | null {
-  if (!isGroupAfter(text, at + GROUP)) return null
+  if (isOrdinary(text, at) || !isGroupAfter(text, at + GROUP)) return null
   MARKED.lastIndex = at
   const marked = MARKED.exec(text)
   if (marked !== null) {
@@ -55,6 +55,24 @@ export function cardGroups(text: string, at: number): CardGroups | null {
   if (loose === null || ORDINARY.test(loose[0])) return null
   const isOne = WRAPPED.test(loose[0]) || (SPACED.test(loose[0]) && !isInColumns(text, at + loose[0].length))
   return groupsOf(loose[0], at, !(isOne && isAfterWordOfLine(text, at)))
+}
+
+/**
+ * Prefilter: reports whether the groups, if they form a card, are apart by one space, hyphen or dot
+ * each, as `NumberRuns` reads them.
+ */
+function isOrdinary(text: string, at: number): boolean {
+  const separator = codeAt(text, at + GROUP)
+  if (separator !== SPACE && separator !== HYPHEN && separator !== DOT) return false
+  let end = at + GROUP
+  for (let count = 1; count < GROUPS; count++) {
+    if (codeAt(text, end) !== separator || !isDigit(codeAt(text, end + 1))) return false
+    const start = end + 1
+    end = endOfDigits(text, start)
+    // `4-6-5` may have another mark before its last group.
+    if (end - start !== GROUP) return count > 1 || end - start !== MIDDLE_GROUP
+  }
+  return true
 }
 
 const groupsOf = (groups: string, at: number, needsWord: boolean): CardGroups => ({
