@@ -206,16 +206,15 @@ export function scanIntroduced(segment: Segment, word: number): number {
   const { text } = segment
   if (!mayBeValue(text, word, segment.tokenEnd)) return 0
   const start = startOfIntroduced(text, word)
+  const isBasic = isBasicBefore(text, start)
+  const introduction = isBasic ? null : introductionBefore(text, start)
+  if (!isBasic && introduction === null) return 0
   const isQuoted = isQuote(codeAt(text, start - 1))
   let end = start
   const isPart = (): boolean =>
     end < text.length && !isEndOfRun(text, end) && (isQuoted || !isEndOfItem(text.charCodeAt(end)))
-  while (end - start < MIN_LENGTH && isPart()) end++
-  if (end - start < MIN_LENGTH) return 0
-  const isBasic = isBasicBefore(text, start)
-  const introduction = isBasic ? null : introductionBefore(text, start)
-  if (!isBasic && introduction === null) return 0
   while (isPart()) if (++end - start > MAXIMUM_NAMED_VALUE) return 0
+  if (end - start < MIN_LENGTH) return 0
   if (!isQuoted) while (end > start && isEndOfSentence(text.charCodeAt(end - 1))) end--
   const value = text.slice(start, end)
   const before = segment.windowBefore(start)

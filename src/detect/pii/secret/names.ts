@@ -9,6 +9,7 @@ import {
   EQUALS,
   GREATER_THAN,
   isAlphanumeric,
+  isDigit,
   LOWER_A,
   LOWER_P,
   QUOTE,
@@ -170,6 +171,8 @@ function mayEndIntroduction(text: string, start: number): boolean {
     VALUE_TAILS[tailBefore(text, end)] === 1
   )
     return true
+  // In rows of numbers; no link ends in a digit.
+  if (isDigit(codeAt(text, end - 1))) return false
   let link = end
   while (end - link < MAXIMUM_LINK && isLinkPart(codeAt(text, link - 1))) link--
   return LINKS.has(text.slice(link, end).toLowerCase())
