@@ -142,6 +142,16 @@ export class Upstream {
     }
   }
 
+  /** Closes connections as soon as their calls have ended. Calls may still begin. */
+  retire(): void {
+    this.#connections.retire()
+  }
+
+  /** Whether no call keeps a connection that was replaced. */
+  get isIdle(): boolean {
+    return this.#connections.isIdle
+  }
+
   /** Closes all connections and aborts calls in flight. */
   close(): Promise<void> {
     return this.#connections.close()

@@ -11,6 +11,7 @@ import Pool from 'undici/lib/dispatcher/pool.js'
 import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js'
 import type { Milliseconds } from '../core/clock.ts'
 import type { UpstreamConfig } from '../core/upstream-config.ts'
+import { certificatesOf } from './client-certificates.ts'
 import { FramingGuard } from './framing-guard.ts'
 import { PendingResponse } from './response.ts'
 
@@ -43,6 +44,7 @@ export class Connections {
   #openedMs = performance.now()
   /** Replaced connections with calls under way: at most as many as there are calls. */
   readonly #retired = new Set<Dispatcher>()
+  #isRetired = false
 
   /**
    * @param connections maximum number of sockets. Each stream occupies one, so use the maximum
@@ -58,6 +60,18 @@ export class Connections {
     // The pool's own limit (clientTtl) reads the clock for each connection at every call.
     if (performance.now() - this.#openedMs > this.#maxAgeMs) this.renew()
     this.#current.dispatch(request, response)
+    if (this.#isRetired) this.renew()
+  }
+
+  /** Closes connections after their calls, from now on also those of calls that begin later. */
+  retire(): void {
+    this.#isRetired = true
+    this.renew()
+  }
+
+  /** Whether no replaced connection has a call under way. */
+  get isIdle(): boolean {
+    return this.#retired.size === 0
   }
 
   /** Uses new connections from now on. Those before finish their calls and close. */
@@ -118,7 +132,7 @@ function openConnections(
 ): Dispatcher {
   const { connectMs, headersMs, idleMs } = timeouts
   const { origin, protocol } = new URL(baseUrl.replaceAll('{model}', 'model'))
-  const certificates = { ca: tls.ca, cert: tls.certificate, key: tls.key }
+  const certificates = certificatesOf(tls)
   const settings = {
     connections,
     pipelining: 1,

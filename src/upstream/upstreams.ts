@@ -53,23 +53,46 @@ const TOO_MANY_REQUESTS = 429
 /** All upstreams and their connections. Serves any number of concurrent calls. */
 export class Upstreams {
   readonly #members: ReadonlyMap<string, Member>
+  readonly #connections: number
+  readonly #clock: Pick<Clock, 'monotonic'>
   readonly #events: UpstreamEvents
+  /** Upstreams that were replaced and have calls under way. */
+  #retired: readonly Upstream[] = []
 
-  /** @param connections maximum number of sockets for each upstream, see openConnections */
+  /**
+   * @param connections maximum number of sockets for each upstream, see openConnections
+   * @param kept members whose configuration stays
+   */
   constructor(
     configs: readonly UpstreamConfig[],
     connections: number,
     clock: Pick<Clock, 'monotonic'>,
     events: UpstreamEvents = SILENT,
+    kept: readonly Member[] = [],
   ) {
+    this.#connections = connections
+    this.#clock = clock
     this.#events = events
     this.#members = new Map(
       configs.map((config) => {
-        const upstream = new Upstream(config, connections)
-        const breaker = new CircuitBreaker(config.breaker, clock)
-        return [config.name, { config, upstream, breaker, serves: servedBy(config.models) }]
+        const member = kept.find((one) => one.config === config)
+        return [config.name, member ?? newMember(config, connections, clock)]
       }),
     )
+  }
+
+  /**
+   * Makes the upstreams of another configuration. One that has the same value here keeps its
+   * connections and its breaker. Calls that began with the others finish there, and then their
+   * connections close.
+   */
+  replacedBy(configs: readonly UpstreamConfig[]): Upstreams {
+    const members = [...this.#members.values()]
+    const next = new Upstreams(configs, this.#connections, this.#clock, this.#events, members)
+    const left = members.filter(({ config }) => !configs.includes(config)).map(({ upstream }) => upstream)
+    for (const upstream of left) upstream.retire()
+    next.#retired = [...this.#retired.filter((one) => !one.isIdle), ...left]
+    return next
   }
 
   get names(): readonly string[] {
@@ -169,9 +192,10 @@ export class Upstreams {
     return [...this.#members].flatMap(([name, { breaker }]) => (breaker.isOpen ? [name] : []))
   }
 
-  /** Closes all connections and aborts calls in flight. */
+  /** Closes all connections and aborts calls in flight, those of replaced upstreams too. */
   async close(): Promise<void> {
-    await Promise.all([...this.#members.values()].map(({ upstream }) => upstream.close()))
+    const upstreams = [...this.#members.values()].map(({ upstream }) => upstream)
+    await Promise.all([...upstreams, ...this.#retired].map((upstream) => upstream.close()))
   }
 
   /** Index of the first group from `start` on whose upstream may be asked. */
@@ -201,6 +225,13 @@ export class Upstreams {
     )
   }
 }
+
+const newMember = (config: UpstreamConfig, connections: number, clock: Pick<Clock, 'monotonic'>): Member => ({
+  config,
+  upstream: new Upstream(config, connections),
+  breaker: new CircuitBreaker(config.breaker, clock),
+  serves: servedBy(config.models),
+})
 
 const routeTo = ({ name, rename, streamUsage }: UpstreamConfig, model: string): Route => ({
   upstream: name,

@@ -3,7 +3,8 @@
 import t, { type Test } from 'tap'
 import type { UpstreamConfig } from '../../src/core/upstream-config.ts'
 import { Upstreams } from '../../src/upstream/upstreams.ts'
-import { type Answer, json, type ScriptedUpstream, startUpstream } from '../process/upstream.ts'
+import { until } from '../process/until.ts'
+import { type Answer, heldAnswer, json, type ScriptedUpstream, startUpstream } from '../process/upstream.ts'
 import { Client, inTurn, newCall, permit, readAll, requestTo, settings } from './fixture.ts'
 
 /** Scripted servers by the names of their upstreams. */
@@ -240,4 +241,40 @@ t.test('without another upstream a failure in the first event is delivered', asy
   t.match(await alone.send(), { status: 200, body: `data: ${JSON.stringify(failure)}\n\n` })
   const both = await deployAll(t, { one: events(failure), two: events(failure) })
   t.match(await both.send(), { body: `data: ${JSON.stringify(failure)}\n\n`, upstream: 'two' })
+})
+
+t.test('replaced upstreams serve the calls that know them, and close with all others', async (t) => {
+  const held = heldAnswer({ ok: true })
+  const server = await startUpstream(json({ ok: true }))
+  t.teardown(() => server.close())
+  const [stays, goes] = ['stays', 'goes'].map((name) => settings(server.baseUrl, { name }))
+  const upstreams = new Upstreams([stays!, goes!], 4, { monotonic: () => 0 })
+  const send = async (through: Upstreams, upstream: string) =>
+    readAll(await through.forward(permit({ ...requestTo('{}'), upstream }), {}, new Client(), newCall()))
+  await send(upstreams, 'stays')
+  await send(upstreams, 'goes')
+  const next = upstreams.replacedBy([stays!, settings(server.baseUrl, { name: 'comes' })])
+  t.same(next.names, ['stays', 'comes'])
+  t.equal(next.routeTo('goes', 'm'), null)
+  for (const [through, name] of [
+    [next, 'stays'],
+    [next, 'comes'],
+    [upstreams, 'goes'],
+    [upstreams, 'goes'],
+  ] as const)
+    await send(through, name)
+  const [first, second, third, , late, later] = server.received.map(({ socket }) => socket)
+  t.equal(first, third, 'one that stays keeps its connection')
+  t.not(second, late)
+  t.not(late, later, 'late calls have connections of their own')
+  for (const socket of [second!, late!, later!]) await until('the connection closes', () => socket.destroyed)
+  t.notOk(first!.destroyed)
+  server.answer = held.answer
+  const last = next.replacedBy([])
+  const arrived = server.next()
+  const cut = send(next, 'stays')
+  await arrived
+  await last.close()
+  await next.close()
+  await t.rejects(cut)
 })
