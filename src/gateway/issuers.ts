@@ -5,7 +5,7 @@ import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { systemTimers } from '../core/timers.ts'
 import { TOKEN_CHECKS, type TokenCheck } from '../jwt/token-check.ts'
-import { TokenKeys } from '../jwt/token-keys.ts'
+import { TokenKeys, type TokenKeysParts } from '../jwt/token-keys.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { GatewayLogger } from './logger.ts'
 
@@ -18,10 +18,14 @@ interface IssuersParts {
 /** Least time between two log lines of refusals by one check: anyone can send a bad token. */
 const REFUSAL_LINE_MS: Milliseconds = 10_000
 
-/** Returns null when no key is a token of an issuer. */
+/**
+ * Returns null when no key is a token of an issuer.
+ * @param before as in TokenKeys
+ */
 export function openIssuers(
   { keys }: Pick<Config, 'keys'>,
   { clock, logger, metrics }: IssuersParts,
+  before: TokenKeys | null = null,
 ): TokenKeys | null {
   const issued = keys.flatMap(({ sha256, token }) => (token === null ? [] : [{ sha256, identity: token }]))
   if (issued.length === 0) return null
@@ -29,7 +33,7 @@ export function openIssuers(
   for (const result of ['ok', 'error']) metrics.issuerKeyLoads.inc({ result }, 0)
   const refusals = new Map<TokenCheck, { count: number; loggedMs: Milliseconds }>()
   const problems = new Map<string, string | null>()
-  return new TokenKeys({
+  const parts: TokenKeysParts = {
     keys: issued,
     clock,
     timers: systemTimers,
@@ -52,5 +56,6 @@ export function openIssuers(
         logger.warn({ issuer, keySet, problem }, message)
       }
     },
-  })
+  }
+  return new TokenKeys(parts, before)
 }

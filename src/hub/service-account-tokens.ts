@@ -104,7 +104,7 @@ class Cluster {
   constructor({ name, issuer, jwks, allow }: JoinCluster) {
     this.name = name
     this.issuer = issuer
-    this.keys = new FileKeys(jwks!, () => {})
+    this.keys = new FileKeys(jwks!)
     this.#accounts = allow.map((entry) => {
       const isNamespace = compileGlob(entry.namespace)
       const isAccount = compileGlob(entry.serviceAccount)

@@ -12,6 +12,8 @@ export interface IssuerKeySet {
 }
 
 export interface IssuerKeys {
+  /** Called when there is another set. */
+  onChange: () => void
   /** Null before there is a set. */
   current(): IssuerKeySet | null
   /**
@@ -23,16 +25,15 @@ export interface IssuerKeys {
   close(): void
 }
 
-/** Keys in a file, which is read at most once a second. @param onChange there is another set */
+/** Keys in a file, which is read at most once a second. */
 export class FileKeys implements IssuerKeys {
+  onChange = () => {}
   readonly #file: Secret
-  readonly #onChange: () => void
   #text: string | null = null
   #set: IssuerKeySet | null = null
 
-  constructor(file: Secret, onChange: () => void) {
+  constructor(file: Secret) {
     this.#file = file
-    this.#onChange = onChange
   }
 
   current(): IssuerKeySet | null {
@@ -41,7 +42,7 @@ export class FileKeys implements IssuerKeys {
     this.#text = text
     const reading = readKeySet(text)
     if ('problem' in reading) return this.#set
-    this.#onChange()
+    this.onChange()
     this.#set = reading
     return reading
   }
@@ -65,12 +66,12 @@ export interface UrlKeysParts {
   readonly request: (url: string, signal: AbortSignal) => Promise<string>
   readonly clock: Pick<Clock, 'monotonic'>
   readonly timers: Timers
-  readonly onChange: () => void
   /** A request ended. @param problem why its answer is not in force; null if it is */
   readonly onLoad: (problem: string | null) => void
 }
 
 export class UrlKeys implements IssuerKeys {
+  onChange = () => {}
   readonly #parts: UrlKeysParts
   readonly #closing = new AbortController()
   #text: string | null = null
@@ -131,7 +132,7 @@ export class UrlKeys implements IssuerKeys {
     if ('problem' in reading) return reading.problem
     this.#text = text
     this.#set = reading
-    this.#parts.onChange()
+    this.onChange()
     return null
   }
 }

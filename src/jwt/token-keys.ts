@@ -42,14 +42,19 @@ export class TokenKeys {
   readonly #parts: TokenKeysParts
   /** By issuer; several when one signs with several sets. */
   readonly #issuers: ReadonlyMap<unknown, readonly IssuerTokens[]>
+  /** The keys of the issuers, by issuer and place. */
+  readonly #signers = new Map<string, IssuerKeys>()
   readonly #memory = new TokenMemory<Remembered>()
   /** Verifications that run, by the hash of the token. */
   readonly #pending = new Map<string, Promise<TokenFinding>>()
 
-  constructor(parts: TokenKeysParts) {
+  /** @param before earlier ones: an issuer that stays continues with the keys that it has */
+  constructor(parts: TokenKeysParts, before: TokenKeys | null = null) {
     this.#parts = parts
     const issuers = Map.groupBy(parts.keys, ({ identity }) => identity.issuer)
-    this.#issuers = new Map([...issuers].map(([issuer, keys]) => [issuer, this.#tokensOf(issuer, keys)]))
+    this.#issuers = new Map(
+      [...issuers].map(([issuer, keys]) => [issuer, this.#tokensOf(issuer, keys, before)]),
+    )
   }
 
   /** Number of tokens that are remembered. */
@@ -59,12 +64,14 @@ export class TokenKeys {
 
   /** Asks for the keys of the issuers. */
   start(): void {
-    for (const { keys } of this.#all()) keys.start()
+    for (const keys of this.#signers.values()) keys.start()
     void loadVerification()
   }
 
-  close(): void {
-    for (const { keys } of this.#all()) keys.close()
+  /** @param next later ones: an issuer that stays goes to them */
+  close(next: TokenKeys | null = null): void {
+    for (const [place, keys] of this.#signers)
+      if (next === null || next.#signers.get(place) !== keys) keys.close()
   }
 
   /** Counts a call that was refused because of its token. */
@@ -129,28 +136,28 @@ export class TokenKeys {
     return keys
   }
 
-  #tokensOf(issuer: string, keys: readonly TokenKey[]): readonly IssuerTokens[] {
+  #tokensOf(issuer: string, keys: readonly TokenKey[], before: TokenKeys | null): readonly IssuerTokens[] {
     const places = Map.groupBy(keys, ({ identity }) => identity.keySet!.place)
     return [...places.values()].map((ones) => {
-      const signer = this.#keysAt(issuer, ones[0]!.identity.keySet!)
+      const source = ones[0]!.identity.keySet!
+      const at = JSON.stringify([issuer, source.place])
+      const known = before === null ? undefined : before.#signers.get(at)
+      const signer = known ?? this.#keysAt(issuer, source)
+      signer.onChange = () => this.#memory.clear()
+      this.#signers.set(at, signer)
       return new IssuerTokens(issuer, ones, signer, this.#parts.clock)
     })
   }
 
   #keysAt(issuer: string, { place, file }: KeySetSource): IssuerKeys {
     const { clock, timers, onLoad, request = requestKeySet } = this.#parts
-    const onChange = () => this.#memory.clear()
     if (file === null)
       return new UrlKeys({
-        ...{ url: place, request, clock, timers, onChange },
+        ...{ url: place, request, clock, timers },
         onLoad: (problem) => onLoad(issuer, place, problem),
       })
     file.onTurn((problem) => onLoad(issuer, place, problem))
-    return new FileKeys(file, onChange)
-  }
-
-  #all(): readonly IssuerTokens[] {
-    return [...this.#issuers.values()].flat()
+    return new FileKeys(file)
   }
 }
 

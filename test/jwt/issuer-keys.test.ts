@@ -38,9 +38,9 @@ function urlKeys() {
     },
     clock,
     timers,
-    onChange: () => changes++,
     onLoad: (problem) => loads.push(problem),
   })
+  keys.onChange = () => changes++
   const answer = async (text: string | Error) => {
     const loading = keys.refresh()
     const { resolve, reject } = asked.at(-1)!

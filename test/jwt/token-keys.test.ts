@@ -336,3 +336,36 @@ t.test('no mutation of a token stands for a key', async (t) => {
   t.ok(tried >= 2500, `${tried} mutations`)
   t.equal(tokens.remembered, remembered)
 })
+
+t.test(
+  'an issuer that stays keeps its keys when others come, and one that goes is asked no more',
+  async (t) => {
+    const asked: string[] = []
+    const aborted: string[] = []
+    const answers = Promise.withResolvers<string>()
+    const request: TokenKeysParts['request'] = (url, signal) => {
+      asked.push(url)
+      signal.addEventListener('abort', () => aborted.push(url))
+      return url.endsWith('/stays') ? Promise.resolve(keySetOf(KEY)) : answers.promise
+    }
+    const at = (name: string) => ({ declaredAt: [], place: `https://ci.example/${name}`, file: null })
+    const stays = withClaims({ repository: 'acme/*' }, { keySet: at('stays') })
+    const goes = withClaims({ repository: 'old/*' }, { issuer: 'https://old.example', keySet: at('goes') })
+    const { tokens, ciClaims, clock } = tokenKeys({ stays, goes }, { request })
+    tokens.start()
+    const token = await signed(ciClaims(), KEY)
+    t.same(await tokens.find(token), ['stays'])
+    const parts = { clock, timers: systemTimers, onRefused: () => {}, onLoad: () => {}, request }
+    const issued = [
+      { sha256: 'renamed', identity: withClaims({ repository: 'acme/*' }, { keySet: at('stays') }) },
+    ]
+    const next = new TokenKeys({ ...parts, keys: issued }, tokens)
+    tokens.close(next)
+    t.same(aborted, ['https://ci.example/goes'])
+    t.same(await next.find(token), ['renamed'], 'the keys are those that were read')
+    t.same(asked, ['https://ci.example/stays', 'https://ci.example/goes'])
+    t.equal(next.remembered, 1)
+    next.close()
+    t.same(aborted, ['https://ci.example/goes', 'https://ci.example/stays'])
+  },
+)
