@@ -51,7 +51,7 @@ export async function runGateway(
   let gateway: Gateway | null = null
   try {
     folder = await takeDataFolder(config, logger)
-    const parts = buildParts(config, { rules, prices }, logger, folder)
+    const parts = buildParts(config, reading, { rules, prices }, logger, folder)
     lines.onDrop = (count) => parts.metrics.logLinesDropped.inc(count)
     gateway = new Gateway(parts)
     const { fileErrors } = parts.rules.effective
@@ -89,12 +89,12 @@ class Gateway {
 
   /** Releases what the parts hold. For a gateway that does not start, or whose start failed. */
   async abandon(): Promise<void> {
-    const { rules, upstreams, store, folder, certificates, tokens } = this.#parts
-    tokens?.close()
+    const { rules, inForce, store, folder, certificates } = this.#parts
+    inForce.tokens?.close()
     for (const certificate of servedBy(certificates)) certificate.close()
     for (const listener of [...this.#listeners, ...this.#ops]) listener.close()
     rules.release()
-    await upstreams.close()
+    await inForce.served.pipeline.upstreams.close()
     await store.close()
     await folder.release()
   }
@@ -107,8 +107,8 @@ class Gateway {
    */
   async start(lines: TurnLines): Promise<RunningGateway> {
     const { config, logger, folder, store, journal, attestation, rules, pipeline, handlers } = this.#parts
-    const { certificates, tokens } = this.#parts
-    tokens?.start()
+    const { certificates, inForce } = this.#parts
+    inForce.tokens?.start()
     await journal.boot(attestation.identity)
     await sealInterrupted(folder.intents, store, pipeline)
     await journal.rulesLoaded(rules.effective)
@@ -121,19 +121,19 @@ class Gateway {
     lines.begin(() => logger.info({ gateway, ops, version: VERSION, revision }, 'listening'))
     attestation.start()
     this.#parts.memory?.start()
-    await Promise.all([rules.start(), this.#parts.prices?.start(), this.#parts.shadowRules?.start()])
+    await Promise.all(this.#followed().map((files) => files.start()))
     this.#parts.fleet?.start()
     return this.#running(gateway[0] ?? '', ops[0] ?? '')
   }
 
   #running(address: string, opsAddress: string): RunningGateway {
-    const { store, rules, prices, shadowRules, failed } = this.#parts
+    const { store, failed } = this.#parts
     return {
       address,
       opsAddress,
       createKey: async (name, actor) => (await store.keys.create(name, actor)).key,
-      reloadFiles: async () => {
-        await Promise.all([rules.reload(), prices?.reload(), shadowRules?.reload()])
+      reload: async () => {
+        await Promise.all(this.#followed().map((files) => files.reload()))
       },
       stop: () => {
         this.#stopping ??= this.#stop()
@@ -145,14 +145,14 @@ class Gateway {
   }
 
   async #stop(): Promise<void> {
-    const { logger, admission, rules, journal, attestation, upstreams, store, folder, liveTail } = this.#parts
+    const { logger, admission, rules, journal, attestation, inForce, store, folder, liveTail } = this.#parts
     const { drainSeconds } = this.#parts.config.limits
     logger.info({ calls: admission.inFlight, drainSeconds }, 'draining')
     const sealed = admission.drain()
     liveTail.close()
-    this.#parts.tokens?.close()
+    inForce.tokens?.close()
     for (const listener of this.#listeners) listener.stopAccepting()
-    await Promise.all([rules.stopWatching(), this.#parts.prices?.close(), this.#parts.shadowRules?.close()])
+    await Promise.all(this.#followed().map((files) => files.close()))
     rules.release()
     for (const certificate of servedBy(this.#parts.certificates)) certificate.close()
     this.#parts.memory?.stop()
@@ -167,11 +167,17 @@ class Gateway {
     await attestation.stop()
     await within(this.#finished(sealed), LAST_BYTES_MS)
     for (const listener of [...this.#listeners, ...this.#ops]) listener.close()
-    await upstreams.close()
+    await inForce.served.pipeline.upstreams.close()
     const intact = store.log.writable
     await store.close()
     await folder.release(intact)
     logger.info({}, 'stopped')
+  }
+
+  /** The parts that follow files. */
+  #followed() {
+    const { liveConfig, rules, prices, shadowRules } = this.#parts
+    return [liveConfig, rules, prices, shadowRules].filter((one) => one !== null)
   }
 
   /** Resolves once every call is sealed and every answer is written out. */

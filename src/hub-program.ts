@@ -50,6 +50,7 @@ async function serveHub(reading: HubConfigReading, io: CommandIo): Promise<ExitC
     printProblems(io, hub.problems, 'nothing was started')
     return 2
   }
+  signals.onHangup = () => void hub.reload()
   await signals.stop()
   await Promise.race([hub.stop(), signals.stop()])
   return 0

@@ -19,6 +19,7 @@ import { isPriceFile, missingPaths, readSources } from '../rulecheck/rule-source
 import { findUnread } from '../rulecheck/unread.ts'
 import { type RuleFile, whyNoRules } from '../rules/files.ts'
 import { snapshotOf } from '../rules/snapshot.ts'
+import { findUnusableCertificates } from '../upstream/client-certificates.ts'
 import { unsafeSettings } from '../upstream/environment.ts'
 import { checkGlobs } from './check-globs.ts'
 import { checkPrices } from './check-prices.ts'
@@ -200,6 +201,8 @@ async function checkConfig(file: string, io: Pick<CommandIo, 'env'>): Promise<Ch
   const settings = { env: io.env, options: process.execArgv }
   for (const { path, message } of config === null ? [] : unsafeSettings(config, settings))
     remarks.push({ severity: 'error', problem: problemAt(path, message) })
+  for (const { path, message } of findUnusableCertificates(config?.upstreams ?? []))
+    if (!isAmong(problems, path)) remarks.push({ severity: 'error', problem: problemAt(path, message) })
   const paths: string[] = []
   for (const key of ['path', 'candidatePath'] as const) {
     const path = config?.rules[key] ?? null

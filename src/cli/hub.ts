@@ -16,7 +16,8 @@ upgrades the tables; run it as the owner of the database before a new release of
   --config FILE   configuration (default config/hub.yaml)
   --help          print this text
 
-Signals: SIGTERM, SIGINT and SIGQUIT let answers under way end and stop.
+Signals: SIGTERM, SIGINT and SIGQUIT let answers under way end and stop. SIGHUP loads
+administrators and log level again; /readyz names what needs a restart.
 Exit: 0 stopped or done, 1 failed, 2 could not start.
 `
 

@@ -10,7 +10,8 @@ export interface RunningGateway {
   readonly opsAddress: string
   /** Creates an API key and returns its text, which cannot be read again. */
   createKey(name: string, actor: Actor): Promise<string>
-  reloadFiles(): Promise<void>
+  /** Reads the configuration, rules and prices again, and puts in force what can be. */
+  reload(): Promise<void>
   /**
    * Drains, seals the calls that remain and closes everything. A second call waits for the first.
    */

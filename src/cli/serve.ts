@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { systemClock } from '../core/clock.ts'
 import { type ConfigReading, readConfig } from '../core/config.ts'
 import type { Address } from '../core/config-values.ts'
+import type { JsonObject } from '../core/json.ts'
 import {
   type Command,
   DEFAULT_CONFIG,
@@ -30,7 +31,8 @@ before it listens.
 Environment: SIDEGATE_INSTANCE names this run in the log (for example the UID of a Pod).
 Other variables are read only if the configuration names them.
 Signals: SIGTERM, SIGINT and SIGQUIT finish running calls (limits.drainSeconds) and stop;
-a second one interrupts and seals them at once. SIGHUP loads rules and prices again.
+a second one interrupts and seals them at once. SIGHUP loads rules, prices and what a
+reload can of the configuration again; /readyz names what needs a restart.
 SIGUSR1 and SIGUSR2 do nothing: the debugger stays closed.
 Exit: 0 stopped by a signal, 1 failed, 2 could not start. When a write to the log hangs,
 or an unexpected error occurs, the process kills itself with SIGKILL; let a supervisor
@@ -87,17 +89,23 @@ function readHostPort(option: string, text: string | undefined): Address | undef
   return { host, port: Number(port) }
 }
 
-const listenAt = (reading: ConfigReading, gateway?: Address, ops?: Address): ConfigReading =>
-  reading.config === null
-    ? reading
-    : {
-        ...reading,
-        config: {
-          ...reading.config,
-          listen: {
-            ...reading.config.listen,
-            ...(gateway === undefined ? {} : { gateway }),
-            ...(ops === undefined ? {} : { ops }),
-          },
-        },
-      }
+/** Returns a reading with other addresses, also when the file is read again. */
+function listenAt(reading: ConfigReading, gateway?: Address, ops?: Address): ConfigReading {
+  const { config, settings, source } = reading
+  const given = { ...(gateway === undefined ? {} : { gateway }), ...(ops === undefined ? {} : { ops }) }
+  return {
+    ...reading,
+    config: config === null ? null : { ...config, listen: { ...config.listen, ...given } },
+    settings: settings === null ? null : withoutListeners(settings, Object.keys(given)),
+    source:
+      source === null ? null : { ...source, parse: (text) => listenAt(source.parse(text), gateway, ops) },
+  }
+}
+
+/** What the file says about listeners whose address is given makes no difference. */
+const withoutListeners = (settings: JsonObject, names: readonly string[]): JsonObject => ({
+  ...settings,
+  listen: Object.fromEntries(
+    Object.entries(settings['listen'] as JsonObject).filter(([name]) => !names.includes(name)),
+  ),
+})

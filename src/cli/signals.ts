@@ -43,7 +43,7 @@ export class Signals {
  */
 export async function untilStopped(gateway: RunningGateway, signals: Signals): Promise<ExitCode> {
   void gateway.failed.then(killSelf)
-  signals.onHangup = () => void gateway.reloadFiles()
+  signals.onHangup = () => void gateway.reload()
   await signals.stop()
   const stopped = gateway.stop()
   if ((await Promise.race([stopped, signals.stop()])) !== 'signal') return 0

@@ -5,6 +5,7 @@ import { type AdminToken, type DeclaredAdminToken, readAdminTokens } from './adm
 import type { Clock } from './clock.ts'
 import { isAmong, readConfigText, readSections } from './config-document.ts'
 import { CONFIG_SCHEMA } from './config-schema.ts'
+import { type ComparableReading, type ConfigSource, comparable } from './config-source.ts'
 import {
   type Address,
   readAddress,
@@ -139,12 +140,13 @@ type Declared = Omit<
 }
 
 /** Result of reading. `config` is usable only if there are no problems. */
-export interface ConfigReading {
+export interface ConfigReading extends ComparableReading<Config> {
   /** Present if the file matches the schema, even if a secret is missing. */
   readonly config: Config | null
   /** The same with defaults for invalid values, to find more errors only. Null if unreadable. */
   readonly partial: Config | null
-  readonly problems: readonly Problem[]
+  /** Null for a text without a file. */
+  readonly source: ConfigSource<ConfigReading> | null
   /** Creates a problem at a key of the file, for errors found elsewhere, such as a busy port. */
   problemAt(path: Path, message: string): Problem
 }
@@ -156,10 +158,12 @@ export function readConfig(
   clock: Clock,
 ): ConfigReading {
   const text = readConfigText(file)
-  return typeof text === 'string'
-    ? parseConfig(text, file, env, clock)
-    : { config: null, partial: null, ...text }
+  if (typeof text !== 'string') return { ...UNUSABLE, ...text }
+  const parse = (other: string) => parseConfig(other, file, env, clock)
+  return { ...parse(text), source: { file, text, parse } }
 }
+
+const UNUSABLE = { config: null, partial: null, settings: null, included: [], source: null } as const
 
 /** Checks text like readConfig. Problems name `file`, and relative paths start at its folder. */
 export function parseConfig(
@@ -170,7 +174,7 @@ export function parseConfig(
 ): ConfigReading {
   const document = readSections<Declared>(text, file, CONFIG_SCHEMA, { env, clock })
   const { declared, found, problems, problemAt, context } = document
-  if (declared === null) return { config: null, partial: null, problems, problemAt }
+  if (declared === null) return { ...UNUSABLE, problems, problemAt }
   const { folder } = context
   const { listen, upstream, upstreams, passThrough, rules, prices, keys, audit, admin, fleet, ...others } =
     declared
@@ -212,5 +216,12 @@ export function parseConfig(
   // Indices differ from the file's if invalid keys were removed.
   if (!isAmong(found, ['admin'])) rejectHosts(context, config.admin.allowedHosts)
   if (!isAmong(found, ['keys'])) rejectSameKey(context, config.keys)
-  return { config: document.isValid ? config : null, partial: config, problems, problemAt }
+  return {
+    config: document.isValid ? config : null,
+    partial: config,
+    ...comparable(folder, declared, known),
+    source: null,
+    problems,
+    problemAt,
+  }
 }

@@ -4,6 +4,7 @@
 import { type AdminToken, type DeclaredAdminToken, readAdminTokens } from './admin-tokens.ts'
 import type { Clock } from './clock.ts'
 import { isAmong, readConfigText, readSections } from './config-document.ts'
+import type { ComparableReading, ConfigSource } from './config-source.ts'
 import {
   type Address,
   type Context,
@@ -16,6 +17,7 @@ import {
 } from './config-values.ts'
 import { type Path, readDocument } from './document.ts'
 import { HUB_SCHEMA } from './hub-schema.ts'
+import type { JsonObject } from './json.ts'
 import { whyNotKeySet } from './json-web-keys.ts'
 import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
 import type { Problem } from './problem.ts'
@@ -91,10 +93,11 @@ interface DeclaredHub {
 }
 
 /** Result of reading. `config` is usable only if there are no problems. */
-export interface HubConfigReading {
+export interface HubConfigReading extends ComparableReading<HubConfig> {
   /** Null if the file does not match the schema. */
   readonly config: HubConfig | null
-  readonly problems: readonly Problem[]
+  /** Null for a text without a file. */
+  readonly source: ConfigSource<HubConfigReading> | null
   /** Creates a problem at a key of the file, for errors found elsewhere, such as a busy port. */
   problemAt(path: Path, message: string): Problem
 }
@@ -115,8 +118,12 @@ export function isHubConfig(file: string): boolean {
 /** Reads and checks a configuration file. Reports every error as a problem. */
 export function readHubConfig(file: string, env: Context['env'], clock: Clock): HubConfigReading {
   const text = readConfigText(file)
-  return typeof text === 'string' ? parseHubConfig(text, file, env, clock) : { config: null, ...text }
+  if (typeof text !== 'string') return { ...UNUSABLE, ...text }
+  const parse = (other: string) => parseHubConfig(other, file, env, clock)
+  return { ...parse(text), source: { file, text, parse } }
 }
+
+const UNUSABLE = { config: null, settings: null, included: [], source: null } as const
 
 /** Checks text like readHubConfig. */
 export function parseHubConfig(
@@ -127,7 +134,7 @@ export function parseHubConfig(
 ): HubConfigReading {
   const document = readSections<DeclaredHub>(text, file, HUB_SCHEMA, { env, clock })
   const { declared, found, problems, problemAt, context } = document
-  if (declared === null) return { config: null, problems, problemAt }
+  if (declared === null) return { ...UNUSABLE, problems, problemAt }
   const { listen, database, join, admin, audit, log } = declared
   const config: HubConfig = {
     file,
@@ -162,7 +169,8 @@ export function parseHubConfig(
     rejectSameAddress(context, 'hub', config.listen.hub, config.listen.ops)
   }
   if (!isAmong(found, ['admin'])) rejectHosts(context, config.admin.allowedHosts)
-  return { config: document.isValid ? config : null, problems, problemAt }
+  const settings = declared as unknown as JsonObject
+  return { ...UNUSABLE, config: document.isValid ? config : null, settings, problems, problemAt }
 }
 
 function readUrl(context: Context, reference: SecretReference | undefined): Secret | null {

@@ -13,15 +13,16 @@ import type { EffectiveRules } from '../rules/effective.ts'
 import type { Health } from '../server/ops.ts'
 import type { Counters } from '../store/limits/counters.ts'
 import type { Store } from '../store/store.ts'
-import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Attestation } from './attestation.ts'
 import type { HubLink } from './hub-link.ts'
+import type { InForce } from './in-force.ts'
 import {
   certificatesHealth,
   type LiveCertificate,
   type LiveCertificates,
   servedBy,
 } from './live-certificate.ts'
+import { configHealth, type LiveConfig } from './live-config.ts'
 import type { LivePrices } from './live-prices.ts'
 
 interface HealthParts {
@@ -31,6 +32,7 @@ interface HealthParts {
   readonly prices: Pick<LivePrices, 'current' | 'problems'> | null
   /** Null without a hub. */
   readonly fleet: Pick<HubLink, 'isReady' | 'health'> | null
+  readonly liveConfig: Pick<LiveConfig<Config, never>, 'state'>
   /** Number of damaged logs set aside in the data folder. */
   readonly quarantines: number
   readonly certificates: readonly LiveCertificate[]
@@ -41,7 +43,7 @@ interface HealthParts {
  * waits for.
  */
 export function healthOf(parts: HealthParts): Health {
-  const { admission, rules, prices, fleet, quarantines, certificates } = parts
+  const { admission, rules, prices, fleet, liveConfig, quarantines, certificates } = parts
   const { auditHindrance, draining } = admission
   const errors = rules.errors().map(formatProblem)
   return {
@@ -52,6 +54,7 @@ export function healthOf(parts: HealthParts): Health {
       rule_errors: errors,
       revision: rules.revision,
       ...(prices === null ? {} : pricesHealth(prices)),
+      configuration: configHealth(liveConfig.state),
       ...(fleet === null ? {} : fleet.health()),
       ...certificatesHealth(certificates),
       draining,
@@ -78,7 +81,8 @@ interface StateParts {
   readonly prices: LivePrices | null
   readonly fleet: HubLink | null
   readonly admission: Pick<AdmissionControl, 'auditable' | 'inFlight'>
-  readonly upstreams: Pick<Upstreams, 'open'>
+  readonly inForce: Pick<InForce, 'served'>
+  readonly liveConfig: HealthParts['liveConfig']
   readonly quarantines: number
   readonly certificates: LiveCertificates<string>
 }
@@ -96,9 +100,8 @@ export class StateReader {
   /** @throws Error before `connect` */
   read(): GatewayState {
     if (this.#parts === null) throw new Error('the parts of the gateway are not connected yet')
-    const { config, clock, store, attestation, rules, prices, admission, upstreams, quarantines } =
-      this.#parts
-    const { fleet, certificates } = this.#parts
+    const { config, clock, store, attestation, rules, prices, admission, quarantines } = this.#parts
+    const { fleet, certificates, inForce, liveConfig } = this.#parts
     return {
       ...rulesState(rules, clock.now()),
       ...attestation.state(),
@@ -114,7 +117,8 @@ export class StateReader {
       storeLimitBytes: config.audit.maxBytes,
       journal: store.journal(),
       callsInFlight: admission.inFlight,
-      upstreamsOpen: upstreams.open.length,
+      upstreamsOpen: inForce.served.pipeline.upstreams.open.length,
+      configurationStale: liveConfig.state.changed,
       fleet: fleet?.state() ?? null,
       certificates: servedBy(certificates).map((one) => one.state()),
     }

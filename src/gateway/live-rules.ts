@@ -28,7 +28,7 @@ interface LiveRulesParts {
 
 /** Returns a listener that logs when what is at a path cannot be watched. */
 export const logWatching =
-  (logger: GatewayLogger, path: string, what: 'rule files' | 'price file') =>
+  (logger: GatewayLogger, path: string, what: 'rule files' | 'price file' | 'configuration file') =>
   (reason: string | null): void => {
     if (reason === null) logger.info({ path }, `the ${what} can be watched again`)
     else
@@ -84,7 +84,8 @@ export class LiveRules {
     return this.#watcher.reload()
   }
 
-  stopWatching(): Promise<void> {
+  /** Follows the files no longer. */
+  close(): Promise<void> {
     return this.#watcher.close()
   }
 

@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../core/clock.ts'
-import type { Config } from '../core/config.ts'
+import type { Config, ConfigReading } from '../core/config.ts'
 import { uuidv7Source } from '../core/ids.ts'
 import { systemTimers } from '../core/timers.ts'
 import { VERSION } from '../core/version.ts'
@@ -23,35 +23,26 @@ import { EndUsers } from '../pipeline/record/end-users.ts'
 import { NO_PRICES } from '../prices/price-book.ts'
 import type { PriceSnapshot } from '../prices/price-file.ts'
 import type { RuleSnapshot } from '../rules/load.ts'
-import { ConsoleFiles } from '../server/console-files.ts'
-import { gatewayHandler } from '../server/handler.ts'
 import type { Handler } from '../server/listener.ts'
 import { LiveTail } from '../server/live-tail.ts'
-import { LOGIN_KEY_BYTES } from '../server/login-cookie.ts'
-import { opsHandler } from '../server/ops.ts'
-import { Gatekeeper } from '../server/session.ts'
-import { SignInJournal } from '../server/sign-in-journal.ts'
-import { SingleSignOn } from '../server/single-sign-on.ts'
 import type { Store } from '../store/store.ts'
 import { type UpstreamEvents, Upstreams } from '../upstream/upstreams.ts'
 import { Attestation } from './attestation.ts'
-import { readConsoleFiles } from './console.ts'
 import type { DataFolder } from './datafolder.ts'
-import { healthOf, StateReader } from './health.ts'
+import { buildAdminAccess, buildHandlers } from './handlers.ts'
+import { StateReader } from './health.ts'
 import { type HubLink, linkToHub } from './hub-link.ts'
+import { followConfig, InForce, type LiveGatewayConfig, pipelineTerms } from './in-force.ts'
 import { openIssuers } from './issuers.ts'
 import { Journal } from './journal.ts'
-import { type LiveCertificates, openCertificates, servedBy } from './live-certificate.ts'
+import { type LiveCertificates, openCertificates } from './live-certificate.ts'
 import { LivePrices } from './live-prices.ts'
 import { LiveRules } from './live-rules.ts'
 import type { GatewayLogger } from './logger.ts'
 import { collectorOf, type IdleCollector } from './memory.ts'
 import { bodyBudget, scanMemory } from './memory-budget.ts'
-import { OpenIdProvider } from './openid-provider.ts'
-import { managementRoutes } from './routes.ts'
 import { createShadowRules, type ShadowRules } from './shadow-rules.ts'
 import { SignedReceipts } from './signed-receipts.ts'
-import { statusOf } from './status.ts'
 import { openStorage } from './storage.ts'
 
 /** Everything that a running gateway consists of, except its sockets. */
@@ -66,17 +57,17 @@ export interface GatewayParts {
   readonly rules: LiveRules
   /** Null without prices. */
   readonly prices: LivePrices | null
-  readonly upstreams: Upstreams
   readonly admission: AdmissionControl
   readonly liveTail: LiveTail
   /** Null without a hub. */
   readonly fleet: HubLink | null
-  /** Null when no key is a token of an issuer. */
-  readonly tokens: TokenKeys | null
   readonly certificates: LiveCertificates<'gateway' | 'ops'>
   readonly memory: IdleCollector | null
   readonly shadowRules: ShadowRules | null
+  /** As built; calls take the one in force. */
   readonly pipeline: Pipeline
+  readonly inForce: InForce
+  readonly liveConfig: LiveGatewayConfig
   readonly handlers: { readonly gateway: Handler; readonly ops: Handler }
   /** Resolves with the reason when the gateway cannot continue. */
   readonly failed: Promise<string>
@@ -92,9 +83,11 @@ interface WatchedFiles {
 /**
  * Builds each part from those before it. Two parts report to later ones, which are connected once
  * they exist: the metrics page reads the state, and the store signs and retries.
+ * @param reading has the configuration
  */
 export function buildParts(
   config: Config,
+  reading: ConfigReading,
   files: WatchedFiles,
   logger: GatewayLogger,
   folder: DataFolder,
@@ -153,17 +146,42 @@ export function buildParts(
     journal,
     rules,
     prices,
-    upstreams,
     admission,
     liveTail,
     fleet,
-    tokens,
     certificates,
   }
-  state.connect({ ...parts, rules: rules.effective, quarantines: folder.quarantines, clock })
-  const { pipeline, shadowRules } = buildPipeline(parts)
-  const handlers = buildHandlers({ ...parts, pipeline, shadowRules, state })
-  return { ...parts, memory, shadowRules, pipeline, handlers, failed: failed.promise }
+  const served = buildServed(parts, { reading, upstreams, tokens, state })
+  return { ...parts, ...served, memory, failed: failed.promise }
+}
+
+/** Parts that a reload replaces. */
+interface UsedByCalls {
+  readonly upstreams: Upstreams
+  /** Null when no key is a token of an issuer. */
+  readonly tokens: TokenKeys | null
+}
+
+type ServedParts = PipelineParts & Pick<GatewayParts, 'liveTail' | 'certificates'>
+
+/** Builds what requests are served by, and what a reload replaces of it. */
+function buildServed(
+  parts: ServedParts,
+  sources: UsedByCalls & { readonly reading: ConfigReading; readonly state: StateReader },
+): Pick<GatewayParts, 'pipeline' | 'shadowRules' | 'inForce' | 'liveConfig' | 'handlers'> {
+  const { store, rules, folder, logger } = parts
+  const { reading, tokens, state } = sources
+  const { pipeline, shadowRules } = buildPipeline(parts, sources)
+  const admin = buildAdminAccess(parts)
+  const inForce = new InForce({ ...parts, pipeline, tokens, admin, ring: store.ring, clock: systemClock })
+  const liveConfig = followConfig(reading, inForce, logger)
+  const { quarantines } = folder
+  state.connect({
+    ...parts,
+    ...{ rules: rules.effective, inForce, liveConfig, quarantines, clock: systemClock },
+  })
+  const handlers = buildHandlers({ ...parts, shadowRules, state, admin, inForce, liveConfig })
+  return { pipeline, shadowRules, inForce, liveConfig, handlers }
 }
 
 function buildPrices(
@@ -199,14 +217,15 @@ type PipelineParts = Pick<
   | 'attestation'
   | 'rules'
   | 'prices'
-  | 'upstreams'
   | 'admission'
   | 'fleet'
-  | 'tokens'
 >
 
-function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 'shadowRules'> {
-  const { config, logger, folder, metrics, store, upstreams, admission } = parts
+function buildPipeline(
+  parts: PipelineParts,
+  { upstreams, tokens }: UsedByCalls,
+): Pick<GatewayParts, 'pipeline' | 'shadowRules'> {
+  const { config, logger, folder, metrics, store, admission } = parts
   const { rules, prices, attestation } = parts
   const { signatures } = attestation
   const shared = {
@@ -237,15 +256,14 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     log: store.log,
     intents: folder.intents,
     keys: store.ring,
-    tokens: parts.tokens,
+    tokens,
     counters: store.counters,
     parallel: new ParallelCalls(),
     stored: store.stored,
     receipts: new SignedReceipts({ sealed: store.sealed, checkpoints: store.checkpoints, signatures }),
     upstreams,
     bodyBytes: config.limits.bodyBytes,
-    toolServers: config.tools.servers,
-    refusalStatus: config.policy.refusalStatus ?? null,
+    ...pipelineTerms(config),
     thoughts: new ThoughtMemory(),
     givenIds: new GivenIds(),
     admission,
@@ -255,73 +273,6 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     newId,
   }
   return { pipeline, shadowRules }
-}
-
-type HandlerSources = PipelineParts &
-  Pick<GatewayParts, 'pipeline' | 'shadowRules' | 'liveTail' | 'certificates'> & {
-    readonly state: StateReader
-  }
-
-function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
-  const { config, logger, folder, metrics, store, attestation, admission, pipeline, prices } = parts
-  const { upstreams, shadowRules, liveTail, state, fleet } = parts
-  const { effective: rules, editor } = parts.rules
-  const { quarantines } = folder
-  const certificates = servedBy(parts.certificates)
-  const journal = new SignInJournal({ log: store.log, logger, metrics, clock: systemClock })
-  const gatekeeper = new Gatekeeper({
-    sessions: store.sessions,
-    clock: systemClock,
-    journal,
-    ...config.admin,
-  })
-  const status = {
-    startedAtMs: systemClock.now(),
-    path: config.data.path,
-    state: () => state.read(),
-    store,
-    ...{ admission, rules, prices, upstreams, attestation, fleet },
-  }
-  const { oidc } = config.admin
-  const signOn =
-    oidc === null
-      ? null
-      : new SingleSignOn({
-          terms: oidc,
-          provider: new OpenIdProvider(oidc, systemClock),
-          gatekeeper,
-          journal,
-          clock: systemClock,
-          loginKey: randomBytes(LOGIN_KEY_BYTES),
-        })
-  const routes = managementRoutes({
-    gatekeeper,
-    signOn,
-    pipeline,
-    store,
-    rules,
-    editor,
-    prices,
-    shadowRules,
-    attestation,
-    liveTail,
-    status: () => statusOf(status),
-  })
-  return {
-    gateway: gatewayHandler({
-      consoleFiles: new ConsoleFiles(readConsoleFiles()),
-      pipeline,
-      gatekeeper,
-      routes,
-      passThrough: config.passThrough,
-      clock: systemClock,
-    }),
-    ops: opsHandler({
-      health: () => healthOf({ admission, rules, prices, fleet, quarantines, certificates }),
-      metrics,
-      onError: (error) => logger.error({ err: error }, 'an answer of the ops listener failed'),
-    }),
-  }
 }
 
 const newId = uuidv7Source(() => systemClock.now(), randomBytes)

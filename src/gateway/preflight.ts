@@ -13,6 +13,7 @@ import { findUnfitKeys } from '../keys/key-names.ts'
 import { whyNoPrices } from '../prices/price-file.ts'
 import { whyNoRules } from '../rules/files.ts'
 import { whyNotListen } from '../server/address.ts'
+import { findUnusableCertificates } from '../upstream/client-certificates.ts'
 import { unsafeSettings } from '../upstream/environment.ts'
 import { whyNotStart } from './live-certificate.ts'
 
@@ -21,13 +22,10 @@ import { whyNotStart } from './live-certificate.ts'
  * skipped.
  */
 export async function findObstacles(reading: ConfigReading, config: Config): Promise<Problem[]> {
-  const problems = [...findUnfitKeys(reading, config), ...findUnfitAdminNames(reading, config)]
+  const problems = findUnfit(reading, config)
   const add = (path: readonly string[], reason: string | null) => {
     if (reason !== null && !isAmong(reading.problems, path)) problems.push(reading.problemAt(path, reason))
   }
-  const settings = { env: process.env, options: process.execArgv }
-  for (const { path, message } of unsafeSettings(config, settings))
-    problems.push(reading.problemAt(path, message))
   for (const name of ['gateway', 'ops'] as const)
     add(['listen', name], await whyNotListen(config.listen[name]))
   for (const name of ['tls', 'opsTls'] as const) add(['listen', name], whyNotStart(config.listen[name]))
@@ -36,6 +34,20 @@ export async function findObstacles(reading: ConfigReading, config: Config): Pro
   const { signingKey } = config.audit
   if (signingKey !== null) add(['audit', 'signingKey'], whyNotSigner(signingKey.current()))
   add(['data', 'path'], whyNotWrite(config.data.path))
+  return problems
+}
+
+/**
+ * Returns what is wrong with names, upstreams and the identity provider, at start and when they
+ * change.
+ */
+export function findUnfit(reading: ConfigReading, config: Config): Problem[] {
+  const problems = [...findUnfitKeys(reading, config), ...findUnfitAdminNames(reading, config)]
+  const settings = { env: process.env, options: process.execArgv }
+  for (const { path, message } of unsafeSettings(config, settings))
+    problems.push(reading.problemAt(path, message))
+  for (const { path, message } of findUnusableCertificates(config.upstreams))
+    if (!isAmong(reading.problems, path)) problems.push(reading.problemAt(path, message))
   return problems
 }
 

@@ -24,20 +24,18 @@ import { usageLimitsRoute } from '../server/routes/usage-limits.ts'
 import { usageLiveRoute } from '../server/routes/usage-live.ts'
 import { usageReportRoute } from '../server/routes/usage-report.ts'
 import { usageSeriesRoute } from '../server/routes/usage-series.ts'
-import type { Gatekeeper } from '../server/session.ts'
-import type { SingleSignOn } from '../server/single-sign-on.ts'
 import type { Store } from '../store/store.ts'
+import type { AdminAccess } from './admin-access.ts'
 import type { Attestation } from './attestation.ts'
 import type { LivePrices } from './live-prices.ts'
 import type { ShadowRules } from './shadow-rules.ts'
 
 interface RouteParts {
-  readonly gatekeeper: Gatekeeper
-  readonly signOn: SingleSignOn | null
+  readonly admin: AdminAccess
   readonly store: Store
   readonly rules: EffectiveRules
   readonly editor: RuleEditor
-  readonly pipeline: Pipeline
+  readonly pipeline: () => Pipeline
   readonly prices: LivePrices | null
   readonly shadowRules: ShadowRules | null
   readonly attestation: Attestation
@@ -47,11 +45,13 @@ interface RouteParts {
 
 export function managementRoutes(parts: RouteParts): ApiRoute[] {
   const { store, pipeline, attestation } = parts
+  const { gatekeeper, signOn } = parts.admin
+  const { receipts, minutes } = pipeline()
   const routes = [
-    ...sessionRoutes(parts.gatekeeper, store.sessions),
-    ...singleSignOnRoutes(parts.gatekeeper, parts.signOn),
+    ...sessionRoutes(gatekeeper, store.sessions),
+    ...singleSignOnRoutes(gatekeeper, signOn),
     ...keyRoutes(store.keys, systemClock),
-    ...ruleRoutes(parts.rules, parts.editor, store.policies, (body) => evaluate(pipeline, body)),
+    ...ruleRoutes(parts.rules, parts.editor, store.policies, (body) => evaluate(pipeline(), body)),
     ...candidateRoutes(parts.shadowRules),
     ...priceRoutes(parts.prices),
     ...usageRoutes(store.log, systemClock),
@@ -60,14 +60,14 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     ...auditRoutes({
       trustClock: (actor) => store.trustClock(actor),
       checkpoints: store.checkpoints,
-      receipts: pipeline.receipts,
+      receipts,
       signatures: attestation.signatures,
       check: attestation.check,
     }),
     exportRoute(store.sealed),
     usageLimitsRoute(parts.rules, store, systemClock),
-    usageSeriesRoute(pipeline.minutes, store.rollups, systemClock),
-    usageLiveRoute(parts.liveTail, parts.gatekeeper),
+    usageSeriesRoute(minutes, store.rollups, systemClock),
+    usageLiveRoute(parts.liveTail, gatekeeper),
     statusRoute(parts.status),
   ]
   return [...routes, ...openApiRoutes(routes)]

@@ -12,9 +12,9 @@ import type { EffectiveRules } from '../rules/effective.ts'
 import { freeBytesOf } from '../store/files/disk-space.ts'
 import { CLOCK_DOUBT } from '../store/log/clock-doubt.ts'
 import type { Store } from '../store/store.ts'
-import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Attestation } from './attestation.ts'
 import type { HubLink } from './hub-link.ts'
+import type { InForce } from './in-force.ts'
 import type { LivePrices } from './live-prices.ts'
 
 interface StatusParts {
@@ -30,12 +30,13 @@ interface StatusParts {
   readonly rules: Pick<EffectiveRules, 'list' | 'errors' | 'loadedAtMs'>
   /** Null without prices. */
   readonly prices: Pick<LivePrices, 'current'> | null
-  readonly upstreams: Pick<Upstreams, 'names' | 'open'>
+  readonly inForce: Pick<InForce, 'served'>
   readonly attestation: Pick<Attestation, 'signatures' | 'check'>
 }
 
 export function statusOf(parts: StatusParts): JsonObject {
-  const { admission, prices, upstreams, attestation, fleet } = parts
+  const { admission, prices, attestation, fleet } = parts
+  const { upstreams } = parts.inForce.served.pipeline
   const state = parts.state()
   const { draining } = admission
   const open = new Set(upstreams.open)

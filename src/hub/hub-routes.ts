@@ -3,6 +3,7 @@
 import { systemClock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
+import type { AdminAccess } from '../gateway/admin-access.ts'
 import { HUB_TERM_FIELDS } from '../keys/key-terms-fields.ts'
 import type { HubLog } from '../ledger/hub-log.ts'
 import type { JoinTokens } from '../ledger/join-tokens.ts'
@@ -19,8 +20,6 @@ import { openApiRoutes } from '../server/routes/openapi.ts'
 import { sessionRoutes } from '../server/routes/session.ts'
 import { singleSignOnRoutes } from '../server/routes/single-sign-on.ts'
 import { statusRoute } from '../server/routes/status.ts'
-import type { Gatekeeper } from '../server/session.ts'
-import type { SingleSignOn } from '../server/single-sign-on.ts'
 import { MADE } from './confirmation.ts'
 import type { Fleet } from './fleet.ts'
 import { confirmed, fleetRoutes } from './fleet-routes.ts'
@@ -30,8 +29,7 @@ import { joinRoutes } from './join-routes.ts'
 const STATUS = operation('Reports the state of this hub.', { answer: 'HubStatus', errors: [400] })
 
 interface HubRouteParts {
-  readonly gatekeeper: Gatekeeper
-  readonly signOn: SingleSignOn | null
+  readonly admin: AdminAccess
   readonly keys: KeyLedger
   readonly sessions: SessionLedger
   readonly joinTokens: JoinTokens
@@ -43,11 +41,12 @@ interface HubRouteParts {
 }
 
 export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
-  const { gatekeeper, keys, sessions, log, fleet, sidecars } = parts
+  const { keys, sessions, log, fleet, sidecars } = parts
+  const { gatekeeper, signOn } = parts.admin
   const { state, feeds, confirmation, catchUp } = fleet
   const routes = [
     ...sessionRoutes(gatekeeper, sessions),
-    ...singleSignOnRoutes(gatekeeper, parts.signOn),
+    ...singleSignOnRoutes(gatekeeper, signOn),
     ...confirmed(keyRoutes(madeKeys(keys), systemClock, HUB_TERM_FIELDS), { confirmation, sidecars, state }),
     ...fleetRoutes({ state, sidecars, feeds, catchUp }),
     ...joinRoutes(parts.joinTokens, systemClock),

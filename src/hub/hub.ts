@@ -25,8 +25,8 @@ import {
   servedBy,
   whyNotStart,
 } from '../gateway/live-certificate.ts'
+import { configHealth } from '../gateway/live-config.ts'
 import { createLogger, type GatewayLogger, type LogOutput, TurnLines } from '../gateway/logger.ts'
-import { OpenIdProvider } from '../gateway/openid-provider.ts'
 import { Database } from '../ledger/database.ts'
 import { HubLog } from '../ledger/hub-log.ts'
 import { JoinTokens } from '../ledger/join-tokens.ts'
@@ -40,15 +40,12 @@ import { createHubMetrics, type HubMetrics } from '../metrics/hub-metrics.ts'
 import { formatAddress, whyNotListen } from '../server/address.ts'
 import type { ApiRoute } from '../server/api.ts'
 import { type Handler, listen } from '../server/listener.ts'
-import { LOGIN_KEY_BYTES } from '../server/login-cookie.ts'
 import { answerRoute, failRequest, type ManagementParts } from '../server/management.ts'
 import { opsHandler } from '../server/ops.ts'
 import { Router } from '../server/router.ts'
-import { Gatekeeper } from '../server/session.ts'
-import { SignInJournal } from '../server/sign-in-journal.ts'
-import { SingleSignOn } from '../server/single-sign-on.ts'
 import { Fleet } from './fleet.ts'
 import { fleetHandler } from './fleet-handler.ts'
+import { adminAccess, followConfig, type LiveHubConfig } from './hub-admin.ts'
 import { HubCheckpoints } from './hub-checkpoints.ts'
 import { hubRoutes } from './hub-routes.ts'
 import { SidecarIdentities } from './sidecar-identities.ts'
@@ -65,6 +62,8 @@ export interface RunningHub {
   /** `host:port`. */
   readonly address: string
   readonly opsAddress: string
+  /** Reads the configuration again, and puts in force what can be. */
+  reload(): Promise<void>
   /** Lets answers under way end, signs the last checkpoint and closes everything. */
   stop(): Promise<void>
 }
@@ -92,7 +91,7 @@ export async function runHub(
   })
   try {
     await assertMigrated(database)
-    return await start(config, database, { logger, lines })
+    return await start(config, reading, database, { logger, lines })
   } catch (error) {
     await database.close()
     if (!(error instanceof GatewayError)) throw error
@@ -118,6 +117,7 @@ async function findObstaclesOf(config: HubConfig, reading: HubConfigReading): Pr
 
 async function start(
   config: HubConfig,
+  reading: HubConfigReading,
   database: Database,
   { logger, lines }: { readonly logger: GatewayLogger; readonly lines: TurnLines },
 ): Promise<RunningHub> {
@@ -126,7 +126,10 @@ async function start(
     { clock: systemClock, timers: systemTimers, logger },
   )
   const served = servedBy(certificates)
-  const metrics = createHubMetrics(VERSION, () => served.map((one) => one.state()))
+  const metrics = createHubMetrics(VERSION, {
+    certificates: () => served.map((one) => one.state()),
+    isConfigStale: () => liveConfig.state.changed,
+  })
   const shared = { database, clock: systemClock, random: randomBytes }
   const log = new HubLog(shared)
   const signer = readSigner(originOf(await log.open()), config.audit.signingKey!.current())
@@ -137,34 +140,25 @@ async function start(
   const keys = new KeyLedger({ ...shared, log })
   const sessions = new SessionLedger({ ...shared, log })
   const joinTokens = new JoinTokens({ ...shared, log })
-  const { gatekeeper, signOn } = await signIns({ config, database, log, sessions, logger, metrics })
-  const startedAtMs = systemClock.now()
+  const admin = await adminAccess({ config, database, log, sessions, logger, metrics })
+  const liveConfig = followConfig(reading, admin, logger)
   const sidecars = new SidecarLedger({ database, log })
   const fleet = await startFleet({ database, keys, sidecars, logger, metrics })
-  const status = (): JsonObject => ({
-    version: VERSION,
-    started_at: isoTime(startedAtMs),
-    ...fleet.status(),
-  })
+  const begun = { version: VERSION, started_at: isoTime(systemClock.now()) }
+  const status = (): JsonObject => ({ ...begun, ...fleet.status() })
   const routes = hubRoutes({
-    ...{ gatekeeper, signOn, keys, sessions, joinTokens, log, checkpoints, status, fleet, sidecars },
+    ...{ admin, keys, sessions, joinTokens, log, checkpoints, status, fleet, sidecars },
   })
-  const identities = new SidecarIdentities({
-    join: config.join,
-    sidecars: joinTokens,
-    clock: systemClock,
-    metrics,
-  })
-  const manages = { gatekeeper, logger, metrics, newId, readPrompt: noPrompt }
-  const ops = await listen(config.listen.ops, opsOf(database, served, metrics, logger))
-  const answers = fleetHandler({
-    ...manages,
-    verify: (authorization) => identities.verify(authorization),
-    feeds: fleet.feeds,
-    sidecars,
-    uses: fleet.uses,
-  })
-  const handler = hubHandler(manages, routes, answers)
+  const manages = { gatekeeper: admin.gatekeeper, logger, metrics, newId, readPrompt: noPrompt }
+  const ops = await listen(
+    config.listen.ops,
+    opsOf({ database, certificates: served, liveConfig, metrics, logger }),
+  )
+  const { join } = config
+  const identities = new SidecarIdentities({ join, sidecars: joinTokens, clock: systemClock, metrics })
+  const verify = (authorization: string | undefined) => identities.verify(authorization)
+  const { feeds, uses } = fleet
+  const handler = hubHandler(manages, routes, fleetHandler({ ...manages, verify, feeds, sidecars, uses }))
   const listeners = await listenWith(config.listen.hub, handler, certificates.hub)
   const months = setInterval(() => void makeMonths(log, logger), PARTITION_MS).unref()
   const [address, opsAddress] = [listeners, ops].map(([first]) => formatAddress(first!.address)) as [
@@ -173,11 +167,14 @@ async function start(
   ]
   lines.begin(() => logger.info({ hub: address, ops: opsAddress, version: VERSION }, 'listening'))
   checkpoints.start()
+  await liveConfig.start()
   return {
     address,
     opsAddress,
+    reload: () => liveConfig.reload(),
     async stop() {
       clearInterval(months)
+      await liveConfig.close()
       certificates.hub?.close()
       for (const listener of listeners) listener.stopAccepting()
       await fleet.stop()
@@ -213,41 +210,6 @@ async function makeMonths(log: HubLog, logger: GatewayLogger): Promise<void> {
   }
 }
 
-interface SignInSources {
-  readonly config: HubConfig
-  readonly database: Database
-  readonly log: HubLog
-  readonly sessions: SessionLedger
-  readonly logger: GatewayLogger
-  readonly metrics: HubMetrics
-}
-
-async function signIns({ config, database, log, sessions, logger, metrics }: SignInSources) {
-  const journal = new SignInJournal({
-    log: {
-      change: async (decide) => {
-        const { result } = await log.change(async () => ({ ...decide(), feed: [] }))
-        return result
-      },
-    },
-    ...{ logger, metrics, clock: systemClock },
-  })
-  const gatekeeper = new Gatekeeper({ sessions, clock: systemClock, journal, ...config.admin })
-  const { oidc } = config.admin
-  if (oidc === null) return { gatekeeper, signOn: null }
-  const loginKey = await sharedSecret(database, 'login_cookie', randomBytes(LOGIN_KEY_BYTES))
-  const provider = new OpenIdProvider(oidc, systemClock)
-  const signOn = new SingleSignOn({
-    terms: oidc,
-    provider,
-    gatekeeper,
-    journal,
-    clock: systemClock,
-    loginKey,
-  })
-  return { gatekeeper, signOn }
-}
-
 /** Serves sidecars and the management API. */
 function hubHandler(
   parts: ManagementParts,
@@ -275,19 +237,24 @@ function hubHandler(
 /** No route of a hub takes a prompt. */
 const noPrompt = (): Promise<Buffer> => Promise.reject(new Error('a hub takes no prompts'))
 
-function opsOf(
-  database: Database,
-  certificates: readonly LiveCertificate[],
-  metrics: HubMetrics,
-  logger: GatewayLogger,
-): Handler {
+interface OpsSources {
+  readonly database: Database
+  readonly certificates: readonly LiveCertificate[]
+  readonly liveConfig: Pick<LiveHubConfig, 'state'>
+  readonly metrics: HubMetrics
+  readonly logger: GatewayLogger
+}
+
+function opsOf({ database, certificates, liveConfig, metrics, logger }: OpsSources): Handler {
   return opsHandler({
     health: async () => {
       const reason = await database.rows('select 1').then(
         () => 'ok',
         () => 'the database cannot be reached',
       )
-      return { ready: reason === 'ok', detail: { database: reason, ...certificatesHealth(certificates) } }
+      const configuration = configHealth(liveConfig.state)
+      const detail = { database: reason, configuration, ...certificatesHealth(certificates) }
+      return { ready: reason === 'ok', detail }
     },
     metrics,
     onError: (error) => logger.error({ err: error }, 'an answer of the ops listener failed'),

@@ -2,7 +2,7 @@
 
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { MONITORING_PRECISION } from './event-loop.ts'
-import { CERTIFICATE_GAUGES, type CertificateState, COUNTERS } from './metric-table.ts'
+import { CERTIFICATE_GAUGES, type CertificateState, CONFIGURATION_STALE, COUNTERS } from './metric-table.ts'
 import { Counter, registerRows } from './series.ts'
 
 const counterOf = <L extends string>(
@@ -10,13 +10,25 @@ const counterOf = <L extends string>(
   definition: { readonly name: string; readonly help: string; readonly labels: readonly L[] },
 ): Counter<L> => new Counter(registry, { ...definition, name: `sidegate_${definition.name}` })
 
-/**
- * Creates the metrics of a hub.
- * @param certificates called for each page
- */
-export function createHubMetrics(version: string, certificates: () => readonly CertificateState[]) {
+/** What the page of a hub shows besides what is counted; read once for each page. */
+interface HubState {
+  readonly certificates: () => readonly CertificateState[]
+  /** Whether the configuration file differs from what is in force. */
+  readonly isConfigStale: () => boolean
+}
+
+/** Creates the metrics of a hub. */
+export function createHubMetrics(version: string, { certificates, isConfigStale }: HubState) {
   const registry = new Registry()
   registerRows(registry, CERTIFICATE_GAUGES, 'listener', certificates)
+  new Gauge({
+    name: `sidegate_${CONFIGURATION_STALE.name}`,
+    help: CONFIGURATION_STALE.help,
+    registers: [registry],
+    collect() {
+      this.set(Number(isConfigStale()))
+    },
+  })
   collectDefaultMetrics({ register: registry, ...MONITORING_PRECISION })
   const build = new Gauge({
     name: 'sidegate_build_info',

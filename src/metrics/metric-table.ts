@@ -20,6 +20,8 @@ export interface GatewayState {
   readonly ruleFilesInForce: boolean
   /** False while an earlier version of the price file is in force. */
   readonly priceFileInForce: boolean
+  /** True while the configuration file differs from what is in force. */
+  readonly configurationStale: boolean
   /** Number of quarantined logs. */
   readonly auditQuarantines: number
   /** The newest checkpoint; null before the first. */
@@ -87,6 +89,12 @@ export const BUDGET_GAUGES: readonly (readonly [
   ['budget_allowed_usd', 'Money that a limit allows in its window.', ({ allowedUsd }) => allowedUsd],
 ]
 
+/** Of a gateway and of a hub. */
+export const CONFIGURATION_STALE = {
+  name: 'configuration_stale',
+  help: '1 while the configuration file differs from what is in force or has errors, 0 otherwise.',
+} as const
+
 /** Gauges that are read from the state of the gateway for each page. */
 export const GAUGES: readonly (readonly [name: string, help: string, read: Read])[] = [
   [
@@ -98,6 +106,11 @@ export const GAUGES: readonly (readonly [name: string, help: string, read: Read]
     'price_file_in_force',
     '1 while the current price file is in force or there is none, 0 while an earlier version is.',
     ({ priceFileInForce }) => Number(priceFileInForce),
+  ],
+  [
+    CONFIGURATION_STALE.name,
+    CONFIGURATION_STALE.help,
+    ({ configurationStale }) => Number(configurationStale),
   ],
   [
     'rule_overrides',

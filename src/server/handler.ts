@@ -8,8 +8,7 @@ import { RESPONSES } from '../chat/responses/responses-api.ts'
 import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import { looseForm, normalisePath, splitTarget } from '../core/request-path.ts'
-import type { PassThroughRule } from '../core/unscanned-paths.ts'
-import { type PassedRequest, passThrough, passThroughFor } from '../pipeline/pass-through.ts'
+import { type PassedRequest, passThrough, type passThroughFor } from '../pipeline/pass-through.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { waitToScan } from '../pipeline/prompt/memory-turn.ts'
 import type { ApiRoute } from './api.ts'
@@ -22,28 +21,34 @@ import { GOVERNED_PATH, Router } from './router.ts'
 import type { Gatekeeper } from './session.ts'
 import { SocketClient } from './socket-client.ts'
 
-export interface HandlerParts {
+/** What a request is served by, from its head to the end of its answer. */
+export interface Served {
   readonly pipeline: Pipeline
+  /** Finds the rule for a path that is forwarded without a scan. */
+  readonly findPassed: ReturnType<typeof passThroughFor>
+}
+
+export interface HandlerParts {
+  /** Taken once a request. */
+  readonly served: () => Served
   readonly gatekeeper: Gatekeeper
   readonly routes: readonly ApiRoute[]
   readonly consoleFiles: ConsoleFiles
-  /** Paths that are forwarded without a scan. */
-  readonly passThrough: readonly PassThroughRule[]
   readonly clock: Clock
 }
 
 /** Returns the handler of the gateway listener. It answers every request exactly once. */
 export function gatewayHandler(parts: HandlerParts): Handler {
-  const { pipeline, gatekeeper, consoleFiles, clock } = parts
+  const { served, gatekeeper, consoleFiles, clock } = parts
   const router = new Router<ApiRoute | DataRoute>([...DATA_ROUTES, ...parts.routes])
-  const findPassed = passThroughFor(parts.passThrough)
   const manages: ManagementParts = {
-    ...pipeline,
+    ...served().pipeline,
     gatekeeper,
-    readPrompt: (request, releases) => readPrompt(pipeline, request, releases),
+    readPrompt: (request, releases) => readPrompt(served().pipeline, request, releases),
   }
   return (request, response) => {
     const arrivedMs = clock.monotonic()
+    const { pipeline, findPassed } = served()
     const { path, search } = splitTarget(request.url ?? '/')
     try {
       const method = request.method ?? 'GET'

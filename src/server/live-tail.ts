@@ -61,6 +61,11 @@ export class LiveTail {
     }, GATHER_MS)
   }
 
+  /** Ends the streams of sessions that are over. To be called when administrators change. */
+  checkSessions(): void {
+    for (const reader of this.#readers) reader.wake()
+  }
+
   /**
    * Begins a stream of events. Its `return` must be called when nobody reads it any more.
    * @throws GatewayError `overloaded` with MAXIMUM_LIVE_READERS readers, `draining` after `close`

@@ -3,7 +3,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { type Actor, looksLike } from '../core/actor.ts'
+import { looksLike } from '../core/actor.ts'
 import {
   type Administrator,
   type AdminRole,
@@ -11,13 +11,14 @@ import {
   type SignedInAdministrator,
   type SignInMethod,
 } from '../core/admin-role.ts'
-import type { FingerprintOf, Session } from '../core/admin-session.ts'
+import type { Session } from '../core/admin-session.ts'
 import type { AdminToken } from '../core/admin-tokens.ts'
-import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { OidcConfig } from '../core/oidc-config.ts'
 import { formatCookie, readCookie } from './cookies.ts'
 import { allowedName, isLoopback, isOriginOf, overTls, parseHost } from './host.ts'
+import type { SessionStore } from './session-store.ts'
 import type { SignInJournal } from './sign-in-journal.ts'
 import { ATTEMPTS, COMPARISONS, SignInThrottle } from './sign-in-throttle.ts'
 
@@ -47,72 +48,59 @@ export interface SignedIn {
   readonly cookie: string
 }
 
-/** Where sessions are kept: in the store of a gateway, or in the database of a hub. */
-export interface SessionStore {
-  /**
-   * Begins a session; resolves when it is durable.
-   * @param fingerprint of the administrator; `find` requires the same one
-   * @param replaced secret of a session that ends; an unknown one is fine
-   * @returns the session, and the secret that opens it
-   * @throws GatewayError (rejects) when the store cannot be written
-   */
-  create(
-    administrator: SignedInAdministrator,
-    fingerprint: string,
-    ttlMs: Milliseconds,
-    replaced: string | null,
-  ): Promise<Session & { readonly secret: string }>
-  /**
-   * Resolves with null when the session is unknown or expired, or when its administrator has
-   * another fingerprint since.
-   */
-  find(secret: string, fingerprintOf: FingerprintOf): Promise<Session | null>
-  /** Ends a session; an unknown secret is fine. */
-  delete(secret: string): Promise<void>
-  /** The sessions that have not expired, newest first. */
-  list(): Promise<Session[]>
-  /** Ends a session by its id and seals that. @throws GatewayError (rejects) `not_found` */
-  end(id: string, actor: Actor): Promise<Session>
-}
-
 /** Whom a token signs in, if it can be read. */
 type GatekeeperToken = Pick<AdminToken, 'name' | 'role' | 'token'>
 
 /** What single sign-on depends on. Its client's secret is not among it, and may be rotated. */
 type SingleSignOnTerms = Pick<OidcConfig, 'issuer' | 'clientId' | 'groupsClaim' | 'actorClaim' | 'roles'>
 
+/** Who may sign in, and from where: the section `admin` of the configuration. */
+export interface AdminTerms {
+  readonly tokens: readonly GatekeeperToken[]
+  /** Null without single sign-on. */
+  readonly oidc: SingleSignOnTerms | null
+  readonly sessionTtlSeconds: number
+  readonly allowedHosts: readonly string[]
+}
+
 export class Gatekeeper {
   readonly #sessions: SessionStore
-  readonly #tokens: readonly GatekeeperToken[]
+  #terms: AdminTerms
   /** Null without single sign-on. */
-  readonly #oidcTerms: string | null
-  readonly #ttlMs: Milliseconds
-  readonly #allowedHosts: ReadonlySet<string | null>
+  #oidcTerms: string | null
+  #allowedHosts: ReadonlySet<string | null>
   readonly #comparisons: SignInThrottle
   /** By whether the attempt is right: wrong ones must not shut out right ones of their address. */
   readonly #attempts: Readonly<Record<'right' | 'wrong', SignInThrottle>>
   readonly #journal: SignInJournal
 
-  constructor(options: {
-    readonly sessions: SessionStore
-    readonly tokens: readonly GatekeeperToken[]
-    readonly oidc: SingleSignOnTerms | null
-    readonly clock: Clock
-    readonly sessionTtlSeconds: number
-    readonly allowedHosts: readonly string[]
-    readonly journal: SignInJournal
-  }) {
+  constructor(
+    options: AdminTerms & {
+      readonly sessions: SessionStore
+      readonly clock: Clock
+      readonly journal: SignInJournal
+    },
+  ) {
     this.#sessions = options.sessions
-    this.#tokens = options.tokens
-    this.#oidcTerms = options.oidc === null ? null : describeTerms(options.oidc)
+    this.#terms = options
+    this.#oidcTerms = termsOf(options)
+    this.#allowedHosts = hostsOf(options)
     this.#comparisons = new SignInThrottle(options.clock, COMPARISONS)
     this.#attempts = {
       right: new SignInThrottle(options.clock, ATTEMPTS),
       wrong: new SignInThrottle(options.clock, ATTEMPTS),
     }
     this.#journal = options.journal
-    this.#ttlMs = options.sessionTtlSeconds * 1000
-    this.#allowedHosts = new Set(options.allowedHosts.map(allowedName))
+  }
+
+  /**
+   * Follows other terms from now on. Sessions of a token or a role that is not among them end at
+   * once; the others keep the lifetime that they began with.
+   */
+  replace(terms: AdminTerms): void {
+    this.#terms = terms
+    this.#oidcTerms = termsOf(terms)
+    this.#allowedHosts = hostsOf(terms)
   }
 
   /**
@@ -175,7 +163,7 @@ export class Gatekeeper {
     const attempts = this.#attempts[administrator === null ? 'wrong' : 'right']
     if (!attempts.admit(address)) throw await this.#throttled(address, 'token')
     if (administrator === null) {
-      const isOff = this.#tokens.length === 0
+      const isOff = this.#terms.tokens.length === 0
       await this.#journal.failed(address, isOff ? 'off' : 'wrong_token', 'token')
       throw new GatewayError('invalid_token', isOff ? OFF : 'The admin token is wrong.')
     }
@@ -217,12 +205,12 @@ export class Gatekeeper {
    * Reports whether a token signs in an administrator whose name a reader may take for this one.
    */
   isTaken(name: string): boolean {
-    return this.#tokens.some((one) => looksLike(one.name, name))
+    return this.#terms.tokens.some((one) => looksLike(one.name, name))
   }
 
   /** The ways to sign in that the configuration offers. */
   methods(): Readonly<Record<SignInMethod, boolean>> {
-    return { token: this.#tokens.length > 0, oidc: this.#oidcTerms !== null }
+    return { token: this.#terms.tokens.length > 0, oidc: this.#oidcTerms !== null }
   }
 
   /** Ends the session and returns the cookie that deletes it in a browser. */
@@ -238,20 +226,21 @@ export class Gatekeeper {
     { address, headers }: SignInClient,
   ): Promise<SignedIn> {
     await this.#journal.succeeded(address, administrator.name, administrator.via)
+    const { sessionTtlSeconds } = this.#terms
     const { secret, ...session } = await this.#sessions.create(
       administrator,
       fingerprint,
-      this.#ttlMs,
+      sessionTtlSeconds * 1000,
       secretOf(headers),
     )
-    return { session, cookie: setCookie(secret, Math.floor(this.#ttlMs / 1000), overTls(headers)) }
+    return { session, cookie: setCookie(secret, sessionTtlSeconds, overTls(headers)) }
   }
 
   /** The first administrator with the token. Always compares with all of them. */
   #holderOf(token: string): GatekeeperToken | null {
     const given = sha256(token)
     // Constant-time comparison needs equal lengths, which hashing gives.
-    const holders = this.#tokens.filter(
+    const holders = this.#terms.tokens.filter(
       (one) => one.token !== null && timingSafeEqual(given, sha256(one.token.current())),
     )
     return holders[0] ?? null
@@ -266,7 +255,7 @@ export class Gatekeeper {
       const isOver = this.#oidcTerms === null || this.isTaken(name)
       return isOver ? null : sha256(JSON.stringify([via, name, role, this.#oidcTerms])).toString('hex')
     }
-    const administrator = this.#tokens.find((one) => one.name === name)
+    const administrator = this.#terms.tokens.find((one) => one.name === name)
     const token = administrator?.token?.current()
     return administrator === undefined || token === undefined ? null : fingerprintOf(administrator, token)
   }
@@ -278,6 +267,11 @@ export class Gatekeeper {
  */
 const secretOf = (headers: IncomingHttpHeaders): string | null =>
   readCookie(headers.cookie, HOST_COOKIE) ?? (overTls(headers) ? null : readCookie(headers.cookie, COOKIE))
+
+const termsOf = ({ oidc }: AdminTerms): string | null => (oidc === null ? null : describeTerms(oidc))
+
+const hostsOf = ({ allowedHosts }: AdminTerms): ReadonlySet<string | null> =>
+  new Set(allowedHosts.map(allowedName))
 
 const fingerprintOf = ({ name, role }: Administrator, token: string): string =>
   sha256(JSON.stringify([name, role, token])).toString('hex')

@@ -325,6 +325,23 @@ t.test('a client certificate that is not mounted is a warning, for upstream as f
   t.match(wrong.stdout, /error: .*upstream\.tls\.ca: file r\.yaml is not PEM/)
 })
 
+t.test('a client certificate whose key is another one is an error', async (t) => {
+  const [one, other] = [makeCertificate({}), makeCertificate({})]
+  const tls = 'tls: { certificate: tls.crt, key: tls.key }'
+  const dir = t.testdir({
+    'sidegate.yaml': `upstream:\n  baseUrl: https://h/v1\n  ${tls}\nrules: { path: r.yaml }\n`,
+    'r.yaml': 'rules: []\n',
+    'tls.crt': one.certificate,
+    'tls.key': other.key,
+  })
+  const check = () => sidegate(['check', '--config', join(dir, 'sidegate.yaml')])
+  const wrong = await check()
+  t.match(wrong.stdout, /error: .*sidegate\.yaml:3:\d+ upstream\.tls: is refused by OpenSSL/)
+  t.equal(wrong.status, 1)
+  writeFileSync(join(dir, 'tls.key'), one.key)
+  t.equal((await check()).status, 0)
+})
+
 t.test('check needs no certificate of the listener, and refuses one that cannot be served', async (t) => {
   const expired = makeCertificate({ untilMs: Date.now() - 1000 })
   const listen = 'listen: { tls: { certificate: { file: tls.crt }, key: { file: tls.key } } }\n'

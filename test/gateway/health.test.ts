@@ -11,6 +11,9 @@ const rules = (problems: (typeof PROBLEM)[] = []) => ({
   errors: () => problems,
 })
 
+/** Of a file that is in force. */
+const liveConfig = { state: { changed: false, needsReload: [], needsRestart: [], errors: [] } }
+
 t.test('a gateway is ready while its log can be written and it is not draining', async (t) => {
   const full = 'the usage log cannot be written: it is full'
   for (const [auditHindrance, draining, ready] of [
@@ -23,6 +26,7 @@ t.test('a gateway is ready while its log can be written and it is not draining',
       rules: rules(),
       prices: null,
       fleet: null,
+      liveConfig,
       quarantines: 0,
       certificates: [],
     })
@@ -39,6 +43,7 @@ t.test('errors in rule files are listed and do not make the gateway unready', as
       rules: rules([PROBLEM]),
       prices: null,
       fleet: null,
+      liveConfig,
       quarantines: 2,
       certificates: [],
     }),
@@ -56,7 +61,7 @@ t.test('errors in rule files are listed and do not make the gateway unready', as
 
 t.test('errors in the price file are listed and do not make the gateway unready', async (t) => {
   const admission = { auditHindrance: null, draining: false }
-  const parts = { admission, rules: rules(), fleet: null, quarantines: 0, certificates: [] }
+  const parts = { admission, rules: rules(), fleet: null, liveConfig, quarantines: 0, certificates: [] }
   const current = () => new PriceBook([], 'abc')
   const healthWith = (problems: (typeof PROBLEM)[]) =>
     healthOf({ ...parts, prices: { current, problems: () => problems } })
@@ -72,9 +77,30 @@ t.test('errors in the price file are listed and do not make the gateway unready'
   t.notOk('prices' in healthOf({ ...parts, prices: null }).detail, 'without prices there is nothing to say')
 })
 
+t.test(
+  'a configuration file that is not in force is shown and does not make the gateway unready',
+  async (t) => {
+    const admission = { auditHindrance: null, draining: false }
+    const parts = { admission, rules: rules(), prices: null, fleet: null, quarantines: 0, certificates: [] }
+    t.match(healthOf({ ...parts, liveConfig }).detail['configuration'], { changed: false, needs_restart: [] })
+    const state = { changed: true, needsReload: ['keys'], needsRestart: ['listen.gateway'], errors: [] }
+    t.match(healthOf({ ...parts, liveConfig: { state } }), {
+      ready: true,
+      detail: {
+        configuration: {
+          changed: true,
+          needs_reload: ['keys'],
+          needs_restart: ['listen.gateway'],
+          errors: [],
+        },
+      },
+    })
+  },
+)
+
 t.test('a gateway that waits for its hub is not ready, and says what is wrong', async (t) => {
   const admission = { auditHindrance: null, draining: false }
-  const parts = { admission, rules: rules(), prices: null, quarantines: 0, certificates: [] }
+  const parts = { admission, rules: rules(), prices: null, liveConfig, quarantines: 0, certificates: [] }
   for (const isReady of [true, false]) {
     const fleet = { isReady, health: () => ({ fleet: 'no hub was reached yet' }) }
     t.match(healthOf({ ...parts, fleet }), { ready: isReady, detail: { fleet: 'no hub was reached yet' } })

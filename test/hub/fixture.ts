@@ -17,6 +17,8 @@ export const TOKENS = {
 } as const
 
 export interface TestHub extends RunningHub {
+  /** Holds its configuration, `hub.yaml`. */
+  readonly folder: string
   readonly url: string
   readonly logs: Record<string, unknown>[]
   /** Signs in; returns a function that calls the management API. */
@@ -62,7 +64,7 @@ export async function startHub(
   t: Test,
   ...[database, more = {}, files = {}]: [TestDatabase, object?, Readonly<Record<string, string>>?]
 ): Promise<TestHub> {
-  const { file, env } = writeHub(t, database, more, files)
+  const { file, env, folder } = writeHub(t, database, more, files)
   const logs: Record<string, unknown>[] = []
   const output = {
     write: (lines: string) => {
@@ -78,7 +80,7 @@ export async function startHub(
   }
   t.teardown(stop)
   const url = `http://${hub.address}`
-  return { ...hub, stop, url, logs, signIn: (name = 'platform') => signIn(url, TOKENS[name].token) }
+  return { ...hub, stop, folder, url, logs, signIn: (name = 'platform') => signIn(url, TOKENS[name].token) }
 }
 
 export async function signIn(url: string, token: string): Promise<Api> {

@@ -1,6 +1,6 @@
 // A hub: the management API over PostgreSQL, shared by two hubs; its log, checkpoints and health.
 
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { readCheckpoint } from '../../src/audit/checkpoint.ts'
@@ -136,4 +136,29 @@ t.test('a hub with a certificate serves TLS alone, and says when it ends', async
   t.match(ready, { certificates: 'ok', certificate_expires_at: { hub: /^20/ } })
   const page = await (await fetchInTime(`http://${hub.opsAddress}/metrics`)).text()
   t.match(page, /^sidegate_certificate_in_force\{listener="hub"\} 1$/m)
+})
+
+t.test('a hub says that its configuration changed, and a reload takes administrators', async (t) => {
+  const database = await fleetDatabase()
+  const hub = await startHub(t, database)
+  const file = join(hub.folder, 'hub.yaml')
+  const ready = async () =>
+    ((await (await fetchInTime(`http://${hub.opsAddress}/readyz`)).json()) as any).configuration
+  t.match(await ready(), { changed: false, needs_restart: [] })
+  const api = await hub.signIn()
+  const reader = await hub.signIn('reader')
+  const before = JSON.parse(readFileSync(file, 'utf8'))
+  const tokens = before.admin.tokens.filter(({ name }: { name: string }) => name !== 'platform')
+  writeFileSync(file, JSON.stringify({ ...before, admin: { tokens }, join: { audience: 'other' } }))
+  await hub.reload()
+  t.match(await ready(), { changed: true, needs_reload: [], needs_restart: ['join.audience'] })
+  t.match(await api('GET', '/keys'), { status: 401 }, 'the session of a removed token is over')
+  t.match(await reader('GET', '/keys'), { status: 200 })
+  const page = await (await fetchInTime(`http://${hub.opsAddress}/metrics`)).text()
+  t.match(page, /^sidegate_configuration_stale 1$/m)
+  t.ok(hub.logs.some(({ needsRestart }) => String(needsRestart) === 'join.audience'))
+  writeFileSync(file, 'x: [')
+  await hub.reload()
+  t.match(await ready(), { changed: true, errors: [/hub\.yaml:\d+/] })
+  t.match(await reader('GET', '/keys'), { status: 200 })
 })

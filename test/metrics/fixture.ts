@@ -18,6 +18,7 @@ export const STATE: GatewayState = {
   auditAvailable: true,
   priceFileInForce: true,
   ruleFilesInForce: true,
+  configurationStale: false,
   auditQuarantines: 0,
   checkpoint: null,
   verified: null,

@@ -82,6 +82,7 @@ export async function startProgram(options: ProgramOptions): Promise<GatewayProc
     ...place,
     ...callsTo(place),
     child,
+    reload: async () => void child.kill('SIGHUP'),
     stderr,
     exited,
     exit,

@@ -24,6 +24,8 @@ export interface GatewayOptions {
   readonly config?: Readonly<Record<string, unknown>>
   /** Reuse a folder from an earlier gateway. */
   readonly folder?: string
+  /** Whether the folder has its configuration and rules already. */
+  readonly isWritten?: boolean
   /** Variables besides the two credentials that the configuration names. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -62,6 +64,8 @@ export interface GatewayCalls {
 }
 
 export interface TestGateway extends GatewayPlace, GatewayCalls {
+  /** Does what SIGHUP does; a process is sent the signal and may not have finished. */
+  reload(): Promise<void>
   /** Drains and stops; a second call waits for the first. Resolves with the exit code. */
   stop(): Promise<number | string>
 }
@@ -85,6 +89,7 @@ export const prompt = (content: unknown, more: object = {}) => ({
  */
 export function writeDeployment(options: GatewayOptions): { folder: string; file: string } {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'sidegate-test-'))
+  if (options.isWritten === true) return { folder, file: join(folder, 'sidegate.yaml') }
   mkdirSync(join(folder, 'rules'), { recursive: true })
   if (options.rules !== undefined || options.folder === undefined) {
     writeFileSync(join(folder, 'rules', 'rules.yaml'), options.rules ?? NO_RULES)
@@ -129,6 +134,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
   return {
     ...place,
     ...callsTo(place),
+    reload: () => inTime('the gateway reloads', running.reload()),
     stop: () => inTime('the gateway stops', running.stop()).then(() => 0),
   }
 }
@@ -191,6 +197,12 @@ export function callsTo({ url, opsUrl }: GatewayPlace): GatewayCalls {
       }),
   }
   return calls
+}
+
+/** Changes sections of the configuration file; undefined removes one. */
+export function editConfig(folder: string, sections: Readonly<Record<string, unknown>>): void {
+  const file = join(folder, 'sidegate.yaml')
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...sections }))
 }
 
 /** Stops the gateway and removes its folder; for `t.teardown`. */

@@ -9,7 +9,7 @@ import t from 'tap'
 import { signIn, startHub, TOKENS, writeHub } from '../hub/fixture.ts'
 import { emptyDatabase, fleetDatabase } from '../ledger/postgres.ts'
 import { PROGRAM, programArgs } from './program.ts'
-import { inTime } from './until.ts'
+import { inTime, until } from './until.ts'
 
 t.setTimeout(180_000)
 
@@ -55,6 +55,9 @@ t.test('a hub is migrated, serves, and stops at a signal', async (t) => {
   t.match(line, /--max-semi-space-size=4/, 'its heap is that of a hub')
   const api = await signIn(`http://${address}`, TOKENS.platform.token)
   t.match(await api('POST', '/keys', { name: 'web' }), { status: 201 })
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/}$/, ',"log":{"level":"debug"}}'))
+  hub.child.kill('SIGHUP')
+  await until('the hub reloads', () => /"reloaded":\["log\.level"\]/.test(hub.output.out))
   hub.child.kill('SIGTERM')
   t.equal(await hub.exit(), 0)
   t.match(hub.output.out, /"audit checkpoint".*\n.*"stopped"/s)

@@ -1,13 +1,14 @@
 // A provider that a test scripts: listens on real sockets and keeps each request as received.
 
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { inTime, until } from './until.ts'
 
 export interface Received {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
+  readonly socket: Socket
   readonly body: string
   /** The body as received. */
   readonly bytes: Buffer
@@ -43,6 +44,7 @@ export async function startUpstream(answer: Answer = json(completion('Hello.')))
         method: request.method ?? '',
         url: request.url ?? '',
         headers: request.headers,
+        socket: request.socket,
         body: Buffer.concat(pieces).toString('utf8'),
         bytes: Buffer.concat(pieces),
         closed: new Promise((resolve) => response.once('close', () => resolve())),

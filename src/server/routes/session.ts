@@ -6,7 +6,8 @@ import type { JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
-import type { Gatekeeper, SessionStore } from '../session.ts'
+import type { Gatekeeper } from '../session.ts'
+import type { SessionStore } from '../session-store.ts'
 
 const MAXIMUM_TOKEN_CHARACTERS = 4096
 

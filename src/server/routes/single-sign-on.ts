@@ -8,10 +8,10 @@ import { operation } from '../openapi/operation-builders.ts'
 import type { Gatekeeper } from '../session.ts'
 import { type SingleSignOn, signOnIsOff } from '../single-sign-on.ts'
 
-/** @param signOn null without single sign-on in the configuration */
+/** @param signOn returns null without single sign-on in the configuration */
 export function singleSignOnRoutes(
   gatekeeper: Pick<Gatekeeper, 'methods'>,
-  signOn: SingleSignOn | null,
+  signOn: () => SingleSignOn | null,
 ): ApiRoute[] {
   return [
     {
@@ -35,7 +35,7 @@ export function singleSignOnRoutes(
           pages: [404, 502],
         },
       ),
-      answer: async (request) => signOn?.start(request) ?? signOnIsOff(),
+      answer: async (request) => signOn()?.start(request) ?? signOnIsOff(),
     },
     {
       method: 'GET',
@@ -52,7 +52,7 @@ export function singleSignOnRoutes(
           pages: [200, 400, 403, 404, 429, 502, 503],
         },
       ),
-      answer: async (request) => signOn?.finish(request) ?? signOnIsOff(),
+      answer: async (request) => signOn()?.finish(request) ?? signOnIsOff(),
     },
   ]
 }

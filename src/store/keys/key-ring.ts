@@ -29,9 +29,8 @@ export class KeyRing {
   readonly #uses: KeyUses
   #notRevoked: { readonly changes: number; readonly terms: readonly KeyTerms[] } = { changes: -1, terms: [] }
   /** Hashes of the keys that are client certificates, by name. */
-  readonly #namedHashes: ReadonlyMap<string, string>
-  /** Keys that the configuration declares, by hash. */
-  readonly fileKeys: ReadonlyMap<string, CallKey>
+  #namedHashes: ReadonlyMap<string, string> = new Map()
+  #fileKeys: ReadonlyMap<string, CallKey> = new Map()
   /** Keys of a hub, in memory, which count after the others; null without a hub. */
   hubKeys: HubKeys | null = null
 
@@ -40,10 +39,21 @@ export class KeyRing {
     this.#clock = clock
     this.#rows = new KeyRows(environment)
     this.#uses = new KeyUses(environment)
-    this.fileKeys = new Map(fileKeys.map((key) => [key.sha256, keyOfFile(key)]))
+    this.declare(fileKeys)
+  }
+
+  /** Keys that the configuration declares, by hash. */
+  get fileKeys(): ReadonlyMap<string, CallKey> {
+    return this.#fileKeys
+  }
+
+  /** Accepts these keys of the configuration from now on, in place of the earlier ones. */
+  declare(fileKeys: readonly FileKey[]): void {
+    this.#fileKeys = new Map(fileKeys.map((key) => [key.sha256, keyOfFile(key)]))
     this.#namedHashes = new Map(
       fileKeys.flatMap(({ clientName, sha256 }) => (clientName === null ? [] : [[clientName, sha256]])),
     )
+    this.#notRevoked = { changes: -1, terms: [] }
   }
 
   /**
