@@ -5,7 +5,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Feature } from './features.ts'
-import { saturate } from './load.ts'
+import { KeptConnections, saturate } from './load.ts'
 import { median, showProgress } from './report.ts'
 import { chatBody } from './scenarios.ts'
 import { type Subject, startGateway, startStandIn } from './targets.ts'
@@ -85,32 +85,45 @@ async function measureGeneration(
 ): Promise<Generation> {
   const { pairs, load, folder, upstreamPort, title } = options
   const rounds = { tree: [] as number[][], revision: [] as number[][] }
-  const processes: { subject: Subject; measured: number[] }[] = []
+  const processes: Measured[] = []
   for (let index = 1; index <= pairs; index++) {
     for (const side of shuffled(['tree', 'revision'] as const, Math.random)) {
       const name = `${side}-${index}`
       showProgress(`${title}: starting and warming up ${name}`)
       const subject = await startGateway({ name, folder: join(folder, name), upstreamPort, ...sides[side] })
-      await cpuPerCall(subject, load.body, load.warmUpCalls)
-      const measured: number[] = []
-      rounds[side].push(measured)
-      processes.push({ subject, measured })
+      const one = { subject, kept: new KeptConnections(subject), rounds: [] as number[] }
+      await cpuPerCall(one, load.body, load.warmUpCalls)
+      rounds[side].push(one.rounds)
+      processes.push(one)
     }
   }
   for (let round = 1; round <= ROUNDS; round++) {
     showProgress(`${title}: round ${round} of ${ROUNDS}`)
-    for (const { subject, measured } of shuffled(processes, Math.random)) {
-      measured.push(await cpuPerCall(subject, load.body, load.callsPerRound))
-    }
+    for (const one of shuffled(processes, Math.random))
+      one.rounds.push(await cpuPerCall(one, load.body, load.callsPerRound))
   }
-  for (const { subject } of processes) await subject.process.stop()
+  for (const { subject, kept } of processes) {
+    kept.close()
+    await subject.process.stop()
+  }
   return rounds
 }
 
+/** A process, its connections, and CPU µs a call of each round. */
+interface Measured {
+  readonly subject: Subject
+  readonly kept: KeptConnections
+  readonly rounds: number[]
+}
+
 /** CPU µs a call over so many calls, all threads. */
-async function cpuPerCall(subject: Subject, body: string, calls: number): Promise<number> {
+async function cpuPerCall(
+  { subject, kept }: Pick<Measured, 'subject' | 'kept'>,
+  body: string,
+  calls: number,
+): Promise<number> {
   const before = subject.process.cpuUs()
-  const { requests, errors } = await saturate(subject, { body, connections: CONNECTIONS, calls })
+  const { requests, errors } = await saturate(subject, { body, connections: CONNECTIONS, calls, kept })
   if (errors > 0) throw new Error(`${subject.name} failed ${errors} of ${requests} calls`)
   return (subject.process.cpuUs() - before) / requests
 }

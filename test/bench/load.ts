@@ -109,6 +109,31 @@ class Connection {
   }
 }
 
+/** Connections to one target that stay open from one load to the next. */
+export class KeptConnections {
+  readonly #target: Target
+  readonly #idle: Connection[] = []
+
+  constructor(target: Target) {
+    this.#target = target
+  }
+
+  /** Returns an open connection, a new one when none is idle. */
+  take(): Connection {
+    let connection = this.#idle.pop()
+    while (connection?.closed === true) connection = this.#idle.pop()
+    return connection ?? new Connection(this.#target)
+  }
+
+  give(connection: Connection): void {
+    this.#idle.push(connection)
+  }
+
+  close(): void {
+    for (const connection of this.#idle.splice(0)) connection.close()
+  }
+}
+
 /** Looks only at the first and the last pieces: an answer of megabytes has many. */
 function isComplete(pieces: readonly Buffer[], bytes: number): boolean {
   const first = pieces[0] ?? Buffer.alloc(0)
@@ -159,26 +184,34 @@ export type Until = { readonly durationMs: number } | { readonly calls: number }
 /**
  * Sends as much as the target takes: each connection sends its next request when an answer is
  * complete.
+ * @param load.kept connections to use, which stay open; new ones without it
  */
 export async function saturate(
   target: Target,
-  load: { readonly path?: string; readonly body: Body; readonly connections: number } & Until,
+  load: {
+    readonly path?: string
+    readonly body: Body
+    readonly connections: number
+    readonly kept?: KeptConnections
+  } & Until,
 ): Promise<Measured> {
   const next = requestsOf(target, load.path ?? CHAT_PATH, load.body)
   const tally = new Tally()
   const endMs = 'durationMs' in load ? performance.now() + load.durationMs : Number.POSITIVE_INFINITY
   let left = 'calls' in load ? load.calls : Number.POSITIVE_INFINITY
+  const kept = load.kept ?? new KeptConnections(target)
   const drive = async () => {
-    let connection = new Connection(target)
+    let connection = kept.take()
     while (left-- > 0 && performance.now() < endMs) {
-      if (connection.closed) connection = new Connection(target)
+      if (connection.closed) connection = kept.take()
       const request = next()
       const sentMs = performance.now()
       tally.add(await connection.send(request), sentMs)
     }
-    connection.close()
+    kept.give(connection)
   }
   await Promise.all(Array.from({ length: load.connections }, drive))
+  if (load.kept === undefined) kept.close()
   return tally.result()
 }
 
