@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
+import { VERSION } from '../../src/core/version.ts'
 import { pick, prepareCharts } from './helm.ts'
 import { missing } from './tools.ts'
 
@@ -11,8 +12,11 @@ t.test('values change what they name, and bad ones are refused', { skip: missing
   const charts = prepareCharts()
   t.teardown(charts.remove)
 
-  const NO_IMAGE =
-    /image\.repository is required \(container\.image\.repository .*docker build -t \S+\/sidegate:0\.1\.0 \./s
+  const isRequired = String.raw`image\.repository is required \(container\.image\.repository `
+  const NO_IMAGE = new RegExp(
+    `${isRequired}.*docker build -t \\S+/sidegate:${VERSION.replaceAll('.', '\\.')} \\.`,
+    's',
+  )
 
   await t.test('the charts name no image of their own', async (t) => {
     for (const chart of ['sidegate', 'sidegate-lib']) {
