@@ -8,7 +8,8 @@ export interface Received {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  readonly socket: Socket
+  /** Its connection: a function, so that tests can print the rest. */
+  readonly socket: () => Socket
   readonly body: string
   /** The body as received. */
   readonly bytes: Buffer
@@ -44,7 +45,7 @@ export async function startUpstream(answer: Answer = json(completion('Hello.')))
         method: request.method ?? '',
         url: request.url ?? '',
         headers: request.headers,
-        socket: request.socket,
+        socket: () => request.socket,
         body: Buffer.concat(pieces).toString('utf8'),
         bytes: Buffer.concat(pieces),
         closed: new Promise((resolve) => response.once('close', () => resolve())),

@@ -263,7 +263,7 @@ t.test('replaced upstreams serve the calls that know them, and close with all ot
     [upstreams, 'goes'],
   ] as const)
     await send(through, name)
-  const [first, second, third, , late, later] = server.received.map(({ socket }) => socket)
+  const [first, second, third, , late, later] = server.received.map(({ socket }) => socket())
   t.equal(first, third, 'one that stays keeps its connection')
   t.not(second, late)
   t.not(late, later, 'late calls have connections of their own')
