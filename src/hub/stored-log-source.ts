@@ -48,21 +48,27 @@ class StoredLogSource implements LogSource {
     this.#log = log
   }
 
+  /** A prune entry whose column says another type is found when it is read. */
   async survey(survey: LogSurvey): Promise<string | null> {
     const { log_id: log } = this.#log
-    for (const note of await this.#logs.checkpoints(log)) survey.addCheckpoint(note, null)
-    let first: string | null = null
-    await this.#each((row) => {
-      first ??= hashText(row.hash)
-      survey.addEntry(row.body)
+    for (let size = 0; ; ) {
+      const rows = await this.#logs.checkpoints(log, size)
+      for (const { note } of rows) survey.addCheckpoint(note, null)
+      const newest = rows.at(-1)
+      if (newest === undefined) break
+      size = newest.size
+    }
+    await this.#each('prune', ({ body }) => {
+      survey.addEntry(body)
       return true
     })
-    return first
+    const first = await this.#logs.firstHash(log)
+    return first === null ? null : hashText(first)
   }
 
   async read(reader: LogReader): Promise<string | null> {
     const { seq: last } = this.#log
-    await this.#each((row) => {
+    await this.#each(null, (row) => {
       this.#columns = row
       reader.progress(Math.min(1, row.seq / Math.max(1, last)))
       const entry: DumpedEntry = { hash: hashText(row.hash), bytes: row.body }
@@ -71,10 +77,10 @@ class StoredLogSource implements LogSource {
     return null
   }
 
-  async #each(take: (row: StoredEntry) => boolean): Promise<void> {
+  async #each(type: string | null, take: (row: StoredEntry) => boolean): Promise<void> {
     let from = 0
     for (;;) {
-      const rows = await this.#logs.page(this.#log.log_id, from)
+      const rows = await this.#logs.page(this.#log.log_id, from, type)
       if (!rows.every(take)) return
       const newest = rows.at(-1)
       if (newest === undefined) return

@@ -4,7 +4,7 @@
 import type { Queries } from './database.ts'
 import { SCHEMA } from './schema.ts'
 
-/** Entries in a page: each has at most 64 KiB. */
+/** Rows in a page: an entry has at most 64 KiB. */
 const PAGE_ROWS = 200
 
 /** A log as the database describes it. */
@@ -46,19 +46,30 @@ export class StoredLogs {
     )
   }
 
-  /** Returns the first entries from a sequence number on; none at the end. */
-  page(log: string, fromSeq: number): Promise<StoredEntry[]> {
+  /** Returns the hash of the first entry; null without entries. */
+  async firstHash(log: string): Promise<Buffer | null> {
+    const statement = `select hash from ${SCHEMA}.entry where log_id = $1 order by seq limit 1`
+    const [first] = await this.#queries.rows<{ hash: Buffer }>(statement, [log])
+    return first?.hash ?? null
+  }
+
+  /**
+   * Returns the first entries from a sequence number on; none at the end.
+   * @param type whose entries; null for all
+   */
+  page(log: string, fromSeq: number, type: string | null): Promise<StoredEntry[]> {
     return this.#queries.rows(
       `select seq, hash, body, prev, created_at, type, key_id from ${SCHEMA}.entry
-       where log_id = $1 and seq >= $2 order by seq limit ${PAGE_ROWS}`,
-      [log, fromSeq],
+       where log_id = $1 and seq >= $2 and ($3::text is null or type = $3) order by seq limit ${PAGE_ROWS}`,
+      [log, fromSeq, type],
     )
   }
 
-  /** Returns the signed checkpoints of a log, oldest first. */
-  async checkpoints(log: string): Promise<string[]> {
-    const statement = `select note from ${SCHEMA}.checkpoint where log_id = $1 order by size`
-    const rows = await this.#queries.rows<{ note: string }>(statement, [log])
-    return rows.map(({ note }) => note)
+  /** Returns the first signed checkpoints over more than some entries; none at the end. */
+  checkpoints(log: string, afterSize: number): Promise<{ size: number; note: string }[]> {
+    return this.#queries.rows(
+      `select size, note from ${SCHEMA}.checkpoint where log_id = $1 and size > $2 order by size limit ${PAGE_ROWS}`,
+      [log, afterSize],
+    )
   }
 }
