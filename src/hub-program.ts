@@ -31,11 +31,7 @@ const LOOK_MS: Milliseconds = 50
 
 /** Runs `sidegate hub` with the arguments after it. */
 export async function runHubCommand(args: readonly string[], io: CommandIo): Promise<ExitCode> {
-  const { values, positionals } = parseArguments({
-    args: [...args],
-    allowPositionals: true,
-    options: HUB_OPTIONS,
-  })
+  const { values, positionals } = parseArguments(args, HUB_OPTIONS)
   const [action, ...rest] = positionals
   if ((action !== undefined && action !== 'migrate') || rest.length > 0)
     throw noAction(rest[0] ?? action, ['migrate', 'none at all'])

@@ -68,8 +68,7 @@ const EXPORTS = ['since', 'until', 'exchanges'] as const
 const SELECTIONS = ['request', 'key', 'user', 'before'] as const
 const OTHERS = ['to', 'rebuild'] as const
 
-const parse = (args: readonly string[]) =>
-  parseArguments({ args: [...args], allowPositionals: true, options: OPTIONS })
+const parse = (args: readonly string[]) => parseArguments(args, OPTIONS)
 type Values = ReturnType<typeof parse>['values']
 
 /** @param loadHub loads the program of a hub, which reads its database */

@@ -77,11 +77,7 @@ export const check: Command = {
   argument: 'path',
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values, positionals } = parseArguments({
-      args: [...args],
-      allowPositionals: true,
-      options: OPTIONS,
-    })
+    const { values, positionals } = parseArguments(args, OPTIONS)
     const format = chooseFormat(values.format, REMARK_FORMATS, io)
     const failOn = values['fail-on'] ?? 'error'
     if (!SEVERITIES.some((one) => one === failOn)) throw new UsageError('--fail-on takes error or warning')

@@ -86,15 +86,33 @@ export const noAction = (
       )
 }
 
+type ParsedOptions = NonNullable<ParseArgsConfig['options']>
+type Parsed<Options extends ParsedOptions> = ReturnType<
+  typeof parseArgs<{ options: Options; allowPositionals: true }>
+>
+
 /**
- * Works like Node's `parseArgs`.
+ * Reads the options and the other arguments of a command, as Node's `parseArgs` does.
  * @throws UsageError for an unknown option, with the nearest known one; TypeError as `parseArgs`
  */
-export function parseArguments<const Options extends ParseArgsConfig>(
+export const parseArguments = <const Options extends ParsedOptions>(
+  args: readonly string[],
   options: Options,
-): ReturnType<typeof parseArgs<Options>> {
+): Parsed<Options> => parse(args, options, true)
+
+/** Reads the options of a command that takes nothing else. @throws as `parseArguments` */
+export const parseOptions = <const Options extends ParsedOptions>(
+  args: readonly string[],
+  options: Options,
+): Pick<Parsed<Options>, 'values'> => parse(args, options, false)
+
+function parse<const Options extends ParsedOptions>(
+  args: readonly string[],
+  options: Options,
+  allowPositionals: boolean,
+): Parsed<Options> {
   try {
-    return parseArgs(options)
+    return parseArgs({ args: [...args], options, allowPositionals }) as Parsed<Options>
   } catch (error) {
     // Node's message ends in advice with an open quote.
     const unknown =
@@ -102,7 +120,7 @@ export function parseArguments<const Options extends ParseArgsConfig>(
         ? /^Unknown option '([^']*)'/.exec((error as Error).message)?.[1]
         : undefined
     if (unknown === undefined) throw error
-    const known = Object.keys({ ...options.options, help: {} }).map((name) => `--${name}`)
+    const known = Object.keys({ ...options, help: {} }).map((name) => `--${name}`)
     throw new UsageError(`there is no option ${visibleLine(unknown)}${suggestion(unknown, known)}`)
   }
 }

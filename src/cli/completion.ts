@@ -25,7 +25,7 @@ export const completion = (commands: () => readonly Command[]): Command => ({
   argument: Object.keys(SCRIPTS),
   help: HELP,
   async run(args, io) {
-    const { positionals } = parseArguments({ args: [...args], allowPositionals: true, options: {} })
+    const { positionals } = parseArguments(args, {})
     const [shell, extra] = positionals
     if (extra !== undefined) throw new UsageError(`unexpected argument ${extra}; give one shell`)
     const script = Object.entries(SCRIPTS).find(([name]) => name === shell)?.[1]

@@ -8,7 +8,7 @@ import { systemClock } from '../core/clock.ts'
 import { parseConfig } from '../core/config.ts'
 import { type StandIn, startStandIn } from '../demo/stand-in-server.ts'
 import { newSigningKey } from '../store/files/signingkey.ts'
-import { type Command, type ExitCode, parseArguments, printProblems, writeLine } from './command.ts'
+import { type Command, type ExitCode, parseOptions, printProblems, writeLine } from './command.ts'
 import { commandActor } from './command-actor.ts'
 import type { RunGateway, RunningGateway } from './running-gateway.ts'
 import { Signals, untilStopped } from './signals.ts'
@@ -49,7 +49,7 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
   options: OPTIONS,
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values } = parseArguments({ args: [...args], options: OPTIONS })
+    const { values } = parseOptions(args, OPTIONS)
     const { [HOST]: host = '127.0.0.1' } = io.env
     const { gateway: address = `${host}:8484`, ops = `${host}:9484` } = values
     const signals = new Signals()

@@ -51,11 +51,7 @@ export const diff: Command = {
   argument: 'path',
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values, positionals } = parseArguments({
-      args: [...args],
-      allowPositionals: true,
-      options: OPTIONS,
-    })
+    const { values, positionals } = parseArguments(args, OPTIONS)
     const [old, next, ...rest] = positionals
     if (old === undefined || next === undefined || rest.length > 0) throw new UsageError('give OLD and NEW')
     const format = chooseFormat(values.format, DIFFERENCE_FORMATS, io)

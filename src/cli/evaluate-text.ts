@@ -56,11 +56,7 @@ export const evaluate: Command = {
   options: OPTIONS,
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values, positionals } = parseArguments({
-      args: [...args],
-      allowPositionals: true,
-      options: OPTIONS,
-    })
+    const { values, positionals } = parseArguments(args, OPTIONS)
     const [text, ...rest] = positionals
     if (text === undefined || rest.length > 0)
       throw new UsageError('give one text in quotes, or - for standard input')

@@ -48,11 +48,7 @@ export const init = (samples: string): Command => ({
   argument: 'path',
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values, positionals } = parseArguments({
-      args: [...args],
-      allowPositionals: true,
-      options: OPTIONS,
-    })
+    const { values, positionals } = parseArguments(args, OPTIONS)
     const [named = '.', extra] = positionals
     if (extra !== undefined)
       throw new UsageError(`unexpected argument ${visibleLine(extra)}; give one FOLDER`)

@@ -82,8 +82,7 @@ const OPTIONS = {
   json: { type: 'boolean' },
 } as const
 
-const parse = (args: readonly string[]) =>
-  parseArguments({ args: [...args], allowPositionals: true, options: OPTIONS })
+const parse = (args: readonly string[]) => parseArguments(args, OPTIONS)
 
 type Values = ReturnType<typeof parse>['values']
 

@@ -44,11 +44,7 @@ export const rules: Command = {
   argument: ACTIONS,
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values, positionals } = parseArguments({
-      args: [...args],
-      allowPositionals: true,
-      options: OPTIONS,
-    })
+    const { values, positionals } = parseArguments(args, OPTIONS)
     if (positionals[0] !== 'list') throw noAction(positionals[0], ACTIONS)
     if (positionals[1] !== undefined)
       throw new UsageError(`unexpected argument ${positionals[1]}; give one action`)

@@ -10,7 +10,7 @@ import {
   DEFAULT_CONFIG,
   defaultConfig,
   type ExitCode,
-  parseArguments,
+  parseOptions,
   printProblems,
   UsageError,
 } from './command.ts'
@@ -55,7 +55,7 @@ export const serve = (runGateway: RunGateway): Command => ({
   options: OPTIONS,
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values } = parseArguments({ args: [...args], options: OPTIONS })
+    const { values } = parseOptions(args, OPTIONS)
     const gatewayAddress = readHostPort('gateway', values.gateway)
     const opsAddress = readHostPort('ops', values.ops)
     const signals = new Signals()

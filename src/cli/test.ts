@@ -55,11 +55,7 @@ export const test: Command = {
   argument: 'path',
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values, positionals } = parseArguments({
-      args: [...args],
-      allowPositionals: true,
-      options: OPTIONS,
-    })
+    const { values, positionals } = parseArguments(args, OPTIONS)
     const format = chooseFormat(values.format, VERDICT_FORMATS, io)
     const configFile = values.config ?? (positionals.length === 0 ? defaultConfig() : null)
     const config = configFile === null ? null : usableConfig(configFile, io)

@@ -23,7 +23,7 @@ import {
   DEFAULT_CONFIG,
   defaultConfig,
   type ExitCode,
-  parseArguments,
+  parseOptions,
   printProblems,
   UsageError,
   writeLine,
@@ -70,7 +70,7 @@ export const usage: Command = {
   options: OPTIONS,
   help: HELP,
   async run(args, io): Promise<ExitCode> {
-    const { values } = parseArguments({ args: [...args], options: OPTIONS })
+    const { values } = parseOptions(args, OPTIONS)
     const query = readQuery(values, systemClock.now())
     const format = readFormat(values.format, io)
     // The command does not need the gateway's secrets, so missing ones are ignored.
