@@ -1,12 +1,12 @@
 // `sidegate audit verify --fleet`: verifies every log in the database of the hubs.
 
-import { readFileSync } from 'node:fs'
 import type { AuditorEvidence } from '../audit/survey.ts'
 import { verdictObject } from '../audit/verdict.ts'
-import { GatewayError } from '../core/errors.ts'
+import { messageWithCause } from '../core/errors.ts'
 import { visibleLine } from '../core/hidden-characters.ts'
+import { isDatabaseUrl } from '../core/hub-config.ts'
 import { SourceError } from '../store/verification/log-source.ts'
-import { progressBar, verdictText } from './audit-verify.ts'
+import { progressBar, readInput, verdictText } from './audit-verify.ts'
 import { type CommandIo, type ExitCode, writeLine } from './command.ts'
 import type { HubProgram } from './hub.ts'
 
@@ -29,7 +29,10 @@ export async function verifyFleet(
   { databaseFile, evidence, format }: FleetOptions,
   io: CommandIo,
 ): Promise<ExitCode> {
-  const url = databaseFile === undefined ? urlIn(io.env) : urlInFile(databaseFile)
+  const url =
+    databaseFile === undefined
+      ? urlIn(io.env)
+      : checked(readInput(databaseFile).toString('utf8').trim(), databaseFile)
   const bar = progressBar(io.err)
   const verdicts = await program.verifyLogs(url, evidence, bar).catch(asSourceError)
   bar(1)
@@ -62,31 +65,16 @@ function urlIn(env: NodeJS.ProcessEnv): string {
   return checked(url, DATABASE_URL)
 }
 
-function urlInFile(file: string): string {
-  try {
-    return checked(readFileSync(file, 'utf8').trim(), file)
-  } catch (error) {
-    if (error instanceof SourceError) throw error
-    throw new SourceError(
-      `${file} cannot be read (${(error as NodeJS.ErrnoException).code}); check the path and its permissions`,
-    )
-  }
-}
-
 /** The URL itself is not shown: it may hold a password. */
 function checked(url: string, place: string): string {
-  if (/^postgres(?:ql)?:\/\//.test(url) && URL.canParse(url)) return url
+  if (isDatabaseUrl(url) && URL.canParse(url)) return url
   throw new SourceError(
     `${place} holds no URL of a PostgreSQL database, such as postgres://user:password@host/database`,
   )
 }
 
 function asSourceError(error: unknown): never {
-  const { message, cause } = error as Error
   const isServer = typeof (error as { code?: unknown }).code === 'string'
-  if (error instanceof GatewayError || isServer) {
-    const reason = cause instanceof Error ? `${message} (${cause.message})` : message
-    throw new SourceError(`the database cannot be read: ${visibleLine(reason)}`, { cause: error })
-  }
-  throw error
+  if (!(error instanceof Error) || !isServer) throw error
+  throw new SourceError(`the database cannot be read: ${messageWithCause(error)}`, { cause: error })
 }

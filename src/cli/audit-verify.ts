@@ -128,7 +128,8 @@ function receiptText({ ok, steps, entry }: ReceiptVerdict): string {
 const OPENING_BRACE = 0x7b
 const PEM = /-----BEGIN [^-]+-----[^-]*-----END [^-]+-----/g
 
-function readInput(file: string): Buffer {
+/** @throws SourceError when the file cannot be read */
+export function readInput(file: string): Buffer {
   try {
     return readFileSync(file)
   } catch (error) {

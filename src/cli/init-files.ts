@@ -47,6 +47,13 @@ export function initFiles(
 ): readonly NewFile[] {
   const read = (name: string): string =>
     fromPackage(join(samples, name), (path) => readFileSync(path, 'utf8'))
+  const added = extras.map((extra) => ({
+    path: EXTRAS[extra].target,
+    text: read(EXTRAS[extra].sample)
+      .replaceAll('{{package}}', publishedPackage(samples))
+      .replaceAll('{{folder}}', folder),
+  }))
+  if (isAddition) return added
   const fit = (text: string): string =>
     REPLACEMENTS.reduce((fitted, [found, replacement]) => fitted.replace(found, replacement), text)
   const rules = fromPackage(join(samples, 'rules'), (path) => readdirSync(path)).filter((name) =>
@@ -56,13 +63,6 @@ export function initFiles(
     (name) => ({ path: name, text: fit(read(name)) }),
   )
   const schemas = new Set(documents.flatMap(({ text }) => schemaOf(text) ?? []))
-  const added = extras.map((extra) => ({
-    path: EXTRAS[extra].target,
-    text: read(EXTRAS[extra].sample)
-      .replaceAll('{{package}}', publishedPackage(samples))
-      .replaceAll('{{folder}}', folder),
-  }))
-  if (isAddition) return added
   const copies = [...schemas].map((name) => ({ path: `${SCHEMAS}/${name}`, text: read(name) }))
   return [...documents, ...copies, IGNORED_DATA, ...added]
 }

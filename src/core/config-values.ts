@@ -5,7 +5,8 @@ import { resolve } from 'node:path'
 import type { Clock } from './clock.ts'
 import type { Path } from './document.ts'
 import type { Problem } from './problem.ts'
-import { fileSecret, fixedSecret, reasonOf, type Secret } from './secret.ts'
+import { fileSecret, fixedSecret, type Secret } from './secret.ts'
+import { reasonOf } from './text-file.ts'
 
 export interface Address {
   /** Without brackets. */

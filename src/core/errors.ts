@@ -1,6 +1,8 @@
 // The one error type that crosses floors, and the one table of error codes.
 // Messages are written for clients: no matched text, no path of this machine, no secret.
 
+import { visibleLine } from './hidden-characters.ts'
+
 export interface ErrorKind {
   /** HTTP status, RFC 9110 §15. */
   readonly status: number
@@ -136,6 +138,10 @@ export function withRefusalStatus(error: GatewayError, refusalStatus: RefusalSta
   const details = { ...(param !== null && { param }), ...(event !== null && { event }) }
   return new GatewayError(code, message, { ...details, headers, extra, cause, refusalStatus })
 }
+
+/** The message of an error, and in parentheses that of its cause, on one line. */
+export const messageWithCause = ({ message, cause }: Error): string =>
+  visibleLine(cause instanceof Error ? `${message} (${cause.message})` : message)
 
 const UNEXPECTED = 'The gateway met an unexpected condition. Find the request id in its log for the reason.'
 

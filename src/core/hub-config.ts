@@ -104,8 +104,10 @@ export interface HubConfigReading extends ComparableReading<HubConfig> {
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
 const DATABASE_HINT = 'set it to a URL like postgres://sidegate_hub:PASSWORD@HOST/DATABASE'
-const DATABASE_URL = /^postgres(?:ql)?:\/\//
 const JWKS_HINT = 'write it with: kubectl get --raw /openid/v1/jwks'
+
+/** Reports whether a text begins as the URL of a PostgreSQL database. */
+export const isDatabaseUrl = (text: string): boolean => /^postgres(?:ql)?:\/\//.test(text)
 
 /** Reports whether a file is the configuration of a hub: only that names a database. */
 export function isHubConfig(file: string): boolean {
@@ -176,7 +178,7 @@ export function parseHubConfig(
 function readUrl(context: Context, reference: SecretReference | undefined): Secret | null {
   const path = ['database', 'url']
   const secret = readSecret(context, path, reference, DATABASE_HINT)
-  if (secret !== null && !DATABASE_URL.test(secret.current()))
+  if (secret !== null && !isDatabaseUrl(secret.current()))
     context.add(path, `is not the URL of a PostgreSQL database; ${DATABASE_HINT}`)
   return secret
 }

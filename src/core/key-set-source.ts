@@ -4,7 +4,8 @@ import { resolve } from 'node:path'
 import { type Context, isLoopbackUrl } from './config-values.ts'
 import type { Path } from './document.ts'
 import { whyNotKeySet } from './json-web-keys.ts'
-import { fileSecret, reasonOf, type Secret } from './secret.ts'
+import { fileSecret, type Secret } from './secret.ts'
+import { cannotBeRead } from './text-file.ts'
 
 /** Where the keys of an issuer are. */
 export interface KeySetSource {
@@ -80,7 +81,7 @@ export class KeySetReader {
       return whyNotKeySet(file.current()) ?? file
     } catch (error) {
       // Not in the words of an absent secret: these keys are public, and a check needs them.
-      return `cannot be read (${reasonOf(error)})`
+      return cannotBeRead(error)
     }
   }
 }

@@ -2,6 +2,7 @@
 
 import { readFileSync, statSync } from 'node:fs'
 import type { Clock, Milliseconds } from './clock.ts'
+import { reasonOf } from './text-file.ts'
 
 /** Age of a value at which `current` reads the file again. */
 const FILE_MAX_AGE_MS: Milliseconds = 1000
@@ -74,10 +75,6 @@ class FileSecret implements Secret {
     if (this.#value !== before.value || this.#problem !== before.problem) this.#listener(this.#problem)
   }
 }
-
-/** Returns the system's error code, or the message if there is none. */
-export const reasonOf = (error: unknown): string =>
-  (error as NodeJS.ErrnoException).code ?? (error as Error).message
 
 function readSecretFile(path: string): string {
   if (statSync(path).size > MAXIMUM_FILE_BYTES)

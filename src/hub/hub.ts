@@ -7,8 +7,7 @@ import { readSigner, whyNotSigner } from '../audit/note.ts'
 import { systemClock } from '../core/clock.ts'
 import { isAmong } from '../core/config-document.ts'
 import { within } from '../core/deadline.ts'
-import { GatewayError } from '../core/errors.ts'
-import { visibleLine } from '../core/hidden-characters.ts'
+import { GatewayError, messageWithCause } from '../core/errors.ts'
 import type { HubConfig, HubConfigReading } from '../core/hub-config.ts'
 import { uuidv7Source } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -95,9 +94,7 @@ export async function runHub(
   } catch (error) {
     await database.close()
     if (!(error instanceof GatewayError)) throw error
-    const { message, cause } = error
-    const reason = cause instanceof Error ? `${message} (${visibleLine(cause.message)})` : message
-    return { problems: [reading.problemAt(['database', 'url'], reason)] }
+    return { problems: [reading.problemAt(['database', 'url'], messageWithCause(error))] }
   }
 }
 

@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Milliseconds } from '../core/clock.ts'
 import { MAXIMUM_KEY_SET_BYTES } from '../core/json-web-keys.ts'
-import { reasonOf } from '../core/secret.ts'
+import { reasonOf } from '../core/text-file.ts'
 
 /** For the whole answer. */
 const TIMEOUT_MS: Milliseconds = 5000

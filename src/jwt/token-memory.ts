@@ -6,7 +6,7 @@ import type { Milliseconds } from '../core/clock.ts'
 /** Maximum tokens that are remembered. */
 export const MAXIMUM_REMEMBERED = 10_000
 
-/** What stands for a token, of which nothing can be read from it. */
+/** Returns the hash that identifies a token here; it reveals nothing of the token. */
 export const hashToken = (token: string): string => hash('sha256', token, 'base64')
 
 export class TokenMemory<Verified> {

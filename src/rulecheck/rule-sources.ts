@@ -84,6 +84,7 @@ const isConfigMap = (document: unknown): boolean => isObject(document) && docume
 
 /** The chart's manifests hold the gateway's configuration too; in it `rules` is not a list. */
 function isConfiguration(text: string): boolean {
+  if (!text.includes('upstream')) return false
   const { unchecked } = readDocument<unknown>(text, '', ANY_DOCUMENT)
   return (
     isObject(unchecked) &&

@@ -91,7 +91,7 @@ t.test('a new pair is served once it is read the same twice', async (t) => {
   t.equal(timers.waiting, 0)
 })
 
-t.test('a bad new pair keeps the last good one and is said once, until it is mended', async (t) => {
+t.test('a bad new pair keeps the last good one and is reported once, until it is fixed', async (t) => {
   const [first, second] = [make(), make()]
   const { folder, put, poll, served, certificate, lines } = await serve(t, first)
   const weak = make({ keys: rsaKeys(1024) })

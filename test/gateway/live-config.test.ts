@@ -1,4 +1,4 @@
-// The configuration file of a running program: what is said of it, and what a reload takes.
+// The configuration file of a running program: what is reported of it, and what a reload applies.
 
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A changed sidegate.yaml under a running gateway: what is said of it, and what SIGHUP puts in force.
+// A changed sidegate.yaml under a running gateway: what is reported of it, and what SIGHUP applies.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

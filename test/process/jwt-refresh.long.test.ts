@@ -60,7 +60,7 @@ t.test('a rotation at a URL is followed with the first token of it, in bounds', 
 
   answer = keySetOf(FIRST, SECOND)
   await accepted('the new key', second)
-  t.equal(asked, 3, 'asked once more, whatever number of calls')
+  t.equal(asked, 3, 'one more request, for any number of calls')
 
   answer = null
   await eventually(
