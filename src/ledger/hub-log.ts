@@ -100,7 +100,7 @@ export class HubLog {
 
   /** Makes the partitions of the next months. Call it at least once a day. */
   async makePartitions(): Promise<void> {
-    await this.#database.rows('select add_entry_partitions()')
+    await this.#database.rows('select add_months()')
   }
 
   /**

@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { onlyRow, type Queries, withDatabase } from './database.ts'
-import { HUB_ROLE, SCHEMA, VERSIONS } from './schema.ts'
+import { HUB_ROLE, READ_ROLE, SCHEMA, VERSIONS } from './schema.ts'
 
 /** Number of the advisory lock; another migration waits for it. */
 const LOCK = 7_310_000
@@ -99,7 +99,7 @@ async function assertServer(queries: Queries): Promise<void> {
   if (number < MINIMUM_SERVER) throw new Error('PostgreSQL 14 or newer is needed; upgrade the server')
 }
 
-/** Makes the schema, the role and their search paths. */
+/** Makes the schema, the roles and their search paths. */
 async function prepare(queries: Queries): Promise<void> {
   await queries.rows(`
     create schema if not exists ${SCHEMA};
@@ -109,6 +109,9 @@ async function prepare(queries: Queries): Promise<void> {
     begin
       if not exists (select from pg_roles where rolname = '${HUB_ROLE}') then
         create role ${HUB_ROLE} login;
+      end if;
+      if not exists (select from pg_roles where rolname = '${READ_ROLE}') then
+        create role ${READ_ROLE} nologin;
       end if;
       execute format('alter role ${HUB_ROLE} in database %I set search_path = ${SCHEMA}', current_database());
       execute format('alter role %I in database %I set search_path = ${SCHEMA}, public',

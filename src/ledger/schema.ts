@@ -5,6 +5,8 @@
 export const SCHEMA = 'sidegate'
 /** The role of hubs. */
 export const HUB_ROLE = 'sidegate_hub'
+/** The role of analysts: entries, and neither exchanges nor end users. */
+export const READ_ROLE = 'sidegate_read'
 
 const VERSION_1 = `
 create table fleet_head (
@@ -129,11 +131,79 @@ create table entry (
   cost bigint,
   blocked boolean,
   pii boolean,
+  rule_triggers integer,
   labels jsonb,
   body bytea not null
 ) partition by range (received_at);
 create unique index on entry (log_id, seq, received_at);
 create index on entry (created_at, log_id, seq);
+create index on entry (key_id, created_at);
+create index on entry (call_id) where call_id is not null;
+create index on entry (created_at, log_id, seq) where blocked or pii or rule_triggers > 0;
+create index on entry (created_at, log_id, seq) where type <> 'request';
+
+-- Apart from its entry, so that it can be erased; a row has the time of its entry.
+create table exchange (
+  received_at timestamptz not null,
+  log_id uuid not null,
+  seq bigint not null,
+  labels jsonb,
+  bytes bytea not null
+) partition by range (received_at);
+create unique index on exchange (log_id, seq, received_at);
+
+create table entry_user (
+  log_id uuid not null,
+  seq bigint not null,
+  hash bytea not null check (length(hash) = 16),
+  clear text,
+  primary key (log_id, seq)
+);
+create index on entry_user (hash, log_id, seq);
+
+-- Roots of complete subtrees of 256 leaves (level 1), of 256 of those (level 2) and so on, 256 in a
+-- row (C2SP tlog-tiles). Level 0 is the hashes of the entries.
+create table tile (
+  log_id uuid not null,
+  level smallint not null check (level > 0),
+  index bigint not null,
+  hashes bytea not null check (length(hashes) between 32 and 8192 and length(hashes) % 32 = 0),
+  primary key (log_id, level, index)
+);
+
+-- What a sidecar sent that does not fit what is stored.
+create table conflict (
+  at timestamptz not null,
+  sidecar text not null,
+  log_id uuid not null,
+  seq bigint,
+  kind text not null,
+  stored bytea,
+  sent bytea,
+  body bytea
+);
+create index on conflict (log_id, at);
+
+create table erase_order (
+  rev bigint primary key,
+  at timestamptz not null,
+  selection jsonb not null,
+  done boolean not null default false
+);
+create table erase_passed (
+  rev bigint not null references erase_order,
+  log_id uuid not null,
+  primary key (rev, log_id)
+);
+
+-- Where months were dropped: the first entry that is left, the hash before it and the edge of the tree.
+create table log_cut (
+  log_id uuid not null,
+  first_seq bigint not null,
+  prev bytea not null check (length(prev) = 32),
+  frontier bytea[] not null,
+  primary key (log_id, first_seq)
+);
 
 create function refuse_change() returns trigger language plpgsql as $$
 begin
@@ -141,42 +211,50 @@ begin
 end $$;
 
 -- Truncate triggers are not inherited by partitions, so that each gets its own.
-create function add_entry_partition(month date) returns void language plpgsql security definer
+create function add_month(month date) returns void language plpgsql security definer
 set search_path = ${SCHEMA}, pg_temp as $$
 declare
-  part text := 'entry_' || to_char(month, 'YYYY_MM');
+  starts timestamptz := month::timestamp at time zone 'UTC';
+  ends timestamptz := (month + interval '1 month')::timestamp at time zone 'UTC';
+  suffix text := to_char(month, 'YYYY_MM');
 begin
-  if to_regclass(part) is not null then return; end if;
+  if to_regclass('entry_' || suffix) is not null then return; end if;
   execute format('create table %I partition of entry for values from (%L) to (%L)',
-    part, month::timestamp at time zone 'UTC', (month + interval '1 month')::timestamp at time zone 'UTC');
-  execute format('create trigger keep before truncate on %I execute function refuse_change()', part);
+    'entry_' || suffix, starts, ends);
+  execute format('create trigger keep before truncate on %I execute function refuse_change()',
+    'entry_' || suffix);
+  execute format('create table %I partition of exchange for values from (%L) to (%L)',
+    'exchange_' || suffix, starts, ends);
 end $$;
 
 -- Makes the partitions of this month and the two after it.
-create function add_entry_partitions() returns void language plpgsql security definer
+create function add_months() returns void language plpgsql security definer
 set search_path = ${SCHEMA}, pg_temp as $$
 declare
   month date := date_trunc('month', now() at time zone 'UTC');
 begin
   perform pg_advisory_xact_lock(7310001);
   for later in 0..2 loop
-    perform add_entry_partition((month + later * interval '1 month')::date);
+    perform add_month((month + later * interval '1 month')::date);
   end loop;
 end $$;
-select add_entry_partitions();
+select add_months();
 
 create trigger keep before truncate on entry execute function refuse_change();
 create trigger keep_rows before update or delete on entry for each row execute function refuse_change();
 
-revoke execute on function add_entry_partition, add_entry_partitions from public;
+revoke execute on function add_month, add_months from public;
 grant usage on schema ${SCHEMA} to ${HUB_ROLE};
-grant execute on function add_entry_partitions to ${HUB_ROLE};
+grant execute on function add_months to ${HUB_ROLE};
 grant select on all tables in schema ${SCHEMA} to ${HUB_ROLE};
-grant insert on entry, checkpoint, change to ${HUB_ROLE};
+grant insert on entry, exchange, entry_user, checkpoint, conflict, change, erase_passed to ${HUB_ROLE};
 grant update (rev) on fleet_head to ${HUB_ROLE};
-grant insert, update on api_key, sidecar, join_token, log_head, secret to ${HUB_ROLE};
-grant delete on sidecar to ${HUB_ROLE};
+grant insert, update on api_key, sidecar, join_token, log_head, secret, tile, erase_order to ${HUB_ROLE};
+grant delete on sidecar, exchange, entry_user, checkpoint to ${HUB_ROLE};
 grant insert, update, delete on hub_state, session to ${HUB_ROLE};
+grant usage on schema ${SCHEMA} to ${READ_ROLE};
+grant select on entry, log_head, checkpoint, log_cut to ${READ_ROLE};
+grant select (id, cluster, namespace, name, version, state) on sidecar to ${READ_ROLE};
 `
 
 /** What each version adds to the one before it. */

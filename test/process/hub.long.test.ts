@@ -144,5 +144,5 @@ t.test('wrong arguments are refused with the ones that exist', async (t) => {
 
 t.test('a gateway holds no line of the client of PostgreSQL', async (t) => {
   const program = readFileSync(join(PROGRAM, '../program.cjs'), 'latin1')
-  t.notOk(/pg-protocol|pgpass|fleet_head|add_entry_partition/.test(program))
+  t.notOk(/pg-protocol|pgpass|fleet_head|add_month/.test(program))
 })

@@ -1,0 +1,155 @@
+// How a sidecar sends the entries of its log to a hub: one JSON object a line, oldest first, and what
+// the hub answers. Says nothing of whether the entries are right.
+
+import { checkValue, formatPath } from '../core/document.ts'
+import type { JsonObject } from '../core/json.ts'
+
+/** Entries in one request. */
+export const MAXIMUM_SHIPPED_ENTRIES = 200
+/** Bytes of a request with more than one entry. */
+export const MAXIMUM_SHIPPED_BYTES = 262_144
+/**
+ * Bytes of a request with one entry, whose exchange may be long. An exchange that makes it longer
+ * stays at its sidecar.
+ */
+export const MAXIMUM_LONE_BYTES = 24 * 1024 * 1024
+
+/** Path of a log at a hub, to which its entries are posted. */
+export const logPath = (log: string): string => `/fleet/v1/logs/${log}`
+/** Path to which the signed checkpoints of a log are posted, as text. */
+export const checkpointPath = (log: string): string => `${logPath(log)}/checkpoint`
+/** Types of the bodies. */
+export const SHIPMENT_TYPE = 'application/x-ndjson'
+export const NOTE_TYPE = 'text/plain; charset=utf-8'
+
+/** The end user of a call. */
+export interface ShippedUser {
+  /** 16 bytes. */
+  readonly hash: Buffer
+  /** Null unless the sidecar keeps users in clear text. */
+  readonly clear: string | null
+}
+
+/** The log before an entry that is not its first, for a hub that does not know the log. */
+export interface ShippedBeginning {
+  /** Hash of the entry before: `sha256:` and 64 hexadecimal digits. */
+  readonly hash: string
+  /** Edge of the tree of all entries before, base64. */
+  readonly frontier: readonly string[]
+}
+
+/** An entry with what is stored apart from it. */
+export interface ShippedEntry {
+  /** The canonical form that was hashed. */
+  readonly bytes: Buffer
+  /** `sha256:` and 64 hexadecimal digits. */
+  readonly hash: string
+  /** Salt and exchange; null when none is stored or none is shipped. */
+  readonly content: Buffer | null
+  readonly user: ShippedUser | null
+  /** Given with the first entry of a log whose beginning was pruned before it was shipped. */
+  readonly before: ShippedBeginning | null
+}
+
+/** The newest entry of a log that a hub has for good. */
+export interface ShippedHead {
+  readonly seq: number
+  readonly hash: string
+}
+
+/** What a hub answers to entries. Any other status is a failure, and they are sent again. */
+export type ShipmentAnswer =
+  /** 200: durable up to here. */
+  | ShippedHead
+  /** 409: the next entry must be this one; 0 for a log that the hub does not know. */
+  | { readonly want: number }
+  /** 409: the hub has another entry there. */
+  | { readonly code: 'fork'; readonly seq: number }
+
+/** A request that does not have this form. */
+export class ShipmentError extends Error {
+  override readonly name = 'ShipmentError'
+}
+
+/** Prints entries as the body of a request. */
+export function printShipment(entries: readonly ShippedEntry[]): Buffer {
+  return Buffer.from(entries.map((entry) => `${JSON.stringify(lineOf(entry))}\n`).join(''))
+}
+
+const lineOf = ({ bytes, hash, content, user, before }: ShippedEntry): JsonObject => ({
+  entry: bytes.toString('utf8'),
+  hash,
+  content: content?.toString('base64') ?? null,
+  user: user === null ? null : { hash: user.hash.toString('hex'), clear: user.clear },
+  ...(before !== null && { before: { hash: before.hash, frontier: [...before.frontier] } }),
+})
+
+const HASH = { type: 'string', pattern: '^sha256:[0-9a-f]{64}$' }
+const BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
+
+/** JSON Schema of a line. Other members are ignored. */
+const LINE_SCHEMA = {
+  type: 'object',
+  required: ['entry', 'hash', 'content', 'user'],
+  properties: {
+    entry: { type: 'string' },
+    hash: HASH,
+    content: { type: ['string', 'null'] },
+    user: {
+      type: ['object', 'null'],
+      required: ['hash', 'clear'],
+      properties: {
+        hash: { type: 'string', pattern: '^[0-9a-f]{32}$' },
+        clear: { type: ['string', 'null'], maxLength: 65_536 },
+      },
+    },
+    before: {
+      type: 'object',
+      required: ['hash', 'frontier'],
+      properties: {
+        hash: HASH,
+        frontier: { type: 'array', maxItems: 53, items: { type: 'string', pattern: BASE64, maxLength: 44 } },
+      },
+    },
+  },
+}
+
+/** A line as JSON. */
+interface ShippedLine {
+  readonly entry: string
+  readonly hash: string
+  readonly content: string | null
+  readonly user: { readonly hash: string; readonly clear: string | null } | null
+  readonly before?: ShippedBeginning
+}
+
+/** Reads a line of a body. @throws ShipmentError that says what is wrong, for people */
+export function readShippedLine(line: Buffer): ShippedEntry {
+  const value = parsed(line)
+  const [problem] = checkValue(value, LINE_SCHEMA)
+  if (problem !== undefined)
+    throw new ShipmentError(`${formatPath(problem.path) || 'the line'} ${problem.message}`)
+  const { entry, hash, content, user, before = null } = value as ShippedLine
+  return {
+    bytes: Buffer.from(entry),
+    hash,
+    content: content === null ? null : bytesOf(content),
+    user: user === null ? null : { hash: Buffer.from(user.hash, 'hex'), clear: user.clear },
+    before,
+  }
+}
+
+function parsed(line: Buffer): unknown {
+  try {
+    return JSON.parse(line.toString('utf8'))
+  } catch {
+    throw new ShipmentError('is not JSON')
+  }
+}
+
+/** The decoder skips what is not base64, which would hide a change. */
+function bytesOf(base64: string): Buffer {
+  const bytes = Buffer.from(base64, 'base64')
+  if (bytes.toString('base64') === base64) return bytes
+  throw new ShipmentError('content is not base64')
+}

@@ -1,0 +1,59 @@
+// How entries travel to a hub.
+
+import fc from 'fast-check'
+import t from 'tap'
+import { printShipment, readShippedLine, type ShippedEntry } from '../../src/fleet/shipping.ts'
+
+const HASH = `sha256:${'0a'.repeat(32)}`
+
+const bytes = (length: { minLength?: number; maxLength: number }) =>
+  fc.uint8Array(length).map((array) => Buffer.from(array))
+
+const entries = fc.record<ShippedEntry>({
+  bytes: fc.string({ unit: 'binary' }).map((text) => Buffer.from(text)),
+  hash: fc.constant(HASH),
+  content: fc.option(bytes({ maxLength: 200 })),
+  user: fc.option(
+    fc.record({
+      hash: bytes({ minLength: 16, maxLength: 16 }),
+      clear: fc.option(fc.string({ unit: 'binary' })),
+    }),
+  ),
+  before: fc.option(
+    fc.record({
+      hash: fc.constant(HASH),
+      frontier: fc.array(
+        bytes({ minLength: 32, maxLength: 32 }).map((node) => node.toString('base64')),
+        { maxLength: 5 },
+      ),
+    }),
+  ),
+})
+
+t.test('entries arrive as they were sent, one a line', async (t) => {
+  fc.assert(
+    fc.property(fc.array(entries, { maxLength: 5 }), (sent) => {
+      const body = printShipment(sent)
+      const lines = body.toString().split('\n')
+      t.equal(lines.pop(), '')
+      t.same(
+        lines.map((line) => readShippedLine(Buffer.from(line))),
+        sent,
+      )
+    }),
+    { numRuns: 200 },
+  )
+})
+
+for (const [line, message] of [
+  ['', /is not JSON/],
+  ['[]', /the line must be an object/],
+  [`{"entry":"{}","hash":"${HASH}","content":null}`, /user/],
+  [`{"entry":"{}","hash":"sha256:00","content":null,"user":null}`, /hash/],
+  [`{"entry":"{}","hash":"${HASH}","content":"AA=A","user":null}`, /content is not base64/],
+  [`{"entry":"{}","hash":"${HASH}","content":null,"user":{"hash":"00","clear":null}}`, /user\.hash/],
+] as const) {
+  t.test(`a line is refused with the reason: ${line.slice(0, 60)}`, async (t) => {
+    t.throws(() => readShippedLine(Buffer.from(line)), { message })
+  })
+}
