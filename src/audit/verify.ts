@@ -118,6 +118,9 @@ function faultOfHash({ bytes, hash }: Omit<StoredRecord, 'seq'>): string | null 
 /** All versions so far have the same envelope. */
 const KNOWN_VERSIONS: ReadonlySet<unknown> = new Set([1, ENTRY_VERSION])
 
+/** Reports whether this release knows what the members of an entry of a version mean. */
+export const isKnownVersion = (version: unknown): boolean => KNOWN_VERSIONS.has(version)
+
 /** An entry's bytes, known to be the canonical form of an object, and its members. */
 interface CanonicalEntry {
   readonly bytes: Uint8Array
@@ -128,7 +131,7 @@ interface CanonicalEntry {
  * Returns the fault of an entry's envelope, or of its position after `head`; null if there is none.
  */
 function faultOfEnvelope(members: Members, expected: number, head: Head | null): string | null {
-  if (!KNOWN_VERSIONS.has(members.get('v'))) return 'the entry is of an unknown version'
+  if (!isKnownVersion(members.get('v'))) return 'the entry is of an unknown version'
   if (members.get('seq') !== expected) return 'the entry has another sequence number'
   const log = members.get('log')
   if (typeof log !== 'string') return 'the entry names no log'

@@ -6,6 +6,7 @@ import { Frontier } from '../audit/merkle.ts'
 import type { Members } from '../audit/plain.ts'
 import type { AuditorEvidence, LogSurvey } from '../audit/survey.ts'
 import type { LogVerdictOf } from '../cli/hub.ts'
+import { differingColumn } from '../ledger/entry-columns.ts'
 import { hashText } from '../ledger/hub-log.ts'
 import type { StoredEntry, StoredLog, StoredLogs } from '../ledger/stored-logs.ts'
 import {
@@ -92,15 +93,9 @@ class StoredLogSource implements LogSource {
   checkEntry(seq: number, members: Members): string | null {
     const row = this.#columns
     if (row === null || row.seq !== seq) return null
-    const said: readonly [name: string, column: unknown, member: unknown][] = [
-      ['log_id', this.#log.log_id, members.get('log')],
-      ['prev', row.prev === null ? null : hashText(row.prev), members.get('prev')],
-      ['created_at', row.created_at, Date.parse(String(members.get('ts')))],
-      ['type', row.type, members.get('type')],
-      ['key_id', row.key_id, members.get('key_id') ?? null],
-    ]
-    const [name] = said.find(([, column, member]) => column !== member) ?? []
-    return name === undefined ? null : `the column ${name} differs from the entry`
+    if (members.get('log') !== this.#log.log_id) return 'the column log_id differs from the entry'
+    const name = differingColumn(row, members)
+    return name === null ? null : `the column ${name} differs from the entry`
   }
 
   matchesStoredNode(): boolean {

@@ -10,6 +10,7 @@ import type { Clock } from '../core/clock.ts'
 import { uuidv7 } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import { type Database, onlyRow, type Queries } from './database.ts'
+import { columnsOf, digestOf, insertEntries } from './entry-columns.ts'
 
 /** The channel of notifications about changes; the newest revision is the payload. */
 export const CHANGES_CHANNEL = 'sidegate_change'
@@ -175,24 +176,10 @@ const headIn = async (queries: Queries): Promise<LogHead | null> =>
     )
   )[0] ?? null
 
-const writeEntry = (queries: Queries, log: string, { entry, bytes, hash }: Sealed): Promise<unknown> =>
-  queries.rows(
-    `insert into entry (received_at, log_id, seq, hash, prev, created_at, type, key_id, body)
-     values (now(), $1, $2, $3, $4, $5, $6, $7, $8)`,
-    [
-      log,
-      entry.seq,
-      digestOf(hash),
-      entry.prev === null ? null : digestOf(entry.prev),
-      entry.ts,
-      entry.type,
-      'key_id' in entry ? entry.key_id : null,
-      bytes,
-    ],
-  )
+const writeEntry = (queries: Queries, log: string, { entry, bytes, hash }: Sealed): Promise<unknown> => {
+  const said = new Map<string, unknown>(Object.entries(entry))
+  return insertEntries(queries, [{ log, seq: entry.seq, hash, bytes, columns: columnsOf(said) }])
+}
 
 /** Returns `sha256:` and the digits of a digest. */
 export const hashText = (digest: Buffer): string => HASH_PREFIX + digest.toString('hex')
-
-/** The bytes of `sha256:` and 64 digits. */
-const digestOf = (hash: string): Buffer => Buffer.from(hash.slice(HASH_PREFIX.length), 'hex')

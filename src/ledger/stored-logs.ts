@@ -2,6 +2,7 @@
 // that any role that may read them can.
 
 import type { Queries } from './database.ts'
+import { COLUMN_NAMES } from './entry-columns.ts'
 import { SCHEMA } from './schema.ts'
 
 /** Rows in a page: an entry has at most 64 KiB. */
@@ -18,16 +19,11 @@ export interface StoredLog {
   readonly frontier: readonly Buffer[]
 }
 
-/** An entry, and the columns that repeat what it says. */
+/** An entry, and the columns that repeat what it says (entry-columns.ts). */
 export interface StoredEntry {
   readonly seq: number
   readonly hash: Buffer
   readonly body: Buffer
-  readonly prev: Buffer | null
-  /** Unix milliseconds. */
-  readonly created_at: number
-  readonly type: string
-  readonly key_id: string | null
 }
 
 /** @throws GatewayError (rejects, each) `fleet_unavailable`; the error of the server */
@@ -59,7 +55,7 @@ export class StoredLogs {
    */
   page(log: string, fromSeq: number, type: string | null): Promise<StoredEntry[]> {
     return this.#queries.rows(
-      `select seq, hash, body, prev, created_at, type, key_id from ${SCHEMA}.entry
+      `select seq, hash, body, ${COLUMN_NAMES} from ${SCHEMA}.entry
        where log_id = $1 and seq >= $2 and ($3::text is null or type = $3) order by seq limit ${PAGE_ROWS}`,
       [log, fromSeq, type],
     )
