@@ -110,7 +110,7 @@ export function verifyChain(records: Iterable<StoredRecord>, after: Head | null 
 }
 
 /** Returns the fault of a record whose bytes do not match its hash; null if they do. */
-function faultOfHash({ bytes, hash }: Omit<StoredRecord, 'seq'>): string | null {
+export function faultOfHash({ bytes, hash }: Omit<StoredRecord, 'seq'>): string | null {
   if (bytes.length > MAXIMUM_ENTRY_BYTES) return 'the entry is too long'
   return hashEntry(bytes) === hash ? null : 'the hash does not match the entry'
 }
@@ -127,12 +127,22 @@ interface CanonicalEntry {
   readonly members: Members
 }
 
+/** What `faultOfPlace` returns for an entry that comes too early or too late. */
+export const OUT_OF_ORDER = 'the entry has another sequence number'
+/** What `faultOfPlace` returns for an entry that follows another one. */
+export const UNLINKED = 'the entry does not link to the one before'
+
 /**
  * Returns the fault of an entry's envelope, or of its position after `head`; null if there is none.
  */
 function faultOfEnvelope(members: Members, expected: number, head: Head | null): string | null {
   if (!isKnownVersion(members.get('v'))) return 'the entry is of an unknown version'
-  if (members.get('seq') !== expected) return 'the entry has another sequence number'
+  return faultOfPlace(members, expected, head)
+}
+
+/** As `faultOfEnvelope`, for an entry of any version. */
+export function faultOfPlace(members: Members, expected: number, head: Head | null): string | null {
+  if (members.get('seq') !== expected) return OUT_OF_ORDER
   const log = members.get('log')
   if (typeof log !== 'string') return 'the entry names no log'
   const type = members.get('type')
@@ -144,11 +154,14 @@ function faultOfEnvelope(members: Members, expected: number, head: Head | null):
   }
   if (type === 'genesis') return 'a second genesis entry'
   if (log !== head.log) return 'the entry belongs to another log'
-  return members.get('prev') === head.hash ? null : 'the entry does not link to the one before'
+  return members.get('prev') === head.hash ? null : UNLINKED
 }
 
-/** @param plain reads most entries */
-function readCanonical(bytes: Uint8Array, plain: PlainObject): Members | string {
+/**
+ * Returns the members of an entry, or why it is not in canonical form.
+ * @param plain reads most entries
+ */
+export function readCanonical(bytes: Uint8Array, plain: PlainObject): Members | string {
   if (plain.read(viewOf(bytes))) return plain
   if (!isUtf8(bytes)) return 'the entry is not UTF-8'
   try {
