@@ -30,6 +30,12 @@ export function leafHash(entryHash: string): Buffer {
   return digest(LEAF)
 }
 
+/** Returns a leaf's hash. @param entryDigest the 32 bytes of the hash of an entry */
+export function leafOf(entryDigest: Uint8Array): Buffer {
+  LEAF.set(entryDigest, 1)
+  return digest(LEAF)
+}
+
 /** Returns the hash of the parent of two nodes. */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
   NODE.set(left, 1)

@@ -100,6 +100,10 @@ create table log_head (
   frontier bytea[] not null,
   state text not null check (state in ('open', 'closed', 'cut', 'forked')),
   first_seq bigint not null,
+  -- Edge of the tree before first_seq, the first entry that was ever stored.
+  first_frontier bytea[] not null default '{}',
+  -- Entries of the log that the log of the hubs has witnessed.
+  witnessed_size bigint not null default 0,
   last_at timestamptz not null
 );
 -- The hubs share one log.
