@@ -66,6 +66,8 @@ export interface ArrivalFault {
   readonly reason: string
   /** As sent. */
   readonly entry: ArrivingEntry
+  /** Hash of the stored entry that it differs from or does not follow; null without one. */
+  readonly stored: string | null
 }
 
 const PLAIN = new PlainObject()
@@ -104,7 +106,8 @@ const fault = (
   seq: number | null,
   reason: string,
   entry: ArrivingEntry,
-): ArrivalFault => ({ ...{ kind, seq, reason }, entry })
+  stored: string | null = null,
+): ArrivalFault => ({ kind, seq, reason, entry, stored })
 
 interface CheckedEntry<Sent extends ArrivingEntry, Kept> extends ArrivedEntry<Sent, Kept> {
   readonly contentHash: unknown
@@ -192,10 +195,11 @@ export function placeArrival(
   for (const { sent, seq } of entries.slice(0, from)) {
     const stored = seq === head.seq ? head.hash : hashOf(seq)
     if (stored !== undefined && stored !== sent.hash)
-      return fault('fork', seq, 'another entry is stored there', sent)
+      return fault('fork', seq, 'another entry is stored there', sent, stored)
   }
   const next = entries[from]
-  if (next !== undefined && next.prev !== head.hash) return fault('chain', next.seq, UNLINKED, next.sent)
+  if (next !== undefined && next.prev !== head.hash)
+    return fault('chain', next.seq, UNLINKED, next.sent, head.hash)
   return { from }
 }
 

@@ -4,6 +4,7 @@ import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { isoTime } from '../core/time.ts'
 import { ENFORCED_TERMS, isGiven } from '../keys/fleet-key.ts'
+import type { LogStateRow, LogStates } from '../ledger/log-states.ts'
 import type { SidecarLedger, SidecarRow } from '../ledger/sidecar-ledger.ts'
 import { type ApiRoute, ok, type SessionRequest } from '../server/api.ts'
 import { operation } from '../server/openapi/operation-builders.ts'
@@ -18,11 +19,12 @@ const MAXIMUM_NAMES = 20
 interface FleetRouteParts {
   readonly state: FleetState
   readonly sidecars: SidecarLedger
+  readonly states: Pick<LogStates, 'list'>
   readonly feeds: Feeds
   readonly catchUp: () => Promise<void>
 }
 
-export function fleetRoutes({ state, sidecars, feeds, catchUp }: FleetRouteParts): ApiRoute[] {
+export function fleetRoutes({ state, sidecars, states, feeds, catchUp }: FleetRouteParts): ApiRoute[] {
   return [
     {
       method: 'GET',
@@ -35,14 +37,18 @@ export function fleetRoutes({ state, sidecars, feeds, catchUp }: FleetRouteParts
       async answer({ search }) {
         new QueryString(search, [])
         await catchUp()
-        const [rows, hubs] = await Promise.all([sidecars.list(), sidecars.hubs()])
+        const [rows, hubs, logs] = await Promise.all([sidecars.list(), sidecars.hubs(), states.list()])
+        const logsOf = Map.groupBy(logs, ({ sidecar }) => sidecar)
         return ok({
           epoch: state.epoch,
           rev: state.rev,
           hubs: hubs.map(({ id, version, connected, seen_at }) => ({
             ...{ id, version, connected, seen_at: isoTime(seen_at) },
           })),
-          sidecars: rows.map((row) => sidecarFields(row, state.rev, feeds)),
+          sidecars: rows.map((row) => ({
+            ...sidecarFields(row, state.rev, feeds),
+            logs: (logsOf.get(row.id) ?? []).map(logFields),
+          })),
           total: rows.length,
           conflicts: conflictsOf(rows, state),
         })
@@ -83,6 +89,11 @@ const sidecarFields = (row: SidecarRow, rev: number, feeds: Feeds): JsonObject =
     nack: row.nack,
   }
 }
+
+const logFields = ({ log_id: log, seq, state, last_at }: LogStateRow): JsonObject => ({
+  ...{ log, seq, state },
+  last_at: isoTime(last_at),
+})
 
 const stateOf = (row: SidecarRow, feed: OpenFeed | undefined): string => {
   if (row.state === 'left' || row.state === 'gone') return row.state

@@ -8,6 +8,7 @@ import { HUB_TERM_FIELDS } from '../keys/key-terms-fields.ts'
 import type { HubLog } from '../ledger/hub-log.ts'
 import type { JoinTokens } from '../ledger/join-tokens.ts'
 import type { KeyLedger } from '../ledger/key-ledger.ts'
+import type { LogStates } from '../ledger/log-states.ts'
 import type { SessionLedger } from '../ledger/session-ledger.ts'
 import type { SidecarLedger } from '../ledger/sidecar-ledger.ts'
 import type { ApiRoute } from '../server/api.ts'
@@ -37,18 +38,19 @@ interface HubRouteParts {
   readonly checkpoints: HubCheckpoints
   readonly fleet: Fleet
   readonly sidecars: SidecarLedger
+  readonly states: LogStates
   readonly status: () => JsonObject
 }
 
 export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
-  const { keys, sessions, log, fleet, sidecars } = parts
+  const { keys, sessions, log, fleet, sidecars, states } = parts
   const { gatekeeper, signOn } = parts.admin
   const { state, feeds, confirmation, catchUp } = fleet
   const routes = [
     ...sessionRoutes(gatekeeper, sessions),
     ...singleSignOnRoutes(gatekeeper, signOn),
     ...confirmed(keyRoutes(madeKeys(keys), systemClock, HUB_TERM_FIELDS), { confirmation, sidecars, state }),
-    ...fleetRoutes({ state, sidecars, feeds, catchUp }),
+    ...fleetRoutes({ state, sidecars, states, feeds, catchUp }),
     ...joinRoutes(parts.joinTokens, systemClock),
     changesRoute(log),
     checkpointRoute(parts.checkpoints, 'log of the hubs'),

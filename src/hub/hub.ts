@@ -31,6 +31,7 @@ import { HubLog } from '../ledger/hub-log.ts'
 import { JoinTokens } from '../ledger/join-tokens.ts'
 import { KeyLedger } from '../ledger/key-ledger.ts'
 import { LedgerCheckpoints } from '../ledger/ledger-checkpoints.ts'
+import { LogStates } from '../ledger/log-states.ts'
 import { assertMigrated } from '../ledger/migrate.ts'
 import { sharedSecret } from '../ledger/secrets.ts'
 import { SessionLedger } from '../ledger/session-ledger.ts'
@@ -44,6 +45,7 @@ import { opsHandler } from '../server/ops.ts'
 import { Router } from '../server/router.ts'
 import { Fleet } from './fleet.ts'
 import { fleetHandler } from './fleet-handler.ts'
+import { FleetLogs } from './fleet-logs.ts'
 import { adminAccess, followConfig, type LiveHubConfig } from './hub-admin.ts'
 import { HubCheckpoints } from './hub-checkpoints.ts'
 import { hubRoutes } from './hub-routes.ts'
@@ -140,22 +142,23 @@ async function start(
   const admin = await adminAccess({ config, database, log, sessions, logger, metrics })
   const liveConfig = followConfig(reading, admin, logger)
   const sidecars = new SidecarLedger({ database, log })
+  const states = new LogStates(database)
   const fleet = await startFleet({ database, keys, sidecars, logger, metrics })
   const begun = { version: VERSION, started_at: isoTime(systemClock.now()) }
   const status = (): JsonObject => ({ ...begun, ...fleet.status() })
   const routes = hubRoutes({
-    ...{ admin, keys, sessions, joinTokens, log, checkpoints, status, fleet, sidecars },
+    ...{ admin, keys, sessions, joinTokens, log, checkpoints, status, fleet, sidecars, states },
   })
   const manages = { gatekeeper: admin.gatekeeper, logger, metrics, newId, readPrompt: noPrompt }
   const ops = await listen(
     config.listen.ops,
     opsOf({ database, certificates: served, liveConfig, metrics, logger }),
   )
-  const { join } = config
-  const identities = new SidecarIdentities({ join, sidecars: joinTokens, clock: systemClock, metrics })
-  const verify = (authorization: string | undefined) => identities.verify(authorization)
-  const { feeds, uses } = fleet
-  const handler = hubHandler(manages, routes, fleetHandler({ ...manages, verify, feeds, sidecars, uses }))
+  const { answers, logs } = await answerSidecars(config, {
+    ...manages,
+    ...{ metrics, logger, fleet, sidecars, joinTokens, states },
+  })
+  const handler = hubHandler(manages, routes, answers)
   const listeners = await listenWith(config.listen.hub, handler, certificates.hub)
   const months = setInterval(() => void makeMonths(log, logger), PARTITION_MS).unref()
   const [address, opsAddress] = [listeners, ops].map(([first]) => formatAddress(first!.address)) as [
@@ -179,6 +182,7 @@ async function start(
       await within(written, LAST_ANSWERS_MS)
       await checkpoints.stop()
       for (const listener of [...listeners, ...ops]) listener.close()
+      await logs.stop()
       await database.close()
       logger.info({}, 'stopped')
     },
@@ -199,6 +203,29 @@ async function startFleet(
   return fleet
 }
 
+interface SidecarParts extends Pick<ManagementParts, 'newId'> {
+  readonly logger: GatewayLogger
+  readonly metrics: HubMetrics
+  readonly fleet: Fleet
+  readonly sidecars: SidecarLedger
+  readonly joinTokens: JoinTokens
+  readonly states: LogStates
+}
+
+/** Makes what answers sidecars, and begins to look for logs that have ended. */
+async function answerSidecars(
+  { join, database }: HubConfig,
+  { fleet, sidecars, joinTokens, states, ...parts }: SidecarParts,
+): Promise<{ readonly answers: readonly ReturnType<typeof fleetHandler>[]; readonly logs: FleetLogs }> {
+  const { metrics } = parts
+  const identities = new SidecarIdentities({ join, sidecars: joinTokens, clock: systemClock, metrics })
+  const verify = (authorization: string | undefined) => identities.verify(authorization)
+  const { feeds, uses } = fleet
+  const logs = new FleetLogs({ ...parts, url: database.url!.current(), verify, states, clock: systemClock })
+  await logs.start()
+  return { answers: [fleetHandler({ ...parts, verify, feeds, sidecars, uses }), logs.handler], logs }
+}
+
 async function makeMonths(log: HubLog, logger: GatewayLogger): Promise<void> {
   try {
     await log.makePartitions()
@@ -211,15 +238,16 @@ async function makeMonths(log: HubLog, logger: GatewayLogger): Promise<void> {
 function hubHandler(
   parts: ManagementParts,
   routes: readonly ApiRoute[],
-  fleetAnswer: ReturnType<typeof fleetHandler>,
+  fleetAnswers: readonly ReturnType<typeof fleetHandler>[],
 ): Handler {
   const router = new Router<ApiRoute>(routes)
   return (request: IncomingMessage, response: ServerResponse) => {
     const { path, search } = splitTarget(request.url ?? '/')
     try {
       const method = request.method ?? 'GET'
-      const answer = fleetAnswer(method, path)
-      if (answer !== null) {
+      for (const answerOf of fleetAnswers) {
+        const answer = answerOf(method, path)
+        if (answer === null) continue
         void answer(request, response)
         return
       }

@@ -9,6 +9,8 @@ import { type ListenEvents, Listening } from './listening.ts'
 /** Longest time for a connection, and for a statement. */
 const CONNECT_MS: Milliseconds = 5000
 const STATEMENT_MS: Milliseconds = 10_000
+/** The server ends a transaction in which a hub that hangs holds locks of others. */
+const IDLE_IN_TRANSACTION_MS: Milliseconds = 5000
 /** A connection that is unused for so long is closed. */
 const IDLE_MS: Milliseconds = 60_000
 const RETRY_AFTER_SECONDS = '1'
@@ -64,6 +66,7 @@ export class Database implements Queries {
       idleTimeoutMillis: IDLE_MS,
       statement_timeout: STATEMENT_MS,
       query_timeout: STATEMENT_MS,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       keepAlive: true,
       application_name: 'sidegate-hub',
       types: TYPES,

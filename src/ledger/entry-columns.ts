@@ -20,7 +20,7 @@ interface EntryMembers {
 }
 
 /** As PostgreSQL takes it as a parameter. */
-type ColumnValue = string | number | boolean | Buffer | null
+export type ColumnValue = string | number | boolean | Buffer | null
 
 interface ColumnType {
   readonly sql: string
@@ -47,10 +47,10 @@ interface EntryColumn {
   readonly value: (members: EntryMembers) => ColumnValue
 }
 
-/** Text as a column can hold it: PostgreSQL takes no NUL, and no half of a pair of surrogates. */
-const storable = (text: string): string =>
-  text.slice(0, MAXIMUM_COLUMN_CHARACTERS).replaceAll('\0', '\ufffd').toWellFormed()
+/** Returns a text as PostgreSQL takes it: without NUL, and without halves of surrogate pairs. */
+export const storableText = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed()
 
+const storable = (text: string): string => storableText(text.slice(0, MAXIMUM_COLUMN_CHARACTERS))
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? storable(value) : null)
 const wholeOf = (value: unknown): number | null =>
   typeof value === 'number' && Number.isSafeInteger(value) ? value : null
@@ -160,6 +160,10 @@ export interface EntryRow {
 /** Returns the values of the columns of an entry. */
 export const columnsOf = (members: EntryMembers): readonly ColumnValue[] =>
   ENTRY_COLUMNS.map(({ value }) => value(members))
+
+/** Returns the labels among the values of `columnsOf`, as JSON; null without any. */
+export const labelsIn = (columns: readonly ColumnValue[]): ColumnValue =>
+  columns[ENTRY_COLUMNS.findIndex(({ name }) => name === 'labels')] ?? null
 
 /**
  * Returns the name of a column that differs from what the entry says; null if none does.

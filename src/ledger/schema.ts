@@ -187,6 +187,7 @@ create table conflict (
   body bytea
 );
 create index on conflict (log_id, at);
+create index on conflict (sidecar, at);
 
 create table erase_order (
   rev bigint primary key,

@@ -15,6 +15,10 @@ const HUB_SILENCE_MS: Milliseconds = 1500
 /** After so long the sidecars of a hub that ended without a word are released. */
 export const HUB_LOST_MS: Milliseconds = 5000
 
+/** When a heartbeat may last have reached sidecar `s`, whose hub is `h`. */
+export const CONTACT = `case when s.hub is null then s.last_seen_at
+  else greatest(s.last_seen_at, coalesce(h.seen_at, now())) end`
+
 export type SidecarState = 'connected' | 'silent' | 'left' | 'gone'
 
 /** Who a sidecar is, from its credential. */
@@ -185,9 +189,7 @@ export class SidecarLedger {
   list(): Promise<SidecarRow[]> {
     return this.#database.rows<SidecarRow>(
       `with known as (
-         select s.*, h.seen_at,
-           case when s.hub is null then s.last_seen_at
-             else greatest(s.last_seen_at, coalesce(h.seen_at, now())) end as contact_at
+         select s.*, h.seen_at, ${CONTACT} as contact_at
          from sidecar s left join hub_state h on h.id = s.hub)
        select id, cluster, namespace, name, version, features, state, max_stale_seconds, acked_rev, hub, nack,
          conflicts, contact_at,

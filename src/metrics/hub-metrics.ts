@@ -3,12 +3,15 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { MONITORING_PRECISION } from './event-loop.ts'
 import { CERTIFICATE_GAUGES, type CertificateState, CONFIGURATION_STALE, COUNTERS } from './metric-table.ts'
-import { Counter, registerRows } from './series.ts'
+import { Counter, Histogram, registerRows } from './series.ts'
 
 const counterOf = <L extends string>(
   registry: Registry,
   definition: { readonly name: string; readonly help: string; readonly labels: readonly L[] },
 ): Counter<L> => new Counter(registry, { ...definition, name: `sidegate_${definition.name}` })
+
+/** Seconds from the sealing of an entry to its storage: an outage is made up for in minutes. */
+const DELAY_SECONDS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200, 86_400]
 
 /** What the page of a hub shows besides what is counted; read once for each page. */
 interface HubState {
@@ -48,6 +51,17 @@ export function createHubMetrics(version: string, { certificates, isConfigStale 
     help: 'Requests of sidecars whose token was refused, by the check that failed: expired, audience, issuer, signature, account, malformed or unknown_sidecar.',
     labels: ['reason'],
   })
+  const ingestDelay = new Histogram(
+    registry,
+    {
+      name: 'sidegate_hub_ingest_delay_seconds',
+      help: 'Seconds from the sealing of the newest entry of a shipment to its storage.',
+      labels: [],
+    },
+    DELAY_SECONDS,
+  )
+  const counter = <L extends string = never>(name: string, help: string, ...labels: L[]): Counter<L> =>
+    new Counter<L>(registry, { name, help, labels })
   return {
     contentType: registry.contentType,
     page: () => registry.metrics(),
@@ -61,6 +75,17 @@ export function createHubMetrics(version: string, { certificates, isConfigStale 
       '1 while the database notifies this hub of changes; 0 while it is polled.',
     ),
     sidecarsRefused,
+    entries: counter('sidegate_hub_entries_total', 'Entries of sidecars that this hub has stored.'),
+    ingestDelay,
+    conflicts: counter(
+      'sidegate_hub_conflicts_total',
+      'Shipments of sidecars that do not fit what is stored, by kind: fork, forged, foreign, gap, chain, form or checkpoint.',
+      'kind',
+    ),
+    logsCut: gauge(
+      'sidegate_hub_logs_cut',
+      'Logs that ended without a stop entry and whose sidecar is not heard any more.',
+    ),
   }
 }
 

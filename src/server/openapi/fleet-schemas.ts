@@ -62,6 +62,17 @@ export const FLEET_SCHEMAS: Record<string, JsonObject> = {
           1,
         ),
         nack: list(object({ rev: whole('Revision.'), reason: text('Why it is not in force.') })),
+        logs: list(
+          object({
+            log: text('Id of one of its newest logs.'),
+            seq: whole('Newest entry that is stored.'),
+            state: choice(
+              '`closed` ends with a stop entry, `cut` without one and without contact, `forked` was rewritten and takes no more entries.',
+              ...['open', 'closed', 'cut', 'forked'],
+            ),
+            last_at: time('When that entry was stored.'),
+          }),
+        ),
       }),
     ),
     total: whole('Number of sidecars.'),

@@ -1,0 +1,74 @@
+// The part of a hub that takes the logs of sidecars: what stores them, on connections of its own,
+// what answers, and what notices that a log has ended without a word.
+
+import type { Clock, Milliseconds } from '../core/clock.ts'
+import { systemTimers } from '../core/timers.ts'
+import type { GatewayLogger } from '../gateway/logger.ts'
+import { Database } from '../ledger/database.ts'
+import type { LogStates } from '../ledger/log-states.ts'
+import { ShippedLogs } from '../ledger/shipped-logs.ts'
+import type { HubMetrics } from '../metrics/hub-metrics.ts'
+import { Ingest } from './ingest.ts'
+import { logHandler } from './log-handler.ts'
+import type { SidecarIdentity } from './verified-token.ts'
+
+/** Connections of the ingest, so that revocations never wait behind entries. */
+const INGEST_CONNECTIONS = 3
+/** Interval at which logs are looked for that have ended without a word. */
+const WATCH_MS: Milliseconds = 30_000
+
+interface FleetLogsParts {
+  /** Of the database. */
+  readonly url: string
+  readonly verify: (authorization: string | undefined) => Promise<SidecarIdentity>
+  readonly states: LogStates
+  readonly clock: Clock
+  readonly newId: () => string
+  readonly logger: GatewayLogger
+  readonly metrics: HubMetrics
+}
+
+export class FleetLogs {
+  readonly #parts: FleetLogsParts
+  readonly #database: Database
+  readonly handler: ReturnType<typeof logHandler>
+  #watch: NodeJS.Timeout | null = null
+  #isFailing = false
+
+  constructor(parts: FleetLogsParts) {
+    this.#parts = parts
+    const { logger, url } = parts
+    this.#database = new Database({
+      ...{ url, connections: INGEST_CONNECTIONS },
+      onError: (error) => logger.warn({ err: error }, 'a connection to the database was lost'),
+    })
+    const logs = new ShippedLogs(this.#database)
+    const ingest = new Ingest({ store: (shipments) => logs.store(shipments), timers: systemTimers })
+    this.handler = logHandler({ ...parts, ingest })
+  }
+
+  /** Looks for logs that are cut, and does so regularly from then on. */
+  async start(): Promise<void> {
+    await this.#look()
+    this.#watch = setInterval(() => void this.#look(), WATCH_MS).unref()
+  }
+
+  /** Closes the connections, once what is being stored is. */
+  async stop(): Promise<void> {
+    if (this.#watch !== null) clearInterval(this.#watch)
+    await this.#database.close()
+  }
+
+  async #look(): Promise<void> {
+    const { states, logger, metrics } = this.#parts
+    try {
+      for (const { log_id: log, sidecar, seq } of await states.markCut())
+        logger.error({ log, sidecar, seq }, 'a log ended without a stop entry, and its sidecar is not heard')
+      metrics.logsCut.set(await states.countCut())
+      this.#isFailing = false
+    } catch (error) {
+      if (!this.#isFailing) logger.error({ err: error }, 'cut logs could not be looked for; it is retried')
+      this.#isFailing = true
+    }
+  }
+}

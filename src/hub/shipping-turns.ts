@@ -1,0 +1,47 @@
+// Lets a few bodies of sidecars be read and checked at a time. The others stay unread on their
+// connections, and those that are too many are refused.
+
+import { GatewayError } from '../core/errors.ts'
+import { Slots } from './slots.ts'
+
+/** Bodies at a time. With more, revocations wait behind them. */
+const MAXIMUM_BODIES = 4
+/** Of these, bodies with a long exchange, each of which takes several times its bytes. */
+const MAXIMUM_LONG_BODIES = 1
+/** Requests that wait. */
+const MAXIMUM_WAITING = 2000
+/** Requests of one sidecar, whose logs have one each. */
+const MAXIMUM_OF_SIDECAR = 4
+const RETRY_AFTER_SECONDS = '1'
+
+export class ShippingTurns {
+  readonly #bodies = new Slots(MAXIMUM_BODIES)
+  readonly #longBodies = new Slots(MAXIMUM_LONG_BODIES)
+  readonly #ofSidecar = new Map<string, number>()
+  #count = 0
+
+  /**
+   * Waits for a turn.
+   * @returns ends it
+   * @throws GatewayError (rejects) `overloaded`
+   */
+  async take(sidecar: string, isLong: boolean): Promise<() => void> {
+    const own = this.#ofSidecar.get(sidecar) ?? 0
+    if (own >= MAXIMUM_OF_SIDECAR || this.#count >= MAXIMUM_WAITING)
+      throw new GatewayError('overloaded', 'Too many shipments wait; send the entries again.', {
+        headers: { 'retry-after': RETRY_AFTER_SECONDS },
+      })
+    this.#count++
+    this.#ofSidecar.set(sidecar, own + 1)
+    const releaseLong = isLong ? await this.#longBodies.take() : () => {}
+    const release = await this.#bodies.take()
+    return () => {
+      release()
+      releaseLong()
+      this.#count--
+      const left = (this.#ofSidecar.get(sidecar) ?? 1) - 1
+      if (left === 0) this.#ofSidecar.delete(sidecar)
+      else this.#ofSidecar.set(sidecar, left)
+    }
+  }
+}

@@ -1,0 +1,295 @@
+// Writes the entries that sidecars ship. One transaction stores what is new of many logs, or nothing:
+// each head moves only if it is the one that was compared, so an entry is stored once by any number
+// of hubs.
+
+import {
+  type ArrivalFault,
+  type ArrivedEntry,
+  type LogBeginning,
+  type Placement,
+  placeArrival,
+} from '../audit/arrival.ts'
+import { Frontier, leafHash } from '../audit/merkle.ts'
+import { TileCollector } from '../audit/tiles.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { ShippedEntry, ShippedHead } from '../fleet/shipping.ts'
+import type { Database, Queries } from './database.ts'
+import { type ColumnValue, digestOf, insertEntries, labelsIn, storableText } from './entry-columns.ts'
+import { hashText } from './hub-log.ts'
+import { storeTiles } from './log-tiles.ts'
+
+/** Times that a transaction is tried when other hubs write the same logs. */
+const MAXIMUM_ATTEMPTS = 5
+/** Errors of the server after which another attempt may succeed (PostgreSQL Appendix A). */
+const LOST_RACE: ReadonlySet<unknown> = new Set(['40001', '40P01', '23505'])
+
+/** Entries of one log that have arrived. */
+export interface Shipment {
+  readonly log: string
+  /** Id of the sidecar whose credential came with them. */
+  readonly sidecar: string
+  /** At least one; `kept` is the values of their columns. */
+  readonly entries: readonly ArrivedEntry<ShippedEntry, readonly ColumnValue[]>[]
+  /** What the sidecar says of the log before the first entry. */
+  readonly beginning: LogBeginning | null
+}
+
+/** What became of a shipment. */
+export type ShipmentResult =
+  /** Durable, with the number of entries that were new. */
+  | { readonly head: ShippedHead; readonly added: number }
+  | { readonly want: number }
+  /** The log is that of another sidecar. */
+  | { readonly isForeign: true }
+  /** The log was forked before, from this entry on. */
+  | { readonly forkedAt: number }
+  /** They do not fit. `isFork`: what is stored and what was sent cannot both be of one log. */
+  | { readonly fault: ArrivalFault; readonly isFork: boolean }
+
+interface HeadRow {
+  readonly log_id: string
+  readonly sidecar: string | null
+  readonly seq: number
+  readonly hash: Buffer
+  readonly frontier: readonly Buffer[]
+  readonly first_seq: number
+  readonly forked_at: number | null
+}
+
+/** New entries of one log, and its head before; null for a new log. */
+interface Append {
+  readonly shipment: Shipment
+  readonly entries: Shipment['entries']
+  readonly before: HeadRow | null
+  readonly after: ShippedHead
+  readonly frontier: Frontier
+  /** Edge of the tree before the first entry of a log, and its sequence number. */
+  readonly first: Frontier
+}
+
+/** Another hub wrote one of the logs since they were read. */
+class LostRaceError extends Error {
+  override readonly name = 'LostRaceError'
+}
+
+export class ShippedLogs {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /**
+   * Stores shipments of different logs: all that is new is durable when this resolves, and nothing
+   * when it rejects.
+   * @returns the result of each, in their order
+   * @throws GatewayError (rejects) `fleet_unavailable`; the error of the server
+   */
+  async store(shipments: readonly Shipment[]): Promise<readonly ShipmentResult[]> {
+    for (let attempt = 1; attempt <= MAXIMUM_ATTEMPTS; attempt++) {
+      try {
+        return await this.#database.transaction((queries) => storeIn(queries, shipments))
+      } catch (error) {
+        if (!(error instanceof LostRaceError) && !LOST_RACE.has((error as { code?: unknown }).code))
+          throw error
+      }
+    }
+    throw new GatewayError('fleet_unavailable', 'Other hubs write the same logs; send the entries again.', {
+      headers: { 'retry-after': '1' },
+    })
+  }
+}
+
+async function storeIn(queries: Queries, shipments: readonly Shipment[]): Promise<readonly ShipmentResult[]> {
+  const heads = await headsOf(queries, shipments)
+  const hashes = await storedHashes(queries, shipments, heads)
+  const appends: Append[] = []
+  const results = shipments.map((shipment): ShipmentResult => {
+    const head = heads.get(shipment.log) ?? null
+    if (head !== null && head.sidecar !== shipment.sidecar) return { isForeign: true }
+    if (head !== null && head.forked_at !== null) return { forkedAt: head.forked_at }
+    const placement = place(shipment, head, hashes)
+    if ('want' in placement) return placement
+    if ('reason' in placement) return { fault: placement, isFork: head !== null }
+    const entries = shipment.entries.slice(placement.from)
+    if (entries.length === 0) return { head: { seq: head!.seq, hash: hashText(head!.hash) }, added: 0 }
+    const append = appendOf(shipment, entries, head)
+    appends.push(append)
+    return { head: append.after, added: entries.length }
+  })
+  if (appends.length > 0) await write(queries, appends)
+  return results
+}
+
+/** Reads and locks the heads, in an order that all hubs share. */
+async function headsOf(
+  queries: Queries,
+  shipments: readonly Shipment[],
+): Promise<ReadonlyMap<string, HeadRow>> {
+  const rows = await queries.rows<HeadRow>(
+    `select log_id, sidecar, seq, hash, frontier, first_seq, case when state = 'forked' then
+       coalesce((select min(seq) from conflict c where c.log_id = h.log_id and kind in ('fork', 'chain')), seq)
+       end as forked_at
+     from log_head h where log_id = any($1) order by log_id for update`,
+    [shipments.map(({ log }) => log)],
+  )
+  return new Map(rows.map((row) => [row.log_id, row]))
+}
+
+/** Returns the stored hashes of entries that are sent again, by log and sequence number. */
+async function storedHashes(
+  queries: Queries,
+  shipments: readonly Shipment[],
+  heads: ReadonlyMap<string, HeadRow>,
+): Promise<ReadonlyMap<string, string>> {
+  const again = shipments.filter(({ log, entries }) => entries[0]!.seq < (heads.get(log)?.seq ?? 0))
+  if (again.length === 0) return new Map()
+  const rows = await queries.rows<{ log_id: string; seq: number; hash: Buffer }>(
+    `select e.log_id, e.seq, e.hash from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as sent (log_id, first, last)
+     join entry e on e.log_id = sent.log_id and e.seq between sent.first and sent.last`,
+    [
+      again.map(({ log }) => log),
+      again.map(({ entries }) => entries[0]!.seq),
+      again.map(({ entries }) => entries.at(-1)!.seq),
+    ],
+  )
+  return new Map(rows.map(({ log_id, seq, hash }) => [`${log_id}/${seq}`, hashText(hash)]))
+}
+
+function place(
+  { log, entries, beginning }: Shipment,
+  head: HeadRow | null,
+  hashes: ReadonlyMap<string, string>,
+): Placement {
+  const newest = head === null ? null : { log, seq: head.seq, hash: hashText(head.hash) }
+  return placeArrival(entries, newest, beginning, (seq) => hashes.get(`${log}/${seq}`))
+}
+
+function appendOf(shipment: Shipment, entries: Shipment['entries'], before: HeadRow | null): Append {
+  const [{ seq: firstSeq }] = entries as [Shipment['entries'][number]]
+  const { seq, sent } = entries.at(-1)!
+  const edge = before?.frontier ?? shipment.beginning?.frontier ?? []
+  const first = firstSeq === 0 ? Frontier.empty() : Frontier.read(firstSeq, edge)
+  return { shipment, entries, before, after: { seq, hash: sent.hash }, frontier: first.copy(), first }
+}
+
+async function write(queries: Queries, appends: readonly Append[]): Promise<void> {
+  const tiles = appends.flatMap(({ shipment, entries, before, frontier, first }) => {
+    const collector = new TileCollector(shipment.log, before?.first_seq ?? first.size)
+    for (const { sent } of entries) frontier.push(leafHash(sent.hash), collector.add)
+    return collector.appends()
+  })
+  await moveHeads(queries, appends)
+  const rows = appends.flatMap(({ shipment: { log }, entries }) =>
+    entries.map(({ sent, seq, kept }) => ({ log, seq, sent, columns: kept })),
+  )
+  await insertEntries(
+    queries,
+    rows.map(({ log, seq, sent, columns }) => ({ log, seq, hash: sent.hash, bytes: sent.bytes, columns })),
+  )
+  await insertExchanges(
+    queries,
+    rows.filter(({ sent }) => sent.content !== null),
+  )
+  await insertUsers(
+    queries,
+    rows.filter(({ sent }) => sent.user !== null),
+  )
+  await storeTiles(queries, tiles)
+}
+
+const stateAfter = ({ entries }: Append): string => (entries.at(-1)!.type === 'stop' ? 'closed' : 'open')
+
+/** Moves all heads. @throws LostRaceError (rejects) when another hub moved one */
+async function moveHeads(queries: Queries, appends: readonly Append[]): Promise<void> {
+  const old = appends.filter(({ before }) => before !== null)
+  const fresh = appends.filter(({ before }) => before === null).toSorted(byLog)
+  const moved =
+    old.length === 0
+      ? []
+      : await queries.rows(
+          `update log_head h set seq = n.seq, hash = n.hash, size = n.seq + 1, frontier = n.frontier::bytea[],
+             state = n.state, last_at = now()
+           from unnest($1::uuid[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bytea[], $6::text[], $7::text[])
+             as n (log_id, old_seq, old_hash, seq, hash, frontier, state)
+           where h.log_id = n.log_id and h.seq = n.old_seq and h.hash = n.old_hash and h.state <> 'forked'
+           returning h.log_id`,
+          [
+            old.map(({ shipment }) => shipment.log),
+            old.map(({ before }) => before!.seq),
+            old.map(({ before }) => before!.hash),
+            ...headColumns(old),
+          ],
+        )
+  const begun =
+    fresh.length === 0
+      ? []
+      : await queries.rows(
+          `insert into log_head (log_id, sidecar, first_seq, first_frontier, seq, hash, size, frontier, state, last_at)
+           select n.log_id, n.sidecar, n.first_seq, n.first_frontier::bytea[], n.seq, n.hash, n.seq + 1,
+             n.frontier::bytea[], n.state, now()
+           from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bytea[], $7::text[], $8::text[])
+             as n (log_id, sidecar, first_seq, first_frontier, seq, hash, frontier, state)
+           on conflict do nothing returning log_id`,
+          [
+            fresh.map(({ shipment }) => shipment.log),
+            fresh.map(({ shipment }) => shipment.sidecar),
+            fresh.map(({ first }) => first.size),
+            fresh.map(({ first }) => arrayText(first)),
+            ...headColumns(fresh),
+          ],
+        )
+  if (moved.length + begun.length < appends.length) throw new LostRaceError()
+}
+
+const byLog = (one: Append, other: Append): number => (one.shipment.log < other.shipment.log ? -1 : 1)
+
+const headColumns = (appends: readonly Append[]): readonly (readonly unknown[])[] => [
+  appends.map(({ after }) => after.seq),
+  appends.map(({ after }) => digestOf(after.hash)),
+  appends.map(({ frontier }) => arrayText(frontier)),
+  appends.map((append) => stateAfter(append)),
+]
+
+/** Returns the text of an array of `bytea`: `unnest` takes no arrays of different lengths. */
+const arrayText = (frontier: Frontier): string =>
+  `{${frontier
+    .nodes()
+    .map((node) => `"\\\\x${node.toString('hex')}"`)
+    .join(',')}}`
+
+/** An entry to write, with what is stored apart from it. */
+interface ShippedRow {
+  readonly log: string
+  readonly seq: number
+  readonly sent: ShippedEntry
+  readonly columns: readonly ColumnValue[]
+}
+
+async function insertExchanges(queries: Queries, rows: readonly ShippedRow[]): Promise<void> {
+  if (rows.length === 0) return
+  await queries.rows(
+    `insert into exchange (received_at, log_id, seq, labels, bytes)
+     select now(), * from unnest($1::uuid[], $2::bigint[], $3::jsonb[], $4::bytea[])`,
+    [
+      rows.map(({ log }) => log),
+      rows.map(({ seq }) => seq),
+      rows.map(({ columns }) => labelsIn(columns)),
+      rows.map(({ sent }) => sent.content),
+    ],
+  )
+}
+
+async function insertUsers(queries: Queries, rows: readonly ShippedRow[]): Promise<void> {
+  if (rows.length === 0) return
+  await queries.rows(
+    `insert into entry_user (log_id, seq, hash, clear)
+     select * from unnest($1::uuid[], $2::bigint[], $3::bytea[], $4::text[])`,
+    [
+      rows.map(({ log }) => log),
+      rows.map(({ seq }) => seq),
+      rows.map(({ sent }) => sent.user!.hash),
+      rows.map(({ sent }) => (sent.user!.clear === null ? null : storableText(sent.user!.clear))),
+    ],
+  )
+}
