@@ -40,52 +40,33 @@ const JSON_OBJECT: ColumnType = {
   read: (column) => (column === null ? null : canonicalize(column)),
 }
 
+/** Whose entries have a value: those of a format that is not known say nothing beyond their envelope. */
+type Having = 'any' | 'known' | 'call'
+
 interface EntryColumn {
   readonly name: string
   readonly type: ColumnType
-  /** Returns the value for any members of an entry whose envelope is right. */
+  readonly having: Having
+  /** Returns the value for any members of such an entry whose envelope is right. */
   readonly value: (members: EntryMembers) => ColumnValue
 }
 
+const HARMLESS = /^[\x20-\x7e]*$/
+
 /** Returns a text as PostgreSQL takes it: without NUL, and without halves of surrogate pairs. */
-export const storableText = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed()
+export const storableText = (text: string): string =>
+  HARMLESS.test(text) ? text : text.replaceAll('\0', '\ufffd').toWellFormed()
 
 const storable = (text: string): string => storableText(text.slice(0, MAXIMUM_COLUMN_CHARACTERS))
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? storable(value) : null)
-const wholeOf = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isSafeInteger(value) ? value : null
-const timeOf = (value: unknown): number | null => {
+const wholeOf = (value: unknown): number | null => (Number.isSafeInteger(value) ? (value as number) : null)
+const flagOf = (value: unknown): boolean | null => (typeof value === 'boolean' ? value : null)
+
+/** Returns the text of a time since 1970 in one form; null for any other value. */
+function timeOf(value: unknown): string | null {
   const timeMs = typeof value === 'string' ? parseTime(value) : null
-  return timeMs === null || timeMs < 0 ? null : timeMs
+  return timeMs === null || timeMs < 0 ? null : isoTime(timeMs)
 }
-
-const text = (name: string, member = name): EntryColumn => ({
-  ...{ name, type: TEXT },
-  value: ofKnown((members) => textOf(members.get(member))),
-})
-const whole = (name: string): EntryColumn => ({
-  ...{ name, type: BIGINT },
-  value: ofKnown((members) => wholeOf(members.get(name))),
-})
-const flag = (name: string, member = name): EntryColumn => ({
-  ...{ name, type: BOOLEAN },
-  value: ofKnown((members) => {
-    const value = members.get(member)
-    return typeof value === 'boolean' ? value : null
-  }),
-})
-
-/** Null for an entry of a format that this release does not know, whose members may mean anything. */
-const ofKnown =
-  (value: EntryColumn['value']): EntryColumn['value'] =>
-  (members) =>
-    isKnownVersion(members.get('v')) ? value(members) : null
-
-/** Of calls alone. */
-const ofRequest = (column: EntryColumn): EntryColumn => ({
-  ...column,
-  value: (members) => (members.get('type') === 'request' ? column.value(members) : null),
-})
 
 function costOf(members: EntryMembers): number | null {
   const cost = wholeOf(members.get('cost'))
@@ -113,35 +94,52 @@ function labelsOf(members: EntryMembers): string | null {
 }
 
 /** When a call arrived, and when any other entry was sealed. */
-function createdAt(members: EntryMembers): string {
-  const isCall = members.get('type') === 'request' && isKnownVersion(members.get('v'))
-  const arrivedMs = isCall ? timeOf(members.get('created_at')) : null
-  return isoTime(arrivedMs ?? timeOf(members.get('ts')) ?? 0)
-}
+const createdAt = (members: EntryMembers): string =>
+  (havingOf(members) === 'call' ? timeOf(members.get('created_at')) : null) ??
+  timeOf(members.get('ts')) ??
+  isoTime(0)
 
 const prevOf = (members: EntryMembers): Buffer | null => {
   const prev = members.get('prev')
   return typeof prev === 'string' ? digestOf(prev) : null
 }
 
+const member =
+  (name: string, read: (value: unknown) => ColumnValue): EntryColumn['value'] =>
+  (members) =>
+    read(members.get(name))
+
 /** In the order of the parameters. The types are those of schema.ts. */
 const ENTRY_COLUMNS: readonly EntryColumn[] = [
-  { name: 'prev', type: BYTES, value: prevOf },
-  { name: 'created_at', type: TIME, value: createdAt },
-  { name: 'type', type: TEXT, value: (members) => textOf(members.get('type')) },
-  ofRequest(text('call_id', 'id')),
-  text('key_id'),
-  ofRequest(text('model')),
-  ofRequest(text('outcome')),
-  ofRequest({ name: 'status', type: INTEGER, value: ofKnown(statusOf) }),
-  ofRequest(whole('prompt_tokens')),
-  ofRequest(whole('completion_tokens')),
-  ofRequest({ name: 'cost', type: BIGINT, value: ofKnown(costOf) }),
-  ofRequest(flag('blocked')),
-  ofRequest(flag('pii', 'pii_detected')),
-  ofRequest({ name: 'rule_triggers', type: INTEGER, value: ofKnown(rulesOf) }),
-  ofRequest({ name: 'labels', type: JSON_OBJECT, value: ofKnown(labelsOf) }),
+  { name: 'prev', type: BYTES, having: 'any', value: prevOf },
+  { name: 'created_at', type: TIME, having: 'any', value: createdAt },
+  { name: 'type', type: TEXT, having: 'any', value: member('type', textOf) },
+  { name: 'call_id', type: TEXT, having: 'call', value: member('id', textOf) },
+  { name: 'key_id', type: TEXT, having: 'known', value: member('key_id', textOf) },
+  { name: 'model', type: TEXT, having: 'call', value: member('model', textOf) },
+  { name: 'outcome', type: TEXT, having: 'call', value: member('outcome', textOf) },
+  { name: 'status', type: INTEGER, having: 'call', value: statusOf },
+  { name: 'prompt_tokens', type: BIGINT, having: 'call', value: member('prompt_tokens', wholeOf) },
+  { name: 'completion_tokens', type: BIGINT, having: 'call', value: member('completion_tokens', wholeOf) },
+  { name: 'cost', type: BIGINT, having: 'call', value: costOf },
+  { name: 'blocked', type: BOOLEAN, having: 'call', value: member('blocked', flagOf) },
+  { name: 'pii', type: BOOLEAN, having: 'call', value: member('pii_detected', flagOf) },
+  { name: 'rule_triggers', type: INTEGER, having: 'call', value: rulesOf },
+  { name: 'labels', type: JSON_OBJECT, having: 'call', value: labelsOf },
 ]
+
+/** Returns which columns an entry has. */
+function havingOf(members: EntryMembers): Having {
+  if (!isKnownVersion(members.get('v'))) return 'any'
+  return members.get('type') === 'request' ? 'call' : 'known'
+}
+
+/** What each kind of entry has. */
+const HAS: Readonly<Record<Having, ReadonlySet<Having>>> = {
+  any: new Set(['any']),
+  known: new Set(['any', 'known']),
+  call: new Set(['any', 'known', 'call']),
+}
 
 /** Names of the columns, for a `select` whose rows `differingColumn` compares. */
 export const COLUMN_NAMES = ENTRY_COLUMNS.map(({ name }) => name).join(', ')
@@ -158,8 +156,10 @@ export interface EntryRow {
 }
 
 /** Returns the values of the columns of an entry. */
-export const columnsOf = (members: EntryMembers): readonly ColumnValue[] =>
-  ENTRY_COLUMNS.map(({ value }) => value(members))
+export function columnsOf(members: EntryMembers): readonly ColumnValue[] {
+  const has = HAS[havingOf(members)]
+  return ENTRY_COLUMNS.map(({ having, value }) => (has.has(having) ? value(members) : null))
+}
 
 /** Returns the labels among the values of `columnsOf`, as JSON; null without any. */
 export const labelsIn = (columns: readonly ColumnValue[]): ColumnValue =>
@@ -171,9 +171,10 @@ export const labelsIn = (columns: readonly ColumnValue[]): ColumnValue =>
  */
 export function differingColumn(row: object, members: EntryMembers): string | null {
   const columns = row as Record<string, unknown>
-  const differing = ENTRY_COLUMNS.find(({ name, type, value }) => {
+  const values = columnsOf(members)
+  const differing = ENTRY_COLUMNS.find(({ name, type }, index) => {
     const stored = type.read(columns[name])
-    const said = value(members)
+    const said = values[index]
     return Buffer.isBuffer(stored) && Buffer.isBuffer(said) ? !stored.equals(said) : stored !== said
   })
   return differing?.name ?? null
