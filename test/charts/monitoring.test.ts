@@ -6,15 +6,20 @@ import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { createHubMetrics } from '../../src/metrics/hub-metrics.ts'
 import { pick, prepareCharts } from './helm.ts'
 import { ALERTS_FILE, panelQueries, readAlertGroups, readPanels, selectors } from './queries.ts'
 import { findTool, missing } from './tools.ts'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-const PAGE = readFileSync(here('../metrics/metrics.golden.txt'), 'utf8').split('\n')
+const HUB = createHubMetrics('0.1.0', { certificates: () => [], isConfigStale: () => false })
+HUB.conflicts.inc({ kind: 'fork' }, 0)
+const PAGE = [readFileSync(here('../metrics/metrics.golden.txt'), 'utf8'), await HUB.page()]
+  .join('\n')
+  .split('\n')
 
-/** Series of the gateway's metrics page and their labels; null if the page shows no sample. */
+/** Series of the metrics pages and their labels; null if neither page shows a sample. */
 const SERIES = new Map<string, string[] | null>([
   ...PAGE.filter((line) => line.startsWith('# TYPE ')).map(
     (line) => [line.split(' ')[2] ?? '', null] as const,
