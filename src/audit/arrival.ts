@@ -1,5 +1,5 @@
-// Checks entries that a sidecar sends: each by itself, then where they belong after the newest entry
-// that is stored. Trusts only the hash function; knows neither requests nor tables.
+// Checks entries that a sidecar sends: each by itself, then against the newest stored entry. Trusts
+// only the hash function; knows neither requests nor tables.
 
 import type { Steps } from '../core/steps.ts'
 import { parseTime } from '../core/time.ts'
@@ -36,7 +36,8 @@ export interface ArrivingEntry {
   readonly hash: string
   /** Salt and exchange; null without. */
   readonly content: Buffer | null
-  readonly user: object | null
+  /** The end user of a call: 16 bytes, and the name where it is kept. */
+  readonly user: { readonly hash: Buffer; readonly clear: string | null } | null
 }
 
 /** The log before its first entry that was sent, for a log whose beginning was pruned. */
@@ -61,7 +62,7 @@ export interface ArrivedEntry<Sent extends ArrivingEntry, Kept> {
 /** Why entries are refused. */
 export interface ArrivalFault {
   readonly kind: ConflictKind
-  /** Of the entry at fault; null when it does not say. */
+  /** Sequence number of the entry at fault; null when it has none. */
   readonly seq: number | null
   readonly reason: string
   /** As sent. */
@@ -135,7 +136,7 @@ function checkEntry<Sent extends ArrivingEntry, Kept>(
   // The genesis entry has no head to compare its log with.
   if (members.get('log') !== log) return fault('form', seq, 'the entry belongs to another log', sent)
   const sealedMs = parseTime(String(members.get('ts')))
-  if (sealedMs === null || sealedMs < 0) return fault('form', seq, 'the time of the entry is none', sent)
+  if (sealedMs === null || sealedMs < 0) return fault('form', seq, 'the entry has no valid time', sent)
   if (sent.user !== null && members.get('has_user') !== true)
     return fault('form', seq, 'the entry is of a call without an end user', sent)
   return {
@@ -147,7 +148,7 @@ function checkEntry<Sent extends ArrivingEntry, Kept>(
   }
 }
 
-/** Returns what stands before the first entry that was sent, as it says itself. */
+/** Returns the entry before the first one that was sent, as that one names it. */
 function firstHead(members: Members, log: string, seq: number): Head | null {
   return seq === 0 ? null : { log, seq: seq - 1, hash: String(members.get('prev')) }
 }

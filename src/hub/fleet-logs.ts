@@ -12,13 +12,13 @@ import { Ingest } from './ingest.ts'
 import { logHandler } from './log-handler.ts'
 import type { SidecarIdentity } from './verified-token.ts'
 
-/** Connections of the ingest, so that revocations never wait behind entries. */
+/** Connections of the ingest, so that revocations never wait for entries. */
 const INGEST_CONNECTIONS = 3
-/** Interval at which logs are looked for that have ended without a word. */
+/** Interval of the search for logs that have ended without a word. */
 const WATCH_MS: Milliseconds = 30_000
 
 interface FleetLogsParts {
-  /** Of the database. */
+  /** URL of the database. */
   readonly url: string
   readonly verify: (authorization: string | undefined) => Promise<SidecarIdentity>
   readonly states: LogStates
@@ -67,7 +67,7 @@ export class FleetLogs {
       metrics.logsCut.set(await states.countCut())
       this.#isFailing = false
     } catch (error) {
-      if (!this.#isFailing) logger.error({ err: error }, 'cut logs could not be looked for; it is retried')
+      if (!this.#isFailing) logger.error({ err: error }, 'the search for cut logs failed; it is repeated')
       this.#isFailing = true
     }
   }

@@ -1,5 +1,5 @@
-// Gathers the shipments of many sidecars into few transactions. What is waiting is bounded: whoever
-// brings more waits with its slot, so that no further body is read.
+// Gathers the shipments of many sidecars into few transactions. What waits is bounded: a caller
+// that brings more waits as well, and no further body is read.
 
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -34,7 +34,7 @@ interface Waiting {
 export class Ingest {
   readonly #parts: IngestParts
   #queue: Waiting[] = []
-  /** Of what waits or is being stored. */
+  /** Sums over what waits or is being stored. */
   #entries = 0
   #bytes = 0
   #timer: unknown = null
@@ -67,7 +67,7 @@ export class Ingest {
     return { result: promise }
   }
 
-  /** Stores what waits, one transaction after the other. Another drain may run beside it. */
+  /** Stores what waits, one transaction after the other. Two drains may run at a time. */
   async #drain(): Promise<void> {
     this.#transactions++
     for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {

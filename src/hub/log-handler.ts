@@ -2,13 +2,7 @@
 // everything else, and answers once what they bring is durable.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import {
-  type ArrivalFault,
-  type ArrivedEntry,
-  CONFLICT_KINDS,
-  type ConflictKind,
-  checkArrival,
-} from '../audit/arrival.ts'
+import { type ArrivalFault, CONFLICT_KINDS, type ConflictKind, checkArrival } from '../audit/arrival.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import { inSlices, type Steps } from '../core/steps.ts'
@@ -22,7 +16,7 @@ import {
   ShipmentError,
   type ShippedEntry,
 } from '../fleet/shipping.ts'
-import { type ColumnValue, columnsOf } from '../ledger/entry-columns.ts'
+import { columnsOf } from '../ledger/entry-columns.ts'
 import type { Conflict, LogStates } from '../ledger/log-states.ts'
 import type { Shipment, ShipmentResult } from '../ledger/shipped-logs.ts'
 import type { HubMetrics } from '../metrics/hub-metrics.ts'
@@ -76,8 +70,6 @@ export function logHandler(parts: LogHandlerParts): (method: string, path: strin
   }
 }
 
-type Arrived = readonly ArrivedEntry<ShippedEntry, readonly ColumnValue[]>[]
-
 class Shipping {
   readonly #parts: LogHandlerParts
   readonly #turns = new ShippingTurns()
@@ -126,7 +118,7 @@ class Shipping {
   }
 
   /** Counts what is stored, also for a sidecar that left before its answer. */
-  #observe({ entries }: { readonly entries: Arrived }, result: Promise<ShipmentResult>): void {
+  #observe({ entries }: Shipment, result: Promise<ShipmentResult>): void {
     const { metrics, clock } = this.#parts
     const { sealedMs } = entries.at(-1)!
     const note = (stored: ShipmentResult) => {
@@ -159,7 +151,7 @@ class Shipping {
     return { code: 'fork', seq: fault.seq! }
   }
 
-  /** Counts one more request for the same entry; true for the one with which it becomes a conflict. */
+  /** Counts a request for the same entry; true for the one with which it becomes a conflict. */
   #isGap(log: string, want: number): boolean {
     const before = this.#wanted.get(log)
     const times = before?.want === want ? before.times + 1 : 1
@@ -221,7 +213,7 @@ async function readBody(request: IncomingMessage, isLong: boolean): Promise<Buff
   }
 }
 
-/** Reads the lines of a body. Pauses after each. @throws GatewayError `invalid_body` with the line */
+/** Reads lines, with a pause after each. @throws GatewayError `invalid_body` with the line */
 function* readLines(body: Buffer): Steps<ShippedEntry[]> {
   const entries: ShippedEntry[] = []
   for (let start = 0; start < body.length; ) {

@@ -4,9 +4,9 @@
 import { GatewayError } from '../core/errors.ts'
 import { Slots } from './slots.ts'
 
-/** Bodies at a time. With more, revocations wait behind them. */
+/** Bodies at a time. With more, revocations wait for them. */
 const MAXIMUM_BODIES = 4
-/** Of these, bodies with a long exchange, each of which takes several times its bytes. */
+/** Bodies with a long exchange among them: each takes several times its bytes. */
 const MAXIMUM_LONG_BODIES = 1
 /** Requests that wait. */
 const MAXIMUM_WAITING = 2000

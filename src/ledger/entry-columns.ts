@@ -40,7 +40,7 @@ const JSON_OBJECT: ColumnType = {
   read: (column) => (column === null ? null : canonicalize(column)),
 }
 
-/** Whose entries have a value: those of a format that is not known say nothing beyond their envelope. */
+/** Entries that have a value. A format that is not known says nothing beyond its envelope. */
 type Having = 'any' | 'known' | 'call'
 
 interface EntryColumn {

@@ -1,5 +1,5 @@
-// What is known of the logs of sidecars besides their entries: whether they go on, and what was sent
-// that does not fit them.
+// The states of the logs of sidecars: whether they still grow, and what was sent that does not fit
+// them.
 
 import type { ConflictKind } from '../audit/arrival.ts'
 import type { Milliseconds } from '../core/clock.ts'
@@ -18,15 +18,13 @@ const MAXIMUM_SIDECAR_CONFLICTS = 1000
 /** Logs of one sidecar that are listed: a Pod without a volume begins one at each start. */
 const MAXIMUM_LISTED_LOGS = 10
 
-export type LogState = 'open' | 'closed' | 'cut' | 'forked'
-
 /** A log of a sidecar. */
 export interface LogStateRow {
   readonly log_id: string
   readonly sidecar: string
   /** The newest entry. */
   readonly seq: number
-  readonly state: LogState
+  readonly state: 'open' | 'closed' | 'cut' | 'forked'
   /** When the newest entry was stored. */
   readonly last_at: Milliseconds
 }

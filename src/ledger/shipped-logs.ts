@@ -1,18 +1,19 @@
-// Writes the entries that sidecars ship. One transaction stores what is new of many logs, or nothing:
-// each head moves only if it is the one that was compared, so an entry is stored once by any number
-// of hubs.
+// Writes the entries that sidecars ship. One transaction stores what is new of many logs, or
+// nothing: each head moves only if it is the one that was compared, so any number of hubs stores an
+// entry once.
 
 import {
   type ArrivalFault,
   type ArrivedEntry,
+  type ArrivingEntry,
   type LogBeginning,
   type Placement,
   placeArrival,
 } from '../audit/arrival.ts'
+import type { Head } from '../audit/chain.ts'
 import { Frontier, leafHash } from '../audit/merkle.ts'
 import { TileCollector } from '../audit/tiles.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { ShippedEntry, ShippedHead } from '../fleet/shipping.ts'
 import type { Database, Queries } from './database.ts'
 import { type ColumnValue, digestOf, insertEntries, labelsIn, storableText } from './entry-columns.ts'
 import { hashText } from './hub-log.ts'
@@ -23,13 +24,16 @@ const MAXIMUM_ATTEMPTS = 5
 /** Errors of the server after which another attempt may succeed (PostgreSQL Appendix A). */
 const LOST_RACE: ReadonlySet<unknown> = new Set(['40001', '40P01', '23505'])
 
+/** The newest entry of a log that is durable. */
+type NewestEntry = Pick<Head, 'seq' | 'hash'>
+
 /** Entries of one log that have arrived. */
 export interface Shipment {
   readonly log: string
   /** Id of the sidecar whose credential came with them. */
   readonly sidecar: string
   /** At least one; `kept` is the values of their columns. */
-  readonly entries: readonly ArrivedEntry<ShippedEntry, readonly ColumnValue[]>[]
+  readonly entries: readonly ArrivedEntry<ArrivingEntry, readonly ColumnValue[]>[]
   /** What the sidecar says of the log before the first entry. */
   readonly beginning: LogBeginning | null
 }
@@ -37,7 +41,7 @@ export interface Shipment {
 /** What became of a shipment. */
 export type ShipmentResult =
   /** Durable, with the number of entries that were new. */
-  | { readonly head: ShippedHead; readonly added: number }
+  | { readonly head: NewestEntry; readonly added: number }
   | { readonly want: number }
   /** The log is that of another sidecar. */
   | { readonly isForeign: true }
@@ -61,7 +65,7 @@ interface Append {
   readonly shipment: Shipment
   readonly entries: Shipment['entries']
   readonly before: HeadRow | null
-  readonly after: ShippedHead
+  readonly after: NewestEntry
   readonly frontier: Frontier
   /** Edge of the tree before the first entry of a log, and its sequence number. */
   readonly first: Frontier
@@ -262,7 +266,7 @@ const arrayText = (frontier: Frontier): string =>
 interface ShippedRow {
   readonly log: string
   readonly seq: number
-  readonly sent: ShippedEntry
+  readonly sent: ArrivingEntry
   readonly columns: readonly ColumnValue[]
 }
 
