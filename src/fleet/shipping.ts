@@ -3,6 +3,7 @@
 
 import { checkValue, formatPath } from '../core/document.ts'
 import type { JsonObject } from '../core/json.ts'
+import type { Steps } from '../core/steps.ts'
 
 /** Entries in one request. */
 export const MAXIMUM_SHIPPED_ENTRIES = 200
@@ -121,6 +122,43 @@ interface ShippedLine {
   readonly content: string | null
   readonly user: { readonly hash: string; readonly clear: string | null } | null
   readonly before?: ShippedBeginning
+}
+
+/** Base64 characters of a step, four for each three bytes: about a millisecond. */
+const STEP_CHARACTERS = 1024 * 1024
+const CONTENT_MEMBER = Buffer.from(',"content":"')
+const QUOTE = 0x22
+const NO_CONTENT = Buffer.from(',"content":null')
+
+/**
+ * Reads a line of a body, which may hold a long exchange. Pauses after each part of it.
+ * @throws as `readShippedLine`
+ */
+export function* readShippedLineSteps(line: Buffer): Steps<ShippedEntry> {
+  if (line.length <= MAXIMUM_SHIPPED_BYTES) return readShippedLine(line)
+  // Strings escape their quotes, so this is a member wherever it occurs.
+  const member = line.indexOf(CONTENT_MEMBER)
+  const start = member + CONTENT_MEMBER.length
+  const end = member < 0 ? -1 : line.indexOf(QUOTE, start)
+  if (end < 0) throw new ShipmentError('has an entry that is too long')
+  const rest = Buffer.concat([line.subarray(0, member), NO_CONTENT, line.subarray(end + 1)])
+  if (rest.length > MAXIMUM_SHIPPED_BYTES * 2) throw new ShipmentError('has an entry that is too long')
+  const entry = readShippedLine(rest)
+  return { ...entry, content: yield* longBytesOf(line.subarray(start, end)) }
+}
+
+function* longBytesOf(base64: Buffer): Steps<Buffer> {
+  const parts: Buffer[] = []
+  for (let from = 0; from < base64.length; from += STEP_CHARACTERS) {
+    const to = Math.min(base64.length, from + STEP_CHARACTERS)
+    const part = bytesOf(base64.toString('latin1', from, to))
+    // Padding ends the text.
+    if (to < base64.length && part.length !== (STEP_CHARACTERS / 4) * 3)
+      throw new ShipmentError('content is not base64')
+    parts.push(part)
+    yield
+  }
+  return Buffer.concat(parts)
 }
 
 /** Reads a line of a body. @throws ShipmentError that says what is wrong, for people */

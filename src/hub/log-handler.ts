@@ -10,7 +10,7 @@ import {
   MAXIMUM_LONE_BYTES,
   MAXIMUM_SHIPPED_BYTES,
   MAXIMUM_SHIPPED_ENTRIES,
-  readShippedLine,
+  readShippedLineSteps,
   SHIPMENT_TYPE,
   type ShipmentAnswer,
   ShipmentError,
@@ -224,16 +224,16 @@ function* readLines(body: Buffer): Steps<ShippedEntry[]> {
       throw atLine(number, `a body has at most ${MAXIMUM_SHIPPED_ENTRIES} entries`)
     if (number > 1 && body.length > MAXIMUM_SHIPPED_BYTES)
       throw atLine(number, `a body of more than one entry has at most ${MAXIMUM_SHIPPED_BYTES} bytes`)
-    entries.push(readLine(body.subarray(start, end), number))
+    entries.push(yield* readLine(body.subarray(start, end), number))
     start = end + 1
     yield
   }
   return entries
 }
 
-function readLine(line: Buffer, number: number): ShippedEntry {
+function* readLine(line: Buffer, number: number): Steps<ShippedEntry> {
   try {
-    return readShippedLine(line)
+    return yield* readShippedLineSteps(line)
   } catch (error) {
     if (error instanceof ShipmentError) throw atLine(number, error.message)
     throw error

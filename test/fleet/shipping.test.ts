@@ -2,7 +2,13 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { printShipment, readShippedLine, type ShippedEntry } from '../../src/fleet/shipping.ts'
+import { atOnce } from '../../src/core/steps.ts'
+import {
+  printShipment,
+  readShippedLine,
+  readShippedLineSteps,
+  type ShippedEntry,
+} from '../../src/fleet/shipping.ts'
 
 const HASH = `sha256:${'0a'.repeat(32)}`
 
@@ -57,3 +63,33 @@ for (const [line, message] of [
     t.throws(() => readShippedLine(Buffer.from(line)), { message })
   })
 }
+
+t.test('a long exchange is read in steps, as it was sent', async (t) => {
+  const sent = { bytes: Buffer.from('{",\\"content\\":\\"":1}'), hash: HASH, user: null, before: null }
+  for (const length of [1, 786_432, 786_433, 2_000_000]) {
+    const content = Buffer.alloc(length, 'exchange')
+    const line = printShipment([{ ...sent, content }]).subarray(0, -1)
+    let pauses = 0
+    const steps = readShippedLineSteps(line)
+    let step = steps.next()
+    for (; step.done !== true; pauses++) step = steps.next()
+    t.ok(step.value?.content?.equals(content))
+    t.strictSame({ ...step.value, content: null }, { ...sent, content: null })
+    t.equal(pauses > 1, length > 786_432, `${length} bytes`)
+  }
+})
+
+t.test('a long line is refused unless its exchange alone is long', async (t) => {
+  const text = 'AAAA'.repeat(600_000)
+  const line = (entry: string, content: string) =>
+    Buffer.from(`{"entry":"${entry}","hash":"${HASH}","content":${content},"user":null}`)
+  for (const [long, message] of [
+    [line(text, 'null'), /too long/],
+    [line(text, '"AAAA"'), /too long/],
+    [line('{}', `"${text}`), /too long|is not JSON/],
+    [line('{}', `"${text}AA=A"`), /content is not base64/],
+    [line('{}', `"AA==${text}"`), /content is not base64/],
+    [line('{}', `"${text.slice(0, 1_048_572)}AA==${text}"`), /content is not base64/],
+  ] as const)
+    t.throws(() => atOnce(readShippedLineSteps(long)), { message })
+})

@@ -132,13 +132,15 @@ t.test('an entry of a format that is not known yet is stored as it is', async (t
 t.test('a body that is wrong is refused with its line', async (t) => {
   const log = newLog().addMany(250)
   const line = printShipment(log.entries.slice(0, 1)).toString()
+  const wide = line.trimEnd() + ' '.repeat(MAXIMUM_SHIPPED_BYTES / 2)
   const cases: [string | Buffer, RegExp][] = [
     ['', /^line 1: there are no entries/],
     [`${line}nonsense\n`, /^line 2: is not JSON/],
     [`${line}{}\n`, /^line 2: /],
     [`${line}\n${line}`, /^line 2: is not JSON/],
     [printShipment(log.entries), new RegExp(`^line ${MAXIMUM_SHIPPED_ENTRIES + 1}: .* at most 200 entries`)],
-    [`${line.trimEnd()}${' '.repeat(MAXIMUM_SHIPPED_BYTES)}\n${line}`, /^line 2: .* more than one entry/],
+    [`${wide}\n${wide}`, /^line 2: .* more than one entry/],
+    [`${wide}${wide}`, /^line 1: .* too long/],
     [`{"entry":"${'x'.repeat(MAXIMUM_LONE_BYTES)}"}`, /^line 1: .* has at most/],
   ]
   for (const [body, message] of cases)
