@@ -43,8 +43,9 @@ export class FleetLogs {
       onError: (error) => logger.warn({ err: error }, 'a connection to the database was lost'),
     })
     const logs = new ShippedLogs(this.#database)
-    const ingest = new Ingest({ store: (shipments) => logs.store(shipments), timers: systemTimers })
-    this.handler = logHandler({ ...parts, ingest })
+    const timers = systemTimers
+    const ingest = new Ingest({ store: (shipments) => logs.store(shipments), timers })
+    this.handler = logHandler({ ...parts, ingest, timers })
   }
 
   /** Looks for logs that are cut, and does so regularly from then on. */

@@ -6,6 +6,7 @@ import { type ArrivalFault, CONFLICT_KINDS, type ConflictKind, checkArrival } fr
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import { inSlices, type Steps } from '../core/steps.ts'
+import type { Timers } from '../core/timers.ts'
 import {
   MAXIMUM_LONE_BYTES,
   MAXIMUM_SHIPPED_BYTES,
@@ -47,6 +48,7 @@ interface LogHandlerParts extends Pick<ManagementParts, 'newId'> {
   readonly ingest: Ingest
   readonly states: Pick<LogStates, 'record'>
   readonly clock: Clock
+  readonly timers: Timers
 }
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>
@@ -72,12 +74,13 @@ export function logHandler(parts: LogHandlerParts): (method: string, path: strin
 
 class Shipping {
   readonly #parts: LogHandlerParts
-  readonly #turns = new ShippingTurns()
+  readonly #turns: ShippingTurns
   /** How often in a row a log did not send what it was asked for. */
   readonly #wanted = new Map<string, { readonly want: number; readonly times: number }>()
 
   constructor(parts: LogHandlerParts) {
     this.#parts = parts
+    this.#turns = new ShippingTurns(parts.timers)
   }
 
   /** @throws GatewayError (rejects) */
@@ -104,7 +107,7 @@ class Shipping {
 
   /** Reads and checks a body. @throws GatewayError (rejects) */
   async #read(request: IncomingMessage, log: string, sidecar: string, isLong: boolean): Promise<Shipment> {
-    const entries = await this.#entriesOf(await readBody(request, isLong))
+    const entries = await this.#entriesOf(await readBody(request, isLong, this.#parts.timers))
     const [first] = entries
     if (first === undefined) throw atLine(1, 'there are no entries')
     const checked = await inSlices(checkArrival(log, entries, columnsOf), this.#parts.clock)
@@ -198,8 +201,8 @@ const atLine = (line: number, reason: string): GatewayError =>
   new GatewayError('invalid_body', `line ${line}: ${reason}`)
 
 /** @throws GatewayError (rejects) `invalid_body` for a body that is too long */
-async function readBody(request: IncomingMessage, isLong: boolean): Promise<Buffer> {
-  const timer = setTimeout(() => request.destroy(), BODY_MS)
+async function readBody(request: IncomingMessage, isLong: boolean, timers: Timers): Promise<Buffer> {
+  const timer = timers.set(() => request.destroy(), BODY_MS)
   try {
     return await readBytes(request, isLong ? MAXIMUM_LONE_BYTES : MAXIMUM_SHIPPED_BYTES)
   } catch (error) {
@@ -209,7 +212,7 @@ async function readBody(request: IncomingMessage, isLong: boolean): Promise<Buff
       : `a body of more than ${MAXIMUM_SHIPPED_BYTES} bytes needs a content-length`
     throw new GatewayError('invalid_body', `line 1: ${reason}`, { headers: { connection: 'close' } })
   } finally {
-    clearTimeout(timer)
+    timers.clear(timer)
   }
 }
 
