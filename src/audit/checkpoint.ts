@@ -2,9 +2,13 @@
 // (https://c2sp.org/tlog-checkpoint). A signed checkpoint that is kept elsewhere can later be
 // compared with the log.
 
-import { openNote, type Signer, signNote, type Verifier } from './note.ts'
+import type { KeyObject } from 'node:crypto'
+import type { Milliseconds } from '../core/clock.ts'
+import { cosignerOf, cosignNote, openNote, type Signer, signNote, type Verifier } from './note.ts'
 
 const ORIGIN_PREFIX = 'sidegate/'
+/** Of the name under which hubs sign as witnesses, before the id of their own log. */
+const HUB_PREFIX = 'sidegate-hub/'
 const HASH_BYTES = 32
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** No leading zeros and no sign: each number has one form. */
@@ -61,6 +65,25 @@ export function signCheckpoint(checkpoint: Checkpoint, signer: Signer): string {
   return signNote(formatCheckpoint(checkpoint), signer)
 }
 
+/**
+ * Returns the note with the signature of the hubs as a witness, under a name of its own.
+ * @param signer signs the checkpoints of the hubs' log
+ * @throws TypeError as `cosignNote`
+ */
+export function cosignCheckpoint(note: string, { key, verifier }: Signer, nowMs: Milliseconds): string {
+  const cosigner = hubCosigner(verifier)
+  if (cosigner === null) throw new TypeError('only the signer of a log cosigns')
+  return cosignNote(note, { key, verifier: cosigner }, Math.floor(nowMs / 1000))
+}
+
+/** Returns the witness that is the signer of a log of hubs; null for a key of no log. */
+export const hubCosigner = ({ name, key }: Verifier): Verifier | null =>
+  name.startsWith(ORIGIN_PREFIX) ? cosignerOf(HUB_PREFIX + name.slice(ORIGIN_PREFIX.length), key) : null
+
+/** Returns the witness with a key, if the name is one of hubs. */
+export const cosignerNamed = (name: string, key: KeyObject): Verifier | null =>
+  name.startsWith(HUB_PREFIX) ? cosignerOf(name, key) : null
+
 /** A checkpoint with the verifier keys whose signatures on it are valid. */
 export interface OpenedCheckpoint extends Checkpoint {
   readonly verified: readonly string[]
@@ -68,16 +91,17 @@ export interface OpenedCheckpoint extends Checkpoint {
 
 /**
  * Opens a signed checkpoint. Accepts any bytes.
- * @param verifiersOf returns the trusted signers of an origin
+ * @param verifiersOf returns those trusted to sign checkpoints of an origin under a name
  */
 export function openCheckpoint(
   note: string | Uint8Array,
-  verifiersOf: (origin: string) => readonly Verifier[],
+  verifiersOf: (origin: string, name: string) => readonly Verifier[],
 ): OpenedCheckpoint | { readonly fault: string } {
   const unread = openNote(note, [])
   if ('fault' in unread) return unread
   const checkpoint = readCheckpoint(unread.text)
   if (checkpoint === null) return { fault: 'the note is not a checkpoint of a usage log' }
-  const opened = openNote(note, verifiersOf(originOf(checkpoint.log)))
+  const origin = originOf(checkpoint.log)
+  const opened = openNote(note, (name) => verifiersOf(origin, name))
   return 'fault' in opened ? opened : { ...checkpoint, verified: opened.verified }
 }

@@ -103,7 +103,7 @@ class LogTree {
   constructor(survey: LogSurvey, completed?: CompletedNode) {
     this.#survey = survey
     this.#completed = completed
-    this.#signers = new Signers(survey.keys)
+    this.#signers = new Signers(survey.keys, survey.checkpoints)
     this.#sizes = new Set([
       ...survey.anchors.keys(),
       ...survey.checkpoints.map(({ checkpoint }) => checkpoint.size),
@@ -143,7 +143,10 @@ class LogTree {
     for (const anchor of this.#survey.anchors.values()) builder.checkAnchor(anchor)
     for (const surveyed of bySize(this.#survey.checkpoints)) {
       const isWithin = surveyed.checkpoint.log === log && surveyed.checkpoint.size <= this.#next
-      if (this.#signers.accepts(surveyed, isWithin)) builder.checkCheckpoint(surveyed, log, broken !== null)
+      if (this.#signers.accepts(surveyed, isWithin)) {
+        const isElsewhere = this.#signers.isElsewhere(surveyed)
+        builder.checkCheckpoint(surveyed, { log, isElsewhere, isBroken: broken !== null })
+      }
     }
     for (const reason of this.#signers.faults()) builder.addFinding(null, reason)
     if (this.#survey.skipped > 0)
@@ -225,6 +228,15 @@ export class LogVerifier {
   }
 }
 
+interface CheckpointCheck {
+  /** The log that was read. */
+  readonly log: string | null
+  /** Whether the holder of the log could not have made the checkpoint. */
+  readonly isElsewhere: boolean
+  /** Whether the log ends early because its chain is broken. */
+  readonly isBroken: boolean
+}
+
 /** Compares anchors and checkpoints with the log at their sizes, and collects findings. */
 class VerdictBuilder {
   readonly findings: LogFinding[] = []
@@ -260,11 +272,11 @@ class VerdictBuilder {
     }
   }
 
-  /**
-   * Requires ascending sizes.
-   * @param broken whether the log ends early because its chain is broken
-   */
-  checkCheckpoint({ source, checkpoint }: SurveyedCheckpoint, log: string | null, broken: boolean): void {
+  /** Requires ascending sizes. */
+  checkCheckpoint(
+    { source, checkpoint }: SurveyedCheckpoint,
+    { log, isElsewhere, isBroken }: CheckpointCheck,
+  ): void {
     const { size, root, head } = checkpoint
     const name = checkpointLabel(source)
     const snapshot = this.#snapshots.get(size)
@@ -272,7 +284,7 @@ class VerdictBuilder {
       this.addFinding(null, `${name}: belongs to log ${checkpoint.log}, not ${log}`)
     } else if (size > this.#end) {
       // Nothing is surveyed after a break, which is already a finding.
-      if (broken) return
+      if (isBroken) return
       this.addFinding(
         this.#end,
         `${name}: covers ${size} entries, and the log has only ${this.#end}; the others are missing`,
@@ -288,8 +300,8 @@ class VerdictBuilder {
       if (snapshot.root === null)
         this.addLimit(`${name}: compared with its newest entry only; the beginning of the tree is unknown`)
       this.#signedSize = size
-      this.agreeing[source === null ? 'beside' : 'elsewhere']++
-      if (source !== null) this.coveredSize = size
+      this.agreeing[isElsewhere ? 'elsewhere' : 'beside']++
+      if (isElsewhere) this.coveredSize = size
     }
   }
 }

@@ -1,14 +1,18 @@
 // Signed notes with Ed25519 keys (https://c2sp.org/signed-note): a text, a blank line, and one line
-// for each signature. Does not interpret the text. Keys and notes may be hostile.
+// for each signature, by its author or by a witness (https://c2sp.org/tlog-cosignature). Does not
+// interpret the text. Keys and notes may be hostile.
 
 import { isUtf8 } from 'node:buffer'
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
 
-/** The only signature type in use (signed-note, "Signature types"). */
+/** Types of signatures in use (signed-note, "Signature types"). */
 const ED25519 = 0x01
+const COSIGNATURE = 0x04
 const KEY_HASH_BYTES = 4
 const PUBLIC_KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
+/** Of the time before the signature of a witness: seconds, big-endian. */
+const TIME_BYTES = 8
 /** U+2014 and a space begin every signature line. */
 const SIGNATURE_MARK = '\u2014 '
 /** DER of a SubjectPublicKeyInfo for Ed25519 up to the key itself (RFC 8410 §4). */
@@ -29,6 +33,8 @@ export interface Verifier {
   readonly key: KeyObject
   /** `name+hash+base64`, the verifier key form. */
   readonly text: string
+  /** Whether it signs as a witness, with a time. */
+  readonly isCosigner: boolean
 }
 
 /** A private key and the verifier that accepts its signatures. */
@@ -45,13 +51,18 @@ export interface OpenedNote {
 }
 
 /** @throws TypeError when `key` is not an Ed25519 key, or the name contains white space or `+` */
-export function verifierOf(name: string, key: KeyObject): Verifier {
+export const verifierOf = (name: string, key: KeyObject): Verifier => typedVerifier(ED25519, name, key)
+
+/** Returns the verifier of a witness's signatures. @throws TypeError as `verifierOf` */
+export const cosignerOf = (name: string, key: KeyObject): Verifier => typedVerifier(COSIGNATURE, name, key)
+
+function typedVerifier(type: number, name: string, key: KeyObject): Verifier {
   if (key.asymmetricKeyType !== 'ed25519') throw new TypeError('not an Ed25519 key')
   if (!KEY_NAME.test(name)) throw new TypeError('the name of a key must not contain white space or +')
   const publicKey = key.type === 'public' ? key : createPublicKey(key)
-  const typed = Buffer.concat([Buffer.of(ED25519), rawKey(publicKey)])
+  const typed = Buffer.concat([Buffer.of(type), rawKey(publicKey)])
   const text = `${name}+${keyHash(name, typed).toString('hex')}+${typed.toString('base64')}`
-  return { name, key: publicKey, text }
+  return { name, key: publicKey, text, isCosigner: type === COSIGNATURE }
 }
 
 /**
@@ -86,10 +97,12 @@ export function readVerifier(text: string, name: string): Verifier {
     throw new TypeError('neither PEM nor a verifier key (name+hash+base64)')
   }
   const typed = Buffer.from(base64, 'base64')
-  if (typed.length !== 1 + PUBLIC_KEY_BYTES || typed[0] !== ED25519) throw new TypeError('not an Ed25519 key')
+  const [type] = typed
+  if (typed.length !== 1 + PUBLIC_KEY_BYTES || (type !== ED25519 && type !== COSIGNATURE))
+    throw new TypeError('not an Ed25519 key')
   if (keyHash(named, typed).toString('hex') !== digest) throw new TypeError('the key does not match its hash')
   const der = Buffer.concat([SPKI_PREFIX, typed.subarray(1)])
-  return verifierOf(named, createPublicKey({ key: der, format: 'der', type: 'spki' }))
+  return typedVerifier(type, named, createPublicKey({ key: der, format: 'der', type: 'spki' }))
 }
 
 /**
@@ -105,13 +118,37 @@ export function signNote(text: string, { key, verifier }: Signer): string {
 }
 
 /**
+ * Returns the note with the signature of a witness after the others.
+ * @param cosigner signs with the verifier of `cosignerOf`
+ * @param seconds Unix time
+ * @throws TypeError when the note is malformed, or has no room for one more signature
+ */
+export function cosignNote(note: string, { key, verifier }: Signer, seconds: number): string {
+  const opened = openNote(note, [])
+  if ('fault' in opened) throw new TypeError(opened.fault)
+  const time = Buffer.alloc(TIME_BYTES)
+  time.writeBigUInt64BE(BigInt(seconds))
+  const signature = sign(null, cosignedMessage(time, opened.text), key)
+  const signed = Buffer.concat([hashOf(verifier), time, signature]).toString('base64')
+  const cosigned = `${note}${SIGNATURE_MARK}${verifier.name} ${signed}\n`
+  const checked = openNote(cosigned, [verifier])
+  if ('fault' in checked) throw new TypeError(checked.fault)
+  return cosigned
+}
+
+/** Returns what a witness signs (tlog-cosignature, "cosignature/v1"). */
+const cosignedMessage = (time: Buffer, text: string): Buffer =>
+  Buffer.from(`cosignature/v1\ntime ${time.readBigUInt64BE()}\n${text}`)
+
+/**
  * Opens a note. Accepts any bytes. Ignores signatures by others than `verifiers`; the caller
  * decides who must have signed. An invalid signature under the name and key hash of one of them is
  * a fault.
+ * @param verifiers those that are trusted, or what returns those that may sign under a name
  */
 export function openNote(
   note: string | Uint8Array,
-  verifiers: readonly Verifier[],
+  verifiers: readonly Verifier[] | ((name: string) => readonly Verifier[]),
 ): OpenedNote | { readonly fault: string } {
   const bytes = typeof note === 'string' ? Buffer.from(note) : note
   if (bytes.length > MAXIMUM_NOTE_BYTES) return { fault: 'the note is too long' }
@@ -132,16 +169,22 @@ export function openNote(
     if (signed.toString('base64') !== base64) return { fault: 'a signature line is malformed' }
     const digest = signed.subarray(0, KEY_HASH_BYTES)
     // Two keys may share a short hash.
-    const candidates = verifiers.filter((one) => one.name === name && hashOf(one).equals(digest))
+    const trusted = typeof verifiers === 'function' ? verifiers(name) : verifiers
+    const candidates = trusted.filter((one) => one.name === name && hashOf(one).equals(digest))
     if (candidates.length === 0) continue
-    const signature = signed.subarray(KEY_HASH_BYTES)
-    const isBy = ({ key }: Verifier) =>
-      signature.length === SIGNATURE_BYTES && verify(null, Buffer.from(text), key, signature)
-    const verifier = candidates.find(isBy)
+    const verifier = candidates.find((one) => isSignedBy(one, text, signed.subarray(KEY_HASH_BYTES)))
     if (verifier === undefined) return { fault: `the signature of ${name} is not valid` }
     verified.add(verifier.text)
   }
   return { text, verified: [...verified] }
+}
+
+/** @param signed what follows the key hash */
+function isSignedBy({ key, isCosigner }: Verifier, text: string, signed: Buffer): boolean {
+  const time = signed.subarray(0, isCosigner ? TIME_BYTES : 0)
+  const signature = signed.subarray(time.length)
+  if (signature.length !== SIGNATURE_BYTES) return false
+  return verify(null, isCosigner ? cosignedMessage(time, text) : Buffer.from(text), key, signature)
 }
 
 /** Returns the first four bytes of SHA-256(name ‖ line feed ‖ type ‖ key). */

@@ -119,7 +119,7 @@ function checkCheckpoint({ log, proof, checkpoint }: ReceiptFields): StepResult 
 
 /** One of the keys signed the checkpoint, and the receipt names it. */
 function checkSignature({ checkpoint }: ReceiptFields, keys: readonly TrustedKey[]): StepResult {
-  const opened = openCheckpoint(checkpoint.checkpoint, (origin) => verifiersOf(keys, origin))
+  const opened = openCheckpoint(checkpoint.checkpoint, (origin, name) => verifiersOf(keys, origin, name))
   if ('fault' in opened) return opened
   if (opened.verified.length === 0) return { fault: 'the checkpoint is not signed by any given public key' }
   if (!opened.verified.includes(checkpoint.public_key))

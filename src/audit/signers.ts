@@ -33,14 +33,32 @@ interface RejectedCheckpoints {
   count: number
 }
 
+/** Reports whether a verifier key is one of the log itself, by its name. */
+const isOwn = (key: string, log: string): boolean => key.startsWith(`${originOf(log)}+`)
+
+/** Returns the public key in a verifier key, in base64 without the type. */
+const rawKeyOf = (verifier: string): string =>
+  Buffer.from(verifier.split('+').slice(2).join('+'), 'base64').subarray(1).toString('base64')
+
 export class Signers {
   readonly #keys: readonly TrustedKey[]
+  /** Whether the keys are those of witnesses alone. */
+  readonly #areWitnesses: boolean
   readonly #changes: SignerChange[] = []
+  /** Public keys of the log itself. */
+  readonly #ownKeys = new Set<string>()
   readonly #rejected = new Map<string, RejectedCheckpoints>()
 
-  /** @param keys empty to accept checkpoints without a signature check */
-  constructor(keys: readonly TrustedKey[]) {
+  /**
+   * @param keys empty to accept checkpoints without a signature check
+   * @param checkpoints all that are to be compared with the log
+   */
+  constructor(keys: readonly TrustedKey[], checkpoints: readonly SurveyedCheckpoint[]) {
     this.#keys = keys
+    const signed = checkpoints.flatMap(({ checkpoint: { log, verified } }) =>
+      verified.map((key) => isOwn(key, log)),
+    )
+    this.#areWitnesses = signed.length > 0 && !signed.includes(true)
   }
 
   /** Takes an entry's bytes; only `boot` entries matter. */
@@ -51,7 +69,22 @@ export class Signers {
     const entry = parseObject(view)
     const signer = entry?.['type'] === 'boot' ? entry['signer'] : null
     if (typeof signer !== 'string' || signer.length > MAXIMUM_KEY_LENGTH) return
-    if (signer !== this.#changes.at(-1)?.signer) this.#changes.push({ seq, signer })
+    if (signer === this.#changes.at(-1)?.signer) return
+    this.#changes.push({ seq, signer })
+    this.#ownKeys.add(rawKeyOf(signer))
+  }
+
+  /**
+   * Reports whether the holder of the log could not have made a checkpoint: it was kept elsewhere, or
+   * a witness signed it.
+   */
+  isElsewhere({ source, isHeldByWitness, checkpoint }: SurveyedCheckpoint): boolean {
+    return source !== null || (!isHeldByWitness && this.#isWitnessed(checkpoint))
+  }
+
+  /** A key of the log is none of a witness, under whatever name it signs. */
+  #isWitnessed({ log, verified }: SurveyedCheckpoint['checkpoint']): boolean {
+    return verified.some((key) => !isOwn(key, log) && !this.#ownKeys.has(rawKeyOf(key)))
   }
 
   /**
@@ -62,6 +95,8 @@ export class Signers {
     if (this.#keys.length === 0) return true
     const { verified, size, log } = checkpoint
     const boot = isWithin ? this.#bootOf(size) : undefined
+    // The auditor has no key of the log, whose own checkpoints prove nothing beside those of witnesses.
+    if (verified.length === 0 && source === null && this.#areWitnesses) return true
     if (verified.length === 0) {
       const isTrusted =
         boot === undefined || verifiersOf(this.#keys, originOf(log)).some(({ text }) => text === boot.signer)
@@ -72,8 +107,9 @@ export class Signers {
       return false
     }
     // Witnesses sign under their own names, for every run.
-    const own = verified.filter((key) => key.startsWith(`${originOf(log)}+`))
-    if (boot === undefined || own.length === 0 || own.includes(boot.signer)) return true
+    const own = verified.filter((key) => isOwn(key, log))
+    if (boot === undefined || own.includes(boot.signer)) return true
+    if (own.length === 0 && this.#isWitnessed(checkpoint)) return true
     this.#reject(
       checkpointLabel(source),
       `signed by a key that the boot entry at ${boot.seq} does not name`,

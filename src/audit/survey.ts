@@ -3,7 +3,7 @@
 // below.
 
 import { isObject, type JsonObject } from '../core/json.ts'
-import { type OpenedCheckpoint, openCheckpoint } from './checkpoint.ts'
+import { cosignerNamed, hubCosigner, type OpenedCheckpoint, openCheckpoint } from './checkpoint.ts'
 import { Frontier } from './merkle.ts'
 import { type Verifier, verifierOf } from './note.ts'
 import { MAXIMUM_ENTRY_BYTES, viewOf } from './verify.ts'
@@ -30,6 +30,8 @@ export interface Anchor {
 export interface SurveyedCheckpoint {
   /** Where it was kept, in the auditor's words; null when it came with the log. */
   readonly source: string | null
+  /** Whether the witness whose signature it may have is also the one that holds the log. */
+  readonly isHeldByWitness: boolean
   readonly checkpoint: OpenedCheckpoint
 }
 
@@ -92,21 +94,32 @@ export class LogSurvey {
   /**
    * Takes a signed checkpoint.
    * @param source null when it came with the log
+   * @param isHeldByWitness as in SurveyedCheckpoint
    */
-  addCheckpoint(note: string | Uint8Array, source: string | null): void {
+  addCheckpoint(note: string | Uint8Array, source: string | null, isHeldByWitness = false): void {
     if (this.#checkpoints.length + this.#faults.length >= MAXIMUM_CHECKPOINTS) {
       this.#skipped++
       return
     }
-    const opened = openCheckpoint(note, (origin) => verifiersOf(this.keys, origin))
+    const opened = openCheckpoint(note, (origin, name) => verifiersOf(this.keys, origin, name))
     if ('fault' in opened) this.#faults.push(`${checkpointLabel(source)}: ${opened.fault}`)
-    else this.#checkpoints.push({ source, checkpoint: opened })
+    else this.#checkpoints.push({ source, isHeldByWitness, checkpoint: opened })
   }
 }
 
-/** Returns the keys as verifiers of one origin, which names a bare key. */
-export const verifiersOf = (keys: readonly TrustedKey[], origin: string): Verifier[] =>
-  keys.map((key) => (key.name === null ? verifierOf(origin, key.key) : key))
+/**
+ * Returns the keys as those that may sign checkpoints of an origin under a name. A bare key signs
+ * under the origin, and as a witness under the name of any hubs; the key of a log of hubs signs as
+ * the witness of that name as well.
+ */
+export const verifiersOf = (keys: readonly TrustedKey[], origin: string, name = origin): Verifier[] =>
+  keys
+    .flatMap((key) =>
+      key.name === null
+        ? [verifierOf(origin, key.key), cosignerNamed(name, key.key)]
+        : [key, hubCosigner(key)],
+    )
+    .filter((one) => one !== null)
 
 /**
  * Returns the name of a checkpoint in findings.

@@ -4,7 +4,7 @@
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { originOf } from '../../src/audit/checkpoint.ts'
+import { cosignCheckpoint, hubCosigner, originOf } from '../../src/audit/checkpoint.ts'
 import {
   checkpointLine,
   type DumpedEntry,
@@ -283,6 +283,52 @@ t.test("a witness's signature is valid for every run", async (t) => {
   const witnessed = note + signNote(text, witness).slice(text.length + 1)
   const verdict = verifyDump(dumpOf(log.records), { kept: [witnessed], keys: [witness.verifier] })
   t.match(verdict, { ok: true, coveredSeq: 1 })
+})
+
+t.test('the signature of the hubs stands for that of the log, and convicts it offline', async (t) => {
+  const hub = newSigner('01980000-0000-7000-8000-00000000000b')
+  const log = new TestLog(LOG, signer)
+  log.add(bootDraft(signer.verifier.text))
+  for (const step of entries(3)) log.step(step)
+  const cosigned = cosignCheckpoint(log.checkpoint(), hub, Date.UTC(2026, 2, 2))
+  const hubPem = { name: null, key: hub.verifier.key } as const
+  const cosigner = hubCosigner(hub.verifier)!
+  for (const keys of [[hubPem], [hub.verifier], [cosigner], [cosigner, signer.verifier], [signer.verifier]])
+    t.match(verifyDump(log.dump, { kept: [cosigned], keys }), { ok: true, coveredSeq: 4 })
+  t.match(verifyDump(log.dump, { kept: [cosigned], keys: [newSigner().verifier] }), { ok: false })
+
+  const cut = dumpOf(log.records.slice(0, 4))
+  const past = dumpOf(rewritten(log.records, 2, { model: 'another' }))
+  for (const keys of [[hubPem], [hub.verifier], [signer.verifier], []]) {
+    t.match(verifyDump(cut, { kept: [cosigned], keys }), {
+      findings: [{ seq: 4, reason: /covers 5 entries, and the log has only 4/ }],
+    })
+    t.match(verifyDump(past, { kept: [cosigned], keys }), {
+      findings: [{ reason: /entries 0 to 4 differ from those it covers/ }],
+    })
+  }
+})
+
+t.test('a checkpoint with the signature of the hubs counts as kept elsewhere', async (t) => {
+  const hub = newSigner('01980000-0000-7000-8000-00000000000b')
+  const log = new TestLog(LOG, signer)
+  log.add(bootDraft(signer.verifier.text))
+  const dump = dumpOf(log.records, [cosignCheckpoint(log.checkpoint(), hub, 0)])
+  t.match(verifyDump(dump, { keys: [hub.verifier] }), { ok: true, agreeing: { elsewhere: 1 }, coveredSeq: 1 })
+  t.match(verifyDump(dump, { keys: [signer.verifier] }), {
+    ok: true,
+    agreeing: { beside: 1 },
+    coveredSeq: null,
+  })
+
+  const bare = [{ name: null, key: signer.verifier.key }]
+  const itself = dumpOf(log.records, [cosignCheckpoint(log.checkpoint(), signer, 0)])
+  t.match(verifyDump(itself, { keys: bare }), { ok: true, coveredSeq: null }, 'no log is a witness of itself')
+  const alone = itself.replace(/\\n\u2014 sidegate\/[^ ]+ [^ ]+?\\n/, '\\n')
+  t.not(alone, itself)
+  t.match(verifyDump(alone, { keys: bare }).findings, [
+    { reason: /signed by a key that the boot entry at 1/ },
+  ])
 })
 
 t.test('a checkpoint of another log is a finding', async (t) => {

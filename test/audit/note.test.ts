@@ -1,6 +1,6 @@
 // Signed notes and checkpoints: keys, signatures, hostile input.
 
-import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { createHash, generateKeyPairSync, type KeyObject, verify } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import {
@@ -11,7 +11,16 @@ import {
   readCheckpoint,
   signCheckpoint,
 } from '../../src/audit/checkpoint.ts'
-import { MAXIMUM_NOTE_BYTES, openNote, readSigner, readVerifier, signNote } from '../../src/audit/note.ts'
+import {
+  cosignerOf,
+  cosignNote,
+  MAXIMUM_NOTE_BYTES,
+  openNote,
+  readSigner,
+  readVerifier,
+  signNote,
+  verifierOf,
+} from '../../src/audit/note.ts'
 
 const LOG = '01980000-0000-7000-8000-0000000000ff'
 const pemOf = (key: KeyObject, type: 'pkcs8' | 'spki') =>
@@ -82,6 +91,40 @@ t.test('a signed note opens with the keys of its signers', async (t) => {
     t.throws(() => signNote(text, signer), TypeError)
 })
 
+t.test('a witness signs the text with a time, as tlog-cosignature says', async (t) => {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const witness = { key: privateKey, verifier: cosignerOf('witness.example/w1', publicKey) }
+  const text = 'example.com/log\n5\nroot\n'
+  const note = signNote(text, signer)
+  const cosigned = cosignNote(note, witness, 1_679_315_147)
+  t.ok(cosigned.startsWith(note))
+  const [, base64 = ''] = /^\u2014 witness\.example\/w1 (.*)\n$/.exec(cosigned.slice(note.length)) ?? []
+  const signature = Buffer.from(base64, 'base64')
+  const typed = Buffer.concat([
+    Buffer.of(4),
+    Buffer.from(publicKey.export({ format: 'jwk' }).x as string, 'base64url'),
+  ])
+  const id = createHash('sha256').update('witness.example/w1\n').update(typed).digest().subarray(0, 4)
+  t.equal(witness.verifier.text, `witness.example/w1+${id.toString('hex')}+${typed.toString('base64')}`)
+  t.same(signature.subarray(0, 4), id)
+  t.equal(signature.readBigUInt64BE(4), 1_679_315_147n)
+  const message = Buffer.from(`cosignature/v1\ntime 1679315147\n${text}`)
+  t.ok(verify(null, message, publicKey, signature.subarray(12)))
+
+  t.strictSame(openNote(cosigned, [signer.verifier, readVerifier(witness.verifier.text, '')]), {
+    text,
+    verified: [signer.verifier.text, witness.verifier.text],
+  })
+  t.match(openNote(cosigned, [signer.verifier]), { verified: [signer.verifier.text] })
+  t.match(openNote(cosigned, [verifierOf('witness.example/w1', publicKey)]), { verified: [] }, 'another type')
+  const later = Buffer.from(signature)
+  later[11]! ^= 1
+  t.strictSame(openNote(cosigned.replace(base64, later.toString('base64')), [witness.verifier]), {
+    fault: 'the signature of witness.example/w1 is not valid',
+  })
+  t.throws(() => cosignNote('text\n', witness, 1), /the note has no signatures/)
+})
+
 t.test('any change to a note is detected', async () => {
   const note = Buffer.from(signNote(formatCheckpoint(CHECKPOINT), signer))
   fc.assert(
@@ -144,12 +187,12 @@ t.test('a checkpoint has exactly one valid text', async (t) => {
 t.test('an opened checkpoint lists its signers', async (t) => {
   const note = signCheckpoint(CHECKPOINT, signer)
   const asked: string[] = []
-  const opened = openCheckpoint(note, (origin) => {
-    asked.push(origin)
+  const opened = openCheckpoint(note, (origin, name) => {
+    asked.push(origin, name)
     return [signer.verifier]
   })
   t.strictSame(opened, { ...CHECKPOINT, verified: [signer.verifier.text] })
-  t.strictSame(asked, [originOf(LOG)])
+  t.strictSame(asked, [originOf(LOG), originOf(LOG)])
   t.match(
     openCheckpoint(note, () => [stranger.verifier]),
     { verified: [] },
