@@ -102,12 +102,16 @@ create table log_head (
   first_seq bigint not null,
   -- Edge of the tree before first_seq, the first entry that was ever stored.
   first_frontier bytea[] not null default '{}',
-  -- Entries of the log that the log of the hubs has witnessed.
-  witnessed_size bigint not null default 0,
   last_at timestamptz not null
 );
 -- The hubs share one log.
 create unique index on log_head ((sidecar is null)) where sidecar is null;
+
+-- Entries of each log that the log of the hubs has witnessed.
+create table witnessed (
+  log_id uuid primary key,
+  size bigint not null
+);
 
 create table checkpoint (
   log_id uuid not null,
@@ -145,6 +149,7 @@ create index on entry (key_id, created_at);
 create index on entry (call_id) where call_id is not null;
 create index on entry (created_at, log_id, seq) where blocked or pii or rule_triggers > 0;
 create index on entry (created_at, log_id, seq) where type <> 'request';
+create index on entry (log_id, type, seq) where type <> 'request';
 
 -- Apart from its entry, so that it can be erased; a row has the time of its entry.
 create table exchange (
@@ -254,11 +259,12 @@ grant execute on function add_months to ${HUB_ROLE};
 grant select on all tables in schema ${SCHEMA} to ${HUB_ROLE};
 grant insert on entry, exchange, entry_user, checkpoint, conflict, change, erase_passed to ${HUB_ROLE};
 grant update (rev) on fleet_head to ${HUB_ROLE};
-grant insert, update on api_key, sidecar, join_token, log_head, secret, tile, erase_order to ${HUB_ROLE};
+grant insert, update on api_key, sidecar, join_token, log_head, secret, tile, witnessed, erase_order to ${HUB_ROLE};
 grant delete on sidecar, exchange, entry_user, checkpoint to ${HUB_ROLE};
 grant insert, update, delete on hub_state, session to ${HUB_ROLE};
 grant usage on schema ${SCHEMA} to ${READ_ROLE};
-grant select on entry, log_head, checkpoint, log_cut to ${READ_ROLE};
+grant select on entry, log_head, checkpoint, tile, log_cut to ${READ_ROLE};
+grant select (at, sidecar, log_id, seq, kind) on conflict to ${READ_ROLE};
 grant select (id, cluster, namespace, name, version, state) on sidecar to ${READ_ROLE};
 `
 
