@@ -16,6 +16,17 @@ export interface SealedTerms {
   readonly namespaces?: readonly string[] | null
 }
 
+/** The log of a sidecar at one size. */
+export interface WitnessedRoot {
+  readonly log: string
+  readonly size: number
+  /** Base64. */
+  readonly root: string
+}
+
+/** Logs in one `fleet_witness` entry, which then takes about 48 KiB. */
+export const MAXIMUM_WITNESSED_LOGS = 400
+
 /** The members of an entry that is not a call, by its type. */
 type ChangeFields =
   | {
@@ -119,6 +130,12 @@ type ChangeFields =
       readonly type: 'sidecar_joined' | 'sidecar_gone'
       readonly sidecar_id: string
       readonly sidecar_name: string
+    }
+  | {
+      /** Roots of the logs of sidecars that have grown, in the log of the hubs. */
+      readonly type: 'fleet_witness'
+      /** At most MAXIMUM_WITNESSED_LOGS; more take further entries. */
+      readonly logs: readonly WitnessedRoot[]
     }
   /** The clock of the gateway is right: what is too old may be removed. */
   | { readonly type: 'clock_trusted' }

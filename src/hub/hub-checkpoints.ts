@@ -1,19 +1,23 @@
-// Signs checkpoints of the log that all hubs share: at start and stop, and as the log grows. Each
-// is stored in the database and written to standard output, where others can keep it.
+// Signs checkpoints of the log that all hubs share: at start and stop, and as that log or the log of
+// a sidecar grows. Each is stored in the database and written to standard output, where others can
+// keep it: one line that anchors the whole fleet.
 
 import { signCheckpoint } from '../audit/checkpoint.ts'
 import type { Signer } from '../audit/note.ts'
 import type { NotedCheckpoint } from '../audit/receipt.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { GatewayLogger } from '../gateway/logger.ts'
+import type { FleetWitness } from '../ledger/fleet-witness.ts'
 import type { LedgerCheckpoints } from '../ledger/ledger-checkpoints.ts'
 import type { HubMetrics } from '../metrics/hub-metrics.ts'
 
-/** Interval at which a checkpoint is signed, if the log has grown. */
+/** Interval at which a checkpoint is signed, if a log has grown. */
 const INTERVAL_MS: Milliseconds = 10_000
 
 interface HubCheckpointsParts {
-  readonly checkpoints: LedgerCheckpoints
+  readonly checkpoints: Pick<LedgerCheckpoints, 'describe' | 'save'>
+  /** Seals the roots of the logs of sidecars in the log of the hubs. */
+  readonly witness: Pick<FleetWitness, 'seal'>
   /** Its name is the origin of the log. */
   readonly signer: Signer
   readonly clock: Pick<Clock, 'now'>
@@ -47,7 +51,7 @@ export class HubCheckpoints {
     void this.sign()
   }
 
-  /** Signs a checkpoint if the log has grown. A failure is logged, and retried at the next time. */
+  /** Signs a checkpoint if a log has grown. A failure is logged, and retried at the next time. */
   sign(): Promise<void> {
     this.#signing = this.#signing.then(() => this.#signNewest())
     return this.#signing
@@ -60,8 +64,9 @@ export class HubCheckpoints {
   }
 
   async #signNewest(): Promise<void> {
-    const { checkpoints, signer, clock, logger, metrics } = this.#parts
+    const { checkpoints, witness, signer, clock, logger, metrics } = this.#parts
     try {
+      await witness.seal()
       const checkpoint = await checkpoints.describe(clock.now())
       const { size } = checkpoint
       if (size === this.#newest?.size) return

@@ -27,6 +27,7 @@ import {
 import { configHealth } from '../gateway/live-config.ts'
 import { createLogger, type GatewayLogger, type LogOutput, TurnLines } from '../gateway/logger.ts'
 import { Database } from '../ledger/database.ts'
+import { FleetWitness } from '../ledger/fleet-witness.ts'
 import { HubLog } from '../ledger/hub-log.ts'
 import { JoinTokens } from '../ledger/join-tokens.ts'
 import { KeyLedger } from '../ledger/key-ledger.ts'
@@ -134,6 +135,7 @@ async function start(
   const signer = readSigner(originOf(await log.open()), config.audit.signingKey!.current())
   const checkpoints = new HubCheckpoints({
     checkpoints: new LedgerCheckpoints(database),
+    witness: new FleetWitness(log),
     ...{ signer, clock: systemClock, logger, metrics },
   })
   const keys = new KeyLedger({ ...shared, log })

@@ -5,12 +5,14 @@ import { genesis, type Sealed, seal } from '../audit/chain.ts'
 import { type ChangesPage, type ChangesQuery, changeView } from '../audit/change-view.ts'
 import type { EntryDraft } from '../audit/entry.ts'
 import { Frontier, leafHash } from '../audit/merkle.ts'
+import { TileCollector } from '../audit/tiles.ts'
 import { GATEWAY_ACTOR } from '../core/actor.ts'
 import type { Clock } from '../core/clock.ts'
 import { uuidv7 } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import { type Database, onlyRow, type Queries } from './database.ts'
 import { columnsOf, digestOf, insertEntries } from './entry-columns.ts'
+import { storeTiles } from './log-tiles.ts'
 
 /** The channel of notifications about changes; the newest revision is the payload. */
 export const CHANGES_CHANNEL = 'sidegate_change'
@@ -132,12 +134,15 @@ export class HubLog {
     })
   }
 
-  /** Returns a page of entries, newest first. */
+  /**
+   * Returns a page of entries, newest first. Those of the witness, which record no change, are there
+   * when they are asked for.
+   */
   async listChanges({ limit, beforeSeq, actor, type }: ChangesQuery): Promise<ChangesPage> {
     const rows = await this.#database.rows<{ seq: number; hash: Buffer; body: Buffer }>(
       `select seq, hash, body from entry
        where log_id = (select log_id from log_head where sidecar is null) and ($1::bigint is null or seq < $1)
-         and ($2::text is null or type = $2)
+         and case when $2::text is null then type <> 'fleet_witness' else type = $2 end
          and ($3::text is null or convert_from(body, 'UTF8')::jsonb ->> 'actor' = $3)
        order by seq desc limit $4`,
       [beforeSeq, type, actor, limit + 1],
@@ -155,8 +160,10 @@ export class HubLog {
     const newest = { log, seq, hash: hashText(hash) }
     const sealed = seal(newest, draft, this.#clock.now(), null)
     const frontier = Frontier.read(seq + 1, head.frontier)
-    frontier.push(leafHash(sealed.hash))
+    const tiles = new TileCollector(log, 0)
+    frontier.push(leafHash(sealed.hash), tiles.add)
     await writeEntry(queries, log, sealed)
+    await storeTiles(queries, tiles.appends())
     await queries.rows(
       `update log_head set seq = $2, hash = $3, size = $4, frontier = $5, last_at = now() where log_id = $1`,
       [log, seq + 1, digestOf(sealed.hash), seq + 2, frontier.nodes()],
