@@ -49,15 +49,21 @@ export function readCheckpoint(text: string): Checkpoint | null {
   if (more.pop() !== '') return null
   const log = origin.slice(ORIGIN_PREFIX.length)
   const size = Number(sizeText)
-  const root = Buffer.from(rootText, 'base64')
+  const root = readCheckpointRoot(rootText)
   if (!origin.startsWith(ORIGIN_PREFIX) || !UUID.test(log)) return null
   if (!SIZE.test(sizeText) || !Number.isSafeInteger(size)) return null
-  if (root.length !== HASH_BYTES || root.toString('base64') !== rootText) return null
+  if (root === null) return null
   const head = HEAD_LINE.exec(more[0] ?? '')?.[1] ?? null
   if (head !== null) more.shift()
   const time = TIME_LINE.exec(more[0] ?? '')?.[1] ?? null
   if (time !== null) more.shift()
   return more.length === 0 ? { log, size, root, head, time } : null
+}
+
+/** Reads a root from base64 in its only form; null for anything else. */
+export function readCheckpointRoot(text: unknown): Buffer | null {
+  const root = typeof text === 'string' ? Buffer.from(text, 'base64') : null
+  return root?.length === HASH_BYTES && root.toString('base64') === text ? root : null
 }
 
 /** Returns the signed note. The signer's name is the origin, as tlog-checkpoint requires. */

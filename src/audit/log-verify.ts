@@ -12,7 +12,13 @@ import {
   parseObject,
   type SurveyedCheckpoint,
 } from './survey.ts'
-import { type ChainFault, ChainVerifier, MAXIMUM_ENTRY_BYTES, type StoredRecord } from './verify.ts'
+import {
+  type ChainFault,
+  ChainVerifier,
+  isKnownVersion,
+  MAXIMUM_ENTRY_BYTES,
+  type StoredRecord,
+} from './verify.ts'
 
 /** Maximum findings that a verdict lists; the same for limits. */
 const MAXIMUM_FINDINGS = 100
@@ -98,6 +104,8 @@ class LogTree {
   #firstSeq: number | null = null
   #next = 0
   #head: string | null = null
+  /** Entries of an unknown version, and the first of them. */
+  #unread = { count: 0, first: 0 }
 
   /** @param completed receives each complete subtree, as soon as the tree is surveyed */
   constructor(survey: LogSurvey, completed?: CompletedNode) {
@@ -122,9 +130,13 @@ class LogTree {
     this.#takeSnapshot()
   }
 
-  /** Adds the next entry, whose hash the caller has verified. */
-  push({ hash, bytes }: Omit<StoredRecord, 'seq'>): void {
-    this.#signers.addEntry(this.#next, bytes)
+  /**
+   * Adds the next entry, whose hash the caller has verified.
+   * @param isRead whether this release knows the version of the entry
+   */
+  push({ hash, bytes }: Omit<StoredRecord, 'seq'>, isRead: boolean): void {
+    if (isRead) this.#signers.addEntry(this.#next, bytes)
+    else if (this.#unread.count++ === 0) this.#unread.first = this.#next
     this.#frontier?.push(leafHash(hash), this.#completed)
     this.#next++
     this.#head = hash
@@ -151,6 +163,11 @@ class LogTree {
     for (const reason of this.#signers.faults()) builder.addFinding(null, reason)
     if (this.#survey.skipped > 0)
       builder.addLimit(`${this.#survey.skipped} more checkpoints were not checked`)
+    const { count, first } = this.#unread
+    if (count > 0)
+      builder.addLimit(
+        `${count} entries, the first at ${first}, are of an unknown version: only hash, form and place were checked`,
+      )
     const head = log === null || this.#head === null ? null : { log, seq: this.#next - 1, hash: this.#head }
     return {
       ok: builder.findings.length === 0,
@@ -184,11 +201,13 @@ class LogTree {
 }
 
 export class LogVerifier {
+  readonly #survey: LogSurvey
   readonly #tree: LogTree
   #chain: ChainVerifier | null = null
 
   /** @param completed as for LogTree */
   constructor(survey: LogSurvey, completed?: CompletedNode) {
+    this.#survey = survey
     this.#tree = new LogTree(survey, completed)
   }
 
@@ -205,10 +224,10 @@ export class LogVerifier {
     if (this.#chain === null) {
       const start = startOf(bytes, seq)
       this.#tree.begin(start)
-      this.#chain = new ChainVerifier(start.before)
+      this.#chain = new ChainVerifier(start.before, this.#survey.acceptsUnknown)
     }
     if (!this.#chain.push({ seq: seq ?? this.#tree.next, hash, bytes })) return false
-    this.#tree.push({ hash, bytes })
+    this.#tree.push({ hash, bytes }, isKnownVersion(this.#chain.members?.get('v')))
     return true
   }
 
@@ -274,7 +293,7 @@ class VerdictBuilder {
 
   /** Requires ascending sizes. */
   checkCheckpoint(
-    { source, checkpoint }: SurveyedCheckpoint,
+    { source, isWitnessedElsewhere, checkpoint }: SurveyedCheckpoint,
     { log, isElsewhere, isBroken }: CheckpointCheck,
   ): void {
     const { size, root, head } = checkpoint
@@ -290,7 +309,9 @@ class VerdictBuilder {
         `${name}: covers ${size} entries, and the log has only ${this.#end}; the others are missing`,
       )
     } else if (size === 0 || snapshot === undefined) {
-      this.addLimit(`${name}: covers ${size} entries, all before the first entry here (${this.#first})`)
+      // There is a root every few seconds.
+      if (isWitnessedElsewhere === null)
+        this.addLimit(`${name}: covers ${size} entries, all before the first entry here (${this.#first})`)
     } else if (snapshot.root === null && head === null) {
       this.addLimit(`${name}: the beginning of the tree is unknown`)
     } else if (!(snapshot.root?.equals(root) ?? true) || (head !== null && head !== snapshot.head)) {

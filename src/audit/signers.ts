@@ -78,7 +78,9 @@ export class Signers {
    * Reports whether the holder of the log could not have made a checkpoint: it was kept elsewhere, or
    * a witness signed it.
    */
-  isElsewhere({ source, isHeldByWitness, checkpoint }: SurveyedCheckpoint): boolean {
+  isElsewhere(surveyed: SurveyedCheckpoint): boolean {
+    const { source, isHeldByWitness, isWitnessedElsewhere, checkpoint } = surveyed
+    if (isWitnessedElsewhere !== null) return isWitnessedElsewhere
     return source !== null || (!isHeldByWitness && this.#isWitnessed(checkpoint))
   }
 
@@ -91,8 +93,8 @@ export class Signers {
    * Reports whether a checkpoint has the required signatures; `faults` reports those that do not.
    * @param isWithin whether it covers entries of this log that were read
    */
-  accepts({ source, checkpoint }: SurveyedCheckpoint, isWithin: boolean): boolean {
-    if (this.#keys.length === 0) return true
+  accepts({ source, isWitnessedElsewhere, checkpoint }: SurveyedCheckpoint, isWithin: boolean): boolean {
+    if (this.#keys.length === 0 || isWitnessedElsewhere !== null) return true
     const { verified, size, log } = checkpoint
     const boot = isWithin ? this.#bootOf(size) : undefined
     // The auditor has no key of the log, whose own checkpoints prove nothing beside those of witnesses.

@@ -3,7 +3,13 @@
 // below.
 
 import { isObject, type JsonObject } from '../core/json.ts'
-import { cosignerNamed, hubCosigner, type OpenedCheckpoint, openCheckpoint } from './checkpoint.ts'
+import {
+  type Checkpoint,
+  cosignerNamed,
+  hubCosigner,
+  type OpenedCheckpoint,
+  openCheckpoint,
+} from './checkpoint.ts'
 import { Frontier } from './merkle.ts'
 import { type Verifier, verifierOf } from './note.ts'
 import { MAXIMUM_ENTRY_BYTES, viewOf } from './verify.ts'
@@ -15,10 +21,12 @@ import { MAXIMUM_ENTRY_BYTES, viewOf } from './verify.ts'
 const MAXIMUM_CHECKPOINTS = 65_536
 /** Maximum prune entries in one verification, newest first; a log needs its last. */
 const MAXIMUM_ANCHORS = 4096
+/** Names a root of the hubs' log in findings. */
+const WITNESS_LABEL = 'a root in the log of the hubs'
 const PRUNE_MARK = Buffer.from('"type":"prune"')
 const ENTRY_HASH = /^sha256:[0-9a-f]{64}$/
 
-/** The claim of a `prune` entry about the entries before `size`. */
+/** The claim of a `prune` entry, or of a database, about the entries before `size`. */
 export interface Anchor {
   readonly size: number
   /** Hash of the entry `size - 1`. */
@@ -32,6 +40,11 @@ export interface SurveyedCheckpoint {
   readonly source: string | null
   /** Whether the witness whose signature it may have is also the one that holds the log. */
   readonly isHeldByWitness: boolean
+  /**
+   * Of a root in an entry of the hubs' log, which needs no signature: whether a checkpoint that was
+   * kept elsewhere covers that entry. Null for a signed note.
+   */
+  readonly isWitnessedElsewhere: boolean | null
   readonly checkpoint: OpenedCheckpoint
 }
 
@@ -74,6 +87,9 @@ export class LogSurvey {
     return this.#faults
   }
 
+  /** Whether entries of an unknown version are limits of the verification, and no findings. */
+  acceptsUnknown = false
+
   /** Checkpoints beyond MAXIMUM_CHECKPOINTS. */
   get skipped(): number {
     return this.#skipped
@@ -85,10 +101,25 @@ export class LogSurvey {
     if (view.length > MAXIMUM_ENTRY_BYTES || !view.includes(PRUNE_MARK)) return
     const entry = parseObject(view)
     const anchor = entry?.['type'] === 'prune' ? readAnchor(entry) : null
-    if (anchor === null) return
+    if (anchor !== null) this.addAnchor(anchor)
+  }
+
+  /** Takes what is known of the entries before a place. */
+  addAnchor(anchor: Anchor): void {
     this.#anchors.set(anchor.size, anchor)
     const [oldest] = this.#anchors.keys()
     if (this.#anchors.size > MAXIMUM_ANCHORS && oldest !== undefined) this.#anchors.delete(oldest)
+  }
+
+  /**
+   * Takes a root that an entry of the hubs' log holds.
+   * @param isElsewhere as in SurveyedCheckpoint
+   */
+  addWitnessed(root: Pick<Checkpoint, 'log' | 'size' | 'root'>, isElsewhere: boolean): void {
+    this.#checkpoints.push({
+      ...{ source: WITNESS_LABEL, isHeldByWitness: true, isWitnessedElsewhere: isElsewhere },
+      checkpoint: { ...root, head: null, time: null, verified: [] },
+    })
   }
 
   /**
@@ -103,7 +134,7 @@ export class LogSurvey {
     }
     const opened = openCheckpoint(note, (origin, name) => verifiersOf(this.keys, origin, name))
     if ('fault' in opened) this.#faults.push(`${checkpointLabel(source)}: ${opened.fault}`)
-    else this.#checkpoints.push({ source, isHeldByWitness, checkpoint: opened })
+    else this.#checkpoints.push({ source, isHeldByWitness, isWitnessedElsewhere: null, checkpoint: opened })
   }
 }
 

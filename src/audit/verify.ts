@@ -37,11 +37,16 @@ export class ChainVerifier {
   #head: Head | null
   #entry: CanonicalEntry | null = null
   #checked = 0
+  readonly #acceptsUnknown: boolean
   #fault: ChainFault | null = null
 
-  /** @param after the entry before the first record; null to start at the genesis entry */
-  constructor(after: Head | null = null) {
+  /**
+   * @param after the entry before the first record; null to start at the genesis entry
+   * @param acceptsUnknown whether entries of an unknown version are verified by hash, form and place
+   */
+  constructor(after: Head | null = null, acceptsUnknown = false) {
     this.#head = after
+    this.#acceptsUnknown = acceptsUnknown
   }
 
   /** Verifies the next record; false from the first fault on. */
@@ -83,7 +88,8 @@ export class ChainVerifier {
     if (fault !== null) return fault
     const members = readCanonical(bytes, this.#plain)
     if (typeof members === 'string') return members
-    const misplaced = faultOfEnvelope(members, expected, this.#head)
+    const faultOf = this.#acceptsUnknown ? faultOfPlace : faultOfEnvelope
+    const misplaced = faultOf(members, expected, this.#head)
     if (misplaced !== null) return misplaced
     const log = this.#head?.log ?? (members.get('log') as string)
     this.#head = { log, seq: expected, hash }

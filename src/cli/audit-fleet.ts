@@ -8,7 +8,7 @@ import { isDatabaseUrl } from '../core/hub-config.ts'
 import { SourceError } from '../store/verification/log-source.ts'
 import { progressBar, readInput, verdictText } from './audit-verify.ts'
 import { type CommandIo, type ExitCode, writeLine } from './command.ts'
-import type { HubProgram } from './hub.ts'
+import type { HubProgram, LogVerdictOf } from './hub.ts'
 
 /** Environment variable with the URL of the database; an argument would be seen by `ps`. */
 const DATABASE_URL = 'SIDEGATE_DATABASE_URL'
@@ -39,14 +39,10 @@ export async function verifyFleet(
   if (verdicts.length === 0) throw new SourceError('the database has no log; no hub has started on it yet')
   const isOk = verdicts.every(({ verdict }) => verdict.ok)
   if (format === 'json') {
-    const logs = verdicts.map(({ sidecar, verdict }) => ({ sidecar, ...verdictObject(verdict) }))
+    const logs = verdicts.map(({ verdict, ...log }) => ({ ...log, ...verdictObject(verdict) }))
     writeLine(io.out, JSON.stringify({ ok: isOk, logs }))
   } else {
-    for (const { sidecar, verdict } of verdicts)
-      writeLine(
-        io.out,
-        `${sidecar === null ? 'Log of the hubs' : `Log of ${visibleLine(sidecar)}`}\n${verdictText(verdict)}\n`,
-      )
+    for (const log of verdicts) writeLine(io.out, `${titleOf(log)}\n${verdictText(log.verdict)}\n`)
     const failed = verdicts.filter(({ verdict }) => !verdict.ok).length
     writeLine(
       io.out,
@@ -54,6 +50,13 @@ export async function verifyFleet(
     )
   }
   return isOk ? 0 : 1
+}
+
+function titleOf({ sidecar, name, state }: LogVerdictOf): string {
+  if (state === 'missing') return 'Missing log'
+  if (sidecar === null) return 'Log of the hubs'
+  const id = name === null ? `${sidecar}, not registered any more` : `${name} (${sidecar})`
+  return `Log of ${visibleLine(id)}: ${state}`
 }
 
 function urlIn(env: NodeJS.ProcessEnv): string {

@@ -29,8 +29,12 @@ export const HUB_OPTIONS = {
 
 /** A log of a fleet, and the verdict on it. */
 export interface LogVerdictOf {
-  /** Whose log; null for that of the hubs. */
+  /** Whose log; null for that of the hubs, and for one that is missing. */
   readonly sidecar: string | null
+  /** Cluster, namespace and name of the sidecar; null for one that is not registered any more. */
+  readonly name: string | null
+  /** `open`, `closed`, `cut` or `forked`; `missing` for a log that the database should have. */
+  readonly state: string
   readonly verdict: LogVerdict
 }
 

@@ -4,57 +4,66 @@
 import type { DumpedEntry } from '../audit/dump.ts'
 import { Frontier } from '../audit/merkle.ts'
 import type { Members } from '../audit/plain.ts'
-import type { AuditorEvidence, LogSurvey } from '../audit/survey.ts'
-import type { LogVerdictOf } from '../cli/hub.ts'
+import type { LogSurvey } from '../audit/survey.ts'
+import { keyOf, NODE_BYTES, TileCollector, type TilePlace } from '../audit/tiles.ts'
 import { differingColumn } from '../ledger/entry-columns.ts'
 import { hashText } from '../ledger/hub-log.ts'
-import type { StoredEntry, StoredLog, StoredLogs } from '../ledger/stored-logs.ts'
+import type { StoredEntry, StoredLog, StoredLogs, StoredTile } from '../ledger/stored-logs.ts'
 import {
   type LogReader,
   type LogSource,
   missingBeginning,
   type ReadResult,
 } from '../store/verification/log-source.ts'
-import { verifyLog } from '../store/verification/verification.ts'
+import type { WitnessedSize } from './witnessed-roots.ts'
 
-/**
- * Verifies every log of a database, one after the other.
- * @param progress receives fractions of 1
- * @throws as StoredLogs (rejects)
- */
-export async function verifyLogs(
-  logs: StoredLogs,
-  evidence: AuditorEvidence,
-  progress: (done: number) => void,
-): Promise<LogVerdictOf[]> {
-  const stored = await logs.list()
-  const verdicts: LogVerdictOf[] = []
-  for (const [index, log] of stored.entries()) {
-    const source = new StoredLogSource(logs, log)
-    const verdict = await verifyLog(source, evidence, (done) => progress((index + done) / stored.length))
-    verdicts.push({ sidecar: log.sidecar, verdict })
-  }
-  return verdicts
-}
+/** Entries of the type that a verification of the fleet reads, in the order of the log. */
+export type WitnessEntry = (seq: number, body: Buffer) => void
 
-class StoredLogSource implements LogSource {
+export class StoredLogSource implements LogSource {
   readonly #logs: StoredLogs
   /** As it was before the reading. Later entries are read as well. */
   readonly #log: StoredLog
   /** The columns of the entry that is read. */
   #columns: StoredEntry | null = null
+  readonly #witnessed: readonly WitnessedSize[]
+  readonly #onWitness: WitnessEntry
+  /** Nodes of the entries that were read, which tiles repeat. */
+  #nodes = new TileCollector('', 0)
+  #wrongTile: string | null = null
 
-  constructor(logs: StoredLogs, log: StoredLog) {
+  /**
+   * @param witnessed roots of the log in the log of the hubs
+   * @param onWitness receives valid `fleet_witness` entries
+   */
+  constructor(
+    logs: StoredLogs,
+    log: StoredLog,
+    witnessed: readonly WitnessedSize[] = [],
+    onWitness: WitnessEntry = () => {},
+  ) {
     this.#logs = logs
     this.#log = log
+    this.#witnessed = witnessed
+    this.#onWitness = onWitness
   }
 
   /** A prune entry whose column says another type is found when it is read. */
   async survey(survey: LogSurvey): Promise<string | null> {
     const { log_id: log } = this.#log
+    survey.acceptsUnknown = true
+    this.#nodes = new TileCollector('', 0)
+    for (const { size, root, isElsewhere } of this.#witnessed)
+      survey.addWitnessed({ log, size, root }, isElsewhere)
+    for (const { first_seq, prev, frontier } of await this.#logs.cuts(log))
+      survey.addAnchor({
+        size: first_seq,
+        head: hashText(prev),
+        frontier: Frontier.read(first_seq, frontier),
+      })
     for (let size = 0; ; ) {
       const rows = await this.#logs.checkpoints(log, size)
-      for (const { note } of rows) survey.addCheckpoint(note, null)
+      for (const { note } of rows) survey.addCheckpoint(note, null, true)
       const newest = rows.at(-1)
       if (newest === undefined) break
       size = newest.size
@@ -75,7 +84,29 @@ class StoredLogSource implements LogSource {
       const entry: DumpedEntry = { hash: hashText(row.hash), bytes: row.body }
       return reader.entry(entry, row.seq)
     })
+    this.#wrongTile = await this.#findWrongTile()
     return null
+  }
+
+  /** Compares what is stored of the tree with the entries that were read. */
+  async #findWrongTile(): Promise<string | null> {
+    const expected = new Map(this.#nodes.appends().map((append) => [keyOf(append), append]))
+    for (let after: StoredTile | null = null; ; ) {
+      const tiles: StoredTile[] = await this.#logs.tiles(this.#log.log_id, after)
+      for (const tile of tiles) {
+        const nodes = expected.get(keyOf(tile))
+        // Of a log whose months were dropped, or that has grown since.
+        if (nodes === undefined) continue
+        const start = nodes.position * NODE_BYTES
+        const stored = tile.hashes.subarray(start, start + nodes.hashes.length)
+        if (!stored.equals(nodes.hashes)) return wrongTile(tile)
+        expected.delete(keyOf(tile))
+      }
+      after = tiles.at(-1) ?? null
+      if (after === null) break
+    }
+    const [missing] = expected.values()
+    return missing === undefined ? null : wrongTile(missing)
   }
 
   async #each(type: string | null, take: (row: StoredEntry) => boolean): Promise<void> {
@@ -93,12 +124,15 @@ class StoredLogSource implements LogSource {
   checkEntry(seq: number, members: Members): string | null {
     const row = this.#columns
     if (row === null || row.seq !== seq) return null
+    if (members.get('type') === 'fleet_witness') this.#onWitness(seq, row.body)
     if (members.get('log') !== this.#log.log_id) return 'the column log_id differs from the entry'
     const name = differingColumn(row, members)
     return name === null ? null : `the column ${name} differs from the entry`
   }
 
-  matchesStoredNode(): boolean {
+  /** Tiles are compared after the reading. */
+  matchesStoredNode(level: number, index: number, node: Buffer): boolean {
+    this.#nodes.add(level, index, node)
     return true
   }
 
@@ -108,6 +142,7 @@ class StoredLogSource implements LogSource {
 
   checkWhole({ beginning, firstSeq, head, root }: ReadResult): string | null {
     if (beginning === 'unanchored') return missingBeginning(firstSeq)
+    if (this.#wrongTile !== null) return this.#wrongTile
     const { seq, hash, frontier } = this.#log
     if (head === null || head.seq < seq)
       return `the entries end at ${head?.seq ?? 'none'}, and log_head knows entry ${seq}`
@@ -121,3 +156,6 @@ class StoredLogSource implements LogSource {
 
   async close(): Promise<void> {}
 }
+
+const wrongTile = (place: TilePlace): string =>
+  `tile ${place.index} of level ${place.level} differs from the entries`

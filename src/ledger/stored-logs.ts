@@ -1,22 +1,51 @@
 // Reads the logs that a database keeps, for their verification. Names tables with their schema, so
 // that any role that may read them can.
 
+import type { TilePlace } from '../audit/tiles.ts'
+import type { Milliseconds } from '../core/clock.ts'
 import type { Queries } from './database.ts'
 import { COLUMN_NAMES } from './entry-columns.ts'
 import { SCHEMA } from './schema.ts'
 
 /** Rows in a page: an entry has at most 64 KiB. */
 const PAGE_ROWS = 200
+/** Tiles in a page: a row has at most 8 KiB. */
+const PAGE_TILES = 64
+/** Conflicts that are read of one log. */
+const MAXIMUM_READ_CONFLICTS = 100
 
 /** A log as the database describes it. */
 export interface StoredLog {
   readonly log_id: string
   /** Whose log; null for that of the hubs. */
   readonly sidecar: string | null
+  /** Cluster, namespace and name of the sidecar; null for one that is not registered any more. */
+  readonly name: string | null
+  /** `open`, `closed`, `cut` or `forked`. */
+  readonly state: string
   /** The newest entry. */
   readonly seq: number
   readonly hash: Buffer
   readonly frontier: readonly Buffer[]
+}
+
+/** What a sidecar sent that does not fit its log, or another. */
+export interface StoredConflict {
+  readonly at: Milliseconds
+  readonly sidecar: string
+  readonly seq: number | null
+  readonly kind: string
+}
+
+/** A log before the first entry that is left of it. */
+export interface StoredCut {
+  readonly first_seq: number
+  readonly prev: Buffer
+  readonly frontier: readonly Buffer[]
+}
+
+export interface StoredTile extends TilePlace {
+  readonly hashes: Buffer
 }
 
 /** An entry, and the columns that repeat what it says (entry-columns.ts). */
@@ -37,7 +66,8 @@ export class StoredLogs {
   /** Returns all logs, that of the hubs first, then by sidecar. */
   list(): Promise<StoredLog[]> {
     return this.#queries.rows(
-      `select log_id, sidecar, seq, hash, frontier from ${SCHEMA}.log_head
+      `select log_id, sidecar, nullif(concat_ws('/', s.cluster, s.namespace, s.name), '') as name, l.state, seq, hash, frontier
+       from ${SCHEMA}.log_head l left join ${SCHEMA}.sidecar s on s.id = l.sidecar
        order by sidecar nulls first, log_id`,
     )
   }
@@ -66,6 +96,32 @@ export class StoredLogs {
     return this.#queries.rows(
       `select size, note from ${SCHEMA}.checkpoint where log_id = $1 and size > $2 order by size limit ${PAGE_ROWS}`,
       [log, afterSize],
+    )
+  }
+
+  /** Returns where months of a log were dropped, oldest first. */
+  cuts(log: string): Promise<StoredCut[]> {
+    return this.#queries.rows(
+      `select first_seq, prev, frontier from ${SCHEMA}.log_cut where log_id = $1 order by first_seq`,
+      [log],
+    )
+  }
+
+  /** Returns the first tiles after a place; none at the end. @param after null for the first */
+  tiles(log: string, after: TilePlace | null): Promise<StoredTile[]> {
+    return this.#queries.rows(
+      `select level, index, hashes from ${SCHEMA}.tile
+       where log_id = $1 and (level, index) > ($2::smallint, $3::bigint) order by level, index limit ${PAGE_TILES}`,
+      [log, after?.level ?? 0, after?.index ?? 0],
+    )
+  }
+
+  /** Returns the first conflicts of a log. */
+  conflicts(log: string): Promise<StoredConflict[]> {
+    return this.#queries.rows(
+      `select at, sidecar, seq, kind from ${SCHEMA}.conflict where log_id = $1
+       order by at limit ${MAXIMUM_READ_CONFLICTS}`,
+      [log],
     )
   }
 }
