@@ -6,7 +6,7 @@ import type { LogFinding, LogVerdict } from '../audit/log-verify.ts'
 import type { AuditorEvidence } from '../audit/survey.ts'
 import type { LogVerdictOf } from '../cli/hub.ts'
 import { isoTime } from '../core/time.ts'
-import type { StoredConflict, StoredLog, StoredLogs } from '../ledger/stored-logs.ts'
+import type { StoredConflict, StoredCut, StoredLog, StoredLogs } from '../ledger/stored-logs.ts'
 import { unreadableVerdict, verifyLog } from '../store/verification/verification.ts'
 import { StoredLogSource } from './stored-log-source.ts'
 import { WitnessedRoots } from './witnessed-roots.ts'
@@ -38,9 +38,9 @@ export async function verifyLogs(
     const report = (done: number) => progress((index + done) / stored.length)
     const verdict = await verifyLog(source, brought.of(log_id, isHubs), report)
     if (isHubs) coveredSeq = verdict.coveredSeq
-    const conflicts = await logs.conflicts(log_id)
+    const facts = { conflicts: await logs.conflicts(log_id), cuts: await logs.cuts(log_id) }
     const nameOf = (id: string) => names.get(id) ?? id
-    verdicts.push({ sidecar, name, state, verdict: withFacts(verdict, log, conflicts, nameOf) })
+    verdicts.push({ sidecar, name, state, verdict: withFacts(verdict, log, facts, nameOf) })
   }
   const known = new Set(stored.map(({ log_id }) => log_id))
   return [...verdicts, ...missingLogs(known, brought, witnessed)]
@@ -72,11 +72,16 @@ class BroughtCheckpoints {
   }
 }
 
+interface LogFacts {
+  readonly conflicts: readonly StoredConflict[]
+  readonly cuts: readonly StoredCut[]
+}
+
 /** Adds what the database knows of a log besides its entries. */
 function withFacts(
   verdict: LogVerdict,
   { state, seq, sidecar }: StoredLog,
-  conflicts: readonly StoredConflict[],
+  { conflicts, cuts }: LogFacts,
   nameOf: (sidecar: string) => string,
 ): LogVerdict {
   const found: LogFinding[] = conflicts.map((one) => ({
@@ -86,6 +91,10 @@ function withFacts(
   if (state === 'forked' && conflicts.length === 0)
     found.push({ seq: null, reason: 'the sidecar has another log than the one that is stored (forked)' })
   const limits = [...verdict.limits]
+  if (cuts.some(({ first_seq }) => first_seq === verdict.firstSeq))
+    limits.push(
+      `entries before ${verdict.firstSeq} were dropped with their months; the row in log_cut is tied to them by checkpoints and the log of the hubs alone`,
+    )
   if (state === 'cut' && sidecar !== null)
     limits.push(
       `the log is cut: it has no stop entry, and its sidecar is not heard any more; entries after ${seq} may be lost`,

@@ -14,6 +14,7 @@ import { newSigningKey } from '../../src/store/files/signingkey.ts'
 import { openDatabase, partsOn } from '../ledger/fixture.ts'
 import { fleetDatabase } from '../ledger/postgres.ts'
 import { ROOT } from '../process/program.ts'
+import { tamperingWith } from './tampering.ts'
 
 t.setTimeout(120_000)
 
@@ -24,28 +25,7 @@ await log.open()
 for (const name of ['one', 'two', 'three', 'four', 'five']) await keys.create(name, 'vera', {})
 const database = openDatabase(t, owner)
 
-/** Undoes a transaction. */
-class Undo extends Error {}
-
-/** Runs statements as an owner who has removed all that protects the entries, and undoes them. */
-async function tampered(statement: string, look: (queries: Queries) => Promise<void>): Promise<void> {
-  const tampering = database.transaction(async (queries) => {
-    const [{ part }] = (await queries.rows('select min(tableoid::regclass::text) as part from entry')) as [
-      { part: string },
-    ]
-    for (const table of ['entry', part]) await queries.rows(`alter table ${table} disable trigger all`)
-    const checks = await queries.rows<{ conname: string }>(
-      "select conname from pg_constraint where conrelid = 'entry'::regclass and contype = 'c'",
-    )
-    for (const { conname } of checks) await queries.rows(`alter table entry drop constraint ${conname}`)
-    await queries.rows(statement)
-    await look(queries)
-    throw new Undo()
-  })
-  await tampering.catch((error: unknown) => {
-    if (!(error instanceof Undo)) throw error
-  })
-}
+const tampered = tamperingWith(database)
 
 async function verdictOn(queries: Queries) {
   const [only, ...others] = await verifyLogs(new StoredLogs(queries), NO_EVIDENCE, () => {})

@@ -1,8 +1,9 @@
 // Logs of sidecars as a hub stores them, with the checkpoints that their gateways sign.
 
-import { genesis, type Sealed, seal } from '../../src/audit/chain.ts'
+import { canonicalize } from '../../src/audit/canonical.ts'
+import { genesis, hashEntry, type Sealed, seal } from '../../src/audit/chain.ts'
 import { originOf, signCheckpoint } from '../../src/audit/checkpoint.ts'
-import type { EntryDraft } from '../../src/audit/entry.ts'
+import type { EntryDraft, SealedEntry } from '../../src/audit/entry.ts'
 import { Frontier, leafHash } from '../../src/audit/merkle.ts'
 import { readSigner, type Signer } from '../../src/audit/note.ts'
 import { TileCollector } from '../../src/audit/tiles.ts'
@@ -51,6 +52,17 @@ export class ShippedLog {
 
   addCalls(count: number): this {
     for (let call = 0; call < count; call++) this.add(requestDraft())
+    return this
+  }
+
+  /** Adds an entry of the format of another release. */
+  addOfVersion(v: number): this {
+    const { entry } = new ShippedLog(this.id, this.sidecar).sealed[0]!
+    const { hash: prev } = this.sealed.at(-1)!
+    const { hash: _, ...said } = { ...entry, seq: this.size, prev, type: 'unheard', v }
+    const bytes = Buffer.from(canonicalize(said))
+    const hash = hashEntry(bytes)
+    this.#take({ entry: { ...said, hash } as unknown as SealedEntry, bytes, hash })
     return this
   }
 

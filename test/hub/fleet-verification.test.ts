@@ -1,0 +1,239 @@
+// Verifies the logs of a fleet in their database: whole, tampered with, rewritten and lost.
+
+import t from 'tap'
+import { cosignCheckpoint, originOf, signCheckpoint } from '../../src/audit/checkpoint.ts'
+import { readSigner } from '../../src/audit/note.ts'
+import { type AuditorEvidence, NO_EVIDENCE, type TrustedKey } from '../../src/audit/survey.ts'
+import { verifyLogs } from '../../src/hub/fleet-verification.ts'
+import type { Queries } from '../../src/ledger/database.ts'
+import { FleetWitness } from '../../src/ledger/fleet-witness.ts'
+import { LedgerCheckpoints } from '../../src/ledger/ledger-checkpoints.ts'
+import { StoredLogs } from '../../src/ledger/stored-logs.ts'
+import { newSigningKey } from '../../src/store/files/signingkey.ts'
+import { openDatabase, partsOn } from '../ledger/fixture.ts'
+import { fleetDatabase } from '../ledger/postgres.ts'
+import { logId, ShippedLog } from '../ledger/shipped.ts'
+import { tamperingWith } from './tampering.ts'
+
+t.setTimeout(120_000)
+
+/** Three logs of two sidecars; one of them began before the hub knew it. */
+const { owner, hub } = await fleetDatabase()
+const hubs = openDatabase(t, hub)
+const { log: hubLog, keys } = partsOn(hubs)
+const hubLogId = await hubLog.open()
+const signer = readSigner(originOf(hubLogId), newSigningKey())
+const checkpoints = new LedgerCheckpoints(hubs)
+const database = openDatabase(t, owner)
+const tampered = tamperingWith(database)
+
+const one = new ShippedLog(logId(1), 'uid-1').addCalls(600)
+const two = new ShippedLog(logId(2), 'uid-2').addCalls(20)
+const late = new ShippedLog(logId(3), 'uid-2').addCalls(300).prune(280).addCalls(10)
+await database.rows(
+  `insert into sidecar (id, cluster, namespace, name, version, features, max_stale_seconds, acked_rev,
+     last_seen_at, state) values ('uid-1', null, 'payments', 'api-0', '1', '{}', 60, 0, now(), 'connected')`,
+)
+for (const log of [one, two, late]) {
+  await hubs.transaction((queries) => log.ship(queries))
+  const note = log.checkpoint()
+  const [, size, root] = note.split('\n')
+  const kept = { log: log.id, size: Number(size), root: Buffer.from(root!, 'base64'), head: null, time: null }
+  await checkpoints.save(kept, cosignCheckpoint(note, signer, Date.now()))
+}
+await new FleetWitness(hubLog).seal()
+const overHubs = await checkpoints.describe(Date.now())
+/** Of the hubs' log, kept elsewhere: it covers what the hubs have witnessed. */
+const anchor = signCheckpoint(overHubs, signer)
+await keys.create('later', 'vera', {})
+
+const everyKey: TrustedKey[] = [
+  signer.verifier,
+  one.signer.verifier,
+  two.signer.verifier,
+  late.signer.verifier,
+]
+const withAnchor: AuditorEvidence = { keys: [], checkpoints: [{ note: anchor, source: 'anchor.txt' }] }
+
+async function verify(queries: Queries, evidence: AuditorEvidence = NO_EVIDENCE) {
+  const verdicts = await verifyLogs(new StoredLogs(queries), evidence, () => {})
+  const ofLog = (log: string) => verdicts.find(({ verdict }) => verdict.log === log)
+  const reasons = (log: string) => ofLog(log)!.verdict.findings.map(({ seq, reason }) => `${seq}: ${reason}`)
+  const failed = verdicts.filter(({ verdict }) => !verdict.ok).map(({ verdict }) => verdict.log)
+  return { verdicts, ofLog, reasons, failed }
+}
+
+t.test('an intact fleet passes, and its logs are named', async (t) => {
+  const { verdicts, failed } = await verify(database)
+  t.same(failed, [])
+  t.match(verdicts, [
+    { sidecar: null, name: null, verdict: { log: hubLogId } },
+    { sidecar: 'uid-1', name: 'payments/api-0', state: 'open', verdict: { log: one.id, entries: 602 } },
+    { sidecar: 'uid-2', name: null, verdict: { log: two.id, agreeing: { elsewhere: 0, beside: 2 } } },
+    { sidecar: 'uid-2', verdict: { log: late.id, firstSeq: 280, beginning: 'prune', coveredSeq: null } },
+  ])
+})
+
+t.test('one checkpoint of the hubs that was kept elsewhere covers the whole fleet', async (t) => {
+  const { verdicts, failed } = await verify(database, { ...withAnchor, keys: everyKey })
+  t.same(failed, [])
+  t.match(
+    verdicts.map(({ verdict }) => [verdict.coveredSeq, verdict.signaturesChecked]),
+    [
+      [1, true],
+      [601, true],
+      [21, true],
+      [312, true],
+    ],
+  )
+  t.same(
+    (await verify(database, { keys: [signer.verifier], checkpoints: [] })).failed,
+    [],
+    'the key of the hubs is enough',
+  )
+})
+
+t.test('a role that reads entries alone can verify the fleet', async (t) => {
+  await database.transaction(async (queries) => {
+    await queries.rows('set local role sidegate_read')
+    t.same((await verify(queries)).failed, [])
+  })
+})
+
+t.test('what an owner changes in one log is found in that log', async (t) => {
+  for (const [statement, finding] of [
+    [`update entry set model = 'x' where seq = 7 and log_id = '${one.id}'`, /^7: the column model differs/],
+    [`delete from entry where seq = 9 and log_id = '${one.id}'`, /^9: /],
+    [
+      `update tile set hashes = sha256('x') || substr(hashes, 33) where log_id = '${one.id}'`,
+      /^null: tile 0 of level 1 differs/,
+    ],
+    [`delete from tile where log_id = '${one.id}'`, /^null: tile 0 of level 1 differs/],
+    [
+      `update log_head set frontier[1] = sha256('x') where log_id = '${one.id}'`,
+      /^null: the tree in log_head/,
+    ],
+    [`update log_head set state = 'forked' where log_id = '${one.id}'`, /^null: .*\(forked\)/],
+    [
+      `insert into conflict (at, sidecar, log_id, seq, kind) values (now(), 'uid-1', '${one.id}', 5, 'fork')`,
+      /^5: payments\/api-0 sent at 20.* what does not fit this log \(fork\)/,
+    ],
+  ] as const)
+    await tampered(statement, async (queries) => {
+      const { failed, reasons } = await verify(queries)
+      t.same(failed, [one.id], statement)
+      t.match(reasons(one.id)[0], finding)
+    })
+})
+
+t.test('a cut end with its traces is convicted by what the hubs have witnessed', async (t) => {
+  const shorter = `update log_head set seq = 600, size = 601, hash = (select hash from entry where log_id = '${one.id}' and seq = 600)
+    where log_id = '${one.id}'; delete from entry where log_id = '${one.id}' and seq = 601;
+    delete from checkpoint where log_id = '${one.id}'`
+  await tampered(shorter, async (queries) => {
+    const { reasons } = await verify(queries)
+    t.match(
+      reasons(one.id).join('\n'),
+      /601: a root in the log of the hubs: covers 602 entries, and the log has only 601/,
+    )
+  })
+})
+
+const forget = (log: string): string =>
+  ['entry', 'tile', 'checkpoint', 'log_head']
+    .map((table) => `delete from ${table} where log_id = '${log}'`)
+    .join(';')
+
+t.test(
+  'a log that was rewritten as a whole is convicted by the hubs, and by its cosigned checkpoint',
+  async (t) => {
+    await tampered(forget(one.id), async (queries) => {
+      const rewritten = new ShippedLog(one.id, 'uid-1').addCalls(599).add({
+        ...{ type: 'erase', selection: { key_id: 'k' }, erased: 1, actor: 'vera' },
+      })
+      await rewritten.ship(queries)
+      const { failed, reasons } = await verify(queries)
+      t.same(failed, [one.id])
+      t.same(reasons(one.id), [
+        '0: a root in the log of the hubs: entries 0 to 601 differ from those it covers',
+      ])
+
+      await queries.rows(forget(hubLogId))
+      const kept = cosignCheckpoint(one.checkpoint(), signer, Date.now())
+      const alone = await verify(queries, {
+        keys: [signer.verifier],
+        checkpoints: [{ note: kept, source: 'kept' }],
+      })
+      t.match(alone.reasons(one.id), ['0: kept: entries 0 to 601 differ from those it covers'])
+    })
+  },
+)
+
+t.test('a log that is gone is named by what the hubs have witnessed, or by a checkpoint', async (t) => {
+  await tampered(forget(two.id), async (queries) => {
+    const { ofLog, failed } = await verify(queries)
+    t.same(failed, [two.id])
+    t.match(ofLog(two.id), {
+      state: 'missing',
+      verdict: { findings: [{ reason: /which the hubs have witnessed/ }] },
+    })
+  })
+  const other = new ShippedLog(logId(8), 'x')
+  const { ofLog } = await verify(database, {
+    keys: [],
+    checkpoints: [{ note: other.checkpoint(), source: 'kept' }],
+  })
+  t.match(ofLog(other.id), {
+    state: 'missing',
+    verdict: { findings: [{ reason: /of which there is a checkpoint/ }] },
+  })
+  const unread = await verify(database, { keys: [], checkpoints: [{ note: 'none', source: 'kept' }] })
+  t.same(unread.failed, [hubLogId], 'a note that cannot be read is reported once')
+})
+
+t.test('the log of a sidecar that is gone passes, and is shown as cut', async (t) => {
+  await tampered(
+    `update log_head set state = 'cut' where log_id = '${two.id}'; delete from sidecar`,
+    async (queries) => {
+      const { failed, ofLog } = await verify(queries)
+      t.same(failed, [])
+      t.match(ofLog(two.id), { sidecar: 'uid-2', name: null, state: 'cut' })
+      t.match(ofLog(two.id)!.verdict.limits, [/the log is cut: .*entries after 21 may be lost/])
+    },
+  )
+})
+
+t.test(
+  'a log whose months were dropped begins at its anchor, which must fit what was witnessed',
+  async (t) => {
+    const cut = (frontier: string) => `
+    insert into log_cut (log_id, first_seq, prev, frontier) select '${one.id}', 512, hash, ${frontier}
+      from entry where log_id = '${one.id}' and seq = 511;
+    delete from entry where log_id = '${one.id}' and seq < 512`
+    const real = `array[(select frontier[1] from log_head where log_id = '${one.id}')]`
+    await tampered(cut(real), async (queries) => {
+      const { failed, ofLog } = await verify(queries)
+      t.same(failed, [])
+      t.match(ofLog(one.id)!.verdict, { firstSeq: 512, entries: 90, limits: [/dropped .* log_cut/] })
+    })
+    await tampered(cut("array[sha256('x')]"), async (queries) => {
+      const { reasons } = await verify(queries)
+      t.match(reasons(one.id).join('\n'), /entries .* differ from those it covers/)
+    })
+    await tampered(`delete from entry where log_id = '${one.id}' and seq < 512`, async (queries) => {
+      t.match((await verify(queries)).reasons(one.id), [/the log begins at 512/])
+    })
+  },
+)
+
+t.test('entries of an unknown version are limits, and their place is checked', async (t) => {
+  const next = new ShippedLog(logId(7), 'uid-1').addCalls(1).addOfVersion(99).addCalls(1)
+  await tampered('select 1', async (queries) => {
+    await next.ship(queries)
+    const { ofLog, failed } = await verify(queries)
+    t.same(failed, [])
+    t.match(ofLog(next.id)!.verdict.limits, [/^1 entries, the first at 3, are of an unknown version/])
+    await queries.rows(`delete from entry where log_id = '${next.id}' and seq = 3`)
+    t.match((await verify(queries)).reasons(next.id), [/^3: /])
+  })
+})
