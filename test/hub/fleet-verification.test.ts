@@ -13,6 +13,7 @@ import { newSigningKey } from '../../src/store/files/signingkey.ts'
 import { openDatabase, partsOn } from '../ledger/fixture.ts'
 import { fleetDatabase } from '../ledger/postgres.ts'
 import { logId, ShippedLog } from '../ledger/shipped.ts'
+import { statementsOfGuide } from './guide.ts'
 import { tamperingWith } from './tampering.ts'
 
 t.setTimeout(120_000)
@@ -27,7 +28,7 @@ const checkpoints = new LedgerCheckpoints(hubs)
 const database = openDatabase(t, owner)
 const tampered = tamperingWith(database)
 
-const one = new ShippedLog(logId(1), 'uid-1').addCalls(600)
+const one = new ShippedLog(logId(1), 'uid-1').addCalls(300)
 const two = new ShippedLog(logId(2), 'uid-2').addCalls(20)
 const late = new ShippedLog(logId(3), 'uid-2').addCalls(300).prune(280).addCalls(10)
 await database.rows(
@@ -68,10 +69,48 @@ t.test('an intact fleet passes, and its logs are named', async (t) => {
   t.same(failed, [])
   t.match(verdicts, [
     { sidecar: null, name: null, verdict: { log: hubLogId } },
-    { sidecar: 'uid-1', name: 'payments/api-0', state: 'open', verdict: { log: one.id, entries: 602 } },
+    { sidecar: 'uid-1', name: 'payments/api-0', state: 'open', verdict: { log: one.id, entries: 302 } },
     { sidecar: 'uid-2', name: null, verdict: { log: two.id, agreeing: { elsewhere: 0, beside: 2 } } },
     { sidecar: 'uid-2', verdict: { log: late.id, firstSeq: 280, beginning: 'prune', coveredSeq: null } },
   ])
+})
+
+const [SETTING, QUERY] = statementsOfGuide()
+/** Runs the statement of the auditor's guide in a transaction. */
+async function findWithPsql(queries: Queries): Promise<object[]> {
+  await queries.rows(SETTING.replace('set ', 'set local '))
+  return queries.rows(QUERY)
+}
+
+t.test('psql alone finds nothing in an intact fleet, and reads each partition', async (t) => {
+  await tampered('select 1', async (queries) => {
+    t.same(await findWithPsql(queries), [])
+    const plan = JSON.stringify(await queries.rows(`explain ${QUERY}`))
+    const parts = await queries.rows<{ part: string }>(
+      "select inhrelid::regclass::text as part from pg_inherits where inhparent = 'entry'::regclass",
+    )
+    t.equal(parts.length, 3)
+    for (const { part } of parts) t.match(plan, part)
+  })
+})
+
+t.test('psql alone finds what was taken from a log, and a beginning that is none', async (t) => {
+  const [first] = late.sealed.slice(280)
+  for (const [statement, seen] of [
+    [`delete from entry where log_id = '${two.id}' and seq = 9`, { log_id: two.id, seq: 10, gap: true }],
+    [`delete from entry where log_id = '${late.id}' and seq = 280`, { log_id: late.id, seq: 281, gap: true }],
+    [
+      `insert into log_cut values ('${late.id}', 280, sha256('x'), '{}')`,
+      { log_id: late.id, seq: 280, broken_chain: true },
+    ],
+  ] as const)
+    await tampered(statement, async (queries) => {
+      t.match(await findWithPsql(queries), [seen], statement)
+    })
+  const before = first!.entry.prev!.slice('sha256:'.length)
+  await tampered(`insert into log_cut values ('${late.id}', 280, '\\x${before}', '{}')`, async (queries) => {
+    t.same(await findWithPsql(queries), [])
+  })
 })
 
 t.test('one checkpoint of the hubs that was kept elsewhere covers the whole fleet', async (t) => {
@@ -81,7 +120,7 @@ t.test('one checkpoint of the hubs that was kept elsewhere covers the whole flee
     verdicts.map(({ verdict }) => [verdict.coveredSeq, verdict.signaturesChecked]),
     [
       [1, true],
-      [601, true],
+      [301, true],
       [21, true],
       [312, true],
     ],
@@ -127,14 +166,14 @@ t.test('what an owner changes in one log is found in that log', async (t) => {
 })
 
 t.test('a cut end with its traces is convicted by what the hubs have witnessed', async (t) => {
-  const shorter = `update log_head set seq = 600, size = 601, hash = (select hash from entry where log_id = '${one.id}' and seq = 600)
-    where log_id = '${one.id}'; delete from entry where log_id = '${one.id}' and seq = 601;
+  const shorter = `update log_head set seq = 300, size = 301, hash = (select hash from entry where log_id = '${one.id}' and seq = 300)
+    where log_id = '${one.id}'; delete from entry where log_id = '${one.id}' and seq = 301;
     delete from checkpoint where log_id = '${one.id}'`
   await tampered(shorter, async (queries) => {
     const { reasons } = await verify(queries)
     t.match(
       reasons(one.id).join('\n'),
-      /601: a root in the log of the hubs: covers 602 entries, and the log has only 601/,
+      /301: a root in the log of the hubs: covers 302 entries, and the log has only 301/,
     )
   })
 })
@@ -148,14 +187,14 @@ t.test(
   'a log that was rewritten as a whole is convicted by the hubs, and by its cosigned checkpoint',
   async (t) => {
     await tampered(forget(one.id), async (queries) => {
-      const rewritten = new ShippedLog(one.id, 'uid-1').addCalls(599).add({
+      const rewritten = new ShippedLog(one.id, 'uid-1').addCalls(299).add({
         ...{ type: 'erase', selection: { key_id: 'k' }, erased: 1, actor: 'vera' },
       })
       await rewritten.ship(queries)
       const { failed, reasons } = await verify(queries)
       t.same(failed, [one.id])
       t.same(reasons(one.id), [
-        '0: a root in the log of the hubs: entries 0 to 601 differ from those it covers',
+        '0: a root in the log of the hubs: entries 0 to 301 differ from those it covers',
       ])
 
       await queries.rows(forget(hubLogId))
@@ -164,7 +203,7 @@ t.test(
         keys: [signer.verifier],
         checkpoints: [{ note: kept, source: 'kept' }],
       })
-      t.match(alone.reasons(one.id), ['0: kept: entries 0 to 601 differ from those it covers'])
+      t.match(alone.reasons(one.id), ['0: kept: entries 0 to 301 differ from those it covers'])
     })
   },
 )
@@ -207,21 +246,21 @@ t.test(
   'a log whose months were dropped begins at its anchor, which must fit what was witnessed',
   async (t) => {
     const cut = (frontier: string) => `
-    insert into log_cut (log_id, first_seq, prev, frontier) select '${one.id}', 512, hash, ${frontier}
-      from entry where log_id = '${one.id}' and seq = 511;
-    delete from entry where log_id = '${one.id}' and seq < 512`
+    insert into log_cut (log_id, first_seq, prev, frontier) select '${one.id}', 256, hash, ${frontier}
+      from entry where log_id = '${one.id}' and seq = 255;
+    delete from entry where log_id = '${one.id}' and seq < 256`
     const real = `array[(select frontier[1] from log_head where log_id = '${one.id}')]`
     await tampered(cut(real), async (queries) => {
       const { failed, ofLog } = await verify(queries)
       t.same(failed, [])
-      t.match(ofLog(one.id)!.verdict, { firstSeq: 512, entries: 90, limits: [/dropped .* log_cut/] })
+      t.match(ofLog(one.id)!.verdict, { firstSeq: 256, entries: 46, limits: [/dropped .* log_cut/] })
     })
     await tampered(cut("array[sha256('x')]"), async (queries) => {
       const { reasons } = await verify(queries)
       t.match(reasons(one.id).join('\n'), /entries .* differ from those it covers/)
     })
-    await tampered(`delete from entry where log_id = '${one.id}' and seq < 512`, async (queries) => {
-      t.match((await verify(queries)).reasons(one.id), [/the log begins at 512/])
+    await tampered(`delete from entry where log_id = '${one.id}' and seq < 256`, async (queries) => {
+      t.match((await verify(queries)).reasons(one.id), [/the log begins at 256/])
     })
   },
 )

@@ -1,7 +1,5 @@
 // Verifies the log of the hubs in their database, whole and after tampering by its owner.
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
 import { originOf, signCheckpoint } from '../../src/audit/checkpoint.ts'
 import { readSigner } from '../../src/audit/note.ts'
@@ -13,7 +11,7 @@ import { StoredLogs } from '../../src/ledger/stored-logs.ts'
 import { newSigningKey } from '../../src/store/files/signingkey.ts'
 import { openDatabase, partsOn } from '../ledger/fixture.ts'
 import { fleetDatabase } from '../ledger/postgres.ts'
-import { ROOT } from '../process/program.ts'
+import { statementsOfGuide } from './guide.ts'
 import { tamperingWith } from './tampering.ts'
 
 t.setTimeout(120_000)
@@ -31,14 +29,6 @@ async function verdictOn(queries: Queries) {
   const [only, ...others] = await verifyLogs(new StoredLogs(queries), NO_EVIDENCE, () => {})
   if (only === undefined || others.length > 0 || only.sidecar !== null) throw new Error('not one log of hubs')
   return only.verdict
-}
-
-/** The statements of the auditor's guide. */
-function statementsOfGuide(): readonly [setting: string, query: string] {
-  const guide = readFileSync(join(ROOT, 'src/audit/README.md'), 'utf8')
-  const [, block = ''] = /^```sql\n(.*?)^```$/ms.exec(guide) ?? []
-  const [setting = '', query = ''] = block.split(/^(?=with )/m)
-  return [setting, query.replace(/;\s*$/, '')]
 }
 
 const [SETTING, QUERY] = statementsOfGuide()
