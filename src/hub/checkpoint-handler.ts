@@ -4,22 +4,43 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { MAXIMUM_NOTE_BYTES } from '../audit/note.ts'
 import { NOTE_TYPE } from '../fleet/shipping.ts'
 import { readBytes } from '../server/body.ts'
+import { failRequest, type ManagementParts } from '../server/management.ts'
 import { respond, respondJson } from '../server/respond.ts'
 import type { CheckpointWitness } from './checkpoint-witness.ts'
+import { Slots } from './slots.ts'
+import type { SidecarIdentity } from './verified-token.ts'
 
-/** @param log id in the path, in the form of a UUID */
-export type CheckpointAnswer = (
-  sidecar: string,
-  log: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-) => Promise<void>
+/** Checkpoints that are compared at once: they share the connections of the ingest. */
+const MAXIMUM_COMPARED = 2
+const CHECKPOINT_PATH = /^\/fleet\/v1\/logs\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/checkpoint$/
 
-/** Returns what answers a checkpoint. It throws as `cosign` and `readBytes` (rejects). */
-export const checkpointHandler =
-  (witness: CheckpointWitness): CheckpointAnswer =>
-  async (sidecar, log, request, response) => {
-    const cosigned = await witness.cosign(sidecar, log, await readBytes(request, MAXIMUM_NOTE_BYTES))
-    if ('fork' in cosigned) respondJson(response, 409, { code: 'fork', seq: cosigned.fork })
-    else respond(response, 200, { 'content-type': NOTE_TYPE }, cosigned.note)
+interface CheckpointHandlerParts extends Pick<ManagementParts, 'logger' | 'metrics' | 'newId'> {
+  /** @throws GatewayError (rejects) `invalid_token` */
+  readonly verify: (authorization: string | undefined) => Promise<Pick<SidecarIdentity, 'id'>>
+  readonly witness: Pick<CheckpointWitness, 'cosign'>
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+/** Returns what answers a method and a path; null for others. */
+export function checkpointHandler(
+  parts: CheckpointHandlerParts,
+): (method: string, path: string) => Answer | null {
+  const slots = new Slots(MAXIMUM_COMPARED)
+  return (method, path) => {
+    const [, log] = method === 'POST' ? (CHECKPOINT_PATH.exec(path) ?? []) : []
+    if (log === undefined) return null
+    return async (request, response) => {
+      try {
+        const { id } = await parts.verify(request.headers.authorization)
+        const note = await readBytes(request, MAXIMUM_NOTE_BYTES)
+        const release = await slots.take()
+        const cosigned = await parts.witness.cosign(id, log, note).finally(release)
+        if ('fork' in cosigned) respondJson(response, 409, { code: 'fork', seq: cosigned.fork })
+        else respond(response, 200, { 'content-type': NOTE_TYPE }, cosigned.note)
+      } catch (error) {
+        failRequest(parts, response, error)
+      }
+    }
   }
+}

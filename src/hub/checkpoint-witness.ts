@@ -1,7 +1,6 @@
 // The hubs as a witness of the logs of sidecars: compares a signed checkpoint with the entries that
 // were shipped, and cosigns it if they agree. What does not agree is kept as evidence.
 
-import type { ConflictKind } from '../audit/arrival.ts'
 import {
   type Checkpoint,
   cosignCheckpoint,
@@ -14,32 +13,17 @@ import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import { hashText } from '../ledger/hub-log.ts'
 import type { LedgerCheckpoints, StoredTree } from '../ledger/ledger-checkpoints.ts'
+import type { KeepConflict } from './conflicts.ts'
 
 /** Time after which a checkpoint is sent again, when its entries may have arrived. */
 const RETRY_AFTER_SECONDS = '1'
-
-/** A checkpoint that does not fit, as evidence against its sidecar. */
-interface CheckpointConflict {
-  readonly sidecar: string
-  readonly log: string
-  readonly seq: number
-  readonly kind: ConflictKind
-  /** Roots, in the form of the hashes of entries. */
-  readonly stored: string | null
-  readonly sent: string
-  /** The note. */
-  readonly body: Buffer
-  /** Whether the log takes no more entries. */
-  readonly isFork: boolean
-}
 
 interface CheckpointWitnessParts {
   readonly checkpoints: Pick<LedgerCheckpoints, 'log' | 'treeAt' | 'forkOf' | 'save'>
   /** Signs the checkpoints of the hubs' log. */
   readonly signer: Signer
   readonly clock: Pick<Clock, 'now'>
-  /** Stores, counts and reports evidence. @throws GatewayError (rejects) `fleet_unavailable` */
-  readonly keep: (conflict: CheckpointConflict) => Promise<void>
+  readonly keep: KeepConflict
 }
 
 /** The note with the signature of the hubs, or the entry at which the log is another one. */

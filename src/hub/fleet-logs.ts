@@ -1,13 +1,18 @@
-// The part of a hub that takes the logs of sidecars: what stores them, on connections of its own,
-// what answers, and what notices that a log has ended without a word.
+// The part of a hub that takes the logs of sidecars: what stores and witnesses them, on connections
+// of its own, what answers, and what notices that a log has ended without a word.
 
+import type { Signer } from '../audit/note.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { systemTimers } from '../core/timers.ts'
 import type { GatewayLogger } from '../gateway/logger.ts'
 import { Database } from '../ledger/database.ts'
+import { LedgerCheckpoints } from '../ledger/ledger-checkpoints.ts'
 import type { LogStates } from '../ledger/log-states.ts'
 import { ShippedLogs } from '../ledger/shipped-logs.ts'
 import type { HubMetrics } from '../metrics/hub-metrics.ts'
+import { checkpointHandler } from './checkpoint-handler.ts'
+import { CheckpointWitness } from './checkpoint-witness.ts'
+import { keepConflicts } from './conflicts.ts'
 import { Ingest } from './ingest.ts'
 import { logHandler } from './log-handler.ts'
 import type { SidecarIdentity } from './verified-token.ts'
@@ -22,6 +27,8 @@ interface FleetLogsParts {
   readonly url: string
   readonly verify: (authorization: string | undefined) => Promise<SidecarIdentity>
   readonly states: LogStates
+  /** Signs the checkpoints of the hubs' log. */
+  readonly signer: Signer
   readonly clock: Clock
   readonly newId: () => string
   readonly logger: GatewayLogger
@@ -45,7 +52,14 @@ export class FleetLogs {
     const logs = new ShippedLogs(this.#database)
     const timers = systemTimers
     const ingest = new Ingest({ store: (shipments) => logs.store(shipments), timers })
-    this.handler = logHandler({ ...parts, ingest, timers })
+    const keep = keepConflicts(parts)
+    const witness = new CheckpointWitness({
+      ...parts,
+      ...{ checkpoints: new LedgerCheckpoints(this.#database), keep },
+    })
+    const entries = logHandler({ ...parts, ingest, keep, timers })
+    const checkpoints = checkpointHandler({ ...parts, witness })
+    this.handler = (method, path) => entries(method, path) ?? checkpoints(method, path)
   }
 
   /** Looks for logs that are cut, and does so regularly from then on. */

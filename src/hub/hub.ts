@@ -3,7 +3,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { originOf } from '../audit/checkpoint.ts'
-import { readSigner, whyNotSigner } from '../audit/note.ts'
+import { readSigner, type Signer, whyNotSigner } from '../audit/note.ts'
 import { systemClock } from '../core/clock.ts'
 import { isAmong } from '../core/config-document.ts'
 import { within } from '../core/deadline.ts'
@@ -158,7 +158,7 @@ async function start(
   )
   const { answers, logs } = await answerSidecars(config, {
     ...manages,
-    ...{ metrics, logger, fleet, sidecars, joinTokens, states },
+    ...{ metrics, logger, fleet, sidecars, joinTokens, states, signer },
   })
   const handler = hubHandler(manages, routes, answers)
   const listeners = await listenWith(config.listen.hub, handler, certificates.hub)
@@ -212,18 +212,20 @@ interface SidecarParts extends Pick<ManagementParts, 'newId'> {
   readonly sidecars: SidecarLedger
   readonly joinTokens: JoinTokens
   readonly states: LogStates
+  readonly signer: Signer
 }
 
 /** Makes what answers sidecars, and begins to look for logs that have ended. */
 async function answerSidecars(
   { join, database }: HubConfig,
-  { fleet, sidecars, joinTokens, states, ...parts }: SidecarParts,
+  { fleet, sidecars, joinTokens, states, signer, ...parts }: SidecarParts,
 ): Promise<{ readonly answers: readonly ReturnType<typeof fleetHandler>[]; readonly logs: FleetLogs }> {
   const { metrics } = parts
   const identities = new SidecarIdentities({ join, sidecars: joinTokens, clock: systemClock, metrics })
   const verify = (authorization: string | undefined) => identities.verify(authorization)
   const { feeds, uses } = fleet
-  const logs = new FleetLogs({ ...parts, url: database.url!.current(), verify, states, clock: systemClock })
+  const url = database.url!.current()
+  const logs = new FleetLogs({ ...parts, ...{ url, verify, states, signer }, clock: systemClock })
   await logs.start()
   return { answers: [fleetHandler({ ...parts, verify, feeds, sidecars, uses }), logs.handler], logs }
 }

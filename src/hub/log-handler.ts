@@ -2,7 +2,7 @@
 // everything else, and answers once what they bring is durable.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type ArrivalFault, CONFLICT_KINDS, type ConflictKind, checkArrival } from '../audit/arrival.ts'
+import { type ArrivalFault, CONFLICT_KINDS, checkArrival } from '../audit/arrival.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import { inSlices, type Steps } from '../core/steps.ts'
@@ -18,13 +18,13 @@ import {
   type ShippedEntry,
 } from '../fleet/shipping.ts'
 import { columnsOf } from '../ledger/entry-columns.ts'
-import type { Conflict, LogStates } from '../ledger/log-states.ts'
 import type { Shipment, ShipmentResult } from '../ledger/shipped-logs.ts'
 import type { HubMetrics } from '../metrics/hub-metrics.ts'
 import type { Logger } from '../pipeline/record/record.ts'
 import { readBytes } from '../server/body.ts'
 import { failRequest, type ManagementParts } from '../server/management.ts'
 import { respondJson } from '../server/respond.ts'
+import type { KeepConflict } from './conflicts.ts'
 import type { Ingest } from './ingest.ts'
 import { ShippingTurns } from './shipping-turns.ts'
 import type { SidecarIdentity } from './verified-token.ts'
@@ -46,7 +46,7 @@ interface LogHandlerParts extends Pick<ManagementParts, 'newId'> {
   /** @throws GatewayError (rejects) `invalid_token` */
   readonly verify: (authorization: string | undefined) => Promise<SidecarIdentity>
   readonly ingest: Ingest
-  readonly states: Pick<LogStates, 'record'>
+  readonly keep: KeepConflict
   readonly clock: Clock
   readonly timers: Timers
 }
@@ -135,14 +135,14 @@ class Shipping {
   async #answer(result: ShipmentResult, log: string, sidecar: string): Promise<ShipmentAnswer> {
     if ('want' in result) {
       if (this.#isGap(log, result.want))
-        await this.#keep({ kind: 'gap', seq: result.want, ...NOTHING, log, sidecar, isFork: false })
+        await this.#parts.keep({ kind: 'gap', seq: result.want, ...NOTHING, log, sidecar, isFork: false })
       return result
     }
     this.#wanted.delete(log)
     if ('head' in result) return result.head
     if ('forkedAt' in result) return { code: 'fork', seq: result.forkedAt }
     if ('isForeign' in result) {
-      await this.#keep({ kind: 'foreign', seq: null, ...NOTHING, log, sidecar, isFork: false })
+      await this.#parts.keep({ kind: 'foreign', seq: null, ...NOTHING, log, sidecar, isFork: false })
       throw new GatewayError(
         'forbidden',
         'The log is that of another sidecar; a sidecar ships its own log only.',
@@ -171,31 +171,11 @@ class Shipping {
     isFork: boolean,
   ): Promise<void> {
     const { hash: sent, bytes: body } = entry
-    return this.#keep({ ...{ kind, seq, stored, sent, body }, log, sidecar, isFork })
-  }
-
-  /** @throws GatewayError (rejects) `fleet_unavailable`: what is sent again is then kept */
-  async #keep(conflict: Conflict): Promise<void> {
-    const { kind, log, seq, sidecar } = conflict
-    const { metrics, states, logger } = this.#parts
-    metrics.conflicts.inc({ kind })
-    // A line for each request would let a sidecar fill the disk.
-    if (await states.record(conflict)) logger.error({ kind, log, seq, sidecar }, WORDS[kind])
+    return this.#parts.keep({ ...{ kind, seq, stored, sent, body }, log, sidecar, isFork })
   }
 }
 
 const NOTHING = { stored: null, sent: null, body: null }
-
-/** What the log of the hub says of a conflict. */
-const WORDS: Readonly<Record<ConflictKind, string>> = {
-  fork: 'a sidecar sent another entry than the one that is stored: it rewrote its log',
-  forged: 'a sidecar sent an entry whose hash is not that of its bytes',
-  foreign: 'a sidecar sent entries to the log of another sidecar',
-  gap: 'a sidecar does not send the entry that its log lacks at the hub',
-  chain: 'a sidecar sent an entry that does not follow the one that is stored',
-  form: 'a sidecar sent an entry of a wrong form',
-  checkpoint: 'a sidecar sent a checkpoint that nobody signed who may',
-}
 
 const atLine = (line: number, reason: string): GatewayError =>
   new GatewayError('invalid_body', `line ${line}: ${reason}`)

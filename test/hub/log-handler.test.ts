@@ -3,15 +3,24 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import t from 'tap'
+import { originOf, signCheckpoint } from '../../src/audit/checkpoint.ts'
+import { Frontier, leafHash } from '../../src/audit/merkle.ts'
+import { readSigner } from '../../src/audit/note.ts'
+import { NO_EVIDENCE } from '../../src/audit/survey.ts'
 import {
+  checkpointPath,
   logPath,
   MAXIMUM_LONE_BYTES,
   MAXIMUM_SHIPPED_BYTES,
   MAXIMUM_SHIPPED_ENTRIES,
+  NOTE_TYPE,
   printShipment,
   SHIPMENT_TYPE,
 } from '../../src/fleet/shipping.ts'
-import { requestDraft } from '../audit/drafts.ts'
+import { verifyLogs } from '../../src/hub/fleet-verification.ts'
+import { StoredLogs } from '../../src/ledger/stored-logs.ts'
+import { newSigningKey } from '../../src/store/files/signingkey.ts'
+import { bootDraft, requestDraft } from '../audit/drafts.ts'
 import { SidecarLog } from '../audit/sidecar-log.ts'
 import { openDatabase } from '../ledger/fixture.ts'
 import { fleetDatabase } from '../ledger/postgres.ts'
@@ -245,4 +254,40 @@ t.test('what was stored before its answer was lost is a duplicate afterwards', a
   const lost = await shipperOf(hub.url, 'lost')
   t.match(await lost.ship(log.log, log.entries), { status: 200, body: { seq: 100, hash: log.head.hash } })
   t.equal((await storedOf(log.log)).length, 101)
+})
+
+t.test('a checkpoint of a shipped log is cosigned, and the hub witnesses the log', async (t) => {
+  const log = newLog()
+  const signer = readSigner(originOf(log.log), newSigningKey())
+  log.add(bootDraft(signer.verifier.text)).addMany(3)
+  const frontier = Frontier.empty()
+  for (const { hash } of log.entries) frontier.push(leafHash(hash))
+  const checkpoint = { log: log.log, size: 5, root: frontier.root(), head: log.head.hash, time: null }
+  const post = (body: string, token = one.token) =>
+    fetchInTime(hub.url + checkpointPath(log.log), {
+      ...{ method: 'POST', body, headers: { authorization: `Bearer ${token}`, 'content-type': NOTE_TYPE } },
+    })
+  const note = signCheckpoint(checkpoint, signer)
+  t.equal((await post(note)).status, 503, 'its entries come first')
+  await one.ship(log.log, log.entries)
+  t.equal((await post(note, 'none')).status, 401)
+  const answer = await post(note)
+  t.equal(answer.status, 200)
+  const cosigned = await answer.text()
+  t.ok(cosigned.startsWith(note))
+  t.match(cosigned, /^\u2014 sidegate-hub\/[-0-9a-f]{36} /m)
+  const forked = await post(signCheckpoint({ ...checkpoint, root: Buffer.alloc(32) }, signer))
+  t.same([forked.status, await forked.json()], [409, { code: 'fork', seq: 4 }])
+
+  await hub.stop()
+  const rows = await database.rows<{ logs: { log: string }[] }>(
+    "select convert_from(body, 'UTF8')::jsonb -> 'logs' as logs from entry where type = 'fleet_witness'",
+  )
+  const roots = rows.flatMap(({ logs }) => logs).filter((witnessed) => witnessed.log === log.log)
+  t.same(roots.at(-1), { log: log.log, size: 5, root: frontier.root().toString('base64') })
+  const verdicts = await verifyLogs(new StoredLogs(database), NO_EVIDENCE, () => {})
+  t.match(
+    verdicts.find(({ verdict }) => verdict.log === log.log),
+    { state: 'forked', verdict: { ok: false, findings: [{ seq: 4, reason: /\(fork\)/ }] } },
+  )
 })
