@@ -31,13 +31,16 @@ must begin at its genesis entry, or where a sealed prune entry says.
   --public-key FILE   trusted keys: PEM or signed-note verifier keys, one or more; may
                       be repeated. Every checkpoint must be signed by one of them, and
                       by the key that the boot entries of the log name. After a change
-                      of audit.signingKey give the old key and the new one
+                      of audit.signingKey give the old key and the new one. The key of
+                      the hubs of a fleet stands for that of a sidecar on each checkpoint
+                      that they have cosigned
   --partial           accept an export that begins later, as after export --since; the
                       verdict is then PASS (partial): nothing shows that the entries
                       before it are unchanged, or that there are none
   --fleet             check every log in the database of the hubs, whose URL is in the
                       environment variable SIDEGATE_DATABASE_URL. The role needs to
-                      read the tables only
+                      read the tables only. A checkpoint of the log of the hubs covers
+                      what they have witnessed of every log
   --database-file FILE
                       with --fleet: the file that holds the URL
   --receipt FILE      check the signed receipt of one call instead, which needs neither

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { signCheckpoint } from '../../src/audit/checkpoint.ts'
+import { cosignCheckpoint, signCheckpoint } from '../../src/audit/checkpoint.ts'
 import { checkpointLine } from '../../src/audit/dump.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { type Environment, openEnvironment } from '../../src/store/environment/journaled.ts'
@@ -176,6 +176,46 @@ t.test(
     documented(await findings(['--checkpoint', path]), '0: note: entries 0 to 10 differ from those it covers')
   },
 )
+
+t.test('a checkpoint that the hubs have cosigned convicts the log of a sidecar offline', async (t) => {
+  const deployment = deploy(t)
+  const { file, data, folder } = deployment
+  await call(deployment, 5)
+  cpSync(data, `${data}.snapshot`, { recursive: true })
+  await call(deployment, 5, 'later')
+  const { note, key } = await witness(deployment, 'note')
+  const hub = newSigner('01980000-0000-7000-8000-00000000000b')
+  const cosigned = join(folder, 'cosigned.note')
+  writeFileSync(cosigned, cosignCheckpoint(note, hub, Date.now()))
+  const pem = join(folder, 'hub.pub')
+  writeFileSync(pem, hub.verifier.key.export({ format: 'pem', type: 'spki' }))
+  const verifier = join(folder, 'hub.verifier')
+  writeFileSync(verifier, hub.verifier.text)
+  const verifyWith = (...keys: string[]) =>
+    verify(['--config', file, '--checkpoint', cosigned, ...keys.flatMap((one) => ['--public-key', one])])
+  for (const keys of [[pem], [verifier], [key], [key, pem], []])
+    t.match(await verifyWith(...keys), { code: 0, verdict: { covered_seq: 10, findings: [] } }, keys.join())
+  const exported = join(folder, 'export.jsonl')
+  await exportTo(deployment, exported)
+  t.match(
+    (await run('python3', [VERIFY_PY, exported, cosigned])).stdout,
+    /^11 entries from 0 on, 1 checkpoints/,
+  )
+
+  rmSync(data, { recursive: true })
+  cpSync(`${data}.snapshot`, data, { recursive: true })
+  const cut = {
+    code: 1,
+    verdict: { findings: [{ seq: 6, reason: /covers 11 entries, and the log has only 6/ }] },
+  }
+  t.match(await verifyWith(pem), cut)
+  await call(deployment, 9, 'instead')
+  const rewritten = {
+    code: 1,
+    verdict: { findings: [{ reason: /entries 0 to 10 differ from those it covers/ }] },
+  }
+  t.match(await verifyWith(verifier), rewritten)
+})
 
 t.test('verify finds a stored exchange that differs from its sealed hash', async (t) => {
   const deployment = deploy(t)
