@@ -7,7 +7,7 @@ import type { Milliseconds } from '../core/clock.ts'
 import { cosignerOf, cosignNote, openNote, type Signer, signNote, type Verifier } from './note.ts'
 
 const ORIGIN_PREFIX = 'sidegate/'
-/** Of the name under which hubs sign as witnesses, before the id of their own log. */
+/** Begins the name under which hubs sign as witnesses, before the id of their own log. */
 const HUB_PREFIX = 'sidegate-hub/'
 const HASH_BYTES = 32
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

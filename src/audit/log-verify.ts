@@ -5,13 +5,8 @@ import type { Head } from './chain.ts'
 import { type CompletedNode, Frontier, leafHash } from './merkle.ts'
 import type { Members } from './plain.ts'
 import { Signers } from './signers.ts'
-import {
-  type Anchor,
-  checkpointLabel,
-  type LogSurvey,
-  parseObject,
-  type SurveyedCheckpoint,
-} from './survey.ts'
+import { type LogSurvey, parseObject, type SurveyedCheckpoint } from './survey.ts'
+import { type LogFinding, type TreeSnapshot, VerdictBuilder } from './verdict-builder.ts'
 import {
   type ChainFault,
   ChainVerifier,
@@ -19,17 +14,6 @@ import {
   MAXIMUM_ENTRY_BYTES,
   type StoredRecord,
 } from './verify.ts'
-
-/** Maximum findings that a verdict lists; the same for limits. */
-const MAXIMUM_FINDINGS = 100
-
-export interface LogFinding {
-  /**
-   * The first sequence number that may differ from the sealed log; null when no place is surveyed.
-   */
-  readonly seq: number | null
-  readonly reason: string
-}
 
 /** How the first verified entry is tied to the beginning of the log. */
 export type Beginning =
@@ -60,13 +44,6 @@ export interface LogVerdict {
   readonly findings: readonly LogFinding[]
   /** What could not be checked, in sentences. */
   readonly limits: readonly string[]
-}
-
-/** The log at one size. */
-interface TreeSnapshot {
-  /** Null while the beginning of the tree is not surveyed. */
-  readonly root: Buffer | null
-  readonly head: string | null
 }
 
 /** Where the given entries begin. */
@@ -244,86 +221,6 @@ export class LogVerifier {
     if (verdict === undefined) return { seq: 0, reason: fault ?? 'there are no entries' }
     if (!verdict.ok) return verdict.fault
     return fault === null ? null : { seq: this.#tree.next, reason: fault }
-  }
-}
-
-interface CheckpointCheck {
-  /** The log that was read. */
-  readonly log: string | null
-  /** Whether the holder of the log could not have made the checkpoint. */
-  readonly isElsewhere: boolean
-  /** Whether the log ends early because its chain is broken. */
-  readonly isBroken: boolean
-}
-
-/** Compares anchors and checkpoints with the log at their sizes, and collects findings. */
-class VerdictBuilder {
-  readonly findings: LogFinding[] = []
-  readonly limits: string[] = []
-  readonly agreeing = { elsewhere: 0, beside: 0 }
-  coveredSize: number | null = null
-  readonly #snapshots: ReadonlyMap<number, TreeSnapshot>
-  readonly #first: number
-  readonly #end: number
-  /** Entries below this one agree with a checkpoint. */
-  #signedSize: number
-
-  constructor(snapshots: ReadonlyMap<number, TreeSnapshot>, first: number, end: number) {
-    this.#snapshots = snapshots
-    this.#first = first
-    this.#end = end
-    this.#signedSize = first
-  }
-
-  addFinding(seq: number | null, reason: string): void {
-    if (this.findings.length < MAXIMUM_FINDINGS) this.findings.push({ seq, reason })
-  }
-
-  addLimit(reason: string): void {
-    if (this.limits.length < MAXIMUM_FINDINGS) this.limits.push(reason)
-  }
-
-  checkAnchor({ size, head, frontier }: Anchor): void {
-    const snapshot = this.#snapshots.get(size)
-    if (snapshot === undefined) return
-    if (snapshot.head !== head || !(snapshot.root?.equals(frontier.root()) ?? true)) {
-      this.addFinding(size, `the entries before ${size} differ from those that a prune entry names`)
-    }
-  }
-
-  /** Requires ascending sizes. */
-  checkCheckpoint(
-    { source, isWitnessedElsewhere, checkpoint }: SurveyedCheckpoint,
-    { log, isElsewhere, isBroken }: CheckpointCheck,
-  ): void {
-    const { size, root, head } = checkpoint
-    const name = checkpointLabel(source)
-    const snapshot = this.#snapshots.get(size)
-    if (log !== null && checkpoint.log !== log) {
-      this.addFinding(null, `${name}: belongs to log ${checkpoint.log}, not ${log}`)
-    } else if (size > this.#end) {
-      // Nothing is surveyed after a break, which is already a finding.
-      if (isBroken) return
-      this.addFinding(
-        this.#end,
-        `${name}: covers ${size} entries, and the log has only ${this.#end}; the others are missing`,
-      )
-    } else if (size === 0 || snapshot === undefined) {
-      // There is a root every few seconds.
-      if (isWitnessedElsewhere === null)
-        this.addLimit(`${name}: covers ${size} entries, all before the first entry here (${this.#first})`)
-    } else if (snapshot.root === null && head === null) {
-      this.addLimit(`${name}: the beginning of the tree is unknown`)
-    } else if (!(snapshot.root?.equals(root) ?? true) || (head !== null && head !== snapshot.head)) {
-      const from = Math.min(this.#signedSize, size - 1)
-      this.addFinding(from, `${name}: entries ${from} to ${size - 1} differ from those it covers`)
-    } else {
-      if (snapshot.root === null)
-        this.addLimit(`${name}: compared with its newest entry only; the beginning of the tree is unknown`)
-      this.#signedSize = size
-      this.agreeing[isElsewhere ? 'elsewhere' : 'beside']++
-      if (isElsewhere) this.coveredSize = size
-    }
   }
 }
 

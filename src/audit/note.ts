@@ -11,7 +11,7 @@ const COSIGNATURE = 0x04
 const KEY_HASH_BYTES = 4
 const PUBLIC_KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
-/** Of the time before the signature of a witness: seconds, big-endian. */
+/** Length of the time before the signature of a witness: seconds, big-endian. */
 const TIME_BYTES = 8
 /** U+2014 and a space begin every signature line. */
 const SIGNATURE_MARK = '\u2014 '

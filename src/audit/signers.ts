@@ -75,8 +75,8 @@ export class Signers {
   }
 
   /**
-   * Reports whether the holder of the log could not have made a checkpoint: it was kept elsewhere, or
-   * a witness signed it.
+   * Reports whether the holder of the log could not have made a checkpoint: it was kept elsewhere,
+   * or a witness signed it.
    */
   isElsewhere(surveyed: SurveyedCheckpoint): boolean {
     const { source, isHeldByWitness, isWitnessedElsewhere, checkpoint } = surveyed
@@ -84,7 +84,7 @@ export class Signers {
     return source !== null || (!isHeldByWitness && this.#isWitnessed(checkpoint))
   }
 
-  /** A key of the log is none of a witness, under whatever name it signs. */
+  /** A log is never its own witness, under any name. */
   #isWitnessed({ log, verified }: SurveyedCheckpoint['checkpoint']): boolean {
     return verified.some((key) => !isOwn(key, log) && !this.#ownKeys.has(rawKeyOf(key)))
   }
@@ -97,7 +97,7 @@ export class Signers {
     if (this.#keys.length === 0 || isWitnessedElsewhere !== null) return true
     const { verified, size, log } = checkpoint
     const boot = isWithin ? this.#bootOf(size) : undefined
-    // The auditor has no key of the log, whose own checkpoints prove nothing beside those of witnesses.
+    // The auditor has keys of witnesses alone; the log's own checkpoints prove nothing anyway.
     if (verified.length === 0 && source === null && this.#areWitnesses) return true
     if (verified.length === 0) {
       const isTrusted =

@@ -41,8 +41,8 @@ export interface SurveyedCheckpoint {
   /** Whether the witness whose signature it may have is also the one that holds the log. */
   readonly isHeldByWitness: boolean
   /**
-   * Of a root in an entry of the hubs' log, which needs no signature: whether a checkpoint that was
-   * kept elsewhere covers that entry. Null for a signed note.
+   * For a root in an entry of the hubs' log, which needs no signature: whether a checkpoint that
+   * was kept elsewhere covers that entry. Null for a signed note.
    */
   readonly isWitnessedElsewhere: boolean | null
   readonly checkpoint: OpenedCheckpoint
@@ -104,7 +104,7 @@ export class LogSurvey {
     if (anchor !== null) this.addAnchor(anchor)
   }
 
-  /** Takes what is known of the entries before a place. */
+  /** Takes a claim about the entries before a place. */
   addAnchor(anchor: Anchor): void {
     this.#anchors.set(anchor.size, anchor)
     const [oldest] = this.#anchors.keys()

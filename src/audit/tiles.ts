@@ -10,7 +10,7 @@ const TILE_HEIGHT = 8
 /** Hashes in a full tile. */
 export const TILE_NODES = 2 ** TILE_HEIGHT
 export const NODE_BYTES = 32
-/** Stands in a tile for a node that lies before the log, and for a node that is yet to be read. */
+/** Fills the place of a node before the log, which is not known. */
 const UNKNOWN = Buffer.alloc(NODE_BYTES)
 
 /** A place of a tile in its log. */
@@ -84,7 +84,7 @@ export function leafTile(start: number, entries: readonly { seq: number; hash: B
   return tile
 }
 
-/** Returns the hashes of a tile, of which the last may be missing; null for a tile that is not stored. */
+/** Returns the hashes of a tile, which may have fewer than 256; null for one that is not stored. */
 export type ReadTile = (place: TilePlace) => Buffer | null
 
 /**

@@ -39,7 +39,7 @@ export class CheckpointWitness {
   /**
    * Cosigns and stores a checkpoint of a log.
    * @param sidecar who sends it
-   * @throws GatewayError (rejects) `invalid_body` for a note that is none of this log or lacks its
+   * @throws GatewayError (rejects) `invalid_body` for a note of another log or without its
    * signature, `forbidden` for the log of another sidecar, `not_found` when its entries are not
    * stored any more, `fleet_unavailable` when they have not arrived yet
    */
@@ -77,7 +77,7 @@ export class CheckpointWitness {
 const fits = ({ root, head }: Checkpoint, tree: StoredTree): boolean =>
   tree.root?.equals(root) === true && (head === null || tree.head === null || head === tree.head)
 
-/** @param signer null for a log whose boot entries are not stored, for which the credential vouches */
+/** @param signer null for a log without a stored boot entry; then the credential vouches */
 function isSigned(note: Buffer, log: string, signer: string | null): boolean {
   if (signer === null) return true
   const verifier = verifierIn(signer)

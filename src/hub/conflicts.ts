@@ -1,4 +1,4 @@
-// Keeps what a sidecar sent that does not fit: stored once, counted, and reported in the log of the hub.
+// Keeps what a sidecar sent that does not fit: stores it once, counts it, and logs it.
 
 import type { ConflictKind } from '../audit/arrival.ts'
 import type { Conflict, LogStates } from '../ledger/log-states.ts'

@@ -2,8 +2,9 @@
 // hubs have witnessed of it.
 
 import { openCheckpoint } from '../audit/checkpoint.ts'
-import type { LogFinding, LogVerdict } from '../audit/log-verify.ts'
+import type { LogVerdict } from '../audit/log-verify.ts'
 import type { AuditorEvidence } from '../audit/survey.ts'
+import type { LogFinding } from '../audit/verdict-builder.ts'
 import type { LogVerdictOf } from '../cli/hub.ts'
 import { isoTime } from '../core/time.ts'
 import type { StoredConflict, StoredCut, StoredLog, StoredLogs } from '../ledger/stored-logs.ts'
@@ -103,7 +104,7 @@ function withFacts(
   return { ...verdict, ok: findings.length === 0, findings, limits }
 }
 
-/** Returns a verdict on each log that was witnessed or has a checkpoint, and is not in the database. */
+/** Returns a verdict on each log that was witnessed or has a checkpoint, but is not stored. */
 function missingLogs(
   known: ReadonlySet<string>,
   brought: BroughtCheckpoints,

@@ -1,6 +1,6 @@
-// Signs checkpoints of the log that all hubs share: at start and stop, and as that log or the log of
-// a sidecar grows. Each is stored in the database and written to standard output, where others can
-// keep it: one line that anchors the whole fleet.
+// Signs checkpoints of the log that all hubs share: at start and stop, and as that log or the log
+// of a sidecar grows. Each is stored in the database and written to standard output, where others
+// can keep it: one line that anchors the whole fleet.
 
 import { signCheckpoint } from '../audit/checkpoint.ts'
 import type { Signer } from '../audit/note.ts'

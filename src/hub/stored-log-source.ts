@@ -95,7 +95,7 @@ export class StoredLogSource implements LogSource {
       const tiles: StoredTile[] = await this.#logs.tiles(this.#log.log_id, after)
       for (const tile of tiles) {
         const nodes = expected.get(keyOf(tile))
-        // Of a log whose months were dropped, or that has grown since.
+        // The months of its entries were dropped, or the log has grown since.
         if (nodes === undefined) continue
         const start = nodes.position * NODE_BYTES
         const stored = tile.hashes.subarray(start, start + nodes.hashes.length)

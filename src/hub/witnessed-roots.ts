@@ -5,7 +5,7 @@ import { readCheckpointRoot } from '../audit/checkpoint.ts'
 import { parseObject } from '../audit/survey.ts'
 import { isObject } from '../core/json.ts'
 
-/** Logs, and roots of each, that are kept. Beyond that every other root goes, but the newest stays. */
+/** Logs, and roots of each, to keep. Beyond that every other root goes; the newest stays. */
 const MAXIMUM_WITNESSED = 100_000
 const MAXIMUM_ROOTS = 256
 
@@ -13,14 +13,14 @@ const MAXIMUM_ROOTS = 256
 export interface WitnessedSize {
   readonly size: number
   readonly root: Buffer
-  /** Whether a checkpoint of the hubs' log that was kept elsewhere covers the entry that holds it. */
+  /** Whether a checkpoint of the hubs' log, kept elsewhere, covers the entry that holds it. */
   readonly isElsewhere: boolean
 }
 
 interface WitnessedAt {
   readonly size: number
   readonly root: Buffer
-  /** Of the entry in the log of the hubs. */
+  /** Place of the entry in the log of the hubs. */
   readonly seq: number
 }
 

@@ -135,8 +135,8 @@ export class HubLog {
   }
 
   /**
-   * Returns a page of entries, newest first. Those of the witness, which record no change, are there
-   * when they are asked for.
+   * Returns a page of entries, newest first; those of the witness, which record no change, only if
+   * `type` names them.
    */
   async listChanges({ limit, beforeSeq, actor, type }: ChangesQuery): Promise<ChangesPage> {
     const rows = await this.#database.rows<{ seq: number; hash: Buffer; body: Buffer }>(

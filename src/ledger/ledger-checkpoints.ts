@@ -1,5 +1,5 @@
-// The checkpoints of the logs of a fleet: signed by the hubs for their own log, and by a sidecar and
-// the hubs as its witness for any other.
+// The checkpoints of the logs of a fleet: signed by the hubs for their own log, and by a sidecar
+// and the hubs as its witness for any other.
 
 import type { Checkpoint } from '../audit/checkpoint.ts'
 import { Frontier } from '../audit/merkle.ts'

@@ -3,8 +3,9 @@
 
 import { hashContent } from '../../audit/content.ts'
 import type { DumpedEntry, DumpedExchange } from '../../audit/dump.ts'
-import type { LogFinding, LogVerdict } from '../../audit/log-verify.ts'
+import type { LogVerdict } from '../../audit/log-verify.ts'
 import type { Members } from '../../audit/plain.ts'
+import type { LogFinding } from '../../audit/verdict-builder.ts'
 import type { LogReader, LogSource } from './log-source.ts'
 
 /** Maximum findings from the source; the verifier's own are bounded as well. */
