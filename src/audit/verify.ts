@@ -42,7 +42,7 @@ export class ChainVerifier {
 
   /**
    * @param after the entry before the first record; null to start at the genesis entry
-   * @param acceptsUnknown whether entries of an unknown version are verified by hash, form and place
+   * @param acceptsUnknown verify entries of an unknown version by hash, form and place
    */
   constructor(after: Head | null = null, acceptsUnknown = false) {
     this.#head = after
