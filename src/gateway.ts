@@ -1,6 +1,7 @@
 // Composition root: builds a gateway from its configuration, starts it and stops it.
 
 import type { RunningGateway } from './cli/running-gateway.ts'
+import { type Milliseconds, systemClock } from './core/clock.ts'
 import type { ConfigReading } from './core/config.ts'
 import { isAmong } from './core/config-document.ts'
 import { within } from './core/deadline.ts'
@@ -147,6 +148,7 @@ class Gateway {
   async #stop(): Promise<void> {
     const { logger, admission, rules, journal, attestation, inForce, store, folder, liveTail } = this.#parts
     const { drainSeconds } = this.#parts.config.limits
+    const endMs = systemClock.monotonic() + drainSeconds * 1000
     logger.info({ calls: admission.inFlight, drainSeconds }, 'draining')
     const sealed = admission.drain()
     liveTail.close()
@@ -165,13 +167,19 @@ class Gateway {
     await this.#parts.fleet?.stop()
     await journal.stop()
     await attestation.stop()
-    await within(this.#finished(sealed), LAST_BYTES_MS)
+    await Promise.all([within(this.#finished(sealed), LAST_BYTES_MS), this.#shipRest(endMs)])
     for (const listener of [...this.#listeners, ...this.#ops]) listener.close()
     await inForce.served.pipeline.upstreams.close()
     const intact = store.log.writable
     await store.close()
     await folder.release(intact)
     logger.info({}, 'stopped')
+  }
+
+  /** Sends the rest of the log to a hub until the end of the drain, or for as long as last bytes have. */
+  async #shipRest(endMs: Milliseconds): Promise<void> {
+    const leftMs = Math.max(endMs - systemClock.monotonic(), LAST_BYTES_MS)
+    await this.#parts.fleet?.finish(leftMs, this.#hurry.promise)
   }
 
   /** The parts that follow files. */

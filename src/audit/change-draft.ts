@@ -151,6 +151,8 @@ type ChangeFields =
       /** The Merkle frontier over the entries before `first_seq`, base64. */
       readonly frontier: readonly string[]
       readonly reason: 'age' | 'size'
+      /** How many of them no hub of a fleet is known to have; absent when there are none. */
+      readonly unshipped?: number
     }
   | {
       /** Captured exchanges were erased, with their salts; the entries that commit to them stay. */

@@ -1,7 +1,7 @@
 // Reads the `fleet` section of the configuration, and checks what the schema cannot.
 
 import { type Context, isLoopbackUrl, readSecret, type SecretReference } from './config-values.ts'
-import type { STARTS_WITHOUT_HUB } from './fleet-section.ts'
+import type { ON_UNSHIPPABLE, SHIPPED_PARTS, STARTS_WITHOUT_HUB } from './fleet-section.ts'
 import type { Secret } from './secret.ts'
 
 /** How a gateway connects to hubs. */
@@ -15,6 +15,10 @@ export interface FleetConfig {
   readonly joinToken: Secret | null
   readonly maxStaleSeconds: number
   readonly startWithoutHub: (typeof STARTS_WITHOUT_HUB)[number]
+  /** What is sent of the usage log. */
+  readonly ship: (typeof SHIPPED_PARTS)[number]
+  /** What happens when entries that no hub has fill the store. */
+  readonly onUnshippable: (typeof ON_UNSHIPPABLE)[number]
 }
 
 export interface DeclaredFleet extends Omit<FleetConfig, 'ca' | 'token' | 'joinToken'> {

@@ -5,6 +5,12 @@ import { reference } from './schema-parts.ts'
 /** What a sidecar without any key of a hub does. */
 export const STARTS_WITHOUT_HUB = ['wait', 'serve-file-keys'] as const
 
+/** What a sidecar sends of its log to a hub. */
+export const SHIPPED_PARTS = ['entries', 'entries+content'] as const
+
+/** What a sidecar does when entries that no hub has fill its store. */
+export const ON_UNSHIPPABLE = ['block', 'continue'] as const
+
 export const FLEET_SECTION = {
   description: 'Hubs from which this gateway takes its keys. Without it there are no hubs.',
   type: 'object',
@@ -37,6 +43,18 @@ export const FLEET_SECTION = {
         'Before the first contact with a hub: `wait` is not ready, `serve-file-keys` serves the keys of the configuration.',
       enum: [...STARTS_WITHOUT_HUB],
       default: 'wait',
+    },
+    ship: {
+      description:
+        'What hubs get of the usage log: `entries+content` sends captured exchanges too, `entries` keeps them here.',
+      enum: [...SHIPPED_PARTS],
+      default: 'entries+content',
+    },
+    onUnshippable: {
+      description:
+        'When entries that no hub has fill the store (audit.maxBytes): `block` refuses calls with 503 audit_unavailable, `continue` removes the oldest and seals how many no hub has.',
+      enum: [...ON_UNSHIPPABLE],
+      default: 'block',
     },
   },
 } as const

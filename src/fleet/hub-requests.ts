@@ -22,6 +22,8 @@ const clientFor = (url: string) =>
 
 /** Longest answer to a post, and longest part of an error that is read. */
 const MAXIMUM_ANSWER_BYTES = 16_384
+/** Longest wait that a hub can ask for. */
+const MAXIMUM_RETRY_SECONDS = 60
 /** Longest message of a hub that is repeated. */
 const MAXIMUM_MESSAGE_CHARACTERS = 300
 
@@ -73,6 +75,19 @@ function errorIn(body: string): JsonObject {
 }
 
 type Headers = Readonly<Record<string, string>>
+
+/** What is posted. */
+interface HubPost {
+  readonly type: string
+  readonly bytes: Buffer
+}
+
+interface HubAnswer {
+  readonly status: number
+  readonly text: string
+  /** Least time to wait, as the hub asks; 0 when it does not. */
+  readonly retryAfterMs: Milliseconds
+}
 
 /** How a feed is opened and read. */
 export interface FeedReading {
@@ -134,24 +149,38 @@ export class HubRequests {
     timeoutMs: Milliseconds,
     end?: AbortSignal,
   ): Promise<string> {
+    const json = { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) }
+    const { status, text } = await this.exchange(url, headers, json, timeoutMs, end)
+    if (status < 200 || status > 299) throw new HubRefusal(status, text)
+    return text
+  }
+
+  /**
+   * Posts a body, on the same connection.
+   * @returns the answer, whatever its status
+   * @throws HubUnreachable (rejects)
+   */
+  async exchange(
+    url: string,
+    headers: Headers,
+    { type, bytes }: HubPost,
+    timeoutMs: Milliseconds,
+    end?: AbortSignal,
+  ): Promise<HubAnswer> {
     const limit = AbortSignal.timeout(timeoutMs)
     const signal = end === undefined ? limit : AbortSignal.any([limit, end])
-    const text = JSON.stringify(body)
-    const type = {
-      'content-type': 'application/json',
-      'content-length': String(Buffer.byteLength(text)),
-    }
+    const described = { 'content-type': type, 'content-length': String(bytes.length) }
     const options = {
       method: 'POST',
       agent: this.#agentFor(url),
-      headers: { ...headers, ...type },
+      headers: { ...headers, ...described },
       signal,
     }
-    const response = await send(url, options, text)
-    const answer = await readBody(response)
-    const { statusCode = 0 } = response
-    if (statusCode < 200 || statusCode > 299) throw new HubRefusal(statusCode, answer)
-    return answer
+    const response = await send(url, options, bytes)
+    const text = await readBody(response)
+    const seconds = Number(response.headers['retry-after'] ?? 0)
+    const retryAfterMs = seconds > 0 && seconds <= MAXIMUM_RETRY_SECONDS ? seconds * 1000 : 0
+    return { status: response.statusCode ?? 0, text, retryAfterMs }
   }
 
   /** Closes the connection for posts. */
@@ -172,7 +201,7 @@ export class HubRequests {
 }
 
 /** Resolves with the head of the answer. @throws HubUnreachable (rejects) */
-function send(url: string, options: object, body: string | null): Promise<IncomingMessage> {
+function send(url: string, options: object, body: Buffer | null): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const request = clientFor(url).request(url, options, resolve)
     request.on('timeout', () => request.destroy(new Error(`no byte within ${SILENCE_MS} ms`)))

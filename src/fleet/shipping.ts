@@ -2,7 +2,7 @@
 // the hub answers. Says nothing of whether the entries are right.
 
 import { checkValue, formatPath } from '../core/document.ts'
-import type { JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
 import type { Steps } from '../core/steps.ts'
 
 /** Entries in one request. */
@@ -58,6 +58,24 @@ export interface ShippedHead {
   readonly hash: string
 }
 
+/** Reads the body of an answer; null for any other. */
+export function readShipmentAnswer(status: number, body: string): ShipmentAnswer | null {
+  let answer: unknown
+  try {
+    answer = JSON.parse(body)
+  } catch {
+    return null
+  }
+  if (!isObject(answer)) return null
+  const { seq, hash, want, code } = answer
+  if (status === 200) return isSeq(seq) && typeof hash === 'string' ? { seq, hash } : null
+  if (status !== 409) return null
+  if (code === 'fork') return isSeq(seq) ? { code, seq } : null
+  return isSeq(want) ? { want } : null
+}
+
+const isSeq = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
 /** What a hub answers to entries. Any other status is a failure, and they are sent again. */
 export type ShipmentAnswer =
   /** 200: durable up to here. */
@@ -73,17 +91,34 @@ export class ShipmentError extends Error {
 }
 
 /** Prints entries as the body of a request. */
-export function printShipment(entries: readonly ShippedEntry[]): Buffer {
-  return Buffer.from(entries.map((entry) => `${JSON.stringify(lineOf(entry))}\n`).join(''))
+export const printShipment = (entries: readonly ShippedEntry[]): Buffer =>
+  Buffer.concat(entries.map(printShippedLine))
+
+/** Bytes of an exchange that are encoded at a time: a multiple of three, so that none is padded. */
+const ENCODED_BYTES = 49_152
+
+/** Prints a line of a body. An exchange is never a string as a whole: it may be long. */
+export function printShippedLine({ bytes, hash, content, user, before }: ShippedEntry): Buffer {
+  const head = Buffer.from(`{"entry":${JSON.stringify(bytes.toString('utf8'))},"hash":"${hash}","content":`)
+  const rest: JsonObject = {
+    user: user === null ? null : { hash: user.hash.toString('hex'), clear: user.clear },
+    ...(before !== null && { before: { hash: before.hash, frontier: [...before.frontier] } }),
+  }
+  const tail = Buffer.from(`,${JSON.stringify(rest).slice(1)}\n`)
+  return Buffer.concat([head, content === null ? Buffer.from('null') : quotedBase64(content), tail])
 }
 
-const lineOf = ({ bytes, hash, content, user, before }: ShippedEntry): JsonObject => ({
-  entry: bytes.toString('utf8'),
-  hash,
-  content: content?.toString('base64') ?? null,
-  user: user === null ? null : { hash: user.hash.toString('hex'), clear: user.clear },
-  ...(before !== null && { before: { hash: before.hash, frontier: [...before.frontier] } }),
-})
+function quotedBase64(content: Buffer): Buffer {
+  const quoted = Buffer.allocUnsafe(base64Bytes(content.length) + 2)
+  let at = quoted.write('"')
+  for (let from = 0; from < content.length; from += ENCODED_BYTES)
+    at += quoted.write(content.toString('base64', from, from + ENCODED_BYTES), at, 'latin1')
+  quoted.write('"', at)
+  return quoted
+}
+
+/** Returns the length of an exchange in a line. */
+export const base64Bytes = (bytes: number): number => 4 * Math.ceil(bytes / 3)
 
 const HASH = { type: 'string', pattern: '^sha256:[0-9a-f]{64}$' }
 const BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'

@@ -6,6 +6,7 @@ import type { Config } from '../core/config.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { GatewayState } from '../metrics/registry.ts'
 import { SIGNING_KEY_FILE } from '../store/files/signingkey.ts'
+import type { StoredCheckpoint } from '../store/log/checkpoints.ts'
 import type { Store } from '../store/store.ts'
 import { BackgroundVerification, type VerificationFailure } from '../store/verification/background.ts'
 import {
@@ -16,6 +17,7 @@ import {
 } from '../store/verification/last-result.ts'
 import { Checkpointing } from './checkpointing.ts'
 import type { DataFolder } from './datafolder.ts'
+import type { HubLink } from './hub-link.ts'
 import type { Identity } from './journal.ts'
 import type { GatewayLogger } from './logger.ts'
 import { VerificationSchedule } from './verification-schedule.ts'
@@ -30,6 +32,8 @@ interface AttestationParts {
   readonly store: Store
   readonly clock: Clock
   readonly logger: GatewayLogger
+  /** Has checkpoints cosigned; null without a hub. */
+  readonly fleet: Pick<HubLink, 'signed' | 'onCosigned'> | null
 }
 
 export class Attestation {
@@ -45,13 +49,15 @@ export class Attestation {
   /** The newest result of this run; null before the first check. */
   #result: VerificationResult | null = null
 
-  constructor({ config, folder, store, clock, logger }: AttestationParts) {
+  constructor({ config, folder, store, clock, logger, fleet }: AttestationParts) {
     const { signingKey } = folder
     this.#path = config.data.path
     this.#clock = clock
     this.#log = store.log
     const { checkpoints } = store
-    this.signatures = new Checkpointing({ checkpoints, signingKey, clock, logger })
+    const onSigned = (checkpoint: StoredCheckpoint) => fleet?.signed(checkpoint)
+    this.signatures = new Checkpointing({ checkpoints, signingKey, clock, logger, onSigned })
+    if (fleet !== null) fleet.onCosigned = (checkpoint) => this.signatures.cosigned(checkpoint)
     this.check = new BackgroundVerification(
       config.data.path,
       clock,

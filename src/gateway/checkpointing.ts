@@ -6,7 +6,7 @@ import { readSigner, type Signer } from '../audit/note.ts'
 import type { NotedCheckpoint } from '../audit/receipt.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Checkpoints } from '../store/log/checkpoints.ts'
+import type { Checkpoints, StoredCheckpoint } from '../store/log/checkpoints.ts'
 import type { GatewayLogger } from './logger.ts'
 
 /** A checkpoint is due after this time, if the log has grown, or after MAXIMUM_ENTRIES. */
@@ -27,6 +27,8 @@ interface CheckpointingParts {
   readonly signingKey: string
   readonly clock: Clock
   readonly logger: GatewayLogger
+  /** A checkpoint was signed and stored. */
+  readonly onSigned?: (checkpoint: StoredCheckpoint) => void
 }
 
 export class Checkpointing {
@@ -106,6 +108,16 @@ export class Checkpointing {
     )
   }
 
+  /** Keeps a checkpoint with the signature of a hub in place of the own one. */
+  async cosigned({ size, note }: StoredCheckpoint): Promise<void> {
+    try {
+      await this.#parts.checkpoints.save({ size, note })
+      if (this.#newest?.size === size) this.#newest = { ...this.#newest, note }
+    } catch (error) {
+      this.#parts.logger.warn({ err: error, size }, 'a checkpoint that a hub has cosigned could not be stored')
+    }
+  }
+
   /** Signs the last checkpoint. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer)
@@ -129,6 +141,7 @@ export class Checkpointing {
       const note = signCheckpoint(checkpoint, this.#signer)
       await checkpoints.save({ size, note })
       this.#newest = { ...checkpoint, note, signedAtMs }
+      this.#parts.onSigned?.({ size, note })
       if (this.#timer !== null) this.#logNewest()
     } catch (error) {
       logger.error({ err: error }, 'a checkpoint could not be signed and stored; it is retried')

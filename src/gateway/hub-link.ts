@@ -1,7 +1,7 @@
 // The gateway as a sidecar of a fleet: its connection to the hubs, and what it reports of it. Made
 // only with `fleet` in the configuration.
 
-import { type Clock, systemClock } from '../core/clock.ts'
+import { type Clock, type Milliseconds, systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { FleetConfig } from '../core/fleet-config.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -12,16 +12,18 @@ import { type Credential, fileCredential, joinedCredential } from '../fleet/cred
 import { SidecarMemory } from '../fleet/sidecar-memory.ts'
 import type { GatewayState, Metrics } from '../metrics/registry.ts'
 import { ownSidecarKey } from '../store/files/signingkey.ts'
+import type { StoredCheckpoint } from '../store/log/checkpoints.ts'
 import type { Store } from '../store/store.ts'
+import { LogShipment } from './log-shipment.ts'
 import type { GatewayLogger } from './logger.ts'
 
 interface LinkParts {
   readonly config: FleetConfig
   /** The data folder. */
   readonly path: string
-  readonly store: Pick<Store, 'fleet' | 'keys' | 'ring'>
+  readonly store: Pick<Store, 'fleet' | 'keys' | 'ring' | 'shipping' | 'log'>
   readonly logger: GatewayLogger
-  readonly metrics: Pick<Metrics, 'fleetReconnects'>
+  readonly metrics: Pick<Metrics, 'fleetReconnects' | 'fleetShipped' | 'fleetContentKept'>
 }
 
 export class HubLink {
@@ -30,6 +32,9 @@ export class HubLink {
   readonly #logger: GatewayLogger
   readonly #memory: SidecarMemory
   readonly #client: FleetClient
+  readonly #shipment: LogShipment
+  /** Stores a checkpoint that a hub has cosigned. */
+  onCosigned: (checkpoint: StoredCheckpoint) => Promise<void> = async () => {}
 
   /** Puts the keys that are stored into force. Opens no connection. */
   constructor({ config, path, store, logger, metrics }: LinkParts, clock: Clock = systemClock) {
@@ -38,9 +43,10 @@ export class HubLink {
     this.#logger = logger
     this.#memory = new SidecarMemory(store.fleet, clock, config.maxStaleSeconds)
     store.ring.hubKeys = this.#memory
+    const credential = credentialOf(config, path, clock, this.#memory)
     this.#client = new FleetClient({
       config,
-      credential: credentialOf(config, path, clock, this.#memory),
+      credential,
       memory: this.#memory,
       clock,
       timers: systemTimers,
@@ -50,6 +56,16 @@ export class HubLink {
         troubled: (hub, problem) => logger.warn({ hub, problem }, 'the connection to the hub has a problem'),
         reconnecting: () => metrics.fleetReconnects.inc(),
       },
+    })
+    this.#shipment = new LogShipment({
+      ca: config.ca,
+      store,
+      hub: () => this.#client.hub,
+      authorize: () => authorizationOf(credential, this.#memory),
+      clock,
+      logger,
+      metrics,
+      onCosigned: (checkpoint) => this.onCosigned(checkpoint),
     })
   }
 
@@ -69,11 +85,31 @@ export class HubLink {
       'this gateway made keys before it had a hub; they work, and can be revoked only without `fleet`'
     if (own > 0) this.#logger.warn({ keys: own }, message)
     this.#client.start()
+    this.#shipment.start()
+  }
+
+  /** Entries have become durable. */
+  sealed(): void {
+    this.#shipment.sealed()
+  }
+
+  /** A checkpoint was signed and stored. */
+  signed(checkpoint: StoredCheckpoint): void {
+    this.#shipment.signed(checkpoint)
   }
 
   /** Says goodbye and ends the connection. The store must be open. */
   stop(): Promise<void> {
     return this.#client.stop()
+  }
+
+  /**
+   * Sends the rest of the log, until a hub has it or the time is over. Also after the goodbye, which
+   * is about keys. The store must be open.
+   * @param hurry ends it at once when it resolves
+   */
+  finish(limitMs: Milliseconds, hurry: Promise<void>): Promise<void> {
+    return this.#shipment.finish(limitMs, hurry)
   }
 
   /** What /readyz shows: `ok`, or what is wrong. */
@@ -84,6 +120,7 @@ export class HubLink {
       keys.position !== null && freshness.isStale ? this.#whyStale() : null,
       this.#client.problem,
       this.#whyRefused(),
+      ...this.#shipment.problems(),
     ].filter((reason) => reason !== null)
     return { fleet: reasons.length === 0 ? 'ok' : reasons.join('; ') }
   }
@@ -113,6 +150,7 @@ export class HubLink {
       stale_in_seconds: freshness.remainingMs / 1000,
       keys: keys.size,
       problem: this.#client.problem,
+      log: this.#shipment.status(),
     }
   }
 
@@ -123,6 +161,7 @@ export class HubLink {
       connected: this.#client.isConnected,
       ageSeconds: freshness.ageMs / 1000,
       keys: keys.size,
+      ...this.#shipment.state(),
     }
   }
 }
@@ -142,4 +181,14 @@ function credentialOf(
   if (token !== null) return fileCredential(token)
   const id = () => memory.state.joined
   return joinedCredential({ id, clock, privateKey: ownSidecarKey(path) })
+}
+
+/** Returns null before a hub knows this sidecar: a join token is exchanged once, by the feed. */
+async function authorizationOf(
+  credential: Credential,
+  { state }: Pick<SidecarMemory, 'state'>,
+): Promise<Record<string, string> | null> {
+  if (state.sidecar === null) return null
+  const token = await credential.bearer(() => Promise.reject(new Error('this gateway has not joined')))
+  return { authorization: `Bearer ${token}` }
 }

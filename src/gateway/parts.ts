@@ -104,7 +104,7 @@ export function buildParts(
   })
   const { store } = storage
   const fleet = linkToHub(config, { store, logger, metrics })
-  const attestation = new Attestation({ config, folder, store, clock, logger })
+  const attestation = new Attestation({ config, folder, store, clock, logger, fleet })
   const journal = new Journal(store, metrics, logger)
   const rules = new LiveRules({
     config,
@@ -120,6 +120,7 @@ export function buildParts(
   storage.connect({
     signatures: attestation.signatures,
     liveTail,
+    fleet,
     onAvailable: () => rules.storeAvailable(),
   })
   const prices = buildPrices(config, files.prices, metrics, logger)

@@ -7,9 +7,11 @@ import type { Metrics } from '../metrics/registry.ts'
 import type { LiveTail } from '../server/live-tail.ts'
 import { freeBytesOf, isDiskFull } from '../store/files/disk-space.ts'
 import { CLOCK_DOUBT } from '../store/log/clock-doubt.ts'
+import type { ShippingTerms } from '../store/log/shipping.ts'
 import { identityOf } from '../store/opening/identity.ts'
 import { openStore, type Store } from '../store/store.ts'
 import type { Checkpointing } from './checkpointing.ts'
+import type { HubLink } from './hub-link.ts'
 import type { GatewayLogger } from './logger.ts'
 
 const DAY_MS = 86_400_000
@@ -26,6 +28,8 @@ interface StorageParts {
 interface StorageUsers {
   readonly signatures: Pick<Checkpointing, 'sign' | 'sealed'>
   readonly liveTail: Pick<LiveTail, 'committed'>
+  /** Null without a hub. */
+  readonly fleet: Pick<HubLink, 'sealed'> | null
   /** Writes succeed again. */
   readonly onAvailable: () => void
 }
@@ -35,6 +39,16 @@ export interface GatewayStorage {
   /** To be called before the event loop continues, so that no event is lost. */
   connect(users: StorageUsers): void
 }
+
+/** What hubs get of the log; null without a hub. */
+const shippingTerms = ({ fleet, audit }: Config): ShippingTerms | null =>
+  fleet === null
+    ? null
+    : {
+        sendsContent: fleet.ship === 'entries+content',
+        sendsClear: audit.user === 'clear',
+        onUnshippable: fleet.onUnshippable,
+      }
 
 /** @throws StoreOpenError that says what is wrong and what to do */
 export function openStorage(
@@ -53,6 +67,7 @@ export function openStorage(
     userKey,
     fileKeys: config.keys,
     hub: config.fleet?.hubs[0] ?? null,
+    shipping: shippingTerms(config),
     retention: {
       retainMs: retainDays * DAY_MS,
       retain,
@@ -80,6 +95,7 @@ export function openStorage(
       for (const type of types) metrics.auditEntries.inc({ type })
       users?.signatures.sealed(types.length)
       users?.liveTail.committed()
+      users?.fleet?.sealed()
     },
     onHousekeepingError: (error) => logger.warn({ err: error }, 'housekeeping of the store failed'),
   })

@@ -65,6 +65,11 @@ interface FleetGauges {
   /** Age of the last applied heartbeat; infinite before the first. */
   readonly ageSeconds: number
   readonly keys: number
+  readonly unshippedEntries: number
+  /** Age of the oldest of them; 0 without any. */
+  readonly unshippedAgeSeconds: number
+  /** True when the log here and that of the hub cannot be brought together. */
+  readonly isForked: boolean
 }
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
@@ -216,6 +221,21 @@ export const FLEET_GAUGES: readonly (readonly [
     ({ ageSeconds }) => ageSeconds,
   ],
   ['fleet_keys', 'Keys that the hub has sent, refused ones included.', ({ keys }) => keys],
+  [
+    'fleet_unshipped_entries',
+    'Entries of the usage log that no hub is known to have.',
+    ({ unshippedEntries }) => unshippedEntries,
+  ],
+  [
+    'fleet_unshipped_age_seconds',
+    'Age of the oldest entry that no hub is known to have; 0 without any.',
+    ({ unshippedAgeSeconds }) => unshippedAgeSeconds,
+  ],
+  [
+    'fleet_forked',
+    '1 when the hub has another history of this usage log, so that nothing more of it is sent.',
+    ({ isForked }) => Number(isForked),
+  ],
 ]
 
 /** Gauges of the certificate of each listener with TLS, of a gateway and of a hub. */
@@ -345,6 +365,16 @@ export const COUNTERS = {
   fleetReconnects: {
     name: 'fleet_reconnects_total',
     help: 'Attempts to connect to a hub besides the first.',
+    labels: [],
+  },
+  fleetShipped: {
+    name: 'fleet_shipped_entries_total',
+    help: 'Entries of the usage log that a hub has for good.',
+    labels: [],
+  },
+  fleetContentKept: {
+    name: 'fleet_content_kept_total',
+    help: 'Exchanges that were too long to be sent to a hub, and stay here.',
     labels: [],
   },
   logLinesDropped: {

@@ -18,8 +18,10 @@ import { trustClock } from './log/clock-doubt.ts'
 import { UsageLog, type UsageLogEvents, type WhenFull } from './log/log.ts'
 import { type RebuiltRollups, RollupRebuild } from './log/rebuild.ts'
 import { Retention, type RetentionOptions } from './log/retention.ts'
+import { LogShipping, type ShippingTerms } from './log/shipping.ts'
 import { StoredAnswers } from './log/stored-answers.ts'
 import { recordedIdentity, recordIdentity } from './opening/identity.ts'
+import { hasEarlierLogs } from './opening/quarantine.ts'
 import { Rollups } from './rollup/rollups.ts'
 import { PolicyStore } from './rules/policies.ts'
 import { RuleStore } from './rules/rules.ts'
@@ -55,6 +57,8 @@ export interface StoreOptions extends Partial<UsageLogEvents>, Partial<Environme
   readonly fileKeys?: readonly FileKey[]
   /** URL of the hub that manages the keys; null, the default, without one. */
   readonly hub?: string | null
+  /** What a sidecar sends of the log to a hub; null, the default, for none. */
+  readonly shipping?: ShippingTerms | null
   /** Size of a segment of the journal, bytes. */
   readonly segmentBytes?: number
   /** Initial address space, bytes; grows automatically. */
@@ -75,6 +79,8 @@ export interface Store {
   readonly ring: KeyRing
   /** What a hub has sent. */
   readonly fleet: FleetRows
+  /** What a hub is to have of the log; null without one. */
+  readonly shipping: LogShipping | null
   readonly rules: RuleStore
   readonly policies: PolicyStore
   readonly counters: Counters
@@ -134,6 +140,7 @@ class OpenStore implements Store {
   readonly keys: KeyDirectory
   readonly ring: KeyRing
   readonly fleet: FleetRows
+  readonly shipping: LogShipping | null = null
   readonly rules: RuleStore
   readonly policies: PolicyStore
   readonly counters: Counters
@@ -166,13 +173,17 @@ class OpenStore implements Store {
     }
     this.fleet = new FleetRows(environment)
     const userKeys = () => [this.fleet.userKey, userKey].filter((key) => key !== null)
-    this.log = new UsageLog({ environment, clock, random, maxBytes, whenFull, userKeys, events })
+    const isHeld = () => this.shipping?.isHeld === true
+    this.log = new UsageLog({ environment, clock, random, maxBytes, whenFull, userKeys, isHeld, events })
+    if (options.shipping != null)
+      this.shipping = new LogShipping(environment, options.shipping, hasEarlierLogs(options.path))
     const onError = this.#onHousekeepingError
     const { retention } = options
+    const { log, shipping } = this
     this.#retention =
       retention === undefined
         ? null
-        : new Retention({ environment, log: this.log, clock, maxBytes, onError, ...retention })
+        : new Retention({ environment, log, clock, maxBytes, shipping, onError, ...retention })
     this.sealed = new SealedLog(environment)
     this.checkpoints = new Checkpoints(environment)
     this.ring = new KeyRing(environment, clock, fileKeys)

@@ -5,10 +5,17 @@ const HINDRANCES = {
   closed: { state: 'it is closed', message: 'The usage log is closed.' },
   stalled: { state: 'a write hangs', message: 'The usage log cannot be written.' },
   failed: { state: 'a write failed', message: 'The usage log cannot be written.' },
+  unshipped: {
+    state: 'it is full of entries that no hub has',
+    message:
+      'The usage log is full of entries that no hub has; with `block` (fleet.onUnshippable) they are kept.',
+  },
   full: { state: 'it is full', message: 'The usage log has reached its size limit (audit.maxBytes).' },
 } as const
 
 type Hindrance = keyof typeof HINDRANCES
+/** A log with these takes changes, so a key can always be revoked. */
+const OF_SIZE: readonly Hindrance[] = ['unshipped', 'full']
 const ORDER = Object.keys(HINDRANCES) as Hindrance[]
 
 export interface WritabilityEvents {
@@ -35,9 +42,9 @@ export class Writability {
     return this.#present.size === 0
   }
 
-  /** Whether a change could be sealed now: a full log takes it, so a key can always be revoked. */
+  /** Whether a change could be sealed now; a full log takes it. */
   get takesChanges(): boolean {
-    return this.#present.size === Number(this.has('full'))
+    return this.#inOrder().every((one) => OF_SIZE.includes(one))
   }
 
   /** Why no call could be sealed now, for people; null if one could. */

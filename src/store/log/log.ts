@@ -74,6 +74,8 @@ export interface UsageLogOptions {
   readonly whenFull: WhenFull
   /** Returns the keys under which end users were hashed; none by default. */
   readonly userKeys?: () => readonly Buffer[]
+  /** Whether nothing can be pruned, because no hub has the oldest entries; false by default. */
+  readonly isHeld?: () => boolean
   readonly events: UsageLogEvents
 }
 
@@ -86,6 +88,7 @@ export class UsageLog {
   /** Size from which calls are sealed without their exchange. */
   readonly #contentBytes: number
   readonly #userKeys: () => readonly Buffer[]
+  readonly #isHeld: () => boolean
   readonly #events: UsageLogEvents
   /** Each frame of entries is one batch on the head at its beginning. */
   readonly #batches: Group<Batch>
@@ -109,6 +112,7 @@ export class UsageLog {
     const reserve = Math.min(maxBytes * ENTRY_RESERVE_SHARE, MAXIMUM_ENTRY_RESERVE_BYTES)
     this.#contentBytes = whenFull === 'drop-content' ? maxBytes - reserve : Number.POSITIVE_INFINITY
     this.#userKeys = userKeys
+    this.#isHeld = options.isHeld ?? (() => false)
     this.#events = events
     environment.initialize(() => {
       if (readLogState(environment.tables) !== null) return
@@ -302,10 +306,14 @@ export class UsageLog {
     this.#size = this.#environment.size()
     this.#writtenBytes = 0
     const fault = this.#environment.roomFault(0)
+    const isFull = this.#size.usedBytes >= this.#maxBytes
+    const isHeld = isFull && this.#isHeld()
     const reason = `the store has reached ${this.#maxBytes} bytes (audit.maxBytes)`
-    if (fault !== null || this.#size.usedBytes >= this.#maxBytes)
-      this.writability.begin('full', fault ?? new Error(reason))
+    const heldBy = isHeld ? ' with entries that no hub has (fleet.onUnshippable)' : ''
+    if (fault !== null || isFull) this.writability.begin('full', fault ?? new Error(reason + heldBy))
     else this.writability.end('full')
+    if (isHeld) this.writability.begin('unshipped')
+    else this.writability.end('unshipped')
     return this.#size
   }
 }

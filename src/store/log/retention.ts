@@ -13,6 +13,7 @@ import { readJson, readU64, u64, unpackEntry } from '../tables/layout.ts'
 import { ClockDoubt, trustedSeq } from './clock-doubt.ts'
 import type { UsageLog } from './log.ts'
 import { type NextPrunePoint, oldestSeq, PrunePointMover, readPrunePoint, writePrunePoint } from './prune.ts'
+import type { LogShipping } from './shipping.ts'
 import { type RetainRule, TextExpiry } from './text-expiry.ts'
 
 const DAY_MS: Milliseconds = 86_400_000
@@ -48,6 +49,8 @@ export interface RetentionOptions {
   /** Keeps the exchanges of some calls for another time; none by default. */
   readonly retain?: readonly RetainRule[]
   readonly maxBytes: number
+  /** Knows the entries that no hub has: age does not prune them, size only if asked. */
+  readonly shipping?: Pick<LogShipping, 'next' | 'keepsUnshipped' | 'write'> | null
   /** Called before each pruning, to sign the entries that are still there. */
   readonly beforePrune?: () => Promise<void>
   /** This many entries were removed. */
@@ -152,7 +155,7 @@ export class Retention {
       let isWorthwhile = false
       // The order of entries decides, not the clock, which may have been set back: the first young
       // entry stays, and so do all after it.
-      const next = await this.#findNext(MAXIMUM_PRUNED_ENTRIES, (entry) => {
+      const next = await this.#findNext(this.#endOf(true), MAXIMUM_PRUNED_ENTRIES, (entry) => {
         // Sealed by a clock that was ahead; it would keep all later entries until then.
         if (entry.ts > now) return 'as next'
         if (entry.ts >= cutoff || this.#expiry.isKept(entry)) return 'keep'
@@ -166,15 +169,17 @@ export class Retention {
 
   /** @returns false when no entry is left to prune and the store is still too large */
   async #pruneBySize(): Promise<boolean> {
-    const { environment, log, maxBytes } = this.#options
+    const { environment, log, maxBytes, shipping } = this.#options
     if (!isNearLimit(log.measure(), maxBytes)) return true
     let usedBytes = await this.#measureApplied()
     while (usedBytes >= maxBytes * LOW_SHARE && !this.#closed) {
-      const entries = log.head.seq - (oldestSeq(environment.tables) ?? 0)
-      if (entries < MIN_PRUNED_ENTRIES) return false
+      const oldest = oldestSeq(environment.tables) ?? 0
+      const entries = log.head.seq - oldest
+      const end = this.#endOf(shipping?.keepsUnshipped === true)
+      if (end - oldest < MIN_PRUNED_ENTRIES) return false
       const share = (usedBytes - maxBytes * LOW_SHARE) / usedBytes
       const count = Math.max(MIN_PRUNED_ENTRIES, Math.ceil(entries * share))
-      const next = await this.#findNext(Math.min(count, MAXIMUM_PRUNED_ENTRIES), () => 'prune')
+      const next = await this.#findNext(end, Math.min(count, MAXIMUM_PRUNED_ENTRIES), () => 'prune')
       if (next === null || !(await this.#prune(next, 'size'))) return false
       usedBytes = await this.#measureApplied()
     }
@@ -188,14 +193,21 @@ export class Retention {
     return log.measure().usedBytes
   }
 
-  /**
-   * Returns the prune point after the oldest entries that may be removed; never removes the newest
-   * entry.
-   */
-  async #findNext(limit: number, fateOf: (entry: SealedEntry) => EntryFate): Promise<NextPrunePoint | null> {
-    const { environment, log } = this.#options
+  /** The first entry that pruning keeps: the newest, or one that no hub has. */
+  #endOf(keepsUnshipped: boolean): number {
+    const { log, shipping } = this.#options
+    const newest = log.head.seq
+    return keepsUnshipped && shipping != null ? Math.min(newest, shipping.next) : newest
+  }
+
+  /** Returns the prune point after the oldest entries that may be removed, all before `end`. */
+  async #findNext(
+    end: number,
+    limit: number,
+    fateOf: (entry: SealedEntry) => EntryFate,
+  ): Promise<NextPrunePoint | null> {
+    const { environment } = this.#options
     const { tables } = environment
-    const end = log.head.seq
     const mover = new PrunePointMover(readPrunePoint(tables))
     const stop = Math.min(end, mover.firstSeq + limit)
     /**
@@ -226,18 +238,22 @@ export class Retention {
    * @returns false when another process has already pruned them
    */
   async #prune(next: NextPrunePoint, reason: 'age' | 'size'): Promise<boolean> {
-    const { environment, log, beforePrune } = this.#options
+    const { environment, log, shipping, beforePrune } = this.#options
     const { tables } = environment
     const { firstSeq, head, frontier } = next
     await beforePrune?.()
     const sealed = await log.change(() => {
-      const first = readPrunePoint(tables).firstSeq < firstSeq
+      const before = readPrunePoint(tables).firstSeq
+      const unshipped = shipping == null ? 0 : firstSeq - Math.max(before, shipping.next)
+      const point = { first_seq: firstSeq, head, frontier, ...(unshipped > 0 && { unshipped }) }
+      const isFirst = before < firstSeq
       return {
-        draft: first
-          ? { type: 'prune', first_seq: firstSeq, head, frontier, reason, actor: GATEWAY_ACTOR }
-          : null,
-        write: (pruneSeq) => writePrunePoint(tables, { firstSeq, frontier, pruneSeq }),
-        result: first,
+        draft: isFirst ? { type: 'prune', ...point, reason, actor: GATEWAY_ACTOR } : null,
+        write: (pruneSeq) => {
+          writePrunePoint(tables, { firstSeq, frontier, pruneSeq })
+          shipping?.write(tables)
+        },
+        result: isFirst,
       }
     })
     await this.#removePruned()

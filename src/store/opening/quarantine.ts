@@ -51,6 +51,10 @@ export function listQuarantines(path: string): string[] {
   return readdirSync(path).filter((name) => name.startsWith(QUARANTINE_PREFIX))
 }
 
+/** Reports whether a data folder has logs that were set aside, for any reason. */
+export const hasEarlierLogs = (path: string): boolean =>
+  readdirSync(path).some((name) => name.startsWith(QUARANTINE_PREFIX) || name.startsWith(PREDECESSOR_PREFIX))
+
 /**
  * Quarantines the damaged log of a folder and puts a new log in its place. After a crash at any
  * point, the next start finds the old log or the new one: see `finishQuarantine`.
