@@ -114,7 +114,10 @@ export class Checkpointing {
       await this.#parts.checkpoints.save({ size, note })
       if (this.#newest?.size === size) this.#newest = { ...this.#newest, note }
     } catch (error) {
-      this.#parts.logger.warn({ err: error, size }, 'a checkpoint that a hub has cosigned could not be stored')
+      this.#parts.logger.warn(
+        { err: error, size },
+        'a checkpoint that a hub has cosigned could not be stored',
+      )
     }
   }
 

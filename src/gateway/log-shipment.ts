@@ -50,7 +50,8 @@ export class LogShipment {
       random: Math.random,
       events: {
         shipped: (entries) => metrics.fleetShipped.inc(entries),
-        troubled: (url, problem) => logger.warn({ hub: url, problem }, 'the usage log is not sent to the hub'),
+        troubled: (url, problem) =>
+          logger.warn({ hub: url, problem }, 'the usage log is not sent to the hub'),
         ended: (problem) => logger.error({ problem }, 'the usage log is no longer sent to the hub'),
         leftOut: (seq) => {
           const message = 'an exchange is too long to be sent to the hub; it stays here, its entry is sent'

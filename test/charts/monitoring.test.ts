@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { createHubMetrics } from '../../src/metrics/hub-metrics.ts'
+import { FLEET_GAUGES } from '../../src/metrics/metric-table.ts'
 import { pick, prepareCharts } from './helm.ts'
 import { ALERTS_FILE, panelQueries, readAlertGroups, readPanels, selectors } from './queries.ts'
 import { findTool, missing } from './tools.ts'
@@ -28,6 +29,8 @@ const SERIES = new Map<string, string[] | null>([
     const [name = '', labels = ''] = line.split(/[{}]/)
     return [name, labels.split(',').map((label) => label.split('=')[0] ?? '')] as const
   }),
+  // Only a gateway with a hub shows them.
+  ...FLEET_GAUGES.map(([name]): [string, string[]] => [`sidegate_${name}`, []]),
 ])
 
 /** Labels that a scrape adds. */

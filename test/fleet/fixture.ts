@@ -15,11 +15,13 @@ import {
   readAck,
   readPosition,
 } from '../../src/fleet/protocol.ts'
+import { logPath, readShippedLine, type ShippedEntry } from '../../src/fleet/shipping.ts'
 import { StateHash } from '../../src/fleet/state-hash.ts'
 import type { FleetKey } from '../../src/keys/fleet-key.ts'
 import { until } from '../process/until.ts'
 
 const BEAT_MS = 20
+const LOGS_PATH = logPath('')
 /** The key under which end users are hashed. */
 export const FLEET_KEY = Buffer.alloc(32, 7)
 export const SIDECAR_TOKEN = 'a-token-of-a-sidecar'
@@ -50,7 +52,71 @@ export const stateHashOf = (keys: Iterable<FleetKey>): string => {
 interface Answer {
   readonly status: number
   readonly body?: string
+  readonly headers?: Record<string, string>
 }
+
+/** What a test does with a request: breaks the connection, keeps it open, or answers; null as usual. */
+type Scripted = Answer | 'lost' | 'silent' | null
+
+/** An entry as a hub has it. */
+interface ArrivedEntry extends ShippedEntry {
+  readonly seq: number
+}
+
+/** The logs of sidecars, as a hub takes them; checks what a sender needs to hear. */
+export class ArrivedLogs {
+  readonly entries: ArrivedEntry[] = []
+  readonly notes: string[] = []
+  /** Entries of each request. */
+  readonly requests: number[] = []
+  readonly authorizations: (string | undefined)[] = []
+  duplicates = 0
+  /** Answers before anything is stored. */
+  before: () => Scripted = () => null
+  /** Answers once it is stored. */
+  after: () => Scripted = () => null
+  /** What a note is returned with. */
+  cosign: (note: string) => string = (note) => `${note}\u2014 sidegate-hub/log AAAAAAAA\n`
+
+  get seqs(): number[] {
+    return this.entries.map(({ seq }) => seq)
+  }
+
+  take(path: string, body: Buffer, authorization: string | undefined): Scripted {
+    this.authorizations.push(authorization)
+    const scripted = this.before()
+    if (scripted !== null) return scripted
+    if (path.endsWith('/checkpoint')) {
+      this.notes.push(body.toString())
+      return this.after() ?? { status: 200, body: this.cosign(body.toString()) }
+    }
+    return this.#takeEntries(body) ?? this.after() ?? this.#head()
+  }
+
+  #takeEntries(body: Buffer): Scripted {
+    const lines = body.toString().trimEnd().split('\n')
+    this.requests.push(lines.length)
+    for (const line of lines) {
+      const entry = readShippedLine(Buffer.from(line))
+      const { seq } = JSON.parse(entry.bytes.toString()) as { seq: number }
+      const stored = this.entries.find((one) => one.seq === seq)
+      const newest = this.entries.at(-1)
+      const want = newest === undefined ? (entry.before === null ? 0 : seq) : newest.seq + 1
+      if (stored?.hash === entry.hash) this.duplicates++
+      else if (stored !== undefined) return conflict({ code: 'fork', seq })
+      else if (seq === want) this.entries.push({ ...entry, seq })
+      else return conflict({ want })
+    }
+    return null
+  }
+
+  #head(): Answer {
+    const { seq = -1, hash = '' } = this.entries.at(-1) ?? {}
+    return { status: 200, body: JSON.stringify({ seq, hash }) }
+  }
+}
+
+export const conflict = (body: object): Answer => ({ status: 409, body: JSON.stringify(body) })
 
 export class TestHub {
   readonly #server = createServer((request, response) => void this.#serve(request, response))
@@ -63,6 +129,7 @@ export class TestHub {
   readonly feedRequests: IncomingMessage['headers'][] = []
   readonly acks: Acknowledgement[] = []
   readonly joins: JsonObject[] = []
+  readonly logs = new ArrivedLogs()
   leaves = 0
   epoch: string = randomUUID()
   rev = 0
@@ -152,16 +219,25 @@ export class TestHub {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let body = ''
-    for await (const piece of request) body += String(piece)
+    const pieces: Buffer[] = []
+    for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece)
     if (this.isFrozen) return
     const path = request.url ?? ''
+    const bytes = Buffer.concat(pieces)
+    const body = bytes.toString()
     if (path === FLEET_PATHS.feed) this.feedRequests.push(request.headers)
     if (this.refusal !== null) {
       response.writeHead(this.refusal.status).end(this.refusal.body)
       return
     }
     if (path === FLEET_PATHS.feed) return this.#open(request, response)
+    if (path.startsWith(LOGS_PATH)) {
+      const answer = this.logs.take(path, bytes, request.headers.authorization)
+      if (answer === 'lost') response.destroy()
+      else if (answer !== null && answer !== 'silent')
+        response.writeHead(answer.status, answer.headers).end(answer.body)
+      return
+    }
     if (path === FLEET_PATHS.join) {
       this.joins.push({ ...JSON.parse(body), authorization: request.headers.authorization ?? null })
       response.writeHead(200).end(JSON.stringify({ sidecar: 'joined-1' }))

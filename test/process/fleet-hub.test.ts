@@ -45,7 +45,15 @@ async function sidecar(
     await signed(podClaims(Date.now(), { pod, uid: `uid-${pod}` }), clusterKey),
   )
   const fleet = { hubs: [hub.url], token: { file: 'token' }, maxStaleSeconds: 600, ...more }
-  const gateway = await openGateway(t, { ...options, folder, rules: 'rules: []\n', config: { fleet }, env })
+  // A stop waits so long for a hub that is away.
+  const limits = { drainSeconds: 1 }
+  const gateway = await openGateway(t, {
+    ...options,
+    folder,
+    rules: 'rules: []\n',
+    config: { limits, fleet },
+    env,
+  })
   await until(`${pod} is ready`, async () => (await gateway.readiness()).status === 200)
   return gateway
 }

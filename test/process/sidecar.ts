@@ -11,6 +11,8 @@ export const hubOptions = (upstream: ScriptedUpstream, hub: TestHub, fleet: obje
   upstreamUrl: upstream.baseUrl,
   env: { SIDECAR_TOKEN },
   config: {
+    // A stop waits so long for a hub that is away.
+    limits: { drainSeconds: 1 },
     fleet: { hubs: [hub.url], token: { env: 'SIDECAR_TOKEN' }, maxStaleSeconds: 60, ...fleet },
   },
 })
