@@ -176,7 +176,7 @@ class Gateway {
     logger.info({}, 'stopped')
   }
 
-  /** Sends the rest of the log to a hub until the end of the drain, or for as long as last bytes have. */
+  /** Sends the rest of the log until the end of the drain, at least as long as last bytes take. */
   async #shipRest(endMs: Milliseconds): Promise<void> {
     const leftMs = Math.max(endMs - systemClock.monotonic(), LAST_BYTES_MS)
     await this.#parts.fleet?.finish(leftMs, this.#hurry.promise)

@@ -157,7 +157,7 @@ export class HubRequests {
 
   /**
    * Posts a body, on the same connection.
-   * @returns the answer, whatever its status
+   * @returns the answer, of any status
    * @throws HubUnreachable (rejects)
    */
   async exchange(

@@ -1,27 +1,22 @@
 // Sends the log of a sidecar to a hub: oldest first, one request at a time, on a connection of its
 // own. Only the answer of the hub says that it has an entry. No call waits for any of it.
 
-import { openNote } from '../audit/note.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { within } from '../core/deadline.ts'
 import type { Secret } from '../core/secret.ts'
 import type { Timers } from '../core/timers.ts'
 import { Backoff } from './backoff.ts'
 import { HubRefusal, HubRequests } from './hub-requests.ts'
+import { nextShipment, type ShippableLog } from './next-shipment.ts'
 import {
-  base64Bytes,
   checkpointPath,
+  isCosigned,
   logPath,
-  MAXIMUM_LONE_BYTES,
-  MAXIMUM_SHIPPED_BYTES,
   MAXIMUM_SHIPPED_ENTRIES,
   NOTE_TYPE,
-  printShippedLine,
   readShipmentAnswer,
   SHIPMENT_TYPE,
   type ShipmentAnswer,
-  type ShippedEntry,
-  type ShippedHead,
 } from './shipping.ts'
 
 /** Time in which entries gather for one request, unless there are enough for a full one. */
@@ -34,30 +29,12 @@ const SAVE_MS: Milliseconds = 5000
 const ANSWER_MS: Milliseconds = 10_000
 const MIB_MS: Milliseconds = 1000
 const MIB = 1024 ** 2
-/** Room in a lone request for what is not the exchange: the entry, its user, the names. */
-const LONE_REST_BYTES = 1024 * 1024
 /** Time after which is looked again whether a hub knows this sidecar, or the log can be read. */
 const NOT_READY_MS: Milliseconds = 250
 /** Problems that are remembered as reported. */
 const MAXIMUM_REPORTED = 50
-/** Failures in a row from which the last one is a problem; the first may be a connection that was kept. */
+/** Failures in a row that are a problem. One may be of a connection that was kept and is closed. */
 const PROBLEM_FAILURES = 2
-
-/** The log that is sent, and how far a hub has it. */
-export interface ShippableLog {
-  readonly log: string
-  /** The first entry that no hub is known to have. */
-  readonly next: number
-  /** The first entry that can be sent; above `next` when entries were pruned unsent. */
-  readonly first: number
-  /** Sequence of the newest entry. */
-  readonly newest: number
-  read(seq: number): ShippedEntry | null
-  hashOf(seq: number): string | null
-  took(head: ShippedHead): void
-  moveTo(seq: number): boolean
-  save(): Promise<void>
-}
 
 /** A signed checkpoint of the log. */
 export interface ShippedNote {
@@ -190,7 +167,7 @@ export class Shipper {
   /** Waits for entries, and then for more of them: a request for each would cost too much. */
   async #gather(isIdle: boolean): Promise<void> {
     if (isIdle && !this.#isWoken) await this.#wait(POLL_MS, true)
-    if (!this.#isFull) await this.#wait(GATHER_MS)
+    if (this.#isWoken && !this.#isFull) await this.#wait(GATHER_MS)
   }
 
   /** Makes one request. @returns null when there is nothing to send */
@@ -216,42 +193,17 @@ export class Shipper {
 
   async #sendEntries(headers: Record<string, string>): Promise<Outcome> {
     const { log, hub } = this.#parts
-    const lines = this.#lines(log.first)
-    const bytes = lines.length === 1 ? lines[0]! : Buffer.concat(lines)
-    const body = { type: SHIPMENT_TYPE, bytes }
+    const body = { type: SHIPMENT_TYPE, bytes: nextShipment(log, (seq) => this.#leaveOut(seq)) }
     const { status, text, retryAfterMs } = await this.#post(`${hub()}${logPath(log.log)}`, headers, body)
     const answer = readShipmentAnswer(status, text)
     if (answer === null) return this.#refused(status, text, retryAfterMs)
     return this.#take(answer)
   }
 
-  /** Returns the lines of one request, the first of this entry. */
-  #lines(first: number): Buffer[] {
-    const { log } = this.#parts
-    const lines: Buffer[] = []
-    let bytes = 0
-    for (let seq = first; lines.length < MAXIMUM_SHIPPED_ENTRIES; seq++) {
-      const entry = log.read(seq)
-      if (entry === null) break
-      const line = this.#line(seq, entry, lines.length === 0 ? MAXIMUM_LONE_BYTES : MAXIMUM_SHIPPED_BYTES)
-      if (line === null || (lines.length > 0 && bytes + line.length > MAXIMUM_SHIPPED_BYTES)) break
-      lines.push(line)
-      bytes += line.length
-      if (bytes > MAXIMUM_SHIPPED_BYTES) break
-    }
-    if (lines.length === 0) throw new Error(`entry ${first} of the log is missing`)
-    return lines
-  }
-
-  /** Returns null for a line that is too long for a request with others. */
-  #line(seq: number, entry: ShippedEntry, maximumBytes: number): Buffer | null {
-    const length = base64Bytes(entry.content?.length ?? 0)
-    if (length + LONE_REST_BYTES > MAXIMUM_LONE_BYTES) {
-      if (seq > this.#leftOutSeq) this.#parts.events.leftOut(seq)
-      this.#leftOutSeq = Math.max(seq, this.#leftOutSeq)
-      return printShippedLine({ ...entry, content: null })
-    }
-    return length > maximumBytes ? null : printShippedLine(entry)
+  /** An entry that is sent again is not reported again. */
+  #leaveOut(seq: number): void {
+    if (seq > this.#leftOutSeq) this.#parts.events.leftOut(seq)
+    this.#leftOutSeq = Math.max(seq, this.#leftOutSeq)
   }
 
   #take(answer: ShipmentAnswer): Outcome {
@@ -376,16 +328,4 @@ export class Shipper {
       }
     })
   }
-}
-
-/** Whether a note is another with more signatures. */
-function isCosigned(note: string, cosigned: string): boolean {
-  const opened = openNote(cosigned, [])
-  const own = note.lastIndexOf('\n\n') + 1
-  if ('fault' in opened || opened.text !== note.slice(0, own)) return false
-  const lines = cosigned.split('\n')
-  return note
-    .slice(own)
-    .split('\n')
-    .every((line) => lines.includes(line))
 }

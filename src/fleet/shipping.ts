@@ -1,6 +1,7 @@
-// How a sidecar sends the entries of its log to a hub: one JSON object a line, oldest first, and what
-// the hub answers. Says nothing of whether the entries are right.
+// How a sidecar sends the entries of its log to a hub: one JSON object a line, oldest first, and
+// what the hub answers. Says nothing of whether the entries are right.
 
+import { openNote } from '../audit/note.ts'
 import { checkValue, formatPath } from '../core/document.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import type { Steps } from '../core/steps.ts'
@@ -75,6 +76,18 @@ export function readShipmentAnswer(status: number, body: string): ShipmentAnswer
 }
 
 const isSeq = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+/** Reports whether what a hub returned is the note that it was sent, with more signatures. */
+export function isCosigned(sent: string, returned: string): boolean {
+  const opened = openNote(returned, [])
+  const signaturesAt = sent.lastIndexOf('\n\n') + 1
+  if ('fault' in opened || opened.text !== sent.slice(0, signaturesAt)) return false
+  const lines = returned.split('\n')
+  return sent
+    .slice(signaturesAt)
+    .split('\n')
+    .every((line) => lines.includes(line))
+}
 
 /** What a hub answers to entries. Any other status is a failure, and they are sent again. */
 export type ShipmentAnswer =

@@ -104,8 +104,8 @@ export class HubLink {
   }
 
   /**
-   * Sends the rest of the log, until a hub has it or the time is over. Also after the goodbye, which
-   * is about keys. The store must be open.
+   * Sends the rest of the log, until a hub has it or the time is over. May follow the goodbye,
+   * which is about keys. The store must be open.
    * @param hurry ends it at once when it resolves
    */
   finish(limitMs: Milliseconds, hurry: Promise<void>): Promise<void> {

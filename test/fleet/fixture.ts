@@ -64,7 +64,7 @@ interface ArrivedEntry extends ShippedEntry {
 }
 
 /** The logs of sidecars, as a hub takes them; checks what a sender needs to hear. */
-export class ArrivedLogs {
+class ArrivedLogs {
   readonly entries: ArrivedEntry[] = []
   readonly notes: string[] = []
   /** Entries of each request. */
