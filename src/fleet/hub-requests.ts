@@ -49,11 +49,14 @@ export class HubRefusal extends Error {
   readonly status: number
   /** True when an administrator declared this sidecar gone. */
   readonly isGone: boolean
+  /** True when the same request may be answered later. */
+  readonly isPassing: boolean
 
   /** @param body of the answer, which holds the hub's own message */
   constructor(status: number, body: string) {
     super(`the hub refuses this gateway (${status})${messageIn(body)}`)
     this.status = status
+    this.isPassing = status === 429 || status >= 500
     this.isGone = status === 403 && errorIn(body)['code'] === 'forbidden'
   }
 }

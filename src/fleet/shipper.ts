@@ -31,6 +31,8 @@ const MIB_MS: Milliseconds = 1000
 const MIB = 1024 ** 2
 /** Time after which is looked again whether a hub knows this sidecar, or the log can be read. */
 const NOT_READY_MS: Milliseconds = 250
+/** Time after which a checkpoint that was refused is sent again. */
+const NOTE_RETRY_MS: Milliseconds = 5000
 /** Problems that are remembered as reported. */
 const MAXIMUM_REPORTED = 50
 /** Failures in a row that are a problem. One may be of a connection that was kept and is closed. */
@@ -92,6 +94,9 @@ export class Shipper {
   #isLast = false
   #end: string | null = null
   #problem: string | null = null
+  #noteProblem: string | null = null
+  /** When a checkpoint that was refused is sent again. */
+  #noteAtMs: Milliseconds = Number.NEGATIVE_INFINITY
   #failures = 0
   /** The last entry whose exchange was reported as left out. */
   #leftOutSeq = -1
@@ -114,9 +119,9 @@ export class Shipper {
     return this.#end
   }
 
-  /** Why entries could not be sent, for people; null after some were. */
+  /** Why entries, or the last checkpoint, could not be sent, for people; null after they were. */
   get problem(): string | null {
-    return this.#end ?? this.#problem
+    return this.#end ?? this.#problem ?? this.#noteProblem
   }
 
   start(): void {
@@ -177,7 +182,7 @@ export class Shipper {
       if (!isReadable()) return this.#isLast ? null : { isDone: false, waitMs: NOT_READY_MS }
       const waiting = log.newest + 1 - log.first
       this.#isFull = waiting > MAXIMUM_SHIPPED_ENTRIES
-      const note = this.#note !== null && this.#note.size <= log.next ? this.#note : null
+      const note = this.#dueNote()
       if (waiting <= 0 && note === null) return null
       const headers = await authorize()
       if (headers === null) return this.#isLast ? null : { isDone: false, waitMs: NOT_READY_MS }
@@ -244,6 +249,13 @@ export class Shipper {
     return `the hub has entries of this log up to ${seq}, and here it ends at ${newest}: an older copy of the data folder was put in its place, so nothing more of it is sent; begin a log with \`sidegate audit new-log\``
   }
 
+  /** The checkpoint to be sent now, once its entries are; null for none. */
+  #dueNote(): ShippedNote | null {
+    const { log, clock } = this.#parts
+    if (this.#note === null || this.#note.size > log.next) return null
+    return this.#isLast || clock.monotonic() >= this.#noteAtMs ? this.#note : null
+  }
+
   async #sendNote(headers: Record<string, string>, sent: ShippedNote): Promise<Outcome> {
     const { log, hub, events } = this.#parts
     const body = { type: NOTE_TYPE, bytes: Buffer.from(sent.note) }
@@ -252,13 +264,30 @@ export class Shipper {
     if (status !== 200) {
       const answer = readShipmentAnswer(status, text)
       if (answer !== null) return this.#take(answer)
-      return this.#refused(status, text, retryAfterMs)
+      return this.#putOff(sent, new HubRefusal(status, text), retryAfterMs)
     }
     this.#forget(sent)
-    if (!isCosigned(sent.note, text))
-      return this.#failed('the hub returned a checkpoint that is not the one it was sent', 0)
+    if (!isCosigned(sent.note, text)) {
+      this.#reportNote('the hub returned a checkpoint that is not the one it was sent')
+      return DONE
+    }
+    this.#noteProblem = null
     await events.cosigned({ size: sent.size, note: text })
     return this.#succeeded()
+  }
+
+  /** Entries do not wait for a checkpoint that is refused. */
+  #putOff(sent: ShippedNote, { message, isPassing }: HubRefusal, leastMs: Milliseconds): Outcome {
+    if (this.#isLast && isPassing) return this.#failed(message, leastMs)
+    if (this.#isLast) this.#forget(sent)
+    this.#noteAtMs = this.#parts.clock.monotonic() + Math.max(leastMs, NOTE_RETRY_MS)
+    this.#reportNote(message)
+    return DONE
+  }
+
+  #reportNote(problem: string): void {
+    if (problem !== this.#noteProblem) this.#parts.events.troubled(this.#parts.hub(), problem)
+    this.#noteProblem = problem
   }
 
   /** A newer one may have taken its place. */
@@ -272,10 +301,10 @@ export class Shipper {
   }
 
   #refused(status: number, text: string, retryAfterMs: Milliseconds): Outcome {
-    const isPassing = status === 429 || status >= 500
-    const outcome = this.#failed(new HubRefusal(status, text).message, retryAfterMs)
+    const refusal = new HubRefusal(status, text)
+    const outcome = this.#failed(refusal.message, retryAfterMs)
     // It would refuse again before the time is over.
-    if (this.#isLast && !isPassing) this.#abort.abort()
+    if (this.#isLast && !refusal.isPassing) this.#abort.abort()
     return outcome
   }
 

@@ -72,7 +72,7 @@ class ArrivedLogs {
   readonly authorizations: (string | undefined)[] = []
   duplicates = 0
   /** Answers before anything is stored. */
-  before: () => Scripted = () => null
+  before: (path: string) => Scripted = () => null
   /** Answers once it is stored. */
   after: () => Scripted = () => null
   /** What a note is returned with. */
@@ -84,7 +84,7 @@ class ArrivedLogs {
 
   take(path: string, body: Buffer, authorization: string | undefined): Scripted {
     this.authorizations.push(authorization)
-    const scripted = this.before()
+    const scripted = this.before(path)
     if (scripted !== null) return scripted
     if (path.endsWith('/checkpoint')) {
       this.notes.push(body.toString())

@@ -98,7 +98,7 @@ t.test('entries gather for one request, and a long log goes in full ones', async
   const hub = await startHub(t)
   hub.logs.before = () => ({ status: 503 })
   const { call, allShipped } = ship(t, hub)
-  for (let n = 1; n <= 450; n++) await call(n)
+  await Promise.all(Array.from({ length: 450 }, (_, n) => call(n + 1)))
   hub.logs.before = () => null
   await allShipped()
   t.equal(hub.logs.entries.length, 451)
@@ -234,7 +234,7 @@ t.test('a stop sends the rest with the last checkpoint', async (t) => {
   const hub = await startHub(t)
   hub.logs.before = () => ({ status: 503 })
   const { call, shipper, log, cosigned } = ship(t, hub)
-  for (let n = 1; n <= 300; n++) await call(n)
+  await Promise.all(Array.from({ length: 300 }, (_, n) => call(n + 1)))
   shipper.signed({ size: 301, note: noteOver(301) })
   hub.logs.before = () => null
   await shipper.stop(LONG_MS, NEVER)
@@ -313,6 +313,22 @@ t.test('a checkpoint that comes back as another one is refused, and the next is 
   shipper.signed({ size: 1, note: noteOver(1) })
   await until('it is cosigned', () => cosigned.length > 0)
   t.equal(cosigned.length, 1)
+})
+
+t.test('entries do not wait for a checkpoint that the hub refuses', async (t) => {
+  const hub = await startHub(t)
+  hub.logs.before = (path) => (path.endsWith('/checkpoint') ? { status: 404 } : null)
+  const { call, shipper, problems, allShipped, log } = ship(t, hub)
+  shipper.signed({ size: 1, note: noteOver(1) })
+  await until('the refusal is said', () => problems.length > 0)
+  for (let n = 1; n <= 3; n++) {
+    await call(n)
+    await allShipped()
+  }
+  t.match(shipper.problem, /404/)
+  t.equal(problems.length, 1)
+  await shipper.stop(60_000, NEVER)
+  t.equal(log.unshipped, 0)
 })
 
 t.test('a checkpoint that does not fit the log of the hub ends the log', async (t) => {
