@@ -22,8 +22,11 @@ export interface ShippableLog {
   readonly first: number
   /** Sequence of the newest entry. */
   readonly newest: number
-  /** Returns an entry as it is to be sent; null when it is not stored. */
-  read(seq: number): ShippedEntry | null
+  /**
+   * Returns an entry as it is to be sent, after a look at `first`; null when it is not stored.
+   * @param isFirst whether it is the first of a request
+   */
+  read(seq: number, isFirst: boolean): ShippedEntry | null
   hashOf(seq: number): string | null
   /** A hub has all entries up to this one for good. */
   took(head: ShippedHead): void
@@ -43,9 +46,10 @@ export function nextShipment(log: ShippableLog, leaveOut: (seq: number) => void)
   const lines: Buffer[] = []
   let bytes = 0
   for (let seq = first; lines.length < MAXIMUM_SHIPPED_ENTRIES && bytes <= MAXIMUM_SHIPPED_BYTES; seq++) {
-    const entry = log.read(seq)
-    const line = entry === null ? null : lineOf(seq, entry, lines.length === 0, leaveOut)
-    if (line === null || (lines.length > 0 && bytes + line.length > MAXIMUM_SHIPPED_BYTES)) break
+    const isFirst = lines.length === 0
+    const entry = log.read(seq, isFirst)
+    const line = entry === null ? null : lineOf(seq, entry, isFirst, leaveOut)
+    if (line === null || (!isFirst && bytes + line.length > MAXIMUM_SHIPPED_BYTES)) break
     lines.push(line)
     bytes += line.length
   }

@@ -268,7 +268,7 @@ export class Shipper {
     }
     this.#forget(sent)
     if (!isCosigned(sent.note, text)) {
-      this.#reportNote('the hub returned a checkpoint that is not the one it was sent')
+      this.#reportNote('it came back as another one')
       return DONE
     }
     this.#noteProblem = null
@@ -285,7 +285,8 @@ export class Shipper {
     return DONE
   }
 
-  #reportNote(problem: string): void {
+  #reportNote(why: string): void {
+    const problem = `no hub has cosigned the last checkpoint: ${why}`
     if (problem !== this.#noteProblem) this.#parts.events.troubled(this.#parts.hub(), problem)
     this.#noteProblem = problem
   }

@@ -3,7 +3,7 @@
 
 import { openNote } from '../audit/note.ts'
 import { checkValue, formatPath } from '../core/document.ts'
-import { isObject, type JsonObject } from '../core/json.ts'
+import { isObject } from '../core/json.ts'
 import type { Steps } from '../core/steps.ts'
 
 /** Entries in one request. */
@@ -110,24 +110,26 @@ export const printShipment = (entries: readonly ShippedEntry[]): Buffer =>
 /** Bytes of an exchange that are encoded at a time: a multiple of three, so that none is padded. */
 const ENCODED_BYTES = 49_152
 
-/** Prints a line of a body. An exchange is never a string as a whole: it may be long. */
+/** Prints a line of a body. A long exchange is never a string as a whole. */
 export function printShippedLine({ bytes, hash, content, user, before }: ShippedEntry): Buffer {
-  const head = Buffer.from(`{"entry":${JSON.stringify(bytes.toString('utf8'))},"hash":"${hash}","content":`)
-  const rest: JsonObject = {
-    user: user === null ? null : { hash: user.hash.toString('hex'), clear: user.clear },
-    ...(before !== null && { before: { hash: before.hash, frontier: [...before.frontier] } }),
-  }
-  const tail = Buffer.from(`,${JSON.stringify(rest).slice(1)}\n`)
-  return Buffer.concat([head, content === null ? Buffer.from('null') : quotedBase64(content), tail])
+  const head = `{"entry":${JSON.stringify(bytes.toString('utf8'))},"hash":"${hash}","content":`
+  const tail = `,"user":${user === null ? 'null' : printUser(user)}${printBefore(before)}}\n`
+  if (content === null) return Buffer.from(`${head}null${tail}`)
+  if (content.length <= ENCODED_BYTES) return Buffer.from(`${head}"${content.toString('base64')}"${tail}`)
+  return Buffer.concat([Buffer.from(`${head}"`), base64Of(content), Buffer.from(`"${tail}`)])
 }
 
-function quotedBase64(content: Buffer): Buffer {
-  const quoted = Buffer.allocUnsafe(base64Bytes(content.length) + 2)
-  let at = quoted.write('"')
-  for (let from = 0; from < content.length; from += ENCODED_BYTES)
-    at += quoted.write(content.toString('base64', from, from + ENCODED_BYTES), at, 'latin1')
-  quoted.write('"', at)
-  return quoted
+const printUser = ({ hash, clear }: ShippedUser): string =>
+  JSON.stringify({ hash: hash.toString('hex'), clear })
+
+const printBefore = (before: ShippedBeginning | null): string =>
+  before === null ? '' : `,"before":${JSON.stringify({ hash: before.hash, frontier: before.frontier })}`
+
+function base64Of(content: Buffer): Buffer {
+  const base64 = Buffer.allocUnsafe(base64Bytes(content.length))
+  for (let from = 0, at = 0; from < content.length; from += ENCODED_BYTES)
+    at += base64.write(content.toString('base64', from, from + ENCODED_BYTES), at, 'latin1')
+  return base64
 }
 
 /** Returns the length of an exchange in a line. */

@@ -51,7 +51,7 @@ export class LogShipment {
       events: {
         shipped: (entries) => metrics.fleetShipped.inc(entries),
         troubled: (url, problem) =>
-          logger.warn({ hub: url, problem }, 'the usage log is not sent to the hub'),
+          logger.warn({ hub: url, problem }, 'sending the usage log to the hub has a problem'),
         ended: (problem) => logger.error({ problem }, 'the usage log is no longer sent to the hub'),
         leftOut: (seq) => {
           const message = 'an exchange is too long to be sent to the hub; it stays here, its entry is sent'

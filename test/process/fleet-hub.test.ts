@@ -129,7 +129,7 @@ t.test('gateways go on with their keys while the hub is away, also after a resta
   const again = await openGateway(t, {
     upstreamUrl: upstream.baseUrl,
     folder: gateway.folder,
-    config: { fleet },
+    config: { limits: { drainSeconds: 1 }, fleet },
   })
   t.equal((await again.readiness()).status, 200)
   t.equal(await ask(again, key), 200)

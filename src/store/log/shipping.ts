@@ -17,6 +17,8 @@ const LEFT_BEHIND_KEY = Buffer.from('left-behind')
 const MAXIMUM_LEFT_BEHIND = 16
 /** Approximate bytes of both rows. */
 const ROW_BYTES = 2048
+/** In the canonical form of a call that named its end user. */
+const HAS_USER = Buffer.from('"has_user":true')
 /** Fewest entries that pruning removes at a time. */
 const MINIMUM_PRUNED = 2
 
@@ -95,6 +97,7 @@ export class LogShipping {
 
   /** The first entry that could be sent: it is neither pruned nor shipped. */
   get first(): number {
+    this.#environment.refresh()
     return Math.max(this.next, readPrunePoint(this.#environment.tables).firstSeq)
   }
 
@@ -125,23 +128,29 @@ export class LogShipping {
     return this.keepsUnshipped && oldest !== null && this.next - oldest < MINIMUM_PRUNED
   }
 
-  /** Returns an entry as it is to be sent; null when it is not stored. */
-  read(seq: number): UnshippedEntry | null {
+  /**
+   * Returns an entry as it is to be sent; null when it is not stored. Reads the state of the log at
+   * the last look at `first`.
+   * @param isFirst whether it is the first of a request, which may be the first that a hub gets
+   */
+  read(seq: number, isFirst: boolean): UnshippedEntry | null {
     const { sendsContent, sendsClear } = this.#terms
     const { tables } = this.#environment
     const entry = this.#entry(seq)
     if (entry === null) return null
-    const user = readStoredUser(tables, seq)
+    // Most entries have none, and looking for the row costs more.
+    const user = entry.bytes.includes(HAS_USER) ? readStoredUser(tables, seq) : null
     return {
       ...entry,
       content: (sendsContent ? tables.content.get(u64(seq)) : undefined) ?? null,
       user: user === null || sendsClear ? user : { ...user, clear: null },
-      before: this.#before(seq, entry.bytes),
+      before: isFirst ? this.#before(seq, entry.bytes) : null,
     }
   }
 
   /** Returns the hash of an entry; null when it is not stored. */
   hashOf(seq: number): string | null {
+    this.#environment.refresh()
     return this.#entry(seq)?.hash ?? null
   }
 
@@ -192,7 +201,6 @@ export class LogShipping {
   }
 
   #entry(seq: number): { readonly bytes: Buffer; readonly hash: string } | null {
-    this.#environment.refresh()
     const row = this.#environment.tables.entries.get(u64(seq))
     if (row === undefined) return null
     const { bytes, hash } = unpackEntry(seq, row)
