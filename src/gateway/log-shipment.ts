@@ -28,6 +28,8 @@ type ShipmentGauges = Pick<
 
 export class LogShipment {
   readonly #log: LogShipping
+  /** After an error of the disk even reading is unsafe. */
+  readonly #isReadable: () => boolean
   readonly #shipper: Shipper
   readonly #clock: Clock
   readonly #logger: GatewayLogger
@@ -37,12 +39,13 @@ export class LogShipment {
     const { shipping, log } = store
     if (shipping === null) throw new Error('the store was opened without a hub')
     this.#log = shipping
+    this.#isReadable = () => log.writable
     this.#clock = clock
     this.#logger = logger
     this.#shipper = new Shipper({
       log: shipping,
       ca,
-      isReadable: () => log.writable,
+      isReadable: this.#isReadable,
       hub,
       authorize,
       clock,
@@ -80,6 +83,7 @@ export class LogShipment {
   /** Sends what is left, within the time, and logs what was not sent. */
   async finish(limitMs: Milliseconds, hurry: Promise<void>): Promise<void> {
     await this.#shipper.stop(limitMs, hurry)
+    if (!this.#isReadable()) return
     const { unshipped } = this.#log
     const { problem } = this.#shipper
     const message = 'entries of the usage log were not sent to a hub; they stay in the data folder'

@@ -23,6 +23,8 @@ t.test('a sidecar has hubs, a token and a limit of staleness', async (t) => {
     joinToken: null,
     maxStaleSeconds: 60,
     startWithoutHub: 'wait',
+    ship: 'entries+content',
+    onUnshippable: 'block',
   })
   t.equal(config?.fleet?.ca?.current(), 'pem')
   writeFileSync(join(folder, 'token'), 'def')
