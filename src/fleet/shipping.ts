@@ -110,17 +110,22 @@ export const printShipment = (entries: readonly ShippedEntry[]): Buffer =>
 /** Bytes of an exchange that are encoded at a time: a multiple of three, so that none is padded. */
 const ENCODED_BYTES = 49_152
 
-/** Prints a line of a body. A long exchange is never a string as a whole. */
+/**
+ * Prints a line of a body. As Latin-1 each byte of UTF-8 is a character, of which JSON escapes
+ * those of ASCII only, so nothing is decoded. A long exchange is never a string as a whole.
+ */
 export function printShippedLine({ bytes, hash, content, user, before }: ShippedEntry): Buffer {
-  const head = `{"entry":${JSON.stringify(bytes.toString('utf8'))},"hash":"${hash}","content":`
+  const head = `{"entry":${JSON.stringify(bytes.toString('latin1'))},"hash":"${hash}","content":`
   const tail = `,"user":${user === null ? 'null' : printUser(user)}${printBefore(before)}}\n`
-  if (content === null) return Buffer.from(`${head}null${tail}`)
-  if (content.length <= ENCODED_BYTES) return Buffer.from(`${head}"${content.toString('base64')}"${tail}`)
-  return Buffer.concat([Buffer.from(`${head}"`), base64Of(content), Buffer.from(`"${tail}`)])
+  if (content === null) return latin1(`${head}null${tail}`)
+  if (content.length <= ENCODED_BYTES) return latin1(`${head}"${content.toString('base64')}"${tail}`)
+  return Buffer.concat([latin1(`${head}"`), base64Of(content), latin1(`"${tail}`)])
 }
 
+const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1')
+
 const printUser = ({ hash, clear }: ShippedUser): string =>
-  JSON.stringify({ hash: hash.toString('hex'), clear })
+  Buffer.from(JSON.stringify({ hash: hash.toString('hex'), clear })).toString('latin1')
 
 const printBefore = (before: ShippedBeginning | null): string =>
   before === null ? '' : `,"before":${JSON.stringify({ hash: before.hash, frontier: before.frontier })}`

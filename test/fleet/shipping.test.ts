@@ -51,6 +51,14 @@ t.test('entries arrive as they were sent, one a line', async (t) => {
   )
 })
 
+t.test('a long exchange arrives byte for byte', async (t) => {
+  for (const length of [49_151, 49_152, 49_153, 98_304, 100_001]) {
+    const content = Buffer.from(Array.from({ length }, (_, index) => index % 251))
+    const sent = { bytes: Buffer.from('{"é":"\u2028"}'), hash: HASH, content, user: null, before: null }
+    t.same(readShippedLine(printShipment([sent]).subarray(0, -1)), sent)
+  }
+})
+
 for (const [line, message] of [
   ['', /is not JSON/],
   ['[]', /the line must be an object/],
