@@ -59,18 +59,25 @@ export class Ingest {
     this.#entries += shipment.entries.length
     this.#bytes += waiting.bytes
     this.#queue.push(waiting)
-    if (this.#timer === null && this.#transactions < MAXIMUM_TRANSACTIONS)
-      this.#timer = this.#parts.timers.set(() => {
-        this.#timer = null
-        void this.#drain()
-      }, GATHER_MS)
+    this.#schedule()
     return { result: promise }
+  }
+
+  /** Begins another transaction soon, if there is something for it. */
+  #schedule(): void {
+    const canWrite = this.#queue.some(({ shipment }) => !this.#busy.has(shipment.log))
+    if (!canWrite || this.#timer !== null || this.#transactions >= MAXIMUM_TRANSACTIONS) return
+    this.#timer = this.#parts.timers.set(() => {
+      this.#timer = null
+      void this.#drain()
+    }, GATHER_MS)
   }
 
   /** Stores what waits, one transaction after the other. Two drains may run at a time. */
   async #drain(): Promise<void> {
     this.#transactions++
     for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {
+      this.#schedule()
       await this.#store(batch)
       for (const { shipment, bytes } of batch) {
         this.#busy.delete(shipment.log)
