@@ -2,27 +2,35 @@
 
 import { parseArgs } from 'node:util'
 
-const HELP = `Usage: npm run fleet:chaos [-- --quick] [--seed N] [--steps N] [--sidecars N] [--json FILE]
+const HELP = `Usage: npm run fleet:chaos [-- --quick] [--seed N] [--steps N] [--sidecars N] [--entries N] [--json FILE]
 
 Starts PostgreSQL, two hubs, three sidecars and, in this process, 1,000 simulated ones
-made of the client and the memory of a sidecar. Changes keys at random hubs while
-sidecars, hubs and the database are killed, cut off and frozen, and compares what every
-sidecar decides with what the answers promised.
+made of the client, the memory and the shipper of a sidecar. First all of them send the
+entries of an outage to one hub. Then keys change at random hubs while sidecars, hubs and
+the database are killed, cut off and frozen: compares what every sidecar decides with what
+the answers promised, and in the end every log with what its sidecar has sealed.
 
   --quick         as many steps as fit in 45 s; two minutes in all
   --seed N        repeats the random choices of another run (times differ); printed
   --steps N       random steps (default 10000)
   --sidecars N    simulated sidecars (default 1000)
+  --entries N     entries of each after the outage (default 600; 100 with --quick)
   --json FILE     write the figures to FILE as one JSON object
   --help          print this text
 
 Exit: 0 no violation and every figure within its limit, 1 not, 2 wrong arguments.
 `
+const ENTRIES = '600'
+const QUICK_ENTRIES = '100'
+
+type NumberName = 'seed' | 'steps' | 'sidecars' | 'entries'
+
 export interface ChaosOptions {
   readonly isQuick: boolean
   readonly seed: number
   readonly steps: number
   readonly sidecars: number
+  readonly entries: number
   readonly json: string | undefined
 }
 
@@ -35,6 +43,7 @@ export function readOptions(): ChaosOptions {
         seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
         steps: { type: 'string', default: '10000' },
         sidecars: { type: 'string', default: '1000' },
+        entries: { type: 'string' },
         json: { type: 'string' },
         help: { type: 'boolean', default: false },
       },
@@ -43,12 +52,14 @@ export function readOptions(): ChaosOptions {
       process.stdout.write(HELP)
       process.exit(0)
     }
-    const [seed, steps, sidecars] = (['seed', 'steps', 'sidecars'] as const).map((name) => {
-      const number = Number(values[name])
+    const { quick: isQuick, json, seed, steps, sidecars } = values
+    const { entries = isQuick ? QUICK_ENTRIES : ENTRIES } = values
+    const numbers = Object.entries({ seed, steps, sidecars, entries }).map(([name, text]) => {
+      const number = Number(text)
       if (!Number.isSafeInteger(number) || number < 1) throw new Error(`--${name} takes a number from 1`)
-      return number
-    }) as [number, number, number]
-    return { isQuick: values.quick, seed, steps, sidecars, json: values.json }
+      return [name, number] as const
+    })
+    return { isQuick, json, ...(Object.fromEntries(numbers) as Record<NumberName, number>) }
   } catch (error) {
     process.stderr.write(`fleet:chaos: ${(error as Error).message}\n`)
     process.exit(2)

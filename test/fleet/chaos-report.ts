@@ -5,6 +5,10 @@ import type { Violation } from './chaos-ledger.ts'
 
 /** Most resident memory of a hub with 1,000 feeds. */
 const MAXIMUM_HUB_MIB = 256
+/** Most resident memory of a hub that takes the entries of an outage. */
+const MAXIMUM_CATCH_UP_MIB = 512
+/** Longest time in which a hub takes the entries of an outage of ten minutes, seconds. */
+const MAXIMUM_CATCH_UP_SECONDS = 60
 /** Longest p99 of the answer to a revocation. */
 const MAXIMUM_P99_MS = 1000
 /** Goal of the CPU of an idle hub with 1,000 feeds, percent of a core. */
@@ -55,6 +59,21 @@ export interface ChaosResult {
     readonly simulator_lag_p99_ms: number
     readonly simulator_lag_max_ms: number
   }
+  /** All sidecars sent the entries of an outage to one hub. */
+  readonly catch_up: {
+    readonly entries: number
+    readonly seconds: number
+    readonly entries_per_second: number
+    readonly answer_ms: Spread
+    readonly most_rss_mib: number
+  }
+  /** The logs in the database in the end. */
+  readonly logs: {
+    readonly count: number
+    readonly entries: number
+    readonly checkpoints: number
+    readonly verified_seconds: number
+  }
   readonly hub: {
     readonly before: HubFigures
     readonly after: HubFigures
@@ -68,7 +87,7 @@ export interface ChaosResult {
 /** Writes the result to a file, if one is named, and prints it. @returns the exit code */
 export function report(result: ChaosResult, file: string | undefined): number {
   if (file !== undefined) writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)
-  const { quiet, chaos, hub } = result
+  const { quiet, chaos, hub, catch_up: catchUp, logs } = result
   const ms = ({ p50, p99, max, count }: Spread) => `p50 ${p50}, p99 ${p99}, max ${max} ms of ${count}`
   const list = (counts: Readonly<Record<string, number>>) =>
     Object.entries(counts)
@@ -90,6 +109,15 @@ export function report(result: ChaosResult, file: string | undefined): number {
       '',
       `the simulator itself was late by p99 ${chaos.simulator_lag_p99_ms}, max ${chaos.simulator_lag_max_ms} ms`,
     ],
+    [
+      'catch-up',
+      `${catchUp.entries} entries in ${catchUp.seconds} s, ${catchUp.entries_per_second} a second, hub ≤ ${catchUp.most_rss_mib} MiB`,
+    ],
+    ['', `revocations meanwhile answered after ${ms(catchUp.answer_ms)}`],
+    [
+      'logs',
+      `${logs.count} with ${logs.entries} entries and ${logs.checkpoints} cosigned checkpoints; verified in ${logs.verified_seconds} s`,
+    ],
     ['tried again', `${chaos.unavailable} answers 503, ${chaos.unanswered} without an answer`],
     ['hub, before', usage(hub.before)],
     ['hub, after', usage(hub.after)],
@@ -104,6 +132,12 @@ export function report(result: ChaosResult, file: string | undefined): number {
   const wanted: [string, boolean][] = [
     [`${result.violations} violations, must be 0`, result.violations === 0],
     [`p99 of an answer < ${MAXIMUM_P99_MS} ms (quiet)`, quiet.answer_ms.p99 < MAXIMUM_P99_MS],
+    [
+      `${catchUp.entries} entries taken within ${MAXIMUM_CATCH_UP_SECONDS} s`,
+      catchUp.seconds <= MAXIMUM_CATCH_UP_SECONDS,
+    ],
+    [`meanwhile p99 of an answer < ${MAXIMUM_P99_MS} ms`, catchUp.answer_ms.p99 < MAXIMUM_P99_MS],
+    [`meanwhile a hub ≤ ${MAXIMUM_CATCH_UP_MIB} MiB`, catchUp.most_rss_mib <= MAXIMUM_CATCH_UP_MIB],
     [
       `a hub with ${hub.before.feeds} feeds ≤ ${MAXIMUM_HUB_MIB} MiB`,
       Math.max(hub.before.rss_mib, hub.after.rss_mib) <= MAXIMUM_HUB_MIB,

@@ -1,5 +1,5 @@
 // `npm run demo:fleet`: a hub with PostgreSQL, three sidecars and a stand-in provider on this
-// machine, with lines to paste that revoke keys.
+// machine, with lines to paste that revoke keys, verify the logs and convict one that was cut.
 
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -10,7 +10,8 @@ const HELP = `Usage: npm run demo:fleet [-- --json]
 
 Starts PostgreSQL, a hub, three sidecars and a stand-in for a provider, each on a free
 port of 127.0.0.1. Prints addresses, a token, an API key and lines to paste that show a
-revocation and a frozen sidecar. Data is kept in temporary folders until Ctrl-C.
+revocation, a frozen sidecar, and the log of the fleet: verified, and a sidecar's log that
+was cut, convicted. Data is kept in temporary folders until Ctrl-C.
 
   --json   print one JSON object on the first line of standard output, when all is ready:
            {"hub": URL, "hub_token": T, "database": URL as sidegate_hub,
@@ -65,6 +66,9 @@ async function invitation(fleet: RunningFleet): Promise<string> {
     `curl -s -b ${jar} -X DELETE ${hub.url}/api/v1/keys/${id} | grep -o '"fleet":{.*}'`
   const asked = (key: string) => fleet.sidecars.map(({ url }) => `   ${ask(url, key)}`).join('\n')
   const frozen = fleet.sidecars[0]!
+  const cut = fleet.sidecars[2]!
+  const cli = 'npm run --silent sidegate --'
+  const kept = (file: string) => join(fleet.folder, file)
   const addresses = fleet.sidecars.map(
     ({ name, url, opsUrl, child }) =>
       `  ${name}    ${url}   metrics ${opsUrl}/metrics   process ${child.pid}`,
@@ -99,6 +103,16 @@ ${asked(first!.key)}
 6. Let it go on: it refuses the second key too.
    kill -CONT ${frozen.child.pid}
    ${ask(frozen.url, second!.key)}
+
+7. Each call is one entry in the database of the hub. Stop ${cut.name}, which sends the rest, and verify all logs.
+   kill ${cut.child.pid}; sleep 2; SIDEGATE_DATABASE_URL='${fleet.urlAs('hub')}' ${cli} audit verify --fleet --format pretty
+
+8. Keep what the hub has signed for ${cut.name}, and the key of the hub.
+   curl -s -b ${jar} '${hub.url}/api/v1/audit/export?sidecar=${cut.name}' | tail -n 1 | jq -j .checkpoint > ${kept('note')}; curl -s -b ${jar} ${hub.url}/api/v1/audit/checkpoint | jq -r .public_key > ${kept('hub.key')}
+
+9. Cut the last two entries of its own log: the kept lines alone convict it.
+   ${cli} audit export --config ${cut.folder}/sidegate.yaml | grep -v '"checkpoint"' | head -n -2 > ${kept('cut.jsonl')}
+   ${cli} audit verify --export ${kept('cut.jsonl')} --checkpoint ${kept('note')} --public-key ${kept('hub.key')} --format pretty
 `
 }
 

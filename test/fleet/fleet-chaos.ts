@@ -1,5 +1,6 @@
 // `npm run fleet:chaos`: a thousand simulated and three real sidecars on two hubs and PostgreSQL,
-// while keys change and everything is killed. Checks that no sidecar decides against an answer.
+// while keys change and everything is killed. Checks that no sidecar decides against an answer, and
+// that no entry of a log is lost or stored twice.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -7,6 +8,7 @@ import { fetchInTime, until } from '../process/until.ts'
 import { type CalledSidecar, ChaosChanges, NAMESPACES } from './chaos-changes.ts'
 import { ChaosFaults, QUICK_WEIGHTS, WEIGHTS } from './chaos-faults.ts'
 import { ChaosLedger } from './chaos-ledger.ts'
+import { ChaosLogs } from './chaos-logs.ts'
 import { type ChaosOptions, readOptions } from './chaos-options.ts'
 import { type ChaosResult, type HubFigures, report, spreadOf } from './chaos-report.ts'
 import { cpuMsPerSecond, residentMib } from './process-figures.ts'
@@ -14,6 +16,8 @@ import { RunningFleet } from './running-fleet.ts'
 import { oneOf, seeded } from './seeded.ts'
 import { SimulatedSidecar } from './simulated-sidecar.ts'
 
+/** Simulated sidecars that seal calls each tenth of a second. */
+const SEALED_AT_ONCE = 50
 /** Steps that run at a time. */
 const WORKERS = 4
 /** Share of the steps that disturb. */
@@ -35,6 +39,7 @@ class Chaos {
   readonly #random: () => number
   readonly #fleet = new RunningFleet({ hubs: 2, pods: PODS, maxStaleSeconds: MAX_STALE_SECONDS })
   readonly #sidecars: SimulatedSidecar[] = []
+  readonly #logs = new ChaosLogs(this.#sidecars)
   readonly #called: CalledSidecar[] = []
   #mostMib = 0
 
@@ -62,6 +67,11 @@ class Chaos {
     const shared = { fleet, sidecars: this.#sidecars, called: this.#called, random: this.#random }
     const quiet = new ChaosChanges({ ...shared, ledger, cookie: await cookieAt(first.url, fleet.token) })
     const [sidecarMs, before] = await this.#measure()
+    const catchUp = await this.#catchUp(
+      new ChaosChanges({ ...shared, ledger, cookie: await cookieAt(first.url, fleet.token) }),
+      ledger,
+    )
+    note(`catch-up: ${JSON.stringify(catchUp)}`)
     second.child = await fleet.startHub(second.file)
     await this.#changeQuietly(quiet, ledger)
     note(`quiet: ${JSON.stringify(spreadOf(quiet.answersMs))}`)
@@ -79,6 +89,7 @@ class Chaos {
     await second.child.stop()
     await until('all feeds are at one hub', () => this.#sidecars.every((one) => one.isConnected))
     const [, after] = await this.#measure()
+    const logs = await this.#logs.check(fleet.urlAs('owner'), ledger)
     this.#restartAll(ledger)
     const { counts, answersMs, inForceMs, unavailable, unanswered } = changes
     return {
@@ -96,6 +107,7 @@ class Chaos {
         simulator_lag_p99_ms: Math.round(lag.percentile(99) / NS_PER_MS),
         simulator_lag_max_ms: Math.round(lag.max / NS_PER_MS),
       },
+      ...{ catch_up: catchUp, logs },
       hub: { before, after, most_rss_mib: Math.round(this.#mostMib) },
       ...{ sidecar_idle_cpu_ms_per_s: sidecarMs, connect_ms: connectMs, converged_ms: convergedMs },
     }
@@ -108,7 +120,8 @@ class Chaos {
       const pod = `sim-${number}`
       const maxStaleSeconds = this.#random() < SHORT_LIVED_SHARE ? 5 : MAX_STALE_SECONDS
       const token = await this.#fleet.tokenOf(pod, namespace)
-      const options = { name: `${namespace}/${pod}`, namespace, token, hubs, maxStaleSeconds }
+      const { mayShip } = this.#logs
+      const options = { name: `${namespace}/${pod}`, namespace, token, hubs, maxStaleSeconds, mayShip }
       this.#sidecars.push(new SimulatedSidecar({ ...options, random: this.#random }))
     }
     const startedMs = performance.now()
@@ -140,6 +153,35 @@ class Chaos {
     const mib = Math.round(residentMib(hub.child.pid))
     const median = others.sort((one, other) => one - other)[1] ?? 0
     return [Math.round(median * 10) / 10, { feeds, idle_cpu_percent: idle, rss_mib: mib }]
+  }
+
+  /** All sidecars come back from an outage at one hub, while keys are revoked there. */
+  async #catchUp(changes: ChaosChanges, ledger: ChaosLedger): Promise<ChaosResult['catch_up']> {
+    const { entries, sidecars } = this.#options
+    const { hubs } = this.#fleet
+    // The second hub does not run.
+    const stopped = hubs.splice(1)
+    await this.#logs.hold(entries)
+    this.#mostMib = 0
+    const watch = setInterval(() => this.#lookAtHubs(), 100)
+    let isOver = false
+    const released = this.#logs.release().finally(() => {
+      isOver = true
+    })
+    while (!isOver) {
+      await changes.create()
+      await changes.revoke(ledger.keys.at(-1)!)
+    }
+    clearInterval(watch)
+    hubs.push(...stopped)
+    const seconds = (await released) / 1000
+    return {
+      entries: entries * sidecars,
+      seconds: Math.round(seconds * 10) / 10,
+      entries_per_second: Math.round((entries * sidecars) / seconds),
+      answer_ms: spreadOf(changes.answersMs),
+      most_rss_mib: Math.round(this.#mostMib),
+    }
   }
 
   async #changeQuietly(changes: ChaosChanges, ledger: ChaosLedger): Promise<void> {
@@ -180,10 +222,16 @@ class Chaos {
     }
   }
 
-  /** Compares a key that nobody changes, at a time that has nothing to do with a change. */
+  /** Seals calls, and compares a key that nobody changes, at a time that has nothing to do with a change. */
   #look(ledger: ChaosLedger): void {
     const settled = ledger.keys.filter(({ isBusy, unconfirmed }) => !isBusy && unconfirmed !== null)
     if (settled.length > 0) ledger.check(oneOf(settled, this.#random), 'later')
+    for (let sealed = 0; sealed < SEALED_AT_ONCE; sealed++) oneOf(this.#sidecars, this.#random).seal(3)
+    oneOf(this.#sidecars, this.#random).sign()
+    this.#lookAtHubs()
+  }
+
+  #lookAtHubs(): void {
     for (const { child } of this.#fleet.hubs)
       try {
         this.#mostMib = Math.max(this.#mostMib, residentMib(child.pid) || 0)

@@ -1,5 +1,6 @@
-// A sidecar without a gateway: the client and the memory of a real one over real sockets, which can
-// be killed, cut off and kept from reading. Its process is simulated; many live in this one.
+// A sidecar without a gateway: the client, the memory and the shipper of a real one over real
+// sockets, which can be killed, cut off and kept from reading. Its process is simulated; many live in
+// this one.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
@@ -9,8 +10,10 @@ import { fixedSecret } from '../../src/core/secret.ts'
 import type { Timers } from '../../src/core/timers.ts'
 import { FleetClient } from '../../src/fleet/client.ts'
 import { fileCredential } from '../../src/fleet/credential.ts'
+import { Shipper } from '../../src/fleet/shipper.ts'
 import { SidecarMemory } from '../../src/fleet/sidecar-memory.ts'
 import { DurableRows } from './durable-rows.ts'
+import { SimulatedLog } from './simulated-log.ts'
 
 export interface SimulatedOptions {
   /** As hubs list it. */
@@ -20,7 +23,12 @@ export interface SimulatedOptions {
   readonly hubs: readonly string[]
   readonly maxStaleSeconds: number
   readonly random: () => number
+  /** Whether logs are sent at all. */
+  readonly mayShip: () => boolean
 }
+
+/** Time to send the rest of the log after the goodbye. */
+const LEAVE_MS = 1000
 
 /** What is wrong with its network. */
 type Network = 'well' | 'cut' | 'unread'
@@ -30,6 +38,7 @@ class Life {
   readonly sockets = new Set<Socket>()
   readonly memory: SidecarMemory
   readonly client: FleetClient
+  readonly shipper: Shipper
   /** It began after a goodbye, so it refuses the keys of hubs until it has heard one. */
   readonly #beganLeft: boolean
   hasConnected = false
@@ -39,7 +48,8 @@ class Life {
   network: Network = 'well'
   problem: string | null = null
 
-  constructor({ hubs, maxStaleSeconds, token, random }: SimulatedOptions, rows: DurableRows) {
+  constructor(options: SimulatedOptions, rows: DurableRows, log: SimulatedLog) {
+    const { hubs, maxStaleSeconds, token, random, mayShip } = options
     const timers: Timers = {
       set: (callback, delayMs) => setTimeout(() => this.isDead || callback(), delayMs).unref(),
       clear: (timer) => clearTimeout((timer ?? undefined) as NodeJS.Timeout | undefined),
@@ -64,6 +74,33 @@ class Life {
         reconnecting: () => {},
       },
     })
+    this.shipper = new Shipper({
+      log,
+      ca: null,
+      isReadable: mayShip,
+      hub: () => this.client.hub,
+      authorize: async () =>
+        this.memory.state.sidecar === null ? null : { authorization: `Bearer ${token}` },
+      clock: systemClock,
+      timers,
+      random,
+      events: {
+        shipped: () => {},
+        troubled: () => {},
+        ended: (problem) => {
+          log.ended = problem
+        },
+        leftOut: () => {},
+        cosigned: async () => {
+          log.cosigned++
+        },
+      },
+    })
+  }
+
+  start(): void {
+    this.client.start()
+    this.shipper.start()
   }
 
   get mayBeStale(): boolean {
@@ -102,6 +139,7 @@ subscribe('net.client.socket', (message) => {
 export class SimulatedSidecar {
   readonly #options: SimulatedOptions
   readonly rows: DurableRows
+  readonly log: SimulatedLog
   #life: Life | null = null
   /** The fault that is under way; null without one. */
   fault: string | null = null
@@ -109,6 +147,7 @@ export class SimulatedSidecar {
   constructor(options: SimulatedOptions) {
     this.#options = options
     this.rows = new DurableRows(options.random)
+    this.log = new SimulatedLog(options.random)
   }
 
   get name(): string {
@@ -151,9 +190,21 @@ export class SimulatedSidecar {
 
   /** Starts from what is on disk. */
   start(): void {
-    const life = new Life(this.#options, this.rows)
+    const life = new Life(this.#options, this.rows, this.log)
     this.#life = life
-    lives.run(life, () => life.client.start())
+    lives.run(life, () => life.start())
+  }
+
+  /** Seals calls, as a process that answers them does. */
+  seal(count: number): void {
+    if (this.#life === null) return
+    this.log.seal(count)
+    this.#life.shipper.sealed()
+  }
+
+  /** Signs a checkpoint over all entries. */
+  sign(): void {
+    this.#life?.shipper.signed(this.log.sign())
   }
 
   /** As kill -9. */
@@ -163,6 +214,7 @@ export class SimulatedSidecar {
     this.#life = null
     life.isDead = true
     this.rows.crash()
+    this.log.crash()
     life.destroySockets()
   }
 
@@ -172,6 +224,7 @@ export class SimulatedSidecar {
     if (life === null) return
     life.isLeaving = true
     await lives.run(life, () => life.client.stop())
+    await lives.run(life, () => life.shipper.stop(LEAVE_MS, new Promise(() => {})))
     if (this.#life === life) this.#life = null
     life.isDead = true
     life.destroySockets()
