@@ -9,15 +9,17 @@ import { Frontier, leafHash } from '../../src/audit/merkle.ts'
 import { readSigner, type Signer } from '../../src/audit/note.ts'
 import { uuidv7 } from '../../src/core/ids.ts'
 import { isoTime } from '../../src/core/time.ts'
-import type { ShippableLog, ShippedNote } from '../../src/fleet/shipper.ts'
+import type { ShippedNote, ShipperParts } from '../../src/fleet/shipper.ts'
 import type { ShippedEntry, ShippedHead } from '../../src/fleet/shipping.ts'
 import { bootDraft, requestDraft } from '../audit/drafts.ts'
+
+type LogOfShipper = ShipperParts['log']
 
 const ID_BYTES = 16
 /** One signing key for all: making a thousand takes a second. */
 const KEY = String(generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }))
 
-export class SimulatedLog implements ShippableLog {
+export class SimulatedLog implements LogOfShipper {
   readonly log: string
   readonly #signer: Signer
   readonly #random: () => number

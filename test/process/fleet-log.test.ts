@@ -1,0 +1,61 @@
+// A sidecar and a real hub with PostgreSQL: what the database has of the log, over losses.
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { startHub } from '../hub/fixture.ts'
+import { ISSUER, keySetOf, newKey, podClaims, signed } from '../hub/tokens.ts'
+import { fleetDatabase, run } from '../ledger/postgres.ts'
+import { openGateway, prompt, type TestGateway, writeDeployment } from './gateway.ts'
+import { until } from './until.ts'
+import { completion, json, startUpstream } from './upstream.ts'
+
+t.setTimeout(120_000)
+
+const clusterKey = newKey()
+const upstream = await startUpstream(json(completion('ok')))
+t.teardown(() => upstream.close())
+
+const allow = [{ namespace: 'shop', serviceAccount: 'web' }]
+const JOIN = { clusters: [{ name: 'prod', issuer: ISSUER, jwks: { file: 'jwks.json' }, allow }] }
+
+async function openPod(t: Test, url: string, fleet: object = {}): Promise<TestGateway> {
+  const options = { upstreamUrl: upstream.baseUrl }
+  const { folder } = writeDeployment(options)
+  const claims = podClaims(Date.now(), { pod: 'web-0', uid: 'uid-web-0' })
+  writeFileSync(join(folder, 'token'), await signed(claims, clusterKey))
+  const config = {
+    fleet: { hubs: [url], token: { file: 'token' }, maxStaleSeconds: 600, ...fleet },
+    audit: { userFields: ['user'] },
+  }
+  const gateway = await openGateway(t, { ...options, folder, rules: 'rules: []\n', config })
+  await until('the sidecar is ready', async () => (await gateway.readiness()).status === 200)
+  return gateway
+}
+
+t.test('the database has every entry within two seconds, and the whole log after a stop', async (t) => {
+  const database = await fleetDatabase()
+  const hub = await startHub(t, database, { join: JOIN }, { 'jwks.json': keySetOf(clusterKey) })
+  const api = await hub.signIn()
+  const gateway = await openPod(t, hub.url)
+  const { key } = (await api('POST', '/keys', { name: 'app' })).body
+  const rows = <Row>(sql: string) => run(database.owner, sql) as unknown as Promise<Row[]>
+  for (let n = 0; n < 20; n++) {
+    const answer = await gateway.chat(key, { ...prompt('hi'), user: 'ada' })
+    await answer.arrayBuffer()
+    t.equal(answer.status, 200)
+  }
+  const endedMs = performance.now()
+  const count = async (from: string) =>
+    Number((await rows<{ n: string }>(`select count(*) as n from sidegate.${from}`))[0]!.n)
+  await until('the calls are stored', async () => (await count(`entry where type = 'request'`)) === 20)
+  t.ok(performance.now() - endedMs < 2000)
+  t.equal(await count('exchange'), 20)
+  t.equal(await count('entry_user'), 20)
+  await gateway.stop()
+  const [head] = await rows<{ state: string; seq: string }>(
+    `select state, seq from sidegate.log_head where sidecar is not null`,
+  )
+  t.equal(head!.state, 'closed')
+  t.equal(await count('conflict'), 0)
+})
