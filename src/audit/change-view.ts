@@ -9,12 +9,20 @@ export interface ChangesQuery {
   /** Lists entries of one actor, or of one type. */
   readonly actor: string | null
   readonly type: string | null
+  /** Id or name of the sidecar whose entries to list, at a hub; null for all logs. */
+  readonly sidecar?: string | null
+  /** Id of the log to list, at a hub. */
+  readonly log?: string | null
+  /** `next_cursor` of a page, at a hub. */
+  readonly cursor?: string | null
 }
 
 export type ChangesPage = {
   changes: JsonObject[]
   /** `before` of the next page; absent when there are no more entries. */
   next_before?: number
+  /** Cursor of the next page, at a hub; absent when there are no more entries. */
+  next_cursor?: string
 }
 
 /**

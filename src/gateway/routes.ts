@@ -11,6 +11,7 @@ import type { LiveTail } from '../server/live-tail.ts'
 import { auditRoutes } from '../server/routes/audit.ts'
 import { candidateRoutes } from '../server/routes/candidate.ts'
 import { changesRoute } from '../server/routes/changes.ts'
+import { eraseRoute } from '../server/routes/erase.ts'
 import { exportRoute } from '../server/routes/export.ts'
 import { keyRoutes } from '../server/routes/keys.ts'
 import { openApiRoutes } from '../server/routes/openapi.ts'
@@ -24,6 +25,7 @@ import { usageLimitsRoute } from '../server/routes/usage-limits.ts'
 import { usageLiveRoute } from '../server/routes/usage-live.ts'
 import { usageReportRoute } from '../server/routes/usage-report.ts'
 import { usageSeriesRoute } from '../server/routes/usage-series.ts'
+import { checkRoutes } from '../server/routes/verify.ts'
 import type { Store } from '../store/store.ts'
 import type { AdminAccess } from './admin-access.ts'
 import type { Attestation } from './attestation.ts'
@@ -54,6 +56,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     ...ruleRoutes(parts.rules, parts.editor, store.policies, (body) => evaluate(pipeline(), body)),
     ...candidateRoutes(parts.shadowRules),
     ...priceRoutes(parts.prices),
+    eraseRoute(store.log),
     ...usageRoutes(store.log, systemClock),
     usageReportRoute(store.rollups, systemClock),
     changesRoute(store.log),
@@ -62,8 +65,8 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
       checkpoints: store.checkpoints,
       receipts,
       signatures: attestation.signatures,
-      check: attestation.check,
     }),
+    ...checkRoutes(attestation.check),
     exportRoute(store.sealed),
     usageLimitsRoute(parts.rules, store, systemClock),
     usageSeriesRoute(minutes, store.rollups, systemClock),

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import t from 'tap'
-import { hashUser } from '../../src/store/log/user-rows.ts'
+import { hashUser } from '../../src/audit/user-hash.ts'
 import { FLEET_KEY, startHub } from '../fleet/fixture.ts'
 import { prompt, startGateway } from './gateway.ts'
 import { runCli } from './run-command.ts'

@@ -2,8 +2,8 @@
 // and rollups of a folder that an older release wrote.
 
 import t from 'tap'
+import { hashUser } from '../../src/audit/user-hash.ts'
 import { openEnvironment } from '../../src/store/environment/journaled.ts'
-import { hashUser } from '../../src/store/log/user-rows.ts'
 import { admitCombination, type Combination, readCombination } from '../../src/store/rollup/combinations.ts'
 import { ReportGroups } from '../../src/store/rollup/report-groups.ts'
 import type { GroupField } from '../../src/store/rollup/report-query.ts'

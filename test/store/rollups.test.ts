@@ -3,8 +3,8 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import { hashUser } from '../../src/audit/user-hash.ts'
 import { MAXIMUM_NANO_USD } from '../../src/core/money.ts'
-import { hashUser } from '../../src/store/log/user-rows.ts'
 import type { GroupField } from '../../src/store/rollup/report-query.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { DAY_MS, id, openTestStore, START_MS, type TestStore, until } from './fixture.ts'

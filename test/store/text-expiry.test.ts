@@ -2,9 +2,9 @@
 
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { hashUser } from '../../src/audit/user-hash.ts'
 import { verifyChain } from '../../src/audit/verify.ts'
 import { type RetainRule, retainedDays } from '../../src/store/log/text-expiry.ts'
-import { hashUser } from '../../src/store/log/user-rows.ts'
 import { DirectorySource } from '../../src/store/verification/directory.ts'
 import { openAndVerify } from '../../src/store/verification/verification.ts'
 import { requestDraft } from '../audit/drafts.ts'

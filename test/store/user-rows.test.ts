@@ -2,9 +2,9 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import { hashUser } from '../../src/audit/user-hash.ts'
 import { verifyChain } from '../../src/audit/verify.ts'
 import type { UsageLog } from '../../src/store/log/log.ts'
-import { hashUser } from '../../src/store/log/user-rows.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { DAY_MS, id, openTestLog, openTestStore, testClock, until } from './fixture.ts'
 

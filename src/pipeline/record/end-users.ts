@@ -1,8 +1,9 @@
 // Finds the end user that a request body names, and keeps the name out of the captured exchange.
 
+import { hashUser } from '../../audit/user-hash.ts'
 import type { Config } from '../../core/config.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
-import { hashUser, type StoredUser } from '../../store/log/user-rows.ts'
+import type { StoredUser } from '../../store/log/user-rows.ts'
 
 /** Longer names are kept as hashes only. */
 const MAXIMUM_CLEAR_CHARACTERS = 256

@@ -1,24 +1,17 @@
-// Evidence of the usage log over REST: the newest checkpoint, inclusion and consistency proofs,
-// receipts of calls, and a full check on demand.
+// Evidence of the usage log over REST: the newest checkpoint, inclusion and consistency proofs, and
+// receipts of calls.
 
 import { consistencyObject, inclusionObject } from '../../audit/receipt.ts'
 import type { Actor } from '../../core/actor.ts'
-import type { Milliseconds } from '../../core/clock.ts'
-import { within } from '../../core/deadline.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { bounded, whole } from '../../core/schema-builders.ts'
-import { isoTime } from '../../core/time.ts'
 import type { ReceiptSource } from '../../pipeline/receipt-source.ts'
 import type { Checkpoints } from '../../store/log/checkpoints.ts'
-import type { BackgroundVerification, VerificationStatus } from '../../store/verification/background.ts'
-import { type ApiAnswer, type ApiRoute, ok, readFields } from '../api.ts'
+import { type ApiRoute, ok, readFields } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
 import { QueryString } from '../query-string.ts'
 import { checkpointRoute, newestOf, type Signatures } from './checkpoint.ts'
-
-/** Time an answer waits for the end of a check; that of a short log ends within it. */
-const MAXIMUM_WAIT_MS: Milliseconds = 5000
 
 interface AuditParts {
   /** Seals that the clock is right. */
@@ -26,11 +19,10 @@ interface AuditParts {
   readonly signatures: Signatures
   readonly checkpoints: Checkpoints
   readonly receipts: ReceiptSource
-  readonly check: BackgroundVerification
 }
 
 export function auditRoutes(parts: AuditParts): ApiRoute[] {
-  const { signatures, checkpoints, receipts, check } = parts
+  const { signatures, checkpoints, receipts } = parts
   return [
     checkpointRoute(signatures, 'usage log'),
     {
@@ -82,15 +74,6 @@ export function auditRoutes(parts: AuditParts): ApiRoute[] {
       },
     },
     {
-      method: 'GET',
-      path: '/api/v1/audit/verify',
-      access: 'viewer',
-      operation: operation('Reports the running full check of the log, or the result of the last one.', {
-        answer: 'LogCheck',
-      }),
-      answer: async () => ok(describeCheck(check.status)),
-    },
-    {
       method: 'POST',
       path: '/api/v1/audit/clock',
       access: 'admin',
@@ -104,29 +87,6 @@ export function auditRoutes(parts: AuditParts): ApiRoute[] {
           throw new GatewayError('invalid_body', 'trusted must be true.', { param: 'trusted' })
         await parts.trustClock(request.session.name)
         return ok({ trusted })
-      },
-    },
-    {
-      method: 'POST',
-      path: '/api/v1/audit/verify',
-      access: 'auditor',
-      operation: operation(
-        'Checks the whole log, or joins the running check. Answers 202 when that takes longer than five seconds.',
-        { answer: 'LogCheck', statuses: [200, 202] },
-      ),
-      answer: () => verify(check),
-    },
-    {
-      method: 'DELETE',
-      path: '/api/v1/audit/verify',
-      access: 'auditor',
-      operation: operation(
-        'Cancels the running full check, which then has no verdict. Without one it changes nothing.',
-        { answer: 'LogCheck' },
-      ),
-      async answer() {
-        await within(check.cancel(), MAXIMUM_WAIT_MS)
-        return ok(describeCheck(check.status))
       },
     },
   ]
@@ -148,23 +108,3 @@ function proveConsistency(checkpoints: Checkpoints, query: QueryString, size: nu
 
 const pruned = (): GatewayError =>
   new GatewayError('not_found', 'The proof needs entries that were pruned; use a newer seq or from.')
-
-/** Starts or joins a check. Answers 200 with the verdict, or 202 when the check takes longer. */
-async function verify(check: BackgroundVerification): Promise<ApiAnswer> {
-  await within(check.start(), MAXIMUM_WAIT_MS)
-  const { status } = check
-  return { status: status.running ? 202 : 200, body: describeCheck(status) }
-}
-
-function describeCheck(status: VerificationStatus): JsonObject {
-  const { running, progress, startedAtMs, finishedAtMs, verdict, failure } = status
-  return {
-    running,
-    progress,
-    ok: verdict === null ? null : verdict['ok'] === true,
-    started_at: startedAtMs === null ? null : isoTime(startedAtMs),
-    finished_at: finishedAtMs === null ? null : isoTime(finishedAtMs),
-    result: verdict,
-    error: failure,
-  }
-}

@@ -1,17 +1,21 @@
 // The usage log and the security events over REST.
 
 import { OUTCOMES } from '../../audit/entry-fields.ts'
+import type {
+  SecurityQuery,
+  SecurityReport,
+  UsageDetail,
+  UsagePage,
+  UsageQuery,
+} from '../../audit/usage-query.ts'
 import { includesRole } from '../../core/admin-role.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
+import type { JsonObject } from '../../core/json.ts'
 import { bounded, choice, text, time } from '../../core/schema-builders.ts'
-import { readCursor, type UsageCursor, type UsagePage, type UsageQuery } from '../../store/log/list.ts'
-import type { UsageLog } from '../../store/log/log.ts'
-import type { SecurityQuery, SecurityReport, UsageDetail } from '../../store/log/query.ts'
 import { type ApiRoute, ok } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
 import { QueryString } from '../query-string.ts'
-import { eraseRoute } from './erase.ts'
 
 const FILTERS = ['key_id', 'user', 'model', 'outcome', 'blocked', 'pii_detected', 'since', 'until']
 const DEFAULT_LIMIT = 50
@@ -30,35 +34,41 @@ const page = (query: QueryString) => ({
   offset: query.integer('offset', 0, 0, Number.MAX_SAFE_INTEGER),
 })
 
-/** Reads the cursor. A cursor contains the rest of the offset that it was made for. */
-function readPageCursor(query: QueryString): UsageCursor | null {
-  const text = query.text('cursor')
-  if (text === null) return null
-  const cursor = readCursor(text)
-  if (cursor !== null && query.text('offset') === null) return cursor
-  const message =
-    cursor === null
-      ? 'cursor must be the next_cursor of an answer.'
-      : 'Give either cursor or offset, not both.'
-  throw new GatewayError('invalid_parameter', message, { param: 'cursor' })
+/** A cursor contains the rest of the offset that it was made for. */
+function cursorIn(query: QueryString): string | null {
+  const cursor = query.text('cursor')
+  if (cursor === null || query.text('offset') === null) return cursor
+  throw new GatewayError('invalid_parameter', 'Give either cursor or offset, not both.', { param: 'cursor' })
 }
 
-/** What the routes read of a log of calls; it may answer later. */
+/** A log of calls, or all logs of a fleet; it may answer later. */
 export interface Calls {
+  /** @throws GatewayError (rejects) `invalid_parameter` for an unknown cursor or sidecar */
   list(query: UsageQuery): Promise<UsagePage>
   get(id: string): Promise<UsageDetail | null> | UsageDetail | null
   security(query: SecurityQuery): Promise<SecurityReport> | SecurityReport
 }
 
-export function usageRoutes(log: Calls & Pick<UsageLog, 'erase'>, clock: Clock): ApiRoute[] {
+/** The schemas of answers, and parameters, that differ between a gateway and a hub. */
+export interface UsageForm {
+  readonly list: string
+  readonly detail: string
+  readonly query: Readonly<Record<string, JsonObject>>
+  /** Statuses of errors besides those of both. */
+  readonly errors: readonly number[]
+}
+
+const OF_GATEWAY: UsageForm = { list: 'UsageLogs', detail: 'UsageEntryDetail', query: {}, errors: [] }
+
+export function usageRoutes(log: Calls, clock: Clock, form = OF_GATEWAY): ApiRoute[] {
+  const more = Object.keys(form.query)
   return [
-    eraseRoute(log),
     {
       method: 'GET',
       path: '/api/v1/usage/logs',
       access: 'viewer',
       operation: operation('Lists the usage log, newest first.', {
-        answer: 'UsageLogs',
+        answer: form.list,
         query: {
           ...PAGE,
           key_id: { type: 'string' },
@@ -72,15 +82,17 @@ export function usageRoutes(log: Calls & Pick<UsageLog, 'erase'>, clock: Clock):
           cursor: text(
             '`next_cursor` of an answer with the same filters, instead of `offset`. Pages do not overlap, even while calls that arrived before `until` end.',
           ),
+          ...form.query,
         },
-        errors: [400],
+        errors: [400, ...form.errors],
       }),
       async answer(request) {
-        const query = new QueryString(request.search, [...PAGE_NAMES, ...FILTERS, 'cursor'])
+        const query = new QueryString(request.search, [...PAGE_NAMES, ...FILTERS, 'cursor', ...more])
         return ok(
           await log.list({
             ...page(query),
-            cursor: readPageCursor(query),
+            cursor: cursorIn(query),
+            sidecar: query.text('sidecar'),
             user: query.text('user'),
             outcome: query.choice('outcome', OUTCOMES),
             filter: {
@@ -102,8 +114,8 @@ export function usageRoutes(log: Calls & Pick<UsageLog, 'erase'>, clock: Clock):
       operation: operation(
         'Returns one entry with the captured exchange, whose texts are null for a viewer.',
         {
-          answer: 'UsageEntryDetail',
-          errors: [404],
+          answer: form.detail,
+          errors: [404, ...form.errors],
         },
       ),
       async answer(request) {
@@ -124,7 +136,7 @@ export function usageRoutes(log: Calls & Pick<UsageLog, 'erase'>, clock: Clock):
       operation: operation('Reports the security events of the last days.', {
         answer: 'SecurityReport',
         query: { ...PAGE, days: bounded(1, 365, 7) },
-        errors: [400],
+        errors: [400, ...form.errors],
       }),
       async answer(request) {
         const query = new QueryString(request.search, ['days', ...PAGE_NAMES])

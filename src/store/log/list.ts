@@ -3,7 +3,8 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Outcome, UsageView } from '../../audit/entry-fields.ts'
-import { readU64, summaryOutcome, summarySeq, summaryTest, type UsageFilter, u64 } from '../tables/layout.ts'
+import { badCursor, type UsagePage, type UsageQuery } from '../../audit/usage-query.ts'
+import { readU64, summaryOutcome, summarySeq, summaryTest, u64 } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
 import type { Row } from '../tables/table.ts'
 import { readLogState } from './batch.ts'
@@ -26,29 +27,6 @@ export interface UsageCursor {
   readonly skip: number
   /** Matching entries on earlier pages, skipped ones included. */
   readonly seen: number
-}
-
-export interface UsageQuery {
-  readonly limit: number
-  /** Matching entries to skip; ignored with a cursor. */
-  readonly offset: number
-  readonly filter?: UsageFilter
-  /** The end user whose calls to list, as `findUser` takes it; null for all calls. */
-  readonly user?: string | null
-  /** Null for any. */
-  readonly outcome?: Outcome | null
-  /** Continues there, with the filter of the page that returned it. */
-  readonly cursor?: UsageCursor | null
-}
-
-export type UsagePage = {
-  logs: UsageView[]
-  /** Number of matching entries on all pages. */
-  total: number
-  /** There may be more: the scan did not reach the end. Absent when the total is exact. */
-  total_is_lower_bound?: true
-  /** Cursor of the next page; absent on the last. */
-  next_cursor?: string
 }
 
 type SummaryTest = (bytes: Buffer) => boolean
@@ -85,16 +63,32 @@ export function readCursor(text: string): UsageCursor | null {
   return next === undefined ? null : { next: Number(next), skip: Number(skip), seen: Number(seen) }
 }
 
+function cursorOf({ cursor }: UsageQuery): UsageCursor | null {
+  if (cursor == null) return null
+  const read = readCursor(cursor)
+  if (read === null) throw badCursor()
+  return read
+}
+
+/** What a page has of the matching entries. */
+interface Range {
+  readonly limit: number
+  readonly offset: number
+  readonly cursor: UsageCursor | null
+}
+
 /**
  * Returns a page of usage entries, newest first by sequence. Without a filter the work depends on
  * `limit` only; for an end user, on the number of calls for that user.
  * @param userKeys as `findUser` takes it
+ * @throws GatewayError (rejects) `invalid_parameter` for a cursor that no page has
  */
 export async function listUsage(
   tables: StoreTables,
   query: UsageQuery,
   userKeys: readonly Buffer[] = [],
 ): Promise<UsagePage> {
+  const range = { limit: query.limit, offset: query.offset, cursor: cursorOf(query) }
   const state = readLogState(tables)
   const users = query.user == null ? undefined : findUser(tables, userKeys, query.user)
   if (state === null || users?.length === 0) return { logs: [], total: 0 }
@@ -103,8 +97,8 @@ export async function listUsage(
   const read = users === undefined ? allCalls(tables) : callsOf(tables, users)
   const rows =
     test === null && users === undefined
-      ? readPage(tables, newest, state.firstRequest, query)
-      : await scan(read, newest, state.firstRequest, query, test ?? acceptAll)
+      ? readPage(tables, newest, state.firstRequest, range)
+      : await scan(read, newest, state.firstRequest, range, test ?? acceptAll)
   const logs: UsageView[] = []
   for (const [index, seq] of rows.seqs.entries()) {
     if (index > 0 && index % PAGE_ROWS === 0) await nextTurn()
@@ -123,9 +117,9 @@ function readPage(
   tables: StoreTables,
   newest: number,
   oldest: number,
-  { limit, offset, cursor }: UsageQuery,
+  { limit, offset, cursor }: Range,
 ): UsageRows {
-  const from = cursor == null ? newest - offset : Math.min(newest, cursor.next - cursor.skip)
+  const from = cursor === null ? newest - offset : Math.min(newest, cursor.next - cursor.skip)
   const total = newest + 1 - oldest
   if (from < oldest) return { seqs: [], total, exact: true, next: null }
   const count = Math.min(limit, from - oldest + 1)
@@ -168,7 +162,7 @@ async function scan(
   read: SummaryReader,
   newest: number,
   oldest: number,
-  { limit, offset, cursor }: UsageQuery,
+  { limit, offset, cursor }: Range,
   test: SummaryTest,
 ): Promise<UsageRows> {
   const seqs: number[] = []

@@ -13,6 +13,13 @@ import {
   SALT_BYTES,
 } from '../../audit/content.ts'
 import type { EntryDraft, EntryType, RequestDraft, SealedEntry, SealedRequest } from '../../audit/entry.ts'
+import type {
+  SecurityQuery,
+  SecurityReport,
+  UsageDetail,
+  UsagePage,
+  UsageQuery,
+} from '../../audit/usage-query.ts'
 import type { StoredRecord } from '../../audit/verify.ts'
 import type { Actor } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -28,15 +35,8 @@ import type { AppendOptions } from './append-options.ts'
 import { Batch, beginLog, type Change, readLogState } from './batch.ts'
 import { listChanges } from './changes.ts'
 import { type EraseSelection, type Erasure, eraseContent } from './erase.ts'
-import { listUsage, type UsagePage, type UsageQuery } from './list.ts'
-import {
-  findUsage,
-  isSealed,
-  reportSecurity,
-  type SecurityQuery,
-  type SecurityReport,
-  type UsageDetail,
-} from './query.ts'
+import { listUsage } from './list.ts'
+import { findUsage, isSealed, reportSecurity } from './query.ts'
 import { storedRows } from './stored-answers.ts'
 
 /** Length of an exchange from which it is hashed in slices. */
@@ -233,7 +233,10 @@ export class UsageLog {
     return this.#environment.inGroup(this.#batches, (batch) => batch.dropOldest(firstSeq), 0)
   }
 
-  /** Returns a page of usage entries, newest first by sequence. */
+  /**
+   * Returns a page of usage entries, newest first by sequence.
+   * @throws GatewayError (rejects) `invalid_parameter` for a cursor that no page has
+   */
   list(query: UsageQuery): Promise<UsagePage> {
     this.#environment.refresh()
     return listUsage(this.#environment.tables, query, this.#userKeys())

@@ -5,8 +5,8 @@ import { SALT_BYTES } from '../../audit/content.ts'
 import type { SealedEntry, SealedRequest } from '../../audit/entry.ts'
 import type { UsageView } from '../../audit/entry-fields.ts'
 import { SECURITY_EVENT_TYPES, type SecurityEvent, securityEvents } from '../../audit/security.ts'
+import type { SecurityQuery, SecurityReport, SecurityTotals, UsageDetail } from '../../audit/usage-query.ts'
 import { toUsageView } from '../../audit/usage-view.ts'
-import type { Milliseconds } from '../../core/clock.ts'
 import type { JsonValue } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
 import {
@@ -23,39 +23,6 @@ import {
 import type { StoreTables } from '../tables/sub-databases.ts'
 import { MAXIMUM_ID_BYTES } from './batch.ts'
 import { readUser } from './user-rows.ts'
-
-/**
- * The entry's fields and the captured exchange; both parts are null when none was captured or it
- * was erased.
- */
-export type UsageDetail = UsageView & {
-  request: JsonValue
-  response: JsonValue
-  /** Whether an exchange was captured and is gone. */
-  erased: boolean
-}
-
-export interface SecurityQuery {
-  /** UTC days, today included. */
-  readonly days: number
-  readonly limit: number
-  readonly offset: number
-  readonly nowMs: Milliseconds
-}
-
-type SecurityTotals = { blocked_requests: number; pii_detections: number; rule_triggers: number }
-
-export type SecurityReport = {
-  days: number
-  /** Midnight at the beginning of the first day, RFC 3339. */
-  since: string
-  totals: SecurityTotals
-  /** One row a day, oldest first, days without events included. */
-  by_day: ({ date: string } & SecurityTotals)[]
-  /** Newest first. */
-  events: SecurityEvent[]
-  total: number
-}
 
 /** Returns one entry with its exchange; null for an unknown id. */
 export function findUsage(tables: StoreTables, id: string): UsageDetail | null {

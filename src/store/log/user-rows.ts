@@ -1,16 +1,13 @@
 // The rows that name the end user of a call, apart from its entry, so that erasure removes them.
 // They hold a keyed hash, which alone tells nothing about the user, and clear text only if asked.
 
-import { createHmac } from 'node:crypto'
+import { hashUser, isUserHash, USER_HASH_BYTES } from '../../audit/user-hash.ts'
 import { combinationsOfUser } from '../rollup/combinations.ts'
 import { joinKey, readU64, u64 } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
 
-/** HMAC-SHA-256 truncated to 128 bits: no two users of a log share it. */
-const HASH_BYTES = 16
 /** Hash, ordinal, then the clear text. */
-const CLEAR_AT = HASH_BYTES + 8
-const HASH_IN_HEX = /^[0-9a-f]{32}$/
+const CLEAR_AT = USER_HASH_BYTES + 8
 const NO_VALUE = Buffer.from([0])
 
 /** The end user of a call, as stored. */
@@ -19,10 +16,6 @@ export interface StoredUser {
   /** Null unless the configuration asks for clear text. */
   readonly clear: string | null
 }
-
-/** Hashes a user as the client names it. */
-export const hashUser = (key: Buffer, value: string): Buffer =>
-  createHmac('sha256', key).update(value).digest().subarray(0, HASH_BYTES)
 
 /**
  * Writes the user of a call; runs inside a transaction.
@@ -54,7 +47,7 @@ export function readStoredUser({ users }: StoreTables, seq: number): StoredUser 
   const row = users.get(u64(seq))
   if (row === undefined) return null
   const clear = row.length > CLEAR_AT ? row.toString('utf8', CLEAR_AT) : null
-  return { hash: row.subarray(0, HASH_BYTES), clear }
+  return { hash: row.subarray(0, USER_HASH_BYTES), clear }
 }
 
 /** Returns the user of a call for people: the clear text, else the hash in hex, else null. */
@@ -76,7 +69,7 @@ export function countedUser({ hash, clear }: StoredUser): { readonly user: strin
  */
 export function findUser(tables: StoreTables, keys: readonly Buffer[], value: string): Buffer[] {
   const hashes = keys.map((key) => hashUser(key, value))
-  if (!HASH_IN_HEX.test(value) || hashes.some((hash) => isKnown(tables, hash))) return hashes
+  if (!isUserHash(value) || hashes.some((hash) => isKnown(tables, hash))) return hashes
   const named = Buffer.from(value, 'hex')
   return isKnown(tables, named) ? [named] : hashes
 }
@@ -97,7 +90,7 @@ export const newestCalls = (
 ): number[] =>
   usercalls
     .keys({ start: joinKey(hash, u64(newest)), end: hash, reverse: true, limit })
-    .map((key) => readU64(key, HASH_BYTES))
+    .map((key) => readU64(key, USER_HASH_BYTES))
 
 /** Returns ordinals of the calls of a user from one on, oldest first. */
 export const oldestCalls = (
@@ -108,4 +101,4 @@ export const oldestCalls = (
 ): number[] =>
   usercalls
     .keys({ start: joinKey(hash, u64(oldest)), end: joinKey(hash, u64(Number.MAX_SAFE_INTEGER)), limit })
-    .map((key) => readU64(key, HASH_BYTES))
+    .map((key) => readU64(key, USER_HASH_BYTES))

@@ -4,6 +4,7 @@
 import type { Head } from '../../audit/chain.ts'
 import { OUTCOMES, type Outcome } from '../../audit/entry-fields.ts'
 import type { SecurityEventType } from '../../audit/security.ts'
+import type { UsageFilter } from '../../audit/usage-query.ts'
 import type { StoredRecord } from '../../audit/verify.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 
@@ -124,16 +125,6 @@ export const summarySeq = (bytes: Buffer): number => readU64(bytes)
 /** Returns null for a row of a release that did not write the outcome. */
 export const summaryOutcome = (bytes: Buffer): Outcome | null =>
   OUTCOMES[(((bytes[FLAGS_AT] as number) >> OUTCOME_SHIFT) & OUTCOME_MASK) - 1] ?? null
-
-/** Null accepts any value; both times are inclusive. */
-export interface UsageFilter {
-  readonly keyId?: string | null
-  readonly model?: string | null
-  readonly blocked?: boolean | null
-  readonly piiDetected?: boolean | null
-  readonly sinceMs?: Milliseconds | null
-  readonly untilMs?: Milliseconds | null
-}
 
 /**
  * Returns the filter as a test of packed summaries that decodes no text; null if it accepts

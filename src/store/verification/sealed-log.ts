@@ -36,9 +36,26 @@ export class SealedLog {
     return typeof keyId === 'string' ? { record, keyLine: lineOf(tables, keyId) } : null
   }
 
-  /** As `exportChunks`. */
-  export(options: ExportOptions): Generator<Buffer, Omissions, undefined> {
-    return exportChunks(this.#environment, options)
+  /**
+   * Returns the export without exchanges, as texts of whole lines. They fail when pruning overtakes
+   * the export.
+   */
+  async lines({ sinceMs, untilMs }: Omit<ExportOptions, 'exchanges'>): Promise<AsyncIterable<string>> {
+    return textsOf(exportChunks(this.#environment, { sinceMs, untilMs, exchanges: false }))
+  }
+}
+
+async function* textsOf(
+  chunks: Generator<Buffer, Omissions, undefined>,
+): AsyncGenerator<string, void, undefined> {
+  for (;;) {
+    const { done, value } = chunks.next()
+    if (done !== true) {
+      yield value.toString('utf8')
+      continue
+    }
+    if (value.prunedSeq === null) return
+    throw new Error(`entry ${value.prunedSeq} was pruned before it was exported`)
   }
 }
 
