@@ -13,3 +13,7 @@ export const hashUser = (key: Buffer, value: string): Buffer =>
 
 /** Reports whether a text can be the hash of a user, in hex. */
 export const isUserHash = (text: string): boolean => HASH_IN_HEX.test(text)
+
+/** Returns a user for people: the clear text if there is any, else the hash in hex. */
+export const userName = (hash: Buffer, clear: string | null): string =>
+  clear === null || clear === '' ? hash.toString('hex') : clear

@@ -5,7 +5,6 @@ import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { AdminAccess } from '../gateway/admin-access.ts'
 import { HUB_TERM_FIELDS } from '../keys/key-terms-fields.ts'
-import type { HubLog } from '../ledger/hub-log.ts'
 import type { JoinTokens } from '../ledger/join-tokens.ts'
 import type { KeyLedger } from '../ledger/key-ledger.ts'
 import type { LogStates } from '../ledger/log-states.ts'
@@ -14,7 +13,6 @@ import type { SidecarLedger } from '../ledger/sidecar-ledger.ts'
 import type { ApiRoute } from '../server/api.ts'
 import { operation } from '../server/openapi/operation-builders.ts'
 import { SERVED_BY } from '../server/openapi.ts'
-import { changesRoute } from '../server/routes/changes.ts'
 import { checkpointRoute } from '../server/routes/checkpoint.ts'
 import { type Keys, keyRoutes } from '../server/routes/keys.ts'
 import { openApiRoutes } from '../server/routes/openapi.ts'
@@ -26,15 +24,15 @@ import type { Fleet } from './fleet.ts'
 import { confirmed, fleetRoutes } from './fleet-routes.ts'
 import type { HubCheckpoints } from './hub-checkpoints.ts'
 import { joinRoutes } from './join-routes.ts'
+import { type LogRouteParts, logRoutes } from './log-routes.ts'
 
 const STATUS = operation('Reports the state of this hub.', { answer: 'HubStatus', errors: [400] })
 
-interface HubRouteParts {
+interface HubRouteParts extends LogRouteParts {
   readonly admin: AdminAccess
   readonly keys: KeyLedger
   readonly sessions: SessionLedger
   readonly joinTokens: JoinTokens
-  readonly log: HubLog
   readonly checkpoints: HubCheckpoints
   readonly fleet: Fleet
   readonly sidecars: SidecarLedger
@@ -43,7 +41,7 @@ interface HubRouteParts {
 }
 
 export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
-  const { keys, sessions, log, fleet, sidecars, states } = parts
+  const { keys, sessions, fleet, sidecars, states } = parts
   const { gatekeeper, signOn } = parts.admin
   const { state, feeds, confirmation, catchUp } = fleet
   const routes = [
@@ -52,7 +50,7 @@ export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
     ...confirmed(keyRoutes(madeKeys(keys), systemClock, HUB_TERM_FIELDS), { confirmation, sidecars, state }),
     ...fleetRoutes({ state, sidecars, states, feeds, catchUp }),
     ...joinRoutes(parts.joinTokens, systemClock),
-    changesRoute(log),
+    ...logRoutes(parts),
     checkpointRoute(parts.checkpoints, 'log of the hubs'),
     { ...statusRoute(parts.status), operation: STATUS },
   ]

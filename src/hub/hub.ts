@@ -50,6 +50,7 @@ import { FleetLogs } from './fleet-logs.ts'
 import { adminAccess, followConfig, type LiveHubConfig } from './hub-admin.ts'
 import { HubCheckpoints } from './hub-checkpoints.ts'
 import { hubRoutes } from './hub-routes.ts'
+import { LogReading } from './log-reading.ts'
 import { SidecarIdentities } from './sidecar-identities.ts'
 
 /** Time for answers under way when the hub stops. */
@@ -130,26 +131,35 @@ async function start(
     certificates: () => served.map((one) => one.state()),
     isConfigStale: () => liveConfig.state.changed,
   })
-  const shared = { database, clock: systemClock, random: randomBytes }
-  const log = new HubLog(shared)
+  const { log, keys, sessions, joinTokens, sidecars } = ledgersOf(database)
   const signer = readSigner(originOf(await log.open()), config.audit.signingKey!.current())
   const checkpoints = new HubCheckpoints({
     checkpoints: new LedgerCheckpoints(database),
     witness: new FleetWitness(log),
     ...{ signer, clock: systemClock, logger, metrics },
   })
-  const keys = new KeyLedger({ ...shared, log })
-  const sessions = new SessionLedger({ ...shared, log })
-  const joinTokens = new JoinTokens({ ...shared, log })
   const admin = await adminAccess({ config, database, log, sessions, logger, metrics })
   const liveConfig = followConfig(reading, admin, logger)
-  const sidecars = new SidecarLedger({ database, log })
   const states = new LogStates(database)
-  const fleet = await startFleet({ database, keys, sidecars, logger, metrics })
+  const fleetKey = await sharedSecret(database, 'fleet_key', randomBytes(FLEET_KEY_BYTES))
+  const fleet = await startFleet({ database, keys, sidecars, logger, metrics, fleetKey })
+  const logReading = new LogReading(config, logger)
   const begun = { version: VERSION, started_at: isoTime(systemClock.now()) }
   const status = (): JsonObject => ({ ...begun, ...fleet.status() })
   const routes = hubRoutes({
-    ...{ admin, keys, sessions, joinTokens, log, checkpoints, status, fleet, sidecars, states },
+    ...{
+      admin,
+      keys,
+      sessions,
+      joinTokens,
+      checkpoints,
+      status,
+      fleet,
+      sidecars,
+      states,
+      logReading,
+      fleetKey,
+    },
   })
   const manages = { gatekeeper: admin.gatekeeper, logger, metrics, newId, readPrompt: noPrompt }
   const ops = await listen(
@@ -184,23 +194,35 @@ async function start(
       await within(written, LAST_ANSWERS_MS)
       await checkpoints.stop()
       for (const listener of [...listeners, ...ops]) listener.close()
-      await logs.stop()
+      await Promise.all([logs.stop(), logReading.close()])
       await database.close()
       logger.info({}, 'stopped')
     },
   }
 }
 
+/** What reads and writes the tables. */
+function ledgersOf(database: Database) {
+  const shared = { database, clock: systemClock, random: randomBytes }
+  const log = new HubLog(shared)
+  return {
+    log,
+    keys: new KeyLedger({ ...shared, log }),
+    sessions: new SessionLedger({ ...shared, log }),
+    joinTokens: new JoinTokens({ ...shared, log }),
+    sidecars: new SidecarLedger({ database, log }),
+  }
+}
+
 /** Starts the part that serves sidecars. @throws GatewayError (rejects) `fleet_unavailable` */
-async function startFleet(
-  parts: Pick<
-    ConstructorParameters<typeof Fleet>[0],
-    'database' | 'keys' | 'sidecars' | 'logger' | 'metrics'
-  >,
-): Promise<Fleet> {
-  const key = await sharedSecret(parts.database, 'fleet_key', randomBytes(FLEET_KEY_BYTES))
-  const fleetKey = key.toString('base64')
-  const fleet = new Fleet({ ...parts, hub: randomUUID(), fleetKey, clock: systemClock })
+async function startFleet({
+  fleetKey,
+  ...parts
+}: Pick<ConstructorParameters<typeof Fleet>[0], 'database' | 'keys' | 'sidecars' | 'logger' | 'metrics'> & {
+  readonly fleetKey: Buffer
+}): Promise<Fleet> {
+  const shared = { hub: randomUUID(), fleetKey: fleetKey.toString('base64'), clock: systemClock }
+  const fleet = new Fleet({ ...parts, ...shared })
   await fleet.start()
   return fleet
 }

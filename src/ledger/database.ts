@@ -11,6 +11,10 @@ const CONNECT_MS: Milliseconds = 5000
 const STATEMENT_MS: Milliseconds = 10_000
 /** The server ends a transaction in which a hub that hangs holds locks of others. */
 const IDLE_IN_TRANSACTION_MS: Milliseconds = 5000
+/** Time for the server to say that a statement took too long. */
+const CANCEL_MS: Milliseconds = 1000
+/** A statement took too long (PostgreSQL Appendix A). */
+const CANCELLED = '57014'
 /** A connection that is unused for so long is closed. */
 const IDLE_MS: Milliseconds = 60_000
 const RETRY_AFTER_SECONDS = '1'
@@ -48,6 +52,8 @@ export interface DatabaseOptions {
   readonly url: string
   /** Maximum connections. */
   readonly connections: number
+  /** Longest time for a statement; STATEMENT_MS by default. */
+  readonly statementMs?: Milliseconds
   /** Reports a connection that failed while it was unused. */
   readonly onError: (error: Error) => void
 }
@@ -57,15 +63,15 @@ export class Database implements Queries {
   readonly #pool: pg.Pool
   readonly #listeners: Listening[] = []
 
-  constructor({ url, connections, onError }: DatabaseOptions) {
+  constructor({ url, connections, onError, statementMs = STATEMENT_MS }: DatabaseOptions) {
     this.#url = url
     this.#pool = new pg.Pool({
       connectionString: url,
       max: connections,
       connectionTimeoutMillis: CONNECT_MS,
       idleTimeoutMillis: IDLE_MS,
-      statement_timeout: STATEMENT_MS,
-      query_timeout: STATEMENT_MS,
+      statement_timeout: statementMs,
+      query_timeout: statementMs + CANCEL_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       keepAlive: true,
       application_name: 'sidegate-hub',
@@ -153,12 +159,17 @@ async function reached<Result>(ask: () => Promise<Result>): Promise<Result> {
     return await ask()
   } catch (error) {
     if (error instanceof GatewayError || !isUnavailable(error)) throw error
-    throw new GatewayError('fleet_unavailable', 'The database of the hub cannot be reached; try again.', {
+    throw new GatewayError('fleet_unavailable', whyUnavailable(error), {
       headers: { 'retry-after': RETRY_AFTER_SECONDS },
       cause: error,
     })
   }
 }
+
+const whyUnavailable = (error: unknown): string =>
+  (error as { code?: unknown }).code === CANCELLED
+    ? 'The database of the hub took too long; try again, or ask for less: another filter, a shorter time.'
+    : 'The database of the hub cannot be reached; try again.'
 
 /** Reports whether an error is one of the connection, and none of a statement. */
 function isUnavailable(error: unknown): boolean {

@@ -12,6 +12,7 @@ import type { Queries } from './database.ts'
 /** Longest text of a column, in UTF-16 code units: an index takes no row above 2,700 bytes. */
 export const MAXIMUM_COLUMN_CHARACTERS = 256
 const MAXIMUM_INTEGER = 2 ** 31 - 1
+const DIRECTIONS = ['request', 'response']
 const HASH_PREFIX = 'sha256:'
 
 /** Reads members of an entry. Absent ones are undefined. */
@@ -57,7 +58,8 @@ const HARMLESS = /^[\x20-\x7e]*$/
 export const storableText = (text: string): string =>
   HARMLESS.test(text) ? text : text.replaceAll('\0', '\ufffd').toWellFormed()
 
-const storable = (text: string): string => storableText(text.slice(0, MAXIMUM_COLUMN_CHARACTERS))
+/** Returns a text as a column holds it, for a search. */
+export const storable = (text: string): string => storableText(text.slice(0, MAXIMUM_COLUMN_CHARACTERS))
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? storable(value) : null)
 const wholeOf = (value: unknown): number | null => (Number.isSafeInteger(value) ? (value as number) : null)
 const flagOf = (value: unknown): boolean | null => (typeof value === 'boolean' ? value : null)
@@ -76,6 +78,14 @@ function costOf(members: EntryMembers): number | null {
 function statusOf(members: EntryMembers): number | null {
   const status = wholeOf(members.get('status'))
   return status !== null && Math.abs(status) <= MAXIMUM_INTEGER ? status : null
+}
+
+/** Counts the directions, prompt and answer, in which personal data was found. */
+function detectionsOf(members: EntryMembers): number | null {
+  const pii = members.get('pii')
+  if (!Array.isArray(pii)) return null
+  return DIRECTIONS.filter((direction) => pii.some((one) => isObject(one) && one['direction'] === direction))
+    .length
 }
 
 function rulesOf(members: EntryMembers): number | null {
@@ -124,6 +134,7 @@ const ENTRY_COLUMNS: readonly EntryColumn[] = [
   { name: 'cost', type: BIGINT, having: 'call', value: costOf },
   { name: 'blocked', type: BOOLEAN, having: 'call', value: member('blocked', flagOf) },
   { name: 'pii', type: BOOLEAN, having: 'call', value: member('pii_detected', flagOf) },
+  { name: 'pii_detections', type: INTEGER, having: 'call', value: detectionsOf },
   { name: 'rule_triggers', type: INTEGER, having: 'call', value: rulesOf },
   { name: 'labels', type: JSON_OBJECT, having: 'call', value: labelsOf },
 ]

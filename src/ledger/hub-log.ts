@@ -2,7 +2,6 @@
 // for the feed. Entries, chain and tree are those of a gateway's log.
 
 import { genesis, type Sealed, seal } from '../audit/chain.ts'
-import { type ChangesPage, type ChangesQuery, changeView } from '../audit/change-view.ts'
 import type { EntryDraft } from '../audit/entry.ts'
 import { Frontier, leafHash } from '../audit/merkle.ts'
 import { TileCollector } from '../audit/tiles.ts'
@@ -132,24 +131,6 @@ export class HubLog {
       }
       return { result, rev }
     })
-  }
-
-  /**
-   * Returns a page of entries, newest first; those of the witness, which record no change, only if
-   * `type` names them.
-   */
-  async listChanges({ limit, beforeSeq, actor, type }: ChangesQuery): Promise<ChangesPage> {
-    const rows = await this.#database.rows<{ seq: number; hash: Buffer; body: Buffer }>(
-      `select seq, hash, body from entry
-       where log_id = (select log_id from log_head where sidecar is null) and ($1::bigint is null or seq < $1)
-         and case when $2::text is null then type <> 'fleet_witness' else type = $2 end
-         and ($3::text is null or convert_from(body, 'UTF8')::jsonb ->> 'actor' = $3)
-       order by seq desc limit $4`,
-      [beforeSeq, type, actor, limit + 1],
-    )
-    const page = rows.slice(0, limit)
-    const changes = page.map(({ seq, hash, body }) => changeView(seq, hashText(hash), body))
-    return rows.length > limit ? { changes, next_before: page.at(-1)!.seq } : { changes }
   }
 
   /** Appends an entry. @returns its sequence number */

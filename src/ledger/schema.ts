@@ -139,6 +139,7 @@ create table entry (
   cost bigint,
   blocked boolean,
   pii boolean,
+  pii_detections integer,
   rule_triggers integer,
   labels jsonb,
   body bytea not null

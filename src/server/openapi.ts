@@ -26,7 +26,7 @@ export const SERVED_BY = {
   gateway: { title: 'Sidegate', description: 'An LLM gateway sidecar.', dataRoutes: DATA_ROUTES },
   hub: {
     title: 'Sidegate hub',
-    description: 'Keys and administrators of many Sidegate gateways.',
+    description: 'Keys, administrators and usage logs of many Sidegate gateways.',
     dataRoutes: [],
   },
 } as const satisfies Readonly<Record<string, Served>>

@@ -8,6 +8,9 @@ const confirmed = (name: string): JsonObject => ({
   allOf: [ref(name), object({ fleet: ref('FleetConfirmation') })],
 })
 
+/** Whose entry it is. */
+const OF_SIDECAR = orNull(text('Name of the sidecar that sealed it, or its id once it is forgotten.'))
+
 export const FLEET_SCHEMAS: Record<string, JsonObject> = {
   FleetConfirmation: object({
     registered: whole('Sidecars that may decide by keys of the hub.'),
@@ -18,6 +21,42 @@ export const FLEET_SCHEMAS: Record<string, JsonObject> = {
       'From when on no sidecar decides by the old state, because one that hears nothing refuses the keys of the hub.',
     ),
   }),
+  FleetUsageEntry: { allOf: [ref('UsageEntry'), object({ sidecar: OF_SIDECAR })] },
+  FleetUsageEntryDetail: {
+    allOf: [ref('UsageEntryDetail'), object({ sidecar: OF_SIDECAR })],
+    description:
+      '`erased` is true as well for an exchange that stayed at a sidecar that ships entries alone.',
+  },
+  FleetUsageLogs: object(
+    {
+      logs: list(ref('FleetUsageEntry')),
+      total: whole('Number of matching entries.'),
+      total_is_lower_bound: flag('True when only the newest 10,000 calls were counted; otherwise left out.'),
+      next_cursor: text(
+        'Cursor of the next page; left out on the last. A page may be shorter than `limit`, because each reads a bounded number of entries.',
+      ),
+    },
+    ['total_is_lower_bound', 'next_cursor'],
+  ),
+  FleetChanges: {
+    allOf: [
+      ref('Changes'),
+      object(
+        {
+          changes: list(
+            object({
+              log: text('Id of the log.'),
+              sidecar: orNull(text('Name of the sidecar whose log it is; null for that of the hubs.')),
+            }),
+          ),
+          next_cursor: text(
+            'Cursor of the next page; left out on the last. `next_before` is there besides for the entries of one log.',
+          ),
+        },
+        ['next_cursor'],
+      ),
+    ],
+  },
   HubStatus: object({
     version: text('Release of the hub.'),
     started_at: time('When this hub started.'),

@@ -1,7 +1,7 @@
 // The rows that name the end user of a call, apart from its entry, so that erasure removes them.
 // They hold a keyed hash, which alone tells nothing about the user, and clear text only if asked.
 
-import { hashUser, isUserHash, USER_HASH_BYTES } from '../../audit/user-hash.ts'
+import { hashUser, isUserHash, USER_HASH_BYTES, userName } from '../../audit/user-hash.ts'
 import { combinationsOfUser } from '../rollup/combinations.ts'
 import { joinKey, readU64, u64 } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
@@ -58,8 +58,7 @@ export function readUser(tables: StoreTables, seq: number): string | null {
 
 /** Returns a user as rollups name it. */
 export function countedUser({ hash, clear }: StoredUser): { readonly user: string; readonly hash: string } {
-  const hex = hash.toString('hex')
-  return { user: clear === null || clear === '' ? hex : clear, hash: hex }
+  return { user: userName(hash, clear), hash: hash.toString('hex') }
 }
 
 /**

@@ -1,0 +1,37 @@
+// What reads the stored logs for the management API, on connections of its own: a long search delays
+// no change of a key and no sidecar that ships.
+
+import { type Milliseconds, systemClock } from '../core/clock.ts'
+import type { HubConfig } from '../core/hub-config.ts'
+import type { GatewayLogger } from '../gateway/logger.ts'
+import { Database } from '../ledger/database.ts'
+import { FleetCheck } from './fleet-check.ts'
+
+const CONNECTIONS = 4
+/** Longest time for one statement. */
+const STATEMENT_MS: Milliseconds = 5000
+
+export class LogReading {
+  readonly database: Database
+  readonly check: FleetCheck
+
+  constructor({ database }: Pick<HubConfig, 'database'>, logger: GatewayLogger) {
+    this.database = new Database({
+      url: database.url!.current(),
+      connections: CONNECTIONS,
+      statementMs: STATEMENT_MS,
+      onError: (error) => logger.warn({ err: error }, 'a connection to the database was lost'),
+    })
+    this.check = new FleetCheck({
+      queries: this.database,
+      clock: systemClock,
+      onFailure: (error) => logger.error({ err: error }, 'the logs could not be verified'),
+    })
+  }
+
+  /** Ends a running check and closes the connections. */
+  async close(): Promise<void> {
+    await this.check.cancel()
+    await this.database.close()
+  }
+}
