@@ -42,15 +42,14 @@ const MAXIMUM_USER_CALLS = 5000
 
 /** Columns of `entry` that conditions and views read. */
 const COLUMNS =
-  'e.created_at, e.log_id, e.seq, e.received_at, e.hash, e.body, e.call_id, e.key_id, e.model, e.outcome, e.blocked, e.pii'
+  'e.created_at, e.log_id, e.seq, e.hash, e.body, e.call_id, e.key_id, e.model, e.outcome, e.blocked, e.pii'
 /** A call, with its sidecar and its end user. */
-const JOINED = `p.created_at, p.log_id, p.seq, p.received_at, p.hash, p.body, coalesce(s.name, h.sidecar) as sidecar,
+const JOINED = `p.created_at, p.log_id, p.seq, p.hash, p.body, coalesce(s.name, h.sidecar) as sidecar,
   u.hash as user_hash, u.clear as user_clear`
 const JOINS = `left join log_head h on h.log_id = p.log_id left join sidecar s on s.id = h.sidecar
   left join entry_user u on u.log_id = p.log_id and u.seq = p.seq`
 
 interface CallRow extends EntryPlace {
-  readonly received_at: number
   readonly hash: Buffer
   readonly body: Buffer
   readonly sidecar: string | null
@@ -134,8 +133,8 @@ export class UsageReading {
     const view = row === undefined ? null : viewOf(row)
     if (row === undefined || view === null) return null
     const [exchange] = await this.#queries.rows<{ bytes: Buffer }>(
-      'select bytes from exchange where log_id = $1 and seq = $2 and received_at = $3::timestamptz',
-      [row.log_id, row.seq, isoTime(row.received_at)],
+      'select bytes from exchange where log_id = $1 and seq = $2',
+      [row.log_id, row.seq],
     )
     const content = exchange === undefined ? {} : contentOf(exchange.bytes)
     return {
