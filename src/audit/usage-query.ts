@@ -1,5 +1,5 @@
-// What the usage API asks of a log of calls, and what it answers: of one log at a gateway, of all logs
-// at a hub.
+// What the usage API asks of calls and what it answers: of one log at a gateway, of all logs at a
+// hub.
 
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'

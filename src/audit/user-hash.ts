@@ -1,5 +1,5 @@
-// How end users are named apart from their entries: by a keyed hash, which alone tells nothing about
-// the user.
+// Names of end users apart from their entries: a keyed hash, which alone tells nothing about the
+// user.
 
 import { createHmac } from 'node:crypto'
 

@@ -1,5 +1,5 @@
-// What reads the stored logs for the management API, on connections of its own: a long search delays
-// no change of a key and no sidecar that ships.
+// Reads the stored logs for the management API, on connections of its own: a long search delays no
+// change of a key and no sidecar that ships.
 
 import { type Milliseconds, systemClock } from '../core/clock.ts'
 import type { HubConfig } from '../core/hub-config.ts'

@@ -45,8 +45,8 @@ export class ChangeReading {
 
   /**
    * Returns a page of entries. A page with a next one may have fewer than `limit`.
-   * @throws GatewayError (rejects) `invalid_parameter` for an unknown cursor, log or sidecar, or for
-   * `before` without one log
+   * @throws GatewayError (rejects) `invalid_parameter` for an unknown cursor, log or sidecar, or
+   * for `before` of several logs
    */
   async listChanges(query: ChangesQuery): Promise<ChangesPage> {
     const { cursor = null, beforeSeq } = query

@@ -4,7 +4,7 @@ import { GatewayError } from '../core/errors.ts'
 import { isoTime } from '../core/time.ts'
 import type { Queries } from './database.ts'
 
-/** Logs of one sidecar that a request covers, the newest. Each start without its volume makes one. */
+/** Newest logs of a sidecar that a request covers. A start without its volume makes one. */
 const MAXIMUM_LOGS = 1000
 /** Names of logs in an error. */
 const MAXIMUM_NAMES = 20
@@ -91,7 +91,7 @@ export const NEWEST_FIRST = 'e.created_at desc, e.log_id desc, e.seq desc'
 /** A condition of a statement. `add` takes a value and returns its placeholder. */
 export type Condition = (add: (value: unknown) => string) => string
 
-/** Of the entries after a place, newest first. */
+/** Returns the condition of the entries after a place, newest first. */
 export const after =
   ({ created_at, log_id, seq }: EntryPlace): Condition =>
   (add) =>

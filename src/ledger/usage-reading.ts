@@ -37,7 +37,7 @@ const MAXIMUM_SCANNED_ROWS = 100_000
 const MAXIMUM_COUNTED_ROWS = 10_000
 /** Entries read first for each that a page may have; a plan for few rows follows the index. */
 const FIRST_ROWS_FACTOR = 4
-/** Calls of an end user that are sorted; those of another are looked for among all calls. */
+/** Calls of an end user that are sorted; a user with more is searched among all calls. */
 const MAXIMUM_USER_CALLS = 5000
 
 /** Columns of `entry` that conditions and views read. */
