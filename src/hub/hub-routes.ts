@@ -2,7 +2,8 @@
 
 import { systemClock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { JsonObject } from '../core/json.ts'
+import { isoTime } from '../core/time.ts'
+import { VERSION } from '../core/version.ts'
 import type { AdminAccess } from '../gateway/admin-access.ts'
 import { HUB_TERM_FIELDS } from '../keys/key-terms-fields.ts'
 import type { JoinTokens } from '../ledger/join-tokens.ts'
@@ -37,12 +38,12 @@ interface HubRouteParts extends LogRouteParts {
   readonly fleet: Fleet
   readonly sidecars: SidecarLedger
   readonly states: LogStates
-  readonly status: () => JsonObject
 }
 
 export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
   const { keys, sessions, fleet, sidecars, states } = parts
   const { gatekeeper, signOn } = parts.admin
+  const begun = { version: VERSION, started_at: isoTime(systemClock.now()) }
   const { state, feeds, confirmation, catchUp } = fleet
   const routes = [
     ...sessionRoutes(gatekeeper, sessions),
@@ -52,7 +53,7 @@ export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
     ...joinRoutes(parts.joinTokens, systemClock),
     ...logRoutes(parts),
     checkpointRoute(parts.checkpoints, 'log of the hubs'),
-    { ...statusRoute(parts.status), operation: STATUS },
+    { ...statusRoute(() => ({ ...begun, ...fleet.status() })), operation: STATUS },
   ]
   return [...routes, ...openApiRoutes(routes, SERVED_BY.hub)]
 }

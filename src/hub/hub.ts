@@ -10,10 +10,8 @@ import { within } from '../core/deadline.ts'
 import { GatewayError, messageWithCause } from '../core/errors.ts'
 import type { HubConfig, HubConfigReading } from '../core/hub-config.ts'
 import { uuidv7Source } from '../core/ids.ts'
-import type { JsonObject } from '../core/json.ts'
 import type { Problem } from '../core/problem.ts'
 import { splitTarget } from '../core/request-path.ts'
-import { isoTime } from '../core/time.ts'
 import { systemTimers } from '../core/timers.ts'
 import { VERSION } from '../core/version.ts'
 import {
@@ -40,7 +38,7 @@ import { SidecarLedger } from '../ledger/sidecar-ledger.ts'
 import { createHubMetrics, type HubMetrics } from '../metrics/hub-metrics.ts'
 import { formatAddress, whyNotListen } from '../server/address.ts'
 import type { ApiRoute } from '../server/api.ts'
-import { type Handler, listen } from '../server/listener.ts'
+import { type Handler, type Listener, listen } from '../server/listener.ts'
 import { answerRoute, failRequest, type ManagementParts } from '../server/management.ts'
 import { opsHandler } from '../server/ops.ts'
 import { Router } from '../server/router.ts'
@@ -131,7 +129,8 @@ async function start(
     certificates: () => served.map((one) => one.state()),
     isConfigStale: () => liveConfig.state.changed,
   })
-  const { log, keys, sessions, joinTokens, sidecars } = ledgersOf(database)
+  const ledgers = ledgersOf(database)
+  const { log, keys, sessions, joinTokens, sidecars, states } = ledgers
   const signer = readSigner(originOf(await log.open()), config.audit.signingKey!.current())
   const checkpoints = new HubCheckpoints({
     checkpoints: new LedgerCheckpoints(database),
@@ -140,27 +139,10 @@ async function start(
   })
   const admin = await adminAccess({ config, database, log, sessions, logger, metrics })
   const liveConfig = followConfig(reading, admin, logger)
-  const states = new LogStates(database)
   const fleetKey = await sharedSecret(database, 'fleet_key', randomBytes(FLEET_KEY_BYTES))
   const fleet = await startFleet({ database, keys, sidecars, logger, metrics, fleetKey })
   const logReading = new LogReading(config, logger)
-  const begun = { version: VERSION, started_at: isoTime(systemClock.now()) }
-  const status = (): JsonObject => ({ ...begun, ...fleet.status() })
-  const routes = hubRoutes({
-    ...{
-      admin,
-      keys,
-      sessions,
-      joinTokens,
-      checkpoints,
-      status,
-      fleet,
-      sidecars,
-      states,
-      logReading,
-      fleetKey,
-    },
-  })
+  const routes = hubRoutes({ ...ledgers, admin, checkpoints, fleet, logReading, fleetKey })
   const manages = { gatekeeper: admin.gatekeeper, logger, metrics, newId, readPrompt: noPrompt }
   const ops = await listen(
     config.listen.ops,
@@ -173,10 +155,7 @@ async function start(
   const handler = hubHandler(manages, routes, answers)
   const listeners = await listenWith(config.listen.hub, handler, certificates.hub)
   const months = setInterval(() => void makeMonths(log, logger), PARTITION_MS).unref()
-  const [address, opsAddress] = [listeners, ops].map(([first]) => formatAddress(first!.address)) as [
-    string,
-    string,
-  ]
+  const [address, opsAddress] = [addressOf(listeners), addressOf(ops)]
   lines.begin(() => logger.info({ hub: address, ops: opsAddress, version: VERSION }, 'listening'))
   checkpoints.start()
   await liveConfig.start()
@@ -211,8 +190,12 @@ function ledgersOf(database: Database) {
     sessions: new SessionLedger({ ...shared, log }),
     joinTokens: new JoinTokens({ ...shared, log }),
     sidecars: new SidecarLedger({ database, log }),
+    states: new LogStates(database),
   }
 }
+
+/** The address of the first of some listeners. */
+const addressOf = ([first]: readonly Pick<Listener, 'address'>[]): string => formatAddress(first!.address)
 
 /** Starts the part that serves sidecars. @throws GatewayError (rejects) `fleet_unavailable` */
 async function startFleet({

@@ -12,7 +12,7 @@ import { verifyLog } from '../../src/store/verification/verification.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { openDatabase } from '../ledger/fixture.ts'
 import { fleetDatabase } from '../ledger/postgres.ts'
-import { registerSidecar, SidecarLog } from '../ledger/sidecar-log.ts'
+import { registerSidecar, StoredTestLog } from '../ledger/stored-log.ts'
 import { fetchInTime, until } from '../process/until.ts'
 import { startHub } from './fixture.ts'
 
@@ -27,9 +27,9 @@ await registerSidecar(queries, 'id-1', 'shop/web-1')
 await registerSidecar(queries, 'id-2', 'shop/web-2')
 await registerSidecar(queries, 'id-3', 'shop/idle')
 const nowMs = Date.now()
-const first = await SidecarLog.begin(queries, 'id-1', nowMs - DAY_MS)
-const second = await SidecarLog.begin(queries, 'id-2', nowMs - DAY_MS)
-const third = await SidecarLog.begin(queries, 'id-2', nowMs)
+const first = await StoredTestLog.begin(queries, 'id-1', nowMs - DAY_MS)
+const second = await StoredTestLog.begin(queries, 'id-2', nowMs - DAY_MS)
+const third = await StoredTestLog.begin(queries, 'id-2', nowMs)
 const content = JSON.stringify({ request: { prompt: 'a secret' }, response: { text: 'another' } })
 const ids = [randomUUID(), randomUUID(), randomUUID()] as const
 const created_at = new Date(nowMs).toISOString()

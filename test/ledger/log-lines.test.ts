@@ -6,7 +6,7 @@ import { LogLines } from '../../src/ledger/log-lines.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { openDatabase } from './fixture.ts'
 import { fleetDatabase } from './postgres.ts'
-import { registerSidecar, SidecarLog } from './sidecar-log.ts'
+import { registerSidecar, StoredTestLog } from './stored-log.ts'
 
 t.setTimeout(60_000)
 
@@ -15,7 +15,7 @@ const NOW_MS = Date.UTC(2026, 2, 10)
 const { hub } = await fleetDatabase()
 const database = openDatabase(t, hub)
 await registerSidecar(database, 'id', 'shop/web')
-const log = await SidecarLog.begin(database, 'id', NOW_MS - 4 * DAY_MS)
+const log = await StoredTestLog.begin(database, 'id', NOW_MS - 4 * DAY_MS)
 for (const day of [3, 2, 1]) {
   const drafts = Array.from({ length: 150 }, () => ({ draft: requestDraft() }))
   await log.append(drafts, NOW_MS - day * DAY_MS)

@@ -7,7 +7,7 @@ import { requestDraft } from '../audit/drafts.ts'
 import { ROOT } from '../process/program.ts'
 import { openDatabase } from './fixture.ts'
 import { fleetDatabase } from './postgres.ts'
-import { registerSidecar, SidecarLog } from './sidecar-log.ts'
+import { registerSidecar, StoredTestLog } from './stored-log.ts'
 
 t.setTimeout(60_000)
 
@@ -15,7 +15,7 @@ const { hub, owner } = await fleetDatabase()
 const database = openDatabase(t, hub)
 const owned = openDatabase(t, owner)
 await registerSidecar(database, 'id', 'shop/web')
-const log = await SidecarLog.begin(database, 'id')
+const log = await StoredTestLog.begin(database, 'id')
 await log.append([{ draft: requestDraft({ labels: { team: 'web' }, cost: 2_000_000_000 }), content: '{}' }])
 
 /** Runs statements as an analyst, and undoes them. */

@@ -13,7 +13,7 @@ import { UsageReading } from '../../src/ledger/usage-reading.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { openDatabase, partsOn } from './fixture.ts'
 import { fleetDatabase } from './postgres.ts'
-import { registerSidecar, type ShippedDraft, SidecarLog } from './sidecar-log.ts'
+import { registerSidecar, type ShippedDraft, StoredTestLog } from './stored-log.ts'
 
 t.setTimeout(120_000)
 
@@ -30,7 +30,7 @@ const database = openDatabase(t, hub)
 await partsOn(database).log.open()
 for (const [index, name] of SIDECARS.entries()) await registerSidecar(database, `id-${index}`, name)
 /** Four logs, of which the last two are of one sidecar. */
-const logs = await Promise.all([0, 1, 2, 2].map((sidecar) => SidecarLog.begin(database, `id-${sidecar}`)))
+const logs = await Promise.all([0, 1, 2, 2].map((sidecar) => StoredTestLog.begin(database, `id-${sidecar}`)))
 
 /** A call as the test knows it. */
 interface KnownCall {

@@ -29,7 +29,7 @@ export const registerSidecar = (queries: Queries, id: string, name: string): Pro
   )
 
 /** The log of one sidecar, which begins with a genesis entry. */
-export class SidecarLog {
+export class StoredTestLog {
   readonly id: string
   readonly #queries: Queries
   readonly #frontier = Frontier.empty()
@@ -42,10 +42,10 @@ export class SidecarLog {
     this.#head = { log: id, seq: 0, hash: first.hash }
   }
 
-  static async begin(queries: Queries, sidecar: string, nowMs = START_MS): Promise<SidecarLog> {
+  static async begin(queries: Queries, sidecar: string, nowMs = START_MS): Promise<StoredTestLog> {
     const id = uuidv7(nowMs, randomBytes(16))
     const first = genesis(id, GENESIS, nowMs)
-    const log = new SidecarLog(queries, id, first)
+    const log = new StoredTestLog(queries, id, first)
     await log.#insert([first])
     await queries.rows(
       `insert into log_head (log_id, sidecar, seq, hash, size, frontier, state, first_seq, last_at)
