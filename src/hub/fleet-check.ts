@@ -10,7 +10,7 @@ import type { Queries } from '../ledger/database.ts'
 import { StoredLogs } from '../ledger/stored-logs.ts'
 import type { LogCheck } from '../server/routes/verify.ts'
 import type { VerificationStatus } from '../store/verification/background.ts'
-import { verifyLogs } from './stored-log-source.ts'
+import { verifyLogs } from './fleet-verification.ts'
 
 /** Verdicts in an answer, those with findings first. */
 const MAXIMUM_VERDICTS = 1000

@@ -104,7 +104,9 @@ export class ChangeReading {
     more: readonly Condition[],
   ): Promise<{ readonly changes: JsonObject[]; readonly last: EntryPlace | null }> {
     const keep: Condition[] = [() => "e.type <> 'request'", ...more]
-    if (type !== null) keep.push((add) => `e.type = ${add(storable(type))}`)
+    // Those of the witness record no change.
+    if (type === null) keep.push(() => "e.type <> 'fleet_witness'")
+    else keep.push((add) => `e.type = ${add(storable(type))}`)
     // As JSON text: a value with an escaped NUL is no text of PostgreSQL.
     if (actor !== null)
       keep.push(

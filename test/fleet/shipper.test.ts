@@ -1,10 +1,10 @@
 // The shipper: a real store, and a small hub over real sockets that loses, refuses and doubts.
 
 import t, { type Test } from 'tap'
+import { hashUser } from '../../src/audit/user-hash.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { systemTimers } from '../../src/core/timers.ts'
 import { type ShippedNote, Shipper } from '../../src/fleet/shipper.ts'
-import { hashUser } from '../../src/store/log/user-rows.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { until } from '../process/until.ts'
 import { id, openTestStore, type TestStore } from '../store/fixture.ts'
