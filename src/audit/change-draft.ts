@@ -27,6 +27,17 @@ export interface WitnessedRoot {
 /** Logs in one `fleet_witness` entry, which then takes about 48 KiB. */
 export const MAXIMUM_WITNESSED_LOGS = 400
 
+/** Where a log begins after a month was dropped. */
+export interface DroppedLog {
+  readonly log: string
+  /** The first entry that stays. */
+  readonly first_seq: number
+  /** Hash of the entry before. */
+  readonly head: string
+  /** Root of the tree of the entries before, base64. */
+  readonly root: string
+}
+
 /** The members of an entry that is not a call, by its type. */
 type ChangeFields =
   | {
@@ -171,6 +182,21 @@ type ChangeFields =
       readonly erased: number
       /** Number of calls whose end user was erased; absent when there were none. */
       readonly users?: number
+      /**
+       * Revision of the order of a hub. In the log of a sidecar only the last entry of the erasure
+       * has it: the log has passed the order.
+       */
+      readonly order?: number
+    }
+  | {
+      /** The hubs drop a month of entries, by `received_at`. Many logs take several entries. */
+      readonly type: 'month_dropped'
+      /** `2026-01`. */
+      readonly month: string
+      /** Counted from 1. */
+      readonly part: number
+      readonly parts: number
+      readonly logs: readonly DroppedLog[]
     }
 
 /** Anything but a call: a change, a sign-in, a start or a stop. */

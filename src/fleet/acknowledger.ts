@@ -91,13 +91,14 @@ export class Acknowledger {
   async #send(): Promise<boolean> {
     const { memory, post, onRefusal } = this.#parts
     const { position } = memory.keys
+    const rev = memory.appliedRev
     const isDurable = await this.#save()
     const feed = this.#feed
     if (feed === null || position === null || memory.keys.position?.epoch !== position.epoch) return true
     const uses = memory.uses(MAXIMUM_ACK_ITEMS)
     try {
       const ack: Acknowledgement = {
-        ...position,
+        ...{ epoch: position.epoch, rev },
         durable: isDurable,
         nack: this.#refusals(),
         last_used: printUses(uses),

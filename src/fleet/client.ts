@@ -6,13 +6,15 @@ import { within } from '../core/deadline.ts'
 import type { FleetConfig } from '../core/fleet-config.ts'
 import type { Timers } from '../core/timers.ts'
 import { VERSION } from '../core/version.ts'
-import { ENFORCED_TERMS } from '../keys/fleet-key.ts'
+import type { PendingOrder } from '../keys/fleet-state.ts'
 import { Acknowledger } from './acknowledger.ts'
 import { Backoff } from './backoff.ts'
 import type { Credential } from './credential.ts'
 import { type FeedEnd, FeedSession } from './feed-session.ts'
 import { HubRefusal, HubRequests, HubUnreachable } from './hub-requests.ts'
+import { OrderRunner } from './order-runner.ts'
 import {
+  FEATURES,
   type FeedEvent,
   FLEET_HEADERS,
   FLEET_PATHS,
@@ -36,6 +38,8 @@ export interface FleetClientParts {
   readonly memory: SidecarMemory
   readonly clock: Clock
   readonly timers: Timers
+  /** As OrderRunner takes it. */
+  readonly erase: (order: PendingOrder) => Promise<unknown>
   /** Returns a number from 0, inclusive, to 1, exclusive. */
   readonly random: () => number
   readonly events: {
@@ -52,6 +56,7 @@ export class FleetClient {
   readonly #parts: FleetClientParts
   readonly #requests: HubRequests
   readonly #acknowledger: Acknowledger
+  readonly #orders: OrderRunner
   readonly #backoff: Backoff
   /** Events that are not in force. */
   readonly #unknown: Nack[] = []
@@ -82,6 +87,11 @@ export class FleetClient {
       post: (ack, signal) => this.#post(this.hub, FLEET_PATHS.ack, ack, POST_MS, signal),
       onRefusal: (problem) => this.#report(problem),
     })
+    this.#orders = new OrderRunner({
+      ...{ memory, timers, erase: parts.erase },
+      onApplied: () => this.#acknowledger.request(),
+      onError: (error) => this.#report(`an order of erasure waits: ${(error as Error).message}`),
+    })
   }
 
   /** Origin of the hub that is connected, or tried next. */
@@ -106,6 +116,7 @@ export class FleetClient {
 
   /** Connects, now and whenever the connection is lost. */
   start(): void {
+    this.#orders.wake()
     this.#running ??= this.#run()
   }
 
@@ -120,6 +131,7 @@ export class FleetClient {
     this.#wake()
     this.#acknowledger.close()
     if (this.#running !== null) await within(this.#running, LEAVE_MS)
+    await within(this.#orders.stop(), LEAVE_MS)
     const { memory } = this.#parts
     if (memory.state.sidecar !== null) {
       memory.update({ left: true })
@@ -152,7 +164,10 @@ export class FleetClient {
     const { events, memory } = this.#parts
     for (let isFirst = true; !this.#stopping.signal.aborted; isFirst = false) {
       if (!isFirst) events.reconnecting()
-      const session = new FeedSession(memory.keys, memory.freshness, this.#needsSnapshot, this.#unknown)
+      const { keys, freshness } = memory
+      const session = new FeedSession({
+        ...{ keys, freshness, orders: memory, asksForAll: this.#needsSnapshot, unknown: this.#unknown },
+      })
       const end = await this.#connect(session).catch((error: unknown): FeedEnd => {
         if (error instanceof HubRefusal && error.isGone) this.#forget()
         return { problem: (error as Error).message, needsSnapshot: this.#needsSnapshot }
@@ -194,6 +209,7 @@ export class FleetClient {
       if (event.event === 'snapshot' && outcome.end === null) memory.update({ hasUnknownEvents: false })
       if (session.isFresh && !wasFresh) this.#connected(hub)
       if (outcome.isNews) this.#reportRefused()
+      if (outcome.isNews) this.#orders.wake()
       if (outcome.isNews || memory.isUnsaved) this.#acknowledger.request()
       if (outcome.end !== null) end = outcome.end
       return outcome.end === null
@@ -244,7 +260,7 @@ export class FleetClient {
     const { position } = memory.keys
     return {
       [FLEET_HEADERS.protocol]: String(PROTOCOL),
-      [FLEET_HEADERS.features]: ENFORCED_TERMS.join(','),
+      [FLEET_HEADERS.features]: FEATURES.join(','),
       [FLEET_HEADERS.version]: VERSION,
       [FLEET_HEADERS.maxStale]: String(config.maxStaleSeconds),
       ...(position !== null && !this.#needsSnapshot && { [FLEET_HEADERS.resume]: printPosition(position) }),

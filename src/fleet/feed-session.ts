@@ -1,10 +1,10 @@
-// Applies the events of one feed to the keys, in order, and decides when the feed is to end. Knows
+// Applies the events of one feed to the keys, in order, hands on its orders, and decides when the feed is to end. Knows
 // no sockets and no clock.
 
 import type { Milliseconds } from '../core/clock.ts'
 import type { BeatTimes, Freshness } from './freshness.ts'
 import type { KeySet } from './key-set.ts'
-import type { Beat, FeedEvent, Hello, Nack, Snapshot, UnknownEvent } from './protocol.ts'
+import type { Beat, Erase, FeedEvent, Hello, Nack, Snapshot, UnknownEvent } from './protocol.ts'
 
 /** Refused events that are remembered; the newest ones count. */
 const MAXIMUM_UNKNOWN_EVENTS = 100
@@ -36,8 +36,26 @@ export interface EventTimes extends Omit<BeatTimes, 't'> {
   readonly nowMs: Milliseconds
 }
 
+/** Takes the orders of a feed. */
+export interface OrderTaker {
+  takeOrder(order: Erase): void
+  /** @param isOther whether the snapshot is of another history than what is known */
+  takeOrders(orders: Snapshot['orders'], isOther: boolean): void
+}
+
+interface FeedSessionParts {
+  readonly keys: KeySet
+  readonly freshness: Freshness
+  readonly orders: OrderTaker
+  /** Whether the feed was opened without a position. */
+  readonly asksForAll: boolean
+  /** Receives the events that are not in force, and loses them with all keys. */
+  readonly unknown: Nack[]
+}
+
 export class FeedSession {
   readonly #keys: KeySet
+  readonly #orders: OrderTaker
   readonly #freshness: Freshness
   #hello: Hello | null = null
   /** True when nothing of the hub counts before all keys. */
@@ -46,13 +64,10 @@ export class FeedSession {
   #hadBeat = false
   readonly #unknown: Nack[]
 
-  /**
-   * @param asksForAll whether the feed was opened without a position
-   * @param unknown receives the events that are not in force, and loses them with all keys
-   */
-  constructor(keys: KeySet, freshness: Freshness, asksForAll: boolean, unknown: Nack[]) {
+  constructor({ keys, freshness, orders, asksForAll, unknown }: FeedSessionParts) {
     this.#keys = keys
     this.#freshness = freshness
+    this.#orders = orders
     this.#unknown = unknown
     this.#awaitsSnapshot = asksForAll
   }
@@ -75,6 +90,7 @@ export class FeedSession {
     if (event.event === 'snapshot') return this.#replace(event, this.#hello.epoch, times.nowMs)
     if (this.#awaitsSnapshot) return NOTHING
     if (event.event === 'key') return this.#keys.change(event, times.nowMs) ? NEWS : NOTHING
+    if (event.event === 'erase') return this.#order(event)
     return this.#compare(event, times)
   }
 
@@ -92,10 +108,19 @@ export class FeedSession {
     const isSame = position?.epoch === epoch
     if (isSame && snapshot.rev < position.rev) return ends(describeLag(snapshot.rev, position.rev))
     if (!isSame) this.#freshness.forgetDelays()
+    this.#orders.takeOrders(snapshot.orders, position !== null && !isSame)
     this.#keys.replace(epoch, snapshot, nowMs)
     this.#awaitsSnapshot = false
     this.#hadSnapshot = true
     this.#unknown.length = 0
+    return NEWS
+  }
+
+  #order(order: Erase): Effect {
+    const { position } = this.#keys
+    if (position === null || order.rev <= position.rev) return NOTHING
+    this.#orders.takeOrder(order)
+    this.#keys.advance(order.rev)
     return NEWS
   }
 

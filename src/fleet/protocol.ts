@@ -5,7 +5,8 @@ import { MAXIMUM_EVENT_BYTES, type SseEvent } from '../chat/sse.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { checkValue, formatPath } from '../core/document.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { FleetKey } from '../keys/fleet-key.ts'
+import { type EraseOrder, MAXIMUM_OPEN_ORDERS } from '../keys/erase-order.ts'
+import { ENFORCED_TERMS, type FleetKey } from '../keys/fleet-key.ts'
 
 /** Version of the protocol, sent as `sidegate-protocol`. */
 export const PROTOCOL = 1
@@ -33,13 +34,18 @@ export const FLEET_PATHS = {
 /** Headers by which a sidecar describes itself when it opens a feed. */
 export const FLEET_HEADERS = {
   protocol: 'sidegate-protocol',
-  /** Names of the terms that the sidecar enforces, separated by commas. */
+  /** What the sidecar can do (FEATURES), separated by commas. */
   features: 'sidegate-features',
   version: 'sidegate-version',
   /** Seconds. */
   maxStale: 'sidegate-max-stale',
   resume: 'last-event-id',
 } as const
+
+/** The feature of sidecars that apply orders to erase exchanges. */
+export const ERASE_FEATURE = 'erase'
+/** What a sidecar of this release can do: the terms that it enforces, and more. */
+export const FEATURES: readonly string[] = [...ENFORCED_TERMS, ERASE_FEATURE]
 
 /**
  * The token of a sidecar that joined outside Kubernetes: a JWT (RFC 7519) that it signs with the
@@ -77,6 +83,8 @@ export interface Snapshot {
   readonly keys: readonly FleetKey[]
   /** Ids of revoked keys. */
   readonly revoked: readonly string[]
+  /** Open orders of erasure, oldest first. */
+  readonly orders: readonly EraseOrder[]
 }
 
 /** A new or changed key. */
@@ -98,6 +106,11 @@ export interface KeyRemoval {
   readonly body: { readonly revoked_at: string } | null
 }
 
+/** An order to erase exchanges and end users. */
+export interface Erase extends EraseOrder {
+  readonly event: 'erase'
+}
+
 /** States that `rev` is the newest revision at the time `t` of the database. */
 export interface Beat {
   readonly event: 'beat'
@@ -114,7 +127,7 @@ export interface Bye {
   readonly reason: string
 }
 
-export type FeedEvent = Hello | Snapshot | KeyPut | KeyRemoval | Beat | Bye
+export type FeedEvent = Hello | Snapshot | KeyPut | KeyRemoval | Erase | Beat | Bye
 
 /** An event that this release does not know, or cannot read. */
 export interface UnknownEvent {
@@ -171,6 +184,23 @@ const FLEET_KEY = object({
   rev: REV,
 })
 
+const UTC_TIME = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$'
+const ORDER = object({
+  rev: REV,
+  id: TEXT,
+  selection: {
+    oneOf: [
+      { ...object({ request_id: TEXT }), additionalProperties: false },
+      { ...object({ key_id: TEXT }), additionalProperties: false },
+      {
+        ...object({ user: { type: 'string', pattern: '^[0-9a-f]{32}$' } }),
+        additionalProperties: false,
+      },
+      { ...object({ before: { type: 'string', pattern: UTC_TIME } }), additionalProperties: false },
+    ],
+  },
+})
+
 /** JSON Schema of the data of each event. Other members are ignored. */
 const EVENT_SCHEMAS: Readonly<Record<FeedEvent['event'], object>> = {
   hello: object({ epoch: TEXT, rev: REV, sidecar: TEXT, name: TEXT, fleet_key: TEXT }),
@@ -178,6 +208,7 @@ const EVENT_SCHEMAS: Readonly<Record<FeedEvent['event'], object>> = {
     rev: REV,
     keys: { type: 'array', items: FLEET_KEY },
     revoked: { type: 'array', items: TEXT },
+    orders: { type: 'array', maxItems: MAXIMUM_OPEN_ORDERS, items: ORDER },
   }),
   key: {
     oneOf: [
@@ -190,6 +221,7 @@ const EVENT_SCHEMAS: Readonly<Record<FeedEvent['event'], object>> = {
       }),
     ],
   },
+  erase: ORDER,
   beat: object({ t: { type: 'integer', minimum: 0 }, rev: REV, state_hash: TEXT }),
   bye: object({ reason: TEXT }),
 }
@@ -212,7 +244,7 @@ const ACK_SCHEMA = object(
 )
 
 /** Events that end with a position in the history. */
-const HAS_POSITION = new Set<string>(['snapshot', 'key'])
+const HAS_POSITION = new Set<string>(['snapshot', 'key', 'erase'])
 
 /** Prints an event of a feed in an epoch. */
 export function printEvent({ event, ...data }: FeedEvent, epoch: string): string {

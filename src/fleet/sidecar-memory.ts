@@ -6,9 +6,11 @@ import { type CallKey, type KeyTerms, NO_TERMS } from '../core/key-terms.ts'
 import { isoTime } from '../core/time.ts'
 import type { FleetChanges, HubKeys, KeptState, RememberedFleet } from '../keys/fleet-state.ts'
 import type { StoredKey } from '../keys/key-record.ts'
+import type { OrderTaker } from './feed-session.ts'
 import { Freshness } from './freshness.ts'
 import { KeySet } from './key-set.ts'
-import type { Hello } from './protocol.ts'
+import { appliedRev, withOrder, withSnapshot } from './order-book.ts'
+import type { Erase, Hello, Snapshot } from './protocol.ts'
 
 /** Age at which the time of the last heartbeat is written again. */
 const FRESH_ROW_MS: Milliseconds = 5000
@@ -20,7 +22,7 @@ export interface FleetStorage {
   write(changes: FleetChanges): Promise<void>
 }
 
-export class SidecarMemory implements HubKeys {
+export class SidecarMemory implements HubKeys, OrderTaker {
   readonly keys: KeySet
   readonly freshness: Freshness
   readonly #storage: FleetStorage
@@ -71,6 +73,20 @@ export class SidecarMemory implements HubKeys {
   update(changes: Partial<KeptState>): void {
     this.#state = { ...this.#state, ...changes }
     this.#isStateChanged = true
+  }
+
+  takeOrder(order: Erase): void {
+    const changed = withOrder(this.#state, order)
+    if (changed !== null) this.update(changed)
+  }
+
+  takeOrders(orders: Snapshot['orders'], isOther: boolean): void {
+    this.update(withSnapshot(this.#state, orders, isOther))
+  }
+
+  /** The newest revision up to which everything is applied; an order waits until it is. */
+  get appliedRev(): number {
+    return appliedRev(this.#state, this.keys.position?.rev ?? 0)
   }
 
   /** The hub has answered: it knows this sidecar and the configured limit. */

@@ -1,6 +1,7 @@
 // The gateway as a sidecar of a fleet: its connection to the hubs, and what it reports of it. Made
 // only with `fleet` in the configuration.
 
+import { GATEWAY_ACTOR } from '../core/actor.ts'
 import { type Clock, type Milliseconds, systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { FleetConfig } from '../core/fleet-config.ts'
@@ -10,9 +11,11 @@ import { systemTimers } from '../core/timers.ts'
 import { FleetClient } from '../fleet/client.ts'
 import { type Credential, fileCredential, joinedCredential } from '../fleet/credential.ts'
 import { SidecarMemory } from '../fleet/sidecar-memory.ts'
+import type { OrderSelection } from '../keys/erase-order.ts'
 import type { GatewayState, Metrics } from '../metrics/registry.ts'
 import { ownSidecarKey } from '../store/files/signingkey.ts'
 import type { StoredCheckpoint } from '../store/log/checkpoints.ts'
+import type { EraseSelection } from '../store/log/erase.ts'
 import type { Store } from '../store/store.ts'
 import { LogShipment } from './log-shipment.ts'
 import type { GatewayLogger } from './logger.ts'
@@ -50,6 +53,8 @@ export class HubLink {
       memory: this.#memory,
       clock,
       timers: systemTimers,
+      // Who ordered it is in the log of the hubs.
+      erase: ({ rev, selection }) => store.log.erase(selectionOf(selection), GATEWAY_ACTOR, rev ?? undefined),
       random: Math.random,
       events: {
         connected: (hub) => logger.info({ hub }, 'connected to the hub; its keys are in force'),
@@ -191,4 +196,12 @@ async function authorizationOf(
   if (state.sidecar === null) return null
   const token = await credential.bearer(() => Promise.reject(new Error('this gateway has not joined')))
   return { authorization: `Bearer ${token}` }
+}
+
+/** Returns what an order selects in the log of this gateway. */
+function selectionOf(selection: OrderSelection): EraseSelection {
+  if ('request_id' in selection) return { requestId: selection.request_id }
+  if ('key_id' in selection) return { keyId: selection.key_id }
+  if ('user' in selection) return { userHash: Buffer.from(selection.user, 'hex') }
+  return { beforeMs: Date.parse(selection.before) }
 }

@@ -3,9 +3,10 @@
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { isoTime } from '../core/time.ts'
 import type { Timers } from '../core/timers.ts'
+import { ERASE_FEATURE } from '../fleet/protocol.ts'
 import type { SidecarRow } from '../ledger/sidecar-ledger.ts'
 import { ANSWER_MS } from './feeds.ts'
 
@@ -20,6 +21,8 @@ export const MADE =
 export interface OpenFeed {
   readonly ackedRev: number
   readonly isSilent: boolean
+  /** What it said last. */
+  readonly reported?: { readonly nack: JsonValue }
 }
 
 /** The newest revision that a sidecar has for good. @param feed at this hub, if any */
@@ -34,6 +37,8 @@ export const isHeard = (row: SidecarRow, feed: OpenFeed | undefined): boolean =>
 interface Known {
   readonly row: SidecarRow
   readonly hasIt: boolean
+  /** It has said that it cannot apply it. */
+  readonly isUnable: boolean
   /** Its answer may still come. */
   readonly isAwaited: boolean
 }
@@ -73,18 +78,20 @@ export class Confirmation {
   /**
    * Waits for all changes so far, at most ANSWER_MS. Never counts a sidecar that may still decide
    * by what was before.
+   * @param order revision of an order of erasure: waits for that one, also names sidecars that no
+   * key is decided by, which keep exchanges, and those that cannot apply it
    * @throws GatewayError (rejects) `fleet_unavailable`: the change is durable, and the database
    * went away before it could be said which sidecars there are
    */
-  async confirm(): Promise<JsonObject> {
+  async confirm(order: number | null = null): Promise<JsonObject> {
     const { clock } = this.#parts
     const deadlineMs = clock.monotonic() + ANSWER_MS
     await this.#reads(this.#parts.catchUp)
-    const rev = this.#parts.rev()
+    const rev = order ?? this.#parts.rev()
     let remote = this.#remote
     await this.#reads(() => this.#read())
     for (;;) {
-      const known = this.#known(rev)
+      const known = this.#known(rev, order)
       const leftMs = deadlineMs - clock.monotonic()
       if (leftMs <= 0 || !known.some(({ isAwaited }) => isAwaited)) break
       if (this.#remote !== remote) {
@@ -94,10 +101,11 @@ export class Confirmation {
       }
       await this.#next(leftMs)
     }
-    const known = this.#known(rev)
+    const known = this.#known(rev, order)
     // What others wrote meanwhile is read once more, and when each was last heard.
     if (known.some(({ hasIt }) => !hasIt)) await this.#reads(() => this.#read())
-    return describe(this.#known(rev), clock.now())
+    const last = this.#known(rev, order)
+    return order === null ? describe(last, clock.now()) : describeOrder(last)
   }
 
   async #read(): Promise<void> {
@@ -113,13 +121,14 @@ export class Confirmation {
     }
   }
 
-  #known(rev: number): Known[] {
+  #known(rev: number, order: number | null): Known[] {
     return this.#last
-      .filter((row) => row.is_registered)
+      .filter((row) => (order === null ? row.is_registered : KEEPS_EXCHANGES.has(row.state)))
       .map((row) => {
         const feed = this.#parts.feed(row.id)
-        const hasIt = ackedRevOf(row, feed) >= rev
-        return { row, hasIt, isAwaited: !hasIt && isHeard(row, feed) }
+        const isUnable = order !== null && isUnableTo(order, row, feed)
+        const hasIt = !isUnable && ackedRevOf(row, feed) >= rev
+        return { row, hasIt, isUnable, isAwaited: !hasIt && !isUnable && isHeard(row, feed) }
       })
   }
 
@@ -144,6 +153,29 @@ export class Confirmation {
       this.#wake = []
       for (const wake of waiting) wake()
     })
+  }
+}
+
+/** States of sidecars that may have exchanges. */
+const KEEPS_EXCHANGES = new Set<SidecarRow['state']>(['connected', 'silent'])
+
+/** Reports whether a sidecar has no orders, or has refused one. */
+function isUnableTo(order: number, row: SidecarRow, feed: OpenFeed | undefined): boolean {
+  if (!row.features.includes(ERASE_FEATURE)) return true
+  const nack = feed?.reported?.nack ?? row.nack
+  return Array.isArray(nack) && nack.some((one) => isObject(one) && one['rev'] === order)
+}
+
+/** The answer to an order: who has applied it, who has not, and who cannot. */
+function describeOrder(known: readonly Known[]): JsonObject {
+  const names = (rows: readonly Known[]) => rows.map(({ row }) => row.name).slice(0, MAXIMUM_NAMES)
+  const without = known.filter(({ hasIt }) => !hasIt)
+  return {
+    registered: known.length,
+    acked: known.length - without.length,
+    unconfirmed: without.length,
+    unconfirmed_names: names(without),
+    unable_names: names(without.filter(({ isUnable }) => isUnable)),
   }
 }
 

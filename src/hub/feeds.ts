@@ -130,7 +130,7 @@ export class Feeds {
     const hello: FeedEvent = { event: 'hello', epoch, rev, sidecar: self, name, fleet_key: fleetKey }
     const isAhead = isKnown && position.rev > rev
     const missed = isKnown ? state.missed(group, position.rev) : null
-    const events = isAhead ? [] : [...(missed ?? [group.snapshot(rev)]), this.#beatOf(group)]
+    const events = isAhead ? [] : [...(missed ?? [group.snapshot(rev, state.orders)]), this.#beatOf(group)]
     feed.write(this.#print([hello, ...events]))
     if (isAhead) feed.end('the database of the hubs is older than this sidecar')
   }

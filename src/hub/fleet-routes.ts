@@ -9,6 +9,7 @@ import type { SidecarLedger, SidecarRow } from '../ledger/sidecar-ledger.ts'
 import { type ApiRoute, ok, type SessionRequest } from '../server/api.ts'
 import { operation } from '../server/openapi/operation-builders.ts'
 import { QueryString } from '../server/query-string.ts'
+import type { eraseRoute } from '../server/routes/erase.ts'
 import { ackedRevOf, type Confirmation, isHeard, type OpenFeed } from './confirmation.ts'
 import type { Feeds } from './feeds.ts'
 import { type FleetState, isForNamespace } from './fleet-state.ts'
@@ -143,6 +144,24 @@ export function confirmed(
     }
   })
 }
+
+/** Adds to the answer of an erasure which sidecars have applied the order. */
+export const confirmedErasure = (
+  route: ReturnType<typeof eraseRoute>,
+  confirmation: Confirmation,
+): ApiRoute => ({
+  ...route,
+  operation: operation(
+    'Erases captured exchanges here, and orders every sidecar to. Their entries stay, and the erasure is sealed.',
+    { ...route.operation.details, answer: 'OrderedErasure', errors: [400, 409, 503] },
+  ),
+  async answer(request: SessionRequest) {
+    const answer = await route.answer(request)
+    const { body } = answer
+    if (!isObject(body)) return answer
+    return { ...answer, body: { ...body, fleet: await confirmation.confirm(Number(body['order'])) } }
+  },
+})
 
 const PARTIAL = 'allow_partial'
 

@@ -1,10 +1,11 @@
-// The keys of a fleet as a hub has them in memory, and what each group of sidecars gets of them.
+// The keys and open orders of a fleet as a hub has them in memory, and what each group of sidecars gets of them.
 // Sidecars of one namespace that enforce the same terms are one group and get the same bytes.
 
 import type { FeedEvent } from '../fleet/protocol.ts'
 import { StateHash } from '../fleet/state-hash.ts'
 import { type FleetKey, termsOf } from '../keys/fleet-key.ts'
-import type { FleetReading, LedgerKey } from '../ledger/fleet-reading.ts'
+import type { OpenOrder } from '../ledger/erase-orders.ts'
+import { type FleetReading, type LedgerKey, NOTHING_READ, type ReadBefore } from '../ledger/fleet-reading.ts'
 import { compileGlob } from '../policy/glob.ts'
 
 /** Changes that a sidecar can resume after; one that missed more gets a snapshot. */
@@ -15,16 +16,21 @@ export const isForNamespace = (globs: readonly string[] | null, namespace: strin
   globs === null || globs.some((glob) => compileGlob(glob)(namespace))
 
 /** A change of one key. */
-interface Change {
+interface KeyChange {
   readonly rev: number
   readonly before: LedgerKey | null
   readonly after: LedgerKey
 }
 
+/** A change of one key, or an order of erasure, which every group gets. */
+type Change = KeyChange | { readonly rev: number; readonly order: OpenOrder }
+
 export class FleetState {
   #epoch = ''
   #rev = -1
   readonly #keys = new Map<string, LedgerKey>()
+  #orders: readonly OpenOrder[] = []
+  #ordersMark = ''
   /** The newest changes, oldest first. */
   #changes: Change[] = []
   /** Revision before the first of the changes. */
@@ -38,6 +44,16 @@ export class FleetState {
   /** −1 before the first reading. */
   get rev(): number {
     return this.#rev
+  }
+
+  /** The open orders of erasure, oldest first. */
+  get orders(): readonly OpenOrder[] {
+    return this.#orders
+  }
+
+  /** What was read, for the next reading. */
+  get readBefore(): ReadBefore {
+    return this.#rev < 0 ? NOTHING_READ : { rev: this.#rev, ordersMark: this.#ordersMark }
   }
 
   /** The name of a key; null for an unknown one. */
@@ -67,10 +83,12 @@ export class FleetState {
   }
 
   /** Takes all keys anew. Groups are forgotten with what they had. */
-  load({ epoch, rev, changed }: FleetReading): void {
+  load(reading: FleetReading): void {
+    const { epoch, rev, changed } = reading
     this.#keys.clear()
     this.#groups.clear()
     for (const one of changed) this.#keys.set(one.key.id, one)
+    this.#takeOrders(reading)
     this.#epoch = epoch
     this.#rev = rev
     this.#changes = []
@@ -78,12 +96,16 @@ export class FleetState {
   }
 
   /** Takes changes. @returns the groups, each with its events */
-  apply({ rev, changed }: FleetReading): ReadonlyMap<FeedGroup, readonly FeedEvent[]> {
+  apply(reading: FleetReading): ReadonlyMap<FeedGroup, readonly FeedEvent[]> {
+    const { rev, changed } = reading
     const events = new Map<FeedGroup, FeedEvent[]>([...this.#groups.values()].map((group) => [group, []]))
-    for (const after of changed) {
-      const { id } = after.key
-      const change = { rev: after.key.rev, before: this.#keys.get(id) ?? null, after }
-      this.#keys.set(id, after)
+    const keys: KeyChange[] = changed.map((after) => ({
+      ...{ rev: after.key.rev, after },
+      before: this.#keys.get(after.key.id) ?? null,
+    }))
+    const orders = this.#takeOrders(reading).map((order) => ({ rev: order.rev, order }))
+    for (const change of [...keys, ...orders].sort((one, other) => one.rev - other.rev)) {
+      if ('after' in change) this.#keys.set(change.after.key.id, change.after)
       this.#changes.push(change)
       for (const [group, sent] of events) sent.push(...group.apply(change))
     }
@@ -91,6 +113,14 @@ export class FleetState {
     const surplus = this.#changes.length - MAXIMUM_MISSED_CHANGES
     if (surplus > 0) this.#firstRev = this.#changes.splice(0, surplus).at(-1)!.rev
     return events
+  }
+
+  /** @returns the orders that are new */
+  #takeOrders({ orders, ordersMark }: FleetReading): readonly OpenOrder[] {
+    if (orders === null) return []
+    this.#orders = orders
+    this.#ordersMark = ordersMark
+    return orders.filter(({ rev }) => rev > this.#rev)
   }
 
   /** Returns the group of a sidecar. */
@@ -116,6 +146,8 @@ export class FleetState {
   }
 }
 
+const sentOrder = ({ rev, id, selection }: OpenOrder) => ({ rev, id, selection })
+
 /** What sidecars of one namespace get that enforce the same terms. */
 export class FeedGroup {
   readonly #namespace: string
@@ -137,6 +169,7 @@ export class FeedGroup {
 
   /** Follows a change. @returns its events */
   apply(change: Change): FeedEvent[] {
+    if ('order' in change) return this.eventsOf(change)
     const { before, after } = change
     if (before !== null && this.#has(before)) this.#hash.toggle(before.key)
     if (this.#has(after)) this.#hash.toggle(after.key)
@@ -144,7 +177,9 @@ export class FeedGroup {
   }
 
   /** The events of a change; none when the group has the key neither before nor after it. */
-  eventsOf({ rev, before, after }: Change): FeedEvent[] {
+  eventsOf(change: Change): FeedEvent[] {
+    if ('order' in change) return [{ event: 'erase', ...sentOrder(change.order) }]
+    const { rev, before, after } = change
     const { id } = after.key
     if (this.#has(after)) return [{ event: 'key', rev, id, op: 'put', body: after.key }]
     if (before === null || !this.#has(before)) return []
@@ -152,12 +187,12 @@ export class FeedGroup {
     return [{ event: 'key', rev, id, op: 'del', body }]
   }
 
-  /** All keys of the group at a revision. */
-  snapshot(rev: number): FeedEvent {
+  /** All keys of the group at a revision, and the open orders. */
+  snapshot(rev: number, orders: readonly OpenOrder[]): FeedEvent {
     const known = [...this.#keys.values()]
     const keys = known.filter((one) => this.#has(one)).map(({ key }) => key)
     const revoked = known.filter((one) => one.revokedAt !== null && this.#isFor(one)).map(({ key }) => key.id)
-    return { event: 'snapshot', rev, keys, revoked }
+    return { event: 'snapshot', rev, keys, revoked, orders: orders.map(sentOrder) }
   }
 
   /** Reports whether the group has a key. */

@@ -7,7 +7,7 @@ import { systemTimers } from '../core/timers.ts'
 import { VERSION } from '../core/version.ts'
 import type { GatewayLogger } from '../gateway/logger.ts'
 import type { Database } from '../ledger/database.ts'
-import { type FleetReading, readFleet } from '../ledger/fleet-reading.ts'
+import { type FleetReading, NOTHING_READ, readFleet } from '../ledger/fleet-reading.ts'
 import { CHANGES_CHANNEL } from '../ledger/hub-log.ts'
 import type { KeyLedger } from '../ledger/key-ledger.ts'
 import { ACKS_CHANNEL, HUB_LOST_MS, type SidecarLedger } from '../ledger/sidecar-ledger.ts'
@@ -58,6 +58,9 @@ export class Fleet {
         this.#takenAtMs = nowMs
         this.feeds.take(reading)
         metrics.rev.set(state.rev)
+        const [oldest] = state.orders
+        metrics.ordersOpen.set(state.orders.length)
+        metrics.orderAgeSeconds.set(oldest === undefined ? 0 : (reading.atMs - oldest.atMs) / 1000)
       },
       onState: (error) =>
         error === null
@@ -135,7 +138,7 @@ export class Fleet {
     const { database, hub } = this.#parts
     const { state } = this
     const self = { id: hub, version: VERSION, connected: this.feeds.count }
-    const reading = await readFleet(database, self, state.rev)
-    return state.isOther(reading) && state.rev >= 0 ? readFleet(database, self, -1) : reading
+    const reading = await readFleet(database, self, state.readBefore)
+    return state.isOther(reading) && state.rev >= 0 ? readFleet(database, self, NOTHING_READ) : reading
   }
 }

@@ -15,6 +15,7 @@ import type { ApiRoute } from '../server/api.ts'
 import { operation } from '../server/openapi/operation-builders.ts'
 import { SERVED_BY } from '../server/openapi.ts'
 import { checkpointRoute } from '../server/routes/checkpoint.ts'
+import { eraseRoute } from '../server/routes/erase.ts'
 import { type Keys, keyRoutes } from '../server/routes/keys.ts'
 import { openApiRoutes } from '../server/routes/openapi.ts'
 import { sessionRoutes } from '../server/routes/session.ts'
@@ -22,8 +23,9 @@ import { singleSignOnRoutes } from '../server/routes/single-sign-on.ts'
 import { statusRoute } from '../server/routes/status.ts'
 import { MADE } from './confirmation.ts'
 import type { Fleet } from './fleet.ts'
-import { confirmed, fleetRoutes } from './fleet-routes.ts'
+import { confirmed, confirmedErasure, fleetRoutes } from './fleet-routes.ts'
 import type { HubCheckpoints } from './hub-checkpoints.ts'
+import type { HubErasures } from './hub-erasures.ts'
 import { joinRoutes } from './join-routes.ts'
 import { type LogRouteParts, logRoutes } from './log-routes.ts'
 
@@ -35,6 +37,7 @@ interface HubRouteParts extends LogRouteParts {
   readonly sessions: SessionLedger
   readonly joinTokens: JoinTokens
   readonly checkpoints: HubCheckpoints
+  readonly erasures: HubErasures
   readonly fleet: Fleet
   readonly sidecars: SidecarLedger
   readonly states: LogStates
@@ -52,6 +55,7 @@ export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
     ...fleetRoutes({ state, sidecars, states, feeds, catchUp }),
     ...joinRoutes(parts.joinTokens, systemClock),
     ...logRoutes(parts),
+    confirmedErasure(eraseRoute(parts.erasures), confirmation),
     checkpointRoute(parts.checkpoints, 'log of the hubs'),
     { ...statusRoute(() => ({ ...begun, ...fleet.status() })), operation: STATUS },
   ]

@@ -25,6 +25,7 @@ import {
 import { configHealth } from '../gateway/live-config.ts'
 import { createLogger, type GatewayLogger, type LogOutput, TurnLines } from '../gateway/logger.ts'
 import { Database } from '../ledger/database.ts'
+import { Erasures } from '../ledger/erasures.ts'
 import { FleetWitness } from '../ledger/fleet-witness.ts'
 import { HubLog } from '../ledger/hub-log.ts'
 import { JoinTokens } from '../ledger/join-tokens.ts'
@@ -47,14 +48,14 @@ import { fleetHandler } from './fleet-handler.ts'
 import { FleetLogs } from './fleet-logs.ts'
 import { adminAccess, followConfig, type LiveHubConfig } from './hub-admin.ts'
 import { HubCheckpoints } from './hub-checkpoints.ts'
+import { HubErasures } from './hub-erasures.ts'
 import { hubRoutes } from './hub-routes.ts'
 import { LogReading } from './log-reading.ts'
 import { SidecarIdentities } from './sidecar-identities.ts'
+import { Upkeep } from './upkeep.ts'
 
 /** Time for answers under way when the hub stops. */
 const LAST_ANSWERS_MS = 5000
-/** Interval at which the months of entries are made ahead. */
-const PARTITION_MS = 3_600_000
 /** Bytes of the key under which end users are hashed. */
 const FLEET_KEY_BYTES = 32
 
@@ -141,8 +142,9 @@ async function start(
   const liveConfig = followConfig(reading, admin, logger)
   const fleetKey = await sharedSecret(database, 'fleet_key', randomBytes(FLEET_KEY_BYTES))
   const fleet = await startFleet({ database, keys, sidecars, logger, metrics, fleetKey })
+  const erasures = new HubErasures(ledgers.erasures, fleetKey)
   const logReading = new LogReading(config, logger)
-  const routes = hubRoutes({ ...ledgers, admin, checkpoints, fleet, logReading, fleetKey })
+  const routes = hubRoutes({ ...ledgers, admin, checkpoints, erasures, fleet, logReading, fleetKey })
   const manages = { gatekeeper: admin.gatekeeper, logger, metrics, newId, readPrompt: noPrompt }
   const ops = await listen(
     config.listen.ops,
@@ -154,7 +156,8 @@ async function start(
   })
   const handler = hubHandler(manages, routes, answers)
   const listeners = await listenWith(config.listen.hub, handler, certificates.hub)
-  const months = setInterval(() => void makeMonths(log, logger), PARTITION_MS).unref()
+  const upkeep = new Upkeep({ log, erasures: ledgers.erasures, logger })
+  upkeep.start()
   const [address, opsAddress] = [addressOf(listeners), addressOf(ops)]
   lines.begin(() => logger.info({ hub: address, ops: opsAddress, version: VERSION }, 'listening'))
   checkpoints.start()
@@ -164,11 +167,10 @@ async function start(
     opsAddress,
     reload: () => liveConfig.reload(),
     async stop() {
-      clearInterval(months)
       await liveConfig.close()
       certificates.hub?.close()
       for (const listener of listeners) listener.stopAccepting()
-      await fleet.stop()
+      await Promise.all([fleet.stop(), upkeep.stop()])
       const written = Promise.all(listeners.map((one) => one.written())).then(() => {})
       await within(written, LAST_ANSWERS_MS)
       await checkpoints.stop()
@@ -191,6 +193,7 @@ function ledgersOf(database: Database) {
     joinTokens: new JoinTokens({ ...shared, log }),
     sidecars: new SidecarLedger({ database, log }),
     states: new LogStates(database),
+    erasures: new Erasures({ ...shared, log }),
   }
 }
 
@@ -233,14 +236,6 @@ async function answerSidecars(
   const logs = new FleetLogs({ ...parts, ...{ url, verify, states, signer }, clock: systemClock })
   await logs.start()
   return { answers: [fleetHandler({ ...parts, verify, feeds, sidecars, uses }), logs.handler], logs }
-}
-
-async function makeMonths(log: HubLog, logger: GatewayLogger): Promise<void> {
-  try {
-    await log.makePartitions()
-  } catch (error) {
-    logger.error({ err: error }, 'the next months of entries could not be made; it is retried')
-  }
 }
 
 /** Serves sidecars and the management API. */

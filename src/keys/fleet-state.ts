@@ -2,6 +2,7 @@
 
 import type { Milliseconds } from '../core/clock.ts'
 import type { CallKey, KeyTerms } from '../core/key-terms.ts'
+import type { EraseOrder } from './erase-order.ts'
 import type { FleetKey } from './fleet-key.ts'
 import type { StoredKey } from './key-record.ts'
 
@@ -26,7 +27,14 @@ export interface KeptState {
   readonly left: boolean
   /** True when the hub sent an event that is not in force; the next start asks for all keys. */
   readonly hasUnknownEvents: boolean
+  /** Orders of erasure that are not applied yet, oldest first. */
+  readonly orders: readonly PendingOrder[]
+  /** Ids of orders that were applied, oldest first. */
+  readonly applied: readonly string[]
 }
+
+/** An order that waits. Its revision is null when it is one of another history. */
+export type PendingOrder = Omit<EraseOrder, 'rev'> & { readonly rev: number | null }
 
 export const NO_FLEET_STATE: KeptState = {
   epoch: null,
@@ -39,6 +47,8 @@ export const NO_FLEET_STATE: KeptState = {
   toldMaxStaleSeconds: null,
   left: false,
   hasUnknownEvents: false,
+  orders: [],
+  applied: [],
 }
 
 /** The id of a revoked key, and when it was revoked. */

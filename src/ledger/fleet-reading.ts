@@ -4,7 +4,8 @@
 import type { Milliseconds } from '../core/clock.ts'
 import { isoTimeOrNull } from '../core/time.ts'
 import { type FleetKey, fleetKeyOf } from '../keys/fleet-key.ts'
-import type { Database } from './database.ts'
+import type { Database, Queries } from './database.ts'
+import { type OpenOrder, openOrdersIn } from './erase-orders.ts'
 import { COLUMNS, type KeyColumns, storedOf } from './key-ledger.ts'
 
 /** A key with what decides who gets it. */
@@ -24,9 +25,22 @@ export interface FleetReading {
   readonly rev: number
   /** Keys that changed after the revision that the hub had, in order of revisions. */
   readonly changed: readonly LedgerKey[]
+  /** The open orders of erasure, oldest first; null when they are those of the reading before. */
+  readonly orders: readonly OpenOrder[] | null
+  /** Names the set of open orders, for the next reading. */
+  readonly ordersMark: string
   /** The feeds of this hub that sidecars are registered with. */
   readonly feeds: ReadonlySet<string>
 }
+
+/** What the hub has read before. */
+export interface ReadBefore {
+  /** −1 for nothing: all keys and orders are read. */
+  readonly rev: number
+  readonly ordersMark: string
+}
+
+export const NOTHING_READ: ReadBefore = { rev: -1, ordersMark: '' }
 
 /** The hub that reads. */
 export interface ReadingHub {
@@ -36,40 +50,55 @@ export interface ReadingHub {
   readonly connected: number
 }
 
-type ReadingColumns = { head: number; epoch: string; at: Milliseconds; feeds: string[]; rev: number } & {
+type ReadingColumns = {
+  head: number
+  epoch: string
+  at: Milliseconds
+  feeds: string[]
+  orders: string
+  rev: number
+} & {
   readonly [Name in keyof KeyColumns]: KeyColumns[Name] | null
 }
 
 const PREFIXED = COLUMNS.split(', ').map((column) => `k.${column}`)
 
 /**
- * Reads the keys that changed after a revision.
- * @param afterRev −1 for all
+ * Reads what changed since a reading.
  * @throws GatewayError (rejects) `fleet_unavailable`
  */
 export async function readFleet(
   database: Database,
   hub: ReadingHub,
-  afterRev: number,
+  before: ReadBefore,
 ): Promise<FleetReading> {
+  // Orders are added at the end only, so that their number and the last one name the open ones.
   const rows = await database.rows<ReadingColumns>(
     `with touched as (
        insert into hub_state (id, version, connected, seen_at) values ($1, $2, $3, now())
        on conflict (id) do update set connected = excluded.connected, seen_at = excluded.seen_at
        returning seen_at)
-     select h.rev as head, h.epoch, touched.seen_at as at, open.feeds, k.rev, ${PREFIXED}
+     select h.rev as head, h.epoch, touched.seen_at as at, open.feeds, o.mark as orders, k.rev, ${PREFIXED}
      from fleet_head h cross join touched
        cross join (select coalesce(array_agg(feed::text), '{}') as feeds from sidecar where hub = $1) open
+       cross join (select concat(count(*), '/', max(rev)) as mark from erase_order where not done) o
        left join api_key k on k.rev > $4 order by k.rev`,
-    [hub.id, hub.version, hub.connected, afterRev],
+    [hub.id, hub.version, hub.connected, before.rev],
   )
   const [first] = rows
   if (first === undefined) throw new Error('the tables have no head')
   const changed = rows
     .filter(({ id }) => id !== null)
     .map((row) => ledgerKeyOf(row as KeyColumns & { rev: number }))
-  return { atMs: first.at, epoch: first.epoch, rev: first.head, changed, feeds: new Set(first.feeds) }
+  const { at: atMs, epoch, head: rev, feeds, orders: ordersMark } = first
+  const isSame = before.rev >= 0 && ordersMark === before.ordersMark
+  const orders = isSame ? null : await ordersUpTo(database, rev)
+  return { atMs, epoch, rev, changed, orders, ordersMark, feeds: new Set(feeds) }
 }
+
+/** A later order belongs to the next reading. */
+const ordersUpTo = async (queries: Queries, rev: number): Promise<OpenOrder[]> =>
+  (await openOrdersIn(queries)).filter((order) => order.rev <= rev)
 
 function ledgerKeyOf(columns: KeyColumns & { readonly rev: number }): LedgerKey {
   const stored = storedOf(columns)

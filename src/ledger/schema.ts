@@ -151,6 +151,7 @@ create index on entry (call_id) where call_id is not null;
 create index on entry (created_at, log_id, seq) where blocked or pii or rule_triggers > 0;
 create index on entry (created_at, log_id, seq) where type <> 'request';
 create index on entry (log_id, type, seq) where type <> 'request';
+create index on entry using brin (received_at);
 
 -- Apart from its entry, so that it can be erased; a row has the time of its entry.
 create table exchange (
@@ -195,12 +196,19 @@ create table conflict (
 create index on conflict (log_id, at);
 create index on conflict (sidecar, at);
 
+-- An order to erase exchanges, here and at every sidecar. It is open until each log has passed it.
 create table erase_order (
   rev bigint primary key,
+  id uuid not null unique,
   at timestamptz not null,
+  actor text not null,
   selection jsonb not null,
+  -- Whether the rows of this database are erased, and when a hub last worked on it.
+  swept boolean not null default false,
+  worked_at timestamptz not null,
   done boolean not null default false
 );
+create index on erase_order (rev) where not done;
 create table erase_passed (
   rev bigint not null references erase_order,
   log_id uuid not null,
@@ -214,6 +222,16 @@ create table log_cut (
   prev bytea not null check (length(prev) = 32),
   frontier bytea[] not null,
   primary key (log_id, first_seq)
+);
+
+-- Where the hub will cut each log with entries in the oldest month, for drop_month.
+create table cut_draft (like log_cut);
+alter table cut_draft add primary key (log_id);
+
+-- How far the exchanges of a time of audit.retain were worked off, by time of receipt.
+create table expiry (
+  name text primary key,
+  upto timestamptz not null
 );
 
 create function refuse_change() returns trigger language plpgsql as $$
@@ -251,18 +269,85 @@ begin
 end $$;
 select add_months();
 
+-- Drops the oldest month of entries and exchanges. Every log with entries in it must have a row in
+-- cut_draft that fits its last one, which becomes its anchor in log_cut.
+create function drop_month(month date, retain_days integer) returns void language plpgsql
+security definer set search_path = ${SCHEMA}, pg_temp as $$
+declare
+  suffix text := to_char(month, 'YYYY_MM');
+  oldest text;
+  wrong uuid;
+begin
+  if month is null or retain_days is null or retain_days < 1 or month <> date_trunc('month', month)::date then
+    raise exception 'a month and a number of days are needed' using errcode = 'invalid_parameter_value';
+  end if;
+  if month >= (date_trunc('month', now() at time zone 'UTC') - interval '1 month')::date
+    or (month + interval '1 month')::timestamp at time zone 'UTC' + retain_days * interval '1 day' > now() then
+    raise exception 'the month % is too young', suffix using errcode = 'insufficient_privilege';
+  end if;
+  -- What waits for a long reading stops all hubs meanwhile.
+  perform set_config('lock_timeout', '2s', true);
+  perform pg_advisory_xact_lock(7310001);
+  select min(c.relname) into oldest from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'entry'::regclass;
+  if oldest is distinct from 'entry_' || suffix then
+    raise exception 'the month % is not the oldest', suffix using errcode = 'invalid_parameter_value';
+  end if;
+  -- In this order, as statements take them.
+  lock table entry, exchange in access exclusive mode;
+  create temporary table cut on commit drop as select * from cut_draft with no data;
+  execute format($query$
+    with recursive log as (
+      (select log_id from %1$I order by log_id limit 1)
+      union all
+      select (select e.log_id from %1$I e where e.log_id > log.log_id order by e.log_id limit 1)
+      from log where log.log_id is not null)
+    insert into cut (log_id, first_seq, prev, frontier)
+    select log.log_id, last.seq + 1, last.hash, d.frontier from log
+      cross join lateral (
+        select seq, hash from %1$I e where e.log_id = log.log_id order by seq desc limit 1) last
+      left join cut_draft d on d.log_id = log.log_id and d.first_seq = last.seq + 1 and d.prev = last.hash
+    where log.log_id is not null$query$, oldest);
+  select log_id into wrong from cut
+    where coalesce(array_length(frontier, 1), 0) <> length(replace(first_seq::bit(64)::text, '0', ''))
+      or exists (select from unnest(frontier) node where length(node) is distinct from 32)
+    limit 1;
+  if wrong is not null then
+    raise exception 'the cut of the log % is missing or wrong', wrong using errcode = 'invalid_parameter_value';
+  end if;
+  select cut.log_id into wrong from cut
+    cross join lateral (
+      select seq from entry e where e.log_id = cut.log_id and e.received_at >=
+        (month + interval '1 month')::timestamp at time zone 'UTC' order by seq limit 1) next
+    where next.seq < cut.first_seq limit 1;
+  if wrong is not null then
+    raise exception 'the log % has earlier entries in a later month', wrong
+      using errcode = 'object_not_in_prerequisite_state';
+  end if;
+  insert into log_cut select * from cut on conflict do nothing;
+  update log_head h set first_seq = cut.first_seq from cut where h.log_id = cut.log_id;
+  delete from entry_user u using cut where u.log_id = cut.log_id and u.seq < cut.first_seq;
+  delete from tile t using cut where t.log_id = cut.log_id
+    and (t.index + 1) * (256::numeric ^ (t.level + 1)) <= cut.first_seq;
+  execute format('alter table entry detach partition %I', oldest);
+  execute format('alter table exchange detach partition %I', 'exchange_' || suffix);
+  execute format('drop table %I, %I', oldest, 'exchange_' || suffix);
+  delete from cut_draft;
+end $$;
+
 create trigger keep before truncate on entry execute function refuse_change();
 create trigger keep_rows before update or delete on entry for each row execute function refuse_change();
 
-revoke execute on function add_month, add_months from public;
+revoke execute on function add_month, add_months, drop_month from public;
 grant usage on schema ${SCHEMA} to ${HUB_ROLE};
-grant execute on function add_months to ${HUB_ROLE};
+grant execute on function add_months, drop_month to ${HUB_ROLE};
 grant select on all tables in schema ${SCHEMA} to ${HUB_ROLE};
 grant insert on entry, exchange, entry_user, checkpoint, conflict, change, erase_passed to ${HUB_ROLE};
 grant update (rev) on fleet_head to ${HUB_ROLE};
 grant insert, update on api_key, sidecar, join_token, log_head, secret, tile, witnessed, erase_order to ${HUB_ROLE};
 grant delete on sidecar, exchange, entry_user, checkpoint to ${HUB_ROLE};
-grant insert, update, delete on hub_state, session to ${HUB_ROLE};
+grant insert, update, delete on hub_state, session, cut_draft to ${HUB_ROLE};
+grant insert, update on expiry to ${HUB_ROLE};
 grant usage on schema ${SCHEMA} to ${READ_ROLE};
 grant select on entry, log_head, checkpoint, tile, log_cut to ${READ_ROLE};
 grant select (at, sidecar, log_id, seq, kind) on conflict to ${READ_ROLE};

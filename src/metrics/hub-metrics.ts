@@ -74,6 +74,14 @@ export function createHubMetrics(version: string, { certificates, isConfigStale 
       'sidegate_hub_listening',
       '1 while the database notifies this hub of changes; 0 while it is polled.',
     ),
+    ordersOpen: gauge(
+      'sidegate_hub_erase_orders_open',
+      'Orders of erasure that some sidecar has not applied.',
+    ),
+    orderAgeSeconds: gauge(
+      'sidegate_hub_erase_order_age_seconds',
+      'Age of the oldest order of erasure that some sidecar has not applied; 0 without one.',
+    ),
     sidecarsRefused,
     entries: counter('sidegate_hub_entries_total', 'Entries of sidecars that this hub has stored.'),
     ingestDelay,

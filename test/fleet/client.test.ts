@@ -44,6 +44,7 @@ interface Options {
   readonly maxStaleSeconds?: number
   readonly credential?: (memory: SidecarMemory) => Credential
   readonly joinToken?: string
+  readonly erase?: FleetClientParts['erase']
 }
 
 function sidecar(t: Pick<Test, 'teardown'>, hubs: readonly TestHub[], options: Options = {}) {
@@ -66,6 +67,7 @@ function sidecar(t: Pick<Test, 'teardown'>, hubs: readonly TestHub[], options: O
     memory,
     clock: systemClock,
     timers: systemTimers,
+    erase: options.erase ?? (async () => {}),
     random: () => 0,
     events: {
       connected: (hub) => connections.push(hub),
@@ -363,4 +365,50 @@ t.test('a credential of its own is renewed with a new feed before it ends', asyn
   const { memory } = sidecar(t, [hub], { credential })
   await until('several feeds', () => hub.feedRequests.length >= 4)
   t.equal(memory.freshness.isStale, false)
+})
+
+t.test('an order of erasure is acknowledged once it is applied, and applied once', async (t) => {
+  const hub = await startHub(t)
+  const first = hub.order({ key_id: 'before the first contact' })
+  const storage = new Storage()
+  const applied: (number | null)[] = []
+  let mayErase = Promise.withResolvers<void>()
+  const erase: FleetClientParts['erase'] = async ({ rev }) => {
+    await mayErase.promise
+    applied.push(rev)
+  }
+  const { client, isConnected } = sidecar(t, [hub], { storage, erase })
+  await isConnected()
+  const second = hub.order({ user: '00'.repeat(16) })
+  const key = hub.create()
+  await until('the key is there', () => storage.keys.has(key.id))
+  t.ok(
+    hub.acks.every(({ rev }) => rev < first.rev),
+    'nothing is acknowledged while an order waits',
+  )
+  t.match(storage.state, { orders: [{ id: first.id }, { id: second.id }] }, 'and a restart has it')
+  mayErase.resolve()
+  await hub.acked()
+  t.strictSame(applied, [first.rev, second.rev])
+  t.strictSame(storage.state.applied, [first.id, second.id])
+  await client.stop()
+  mayErase = Promise.withResolvers<void>()
+  mayErase.resolve()
+  hub.epoch = '00000000-0000-4000-8000-000000000001'
+  const next = sidecar(t, [hub], { storage, erase })
+  await next.isConnected()
+  await hub.acked(hub.rev, ({ epoch }) => epoch === hub.epoch)
+  t.strictSame(applied, [first.rev, second.rev], 'a snapshot applies it no second time')
+})
+
+t.test('an order that waits is applied after a restart, without its hub', async (t) => {
+  const storage = new Storage()
+  const order = { rev: 3, id: 'one', selection: { request_id: 'call' } }
+  storage.state = { ...NO_FLEET_STATE, orders: [order] }
+  const hub = await startHub(t)
+  hub.isFrozen = true
+  const erased: unknown[] = []
+  sidecar(t, [hub], { storage, erase: async (one) => erased.push(one) })
+  await until('it is applied', () => erased.length === 1)
+  t.strictSame(erased, [order])
 })

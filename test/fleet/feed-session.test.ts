@@ -1,7 +1,7 @@
 // What the events of one feed lead to, by table.
 
 import t from 'tap'
-import { FeedSession } from '../../src/fleet/feed-session.ts'
+import { FeedSession, type OrderTaker } from '../../src/fleet/feed-session.ts'
 import { Freshness } from '../../src/fleet/freshness.ts'
 import { KeySet } from '../../src/fleet/key-set.ts'
 import type { FeedEvent, Hello, Nack } from '../../src/fleet/protocol.ts'
@@ -22,7 +22,18 @@ const beat = (rev: number, keys = [row]): FeedEvent => ({
   rev,
   state_hash: stateHashOf(keys),
 })
-const snapshot = (rev: number, keys = [row]): FeedEvent => ({ event: 'snapshot', rev, keys, revoked: [] })
+const snapshot = (rev: number, keys = [row]): FeedEvent => ({
+  event: 'snapshot',
+  rev,
+  keys,
+  revoked: [],
+  orders: [],
+})
+const NO_ORDERS: OrderTaker = { takeOrder() {}, takeOrders() {} }
+const sessionOf = (keys: KeySet, unknown: Nack[] = [], orders = NO_ORDERS) => {
+  const freshness = new Freshness(clock, 60, NO_FLEET_STATE)
+  return new FeedSession({ keys, freshness, orders, asksForAll: false, unknown })
+}
 const BYE: FeedEvent = { event: 'bye', reason: 'restart' }
 
 interface Case {
@@ -87,7 +98,7 @@ for (const [name, { asksForAll = false, events, end, rev, epoch = A, isFresh = f
   t.test(name, async (t) => {
     const keys = new KeySet({ state: { ...NO_FLEET_STATE, epoch: A, rev: 7 }, keys: [row], tombstones: [] })
     const freshness = new Freshness(clock, 60, NO_FLEET_STATE)
-    const session = new FeedSession(keys, freshness, asksForAll, [])
+    const session = new FeedSession({ keys, freshness, orders: NO_ORDERS, asksForAll, unknown: [] })
     const outcomes = events.map((event) => session.take(event, TIMES))
     t.ok(
       outcomes.slice(0, -1).every((one) => one.end === null),
@@ -105,7 +116,7 @@ for (const [name, { asksForAll = false, events, end, rev, epoch = A, isFresh = f
 
 t.test('only what is applied of this history may be acknowledged', async (t) => {
   const keys = new KeySet({ state: { ...NO_FLEET_STATE, epoch: A, rev: 7 }, keys: [row], tombstones: [] })
-  const session = new FeedSession(keys, new Freshness(clock, 60, NO_FLEET_STATE), false, [])
+  const session = sessionOf(keys)
   t.equal(session.isCurrent, false)
   session.take(hello(B, 2), TIMES)
   t.equal(session.isCurrent, false)
@@ -116,7 +127,7 @@ t.test('only what is applied of this history may be acknowledged', async (t) => 
 t.test('events that are not in force are remembered, at most a hundred, until all keys come', async (t) => {
   const keys = new KeySet({ state: { ...NO_FLEET_STATE, epoch: A, rev: 7 }, keys: [row], tombstones: [] })
   const unknown: Nack[] = []
-  const session = new FeedSession(keys, new Freshness(clock, 60, NO_FLEET_STATE), false, unknown)
+  const session = sessionOf(keys, unknown)
   session.take(hello(A, 7), TIMES)
   for (let n = 0; n < 150; n++)
     session.take({ event: 'unknown', name: 'rule', rev: null, reason: `reason ${n}` }, TIMES)
@@ -124,4 +135,20 @@ t.test('events that are not in force are remembered, at most a hundred, until al
   t.same(unknown.at(-1), { rev: 7, reason: 'event rule: reason 149' })
   session.take(snapshot(8), TIMES)
   t.same(unknown, [])
+})
+
+t.test('an order is handed on once, and advances the revision', async (t) => {
+  const keys = new KeySet({ state: { ...NO_FLEET_STATE, epoch: A, rev: 7 }, keys: [row], tombstones: [] })
+  const taken: unknown[] = []
+  const session = sessionOf(keys, [], {
+    takeOrder: ({ rev }) => taken.push(rev),
+    takeOrders: (orders, isOther) => taken.push({ orders, isOther }),
+  })
+  const order = (rev: number): FeedEvent => ({ event: 'erase', rev, id: 'o', selection: { key_id: 'a' } })
+  session.take(hello(A, 8), TIMES)
+  t.equal(session.take(order(8), TIMES).isNews, true)
+  t.equal(session.take(order(8), TIMES).isNews, false)
+  t.equal(keys.position?.rev, 8)
+  session.take(snapshot(9), TIMES)
+  t.strictSame(taken, [8, { orders: [], isOther: false }])
 })

@@ -17,6 +17,7 @@ import {
 } from '../../src/fleet/protocol.ts'
 import { logPath, readShippedLine, type ShippedEntry } from '../../src/fleet/shipping.ts'
 import { StateHash } from '../../src/fleet/state-hash.ts'
+import type { EraseOrder, OrderSelection } from '../../src/keys/erase-order.ts'
 import type { FleetKey } from '../../src/keys/fleet-key.ts'
 import { until } from '../process/until.ts'
 
@@ -125,6 +126,8 @@ export class TestHub {
   readonly #timer: NodeJS.Timeout
   readonly keys = new Map<string, FleetKey>()
   readonly revoked: string[] = []
+  /** Open orders of erasure. */
+  readonly orders: EraseOrder[] = []
   /** Headers of each feed that was asked for. */
   readonly feedRequests: IncomingMessage['headers'][] = []
   readonly acks: Acknowledgement[] = []
@@ -196,6 +199,14 @@ export class TestHub {
     this.#append({ event: 'key', rev: ++this.rev, id, op: 'del', body })
   }
 
+  /** Orders an erasure. */
+  order(selection: OrderSelection): EraseOrder {
+    const order = { rev: ++this.rev, id: randomUUID(), selection }
+    this.orders.push(order)
+    this.#append({ event: 'erase', ...order })
+    return order
+  }
+
   /** Resolves when a sidecar has acknowledged the newest revision, or another one. */
   acked(rev = this.rev, isWanted: (ack: Acknowledgement) => boolean = () => true): Promise<void> {
     return until(`an acknowledgement of ${rev}`, () =>
@@ -263,7 +274,14 @@ export class TestHub {
       for (const change of this.#changes) {
         if (change.rev > position.rev) write(change)
       }
-    else write({ event: 'snapshot', rev, keys: [...this.keys.values()], revoked: this.revoked })
+    else
+      write({
+        event: 'snapshot',
+        rev,
+        keys: [...this.keys.values()],
+        revoked: this.revoked,
+        orders: this.orders,
+      })
     write(this.#beatNow())
     this.#feeds.add(response)
     response.once('close', () => this.#feeds.delete(response))

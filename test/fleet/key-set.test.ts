@@ -18,6 +18,7 @@ const snapshot = (rev: number, keys: readonly FleetKey[], revoked: readonly stri
   rev,
   keys,
   revoked,
+  orders: [],
 })
 const put = (body: FleetKey): KeyPut => ({ event: 'key', rev: body.rev, id: body.id, op: 'put', body })
 const revoke = (rev: number, id: string): KeyRemoval => ({

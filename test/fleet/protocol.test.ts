@@ -15,6 +15,7 @@ import {
   readPosition,
 } from '../../src/fleet/protocol.ts'
 import { StateHash } from '../../src/fleet/state-hash.ts'
+import type { OrderSelection } from '../../src/keys/erase-order.ts'
 import { ENFORCED_TERMS, fleetKeyOf, storedKeyOf, termsOf } from '../../src/keys/fleet-key.ts'
 
 const EPOCH = '0b0e7a4e-5a0c-4f6a-9d55-3d1f7c9f4a10'
@@ -31,6 +32,16 @@ const key = fc.record({
   created_at: fc.constant('2026-11-01T00:00:00.000Z'),
   rev,
 })
+const order = fc.record({
+  rev,
+  id: fc.uuid(),
+  selection: fc.constantFrom<OrderSelection>(
+    { request_id: 'call' },
+    { key_id: 'key' },
+    { user: '0123456789abcdef'.repeat(2) },
+    { before: '2026-11-01T00:00:00.000Z' },
+  ),
+})
 const event: fc.Arbitrary<FeedEvent> = fc.oneof(
   fc.record({
     event: fc.constant('hello' as const),
@@ -40,7 +51,14 @@ const event: fc.Arbitrary<FeedEvent> = fc.oneof(
     name: text,
     fleet_key: text,
   }),
-  fc.record({ event: fc.constant('snapshot' as const), rev, keys: fc.array(key), revoked: fc.array(text) }),
+  fc.record({
+    event: fc.constant('snapshot' as const),
+    rev,
+    keys: fc.array(key),
+    revoked: fc.array(text),
+    orders: fc.array(order, { maxLength: 3 }),
+  }),
+  order.map((one) => ({ event: 'erase' as const, ...one })),
   fc.record({
     event: fc.constant('key' as const),
     rev,
@@ -73,7 +91,8 @@ t.test('each event that is printed is read as it was', async (t) => {
 
 t.test('changes and snapshots carry their position, and heartbeats none', async (t) => {
   const [, id] =
-    /^id: (.*)$/m.exec(printEvent({ event: 'snapshot', rev: 7, keys: [], revoked: [] }, EPOCH)) ?? []
+    /^id: (.*)$/m.exec(printEvent({ event: 'snapshot', rev: 7, keys: [], revoked: [], orders: [] }, EPOCH)) ??
+    []
   t.same(readPosition(id ?? ''), { epoch: EPOCH, rev: 7 })
   t.notMatch(printEvent({ event: 'beat', t: 1, rev: 7, state_hash: 'a' }, EPOCH), /^id:/m)
   for (const bad of ['', 'x:1', `${EPOCH}:`, `${EPOCH}:-1`, `${EPOCH}:1.5`, `${EPOCH}:1:2`])

@@ -62,6 +62,7 @@ class Life {
       memory: this.memory,
       clock: systemClock,
       timers,
+      erase: async () => {},
       random,
       events: {
         connected: () => {

@@ -26,6 +26,8 @@ const reading = (rev: number, changed: LedgerKey[], epoch = EPOCH): FleetReading
   epoch,
   rev,
   changed,
+  orders: null,
+  ordersMark: '',
   feeds: new Set(),
 })
 
@@ -70,7 +72,7 @@ t.test('events and snapshots lead to the same keys, and the hash is theirs', asy
       const revoked = new Set<number>()
       changes.forEach(({ id, ...more }, index) => {
         if (revoked.has(id)) {
-          if (index === joinsAt) late.apply([groups[0]!.snapshot(state.rev)])
+          if (index === joinsAt) late.apply([groups[0]!.snapshot(state.rev, [])])
           return
         }
         if (more.revokedAt !== null) revoked.add(id)
@@ -78,12 +80,12 @@ t.test('events and snapshots lead to the same keys, and the hash is theirs', asy
         groups.forEach((group, at) => {
           sidecars[at]!.apply(events.get(group)!)
         })
-        if (index === joinsAt) late.apply([groups[0]!.snapshot(state.rev)])
+        if (index === joinsAt) late.apply([groups[0]!.snapshot(state.rev, [])])
         else if (index > joinsAt) late.apply(events.get(groups[0]!)!)
       })
       groups.forEach((group, at) => {
         const fresh = new Applied()
-        fresh.apply([group.snapshot(state.rev)])
+        fresh.apply([group.snapshot(state.rev, [])])
         t.same([...sidecars[at]!.keys].sort(), [...fresh.keys].sort())
         t.equal(sidecars[at]!.hash, group.stateHash)
         const resumed = new Applied()
@@ -103,8 +105,8 @@ t.test(
     state.load(reading(1, [ledgerKey(1, 1, { namespaces: ['shop'] })]))
     const shop = state.group('shop', ['models'])
     const web = state.group('web', ['models'])
-    t.match(shop.snapshot(1), { keys: [{ id: 'key 1' }], revoked: [] })
-    t.match(web.snapshot(1), { keys: { length: 0 }, revoked: { length: 0 } })
+    t.match(shop.snapshot(1, []), { keys: [{ id: 'key 1' }], revoked: [] })
+    t.match(web.snapshot(1, []), { keys: { length: 0 }, revoked: { length: 0 } })
     const moved = state.apply(reading(2, [ledgerKey(1, 2, { namespaces: ['web'] })]))
     t.same(moved.get(shop), [{ event: 'key', rev: 2, id: 'key 1', op: 'del', body: null }])
     t.match(moved.get(web), [{ op: 'put', body: { id: 'key 1' } }])
@@ -116,8 +118,8 @@ t.test(
     )
     t.match(over.get(web), [{ op: 'del', body: { revoked_at: '2026-11-02T00:00:00.000Z' } }])
     t.match(over.get(shop), { length: 0 })
-    t.match(web.snapshot(4), { keys: { length: 0 }, revoked: ['key 1'] })
-    t.match(shop.snapshot(4), { keys: { length: 0 }, revoked: { length: 0 } })
+    t.match(web.snapshot(4, []), { keys: { length: 0 }, revoked: ['key 1'] })
+    t.match(shop.snapshot(4, []), { keys: { length: 0 }, revoked: { length: 0 } })
   },
 )
 

@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import { SseParser } from '../../src/chat/sse.ts'
 import {
   type Acknowledgement,
+  FEATURES,
   type FeedEvent,
   FLEET_HEADERS,
   FLEET_PATHS,
@@ -15,7 +16,7 @@ import {
   type UnknownEvent,
 } from '../../src/fleet/protocol.ts'
 import { StateHash } from '../../src/fleet/state-hash.ts'
-import { ENFORCED_TERMS, type FleetKey } from '../../src/keys/fleet-key.ts'
+import type { FleetKey } from '../../src/keys/fleet-key.ts'
 import { fetchInTime, until } from '../process/until.ts'
 
 interface SidecarOptions {
@@ -46,7 +47,7 @@ export class TestSidecar {
 
   /** Opens the feed; resolves when it answers. @param url of another hub */
   async connect(url = this.#options.url): Promise<this> {
-    const { features = ENFORCED_TERMS, maxStaleSeconds = 60, token } = this.#options
+    const { features = FEATURES, maxStaleSeconds = 60, token } = this.#options
     this.isEnded = false
     const { epoch } = this.hello ?? {}
     this.hello = null
@@ -132,7 +133,8 @@ export class TestSidecar {
       if (event.op === 'put') this.keys.set(event.id, event.body)
       else this.keys.delete(event.id)
       this.rev = event.rev
-    } else if (event.event === 'beat') this.rev = Math.max(this.rev, event.rev)
+    } else if (event.event === 'erase') this.rev = event.rev
+    else if (event.event === 'beat') this.rev = Math.max(this.rev, event.rev)
     if ((this.rev !== before || event.event === 'snapshot') && this.acknowledges)
       this.acknowledge().catch(() => {})
   }

@@ -33,6 +33,40 @@ const eraseEntries = (log: UsageLog) =>
     .map(({ bytes }) => JSON.parse(Buffer.from(bytes).toString()))
     .filter(({ type }) => type === 'erase')
 
+t.test('an order of a hub is sealed by the last entry, also when nothing is erased', async (t) => {
+  const { store } = openTestStore(t)
+  for (let n = 0; n < 3; n++) await append(store.log, { key: 'k', minutes: 0, captured: true }, n)
+  await store.log.append(requestDraft({ id: id(9), key_id: 'k' }), {
+    user: { hash: Buffer.alloc(16, 1), clear: null },
+  })
+  await store.log.erase({ userHash: Buffer.alloc(16, 1) }, 'gateway', 4)
+  await store.log.erase({ userHash: Buffer.alloc(16, 1) }, 'gateway', 4)
+  await store.log.erase({ keyId: 'unknown' }, 'gateway', 5)
+  await store.log.erase({ requestId: 'unknown' }, 'gateway', 6)
+  await store.log.erase({ beforeMs: START_MS + MINUTE_MS }, 'gateway', 7)
+  t.match(eraseEntries(store.log), [
+    { selection: { user: true }, erased: 0, users: 1, order: 4 },
+    { selection: { user: true }, erased: 0, order: 4 },
+    { selection: { key_id: 'unknown' }, erased: 0, order: 5 },
+    { selection: { request_id: 'unknown' }, erased: 0, order: 6 },
+    { erased: 3, order: 7 },
+  ])
+})
+
+t.test('of several slices only the last one has the order', async (t) => {
+  const { store } = openTestStore(t)
+  const calls = Array.from({ length: ERASE_SLICE_ROWS + 1 }, (_, n) =>
+    append(store.log, { key: 'k', minutes: 0, captured: true }, n),
+  )
+  await Promise.all(calls)
+  await store.log.erase({ keyId: 'k' }, 'gateway', 4)
+  const said = eraseEntries(store.log).map(({ erased, order }) => ({ erased, order }))
+  t.strictSame(said, [
+    { erased: ERASE_SLICE_ROWS, order: undefined },
+    { erased: 1, order: 4 },
+  ])
+})
+
 t.test('erasing one call removes its exchange, keeps its entry and is sealed', async (t) => {
   const { store } = openTestStore(t)
   const call = { key: 'k', minutes: 0, captured: true }

@@ -57,6 +57,18 @@ export const FLEET_SCHEMAS: Record<string, JsonObject> = {
       ),
     ],
   },
+  OrderedErasure: object({
+    erased: whole('Number of exchanges erased in the database.'),
+    entries: whole('Number of `erase` entries sealed in the log of the hubs.'),
+    order: whole('Revision of the order that every sidecar gets, as in the `erase` entry of its log.'),
+    fleet: object({
+      registered: whole('Sidecars that may have exchanges: all but those that left or are gone.'),
+      acked: whole('Those that have applied the order for good.'),
+      unconfirmed: whole('Those that have not said so. They apply it when they connect.'),
+      unconfirmed_names: list(text('Name of a sidecar; the first 20.')),
+      unable_names: list(text('Name of one of them whose release knows no such order; the first 20.')),
+    }),
+  }),
   HubStatus: object({
     version: text('Release of the hub.'),
     started_at: time('When this hub started.'),

@@ -1,11 +1,11 @@
 // Erases captured exchanges over REST: those of one call, of a key, of an end user, or from before
 // a time.
 
+import type { Actor } from '../../core/actor.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { parseTime } from '../../core/time.ts'
-import type { EraseSelection } from '../../store/log/erase.ts'
-import type { UsageLog } from '../../store/log/log.ts'
+import type { EraseSelection, Erasure } from '../../store/log/erase.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
 
@@ -13,7 +13,13 @@ const SELECTIONS = ['request_id', 'key_id', 'user', 'before']
 const MAXIMUM_TEXT = 128
 const MAXIMUM_USER_CHARACTERS = 65_536
 
-export function eraseRoute(log: Pick<UsageLog, 'erase'>): ApiRoute {
+/** What erases: the log of a gateway, or the hubs. */
+interface Erasing {
+  /** Resolves with null for a call or key that is not known. */
+  erase(selection: EraseSelection, actor: Actor): Promise<Erasure | null>
+}
+
+export function eraseRoute(log: Erasing): Exclude<ApiRoute, { access: 'open' }> {
   return {
     method: 'POST',
     path: '/api/v1/audit/erase',

@@ -28,6 +28,7 @@ export type EraseSelection =
   | { readonly keyId: string }
   /** As `findUser` takes it. */
   | { readonly user: string }
+  | { readonly userHash: Buffer }
   | { readonly beforeMs: Milliseconds }
 
 /** Selects exchanges whose time is over (`audit.retain`). */
@@ -46,67 +47,89 @@ export type Erasure = {
 
 type SealChange = <Result>(decide: () => Change<Result>) => Promise<Result>
 
+/** What is erased, and why. */
+export interface EraseRequest {
+  readonly selection: EraseSelection | ExpirySelection
+  readonly actor: Actor
+  /** Revision of the order of a hub: the last `erase` entry has it, also when nothing is erased. */
+  readonly order?: number | undefined
+}
+
+interface EraseParts {
+  readonly environment: Environment
+  /** As `findUser` takes it. */
+  readonly userKeys: readonly Buffer[]
+  readonly change: SealChange
+}
+
 /**
  * Erases the exchanges of calls sealed so far, without waiting for calls in flight. Repeated after
  * a crash, it continues where it stopped.
- * @param userKeys as `findUser` takes it
  * @returns null when there is no call with the requested id, or neither a key with that id nor a
  * call of it
  * @throws GatewayError `audit_unavailable` (rejects); slices erased before stay erased and sealed
  */
 export async function eraseContent(
-  environment: Environment,
-  selection: EraseSelection,
-  actor: Actor,
-  userKeys: readonly Buffer[],
-  change: SealChange,
+  { environment, userKeys, change }: EraseParts,
+  { selection, actor, order }: EraseRequest & { readonly selection: EraseSelection },
 ): Promise<Erasure | null> {
   const { tables } = environment
   let erasure: Erasure = { erased: 0, entries: 0 }
-  const eraseSlice = async (seqs: readonly number[]) => {
-    const { erased, entries } = await change(() => eraseChange(tables, selection, actor, seqs))
+  const eraseSlice = async (seqs: readonly number[], isLast: boolean) => {
+    const request = { selection, actor, ...(isLast && { order }) }
+    const { erased, entries } = await change(() => eraseChange(tables, request, seqs))
     erasure = { erased: erasure.erased + erased, entries: erasure.entries + entries }
   }
   environment.refresh()
-  if ('requestId' in selection) {
-    const entryKey = entryKeyOf(tables, selection.requestId)
-    if (entryKey === undefined) return null
-    await eraseSlice([readU64(entryKey)])
-    return erasure
-  }
+  const hashes = hashesOf(tables, selection, userKeys)
   let slice: number[] = []
-  let isKnown = !('keyId' in selection) || hasKey(tables, selection.keyId)
-  const pages =
-    'user' in selection ? callsOf(environment, userKeys, selection.user) : matching(environment, selection)
-  for await (const seqs of pages) {
+  let isKnown = hashes !== null || ('keyId' in selection && hasKey(tables, selection.keyId))
+  for await (const seqs of callsIn(environment, selection, hashes)) {
     isKnown ||= seqs.length > 0
     slice.push(...seqs.filter((seq) => hasContent(tables, seq) || hasUser(tables, seq)))
-    if (slice.length < ERASE_SLICE_ROWS) continue
-    await eraseSlice(slice.slice(0, ERASE_SLICE_ROWS))
+    if (slice.length <= ERASE_SLICE_ROWS) continue
+    await eraseSlice(slice.slice(0, ERASE_SLICE_ROWS), false)
     slice = slice.slice(ERASE_SLICE_ROWS)
   }
-  if (slice.length > 0) await eraseSlice(slice)
-  if ('user' in selection) await eraseFromRollups(environment, userKeys, selection.user)
-  return isKnown ? erasure : null
+  if (slice.length > 0 || order !== undefined) await eraseSlice(slice, true)
+  for (const hash of hashes ?? []) await eraseFromRollups(environment, hash)
+  return isKnown || 'beforeMs' in selection ? erasure : null
+}
+
+/** Returns the hashes of the end user that is selected; null for another selection. */
+function hashesOf(
+  tables: StoreTables,
+  selection: EraseSelection,
+  userKeys: readonly Buffer[],
+): readonly Buffer[] | null {
+  if ('userHash' in selection) return [selection.userHash]
+  return 'user' in selection ? findUser(tables, userKeys, selection.user) : null
+}
+
+/** Yields the sequence numbers of the selected calls, at most a page at a time. */
+async function* callsIn(
+  environment: Environment,
+  selection: EraseSelection,
+  hashes: readonly Buffer[] | null,
+): AsyncGenerator<number[]> {
+  if ('requestId' in selection) {
+    const entryKey = entryKeyOf(environment.tables, selection.requestId)
+    if (entryKey !== undefined) yield [readU64(entryKey)]
+  } else if ('keyId' in selection || 'beforeMs' in selection) yield* matching(environment, selection)
+  else for (const hash of hashes ?? []) yield* callsOfHash(environment, hash)
 }
 
 /** Renames an end user in the rollups, which name users of pruned calls too. */
-async function eraseFromRollups(
-  environment: Environment,
-  keys: readonly Buffer[],
-  user: string,
-): Promise<void> {
+async function eraseFromRollups(environment: Environment, hash: Buffer): Promise<void> {
   const { tables } = environment
   environment.refresh()
-  for (const hash of findUser(tables, keys, user)) {
-    let isDone = false
-    while (!isDone) {
-      isDone = await environment.transaction(() => {
-        const numbers = combinationsOfUser(tables, hash, ERASE_SLICE_ROWS)
-        eraseUserOf(tables, hash, numbers)
-        return numbers.length < ERASE_SLICE_ROWS
-      })
-    }
+  let isDone = false
+  while (!isDone) {
+    isDone = await environment.transaction(() => {
+      const numbers = combinationsOfUser(tables, hash, ERASE_SLICE_ROWS)
+      eraseUserOf(tables, hash, numbers)
+      return numbers.length < ERASE_SLICE_ROWS
+    })
   }
 }
 
@@ -120,7 +143,7 @@ function hasKey({ keyids }: StoreTables, id: string): boolean {
 /** Yields the sequence numbers of matching calls, oldest first, at most a page at a time. */
 async function* matching(
   environment: Environment,
-  selection: Exclude<EraseSelection, { requestId: string } | { user: string }>,
+  selection: Extract<EraseSelection, { keyId: string } | { beforeMs: Milliseconds }>,
 ): AsyncGenerator<number[]> {
   const { tables } = environment
   const test = summaryTest(
@@ -139,15 +162,7 @@ async function* matching(
   }
 }
 
-/** Yields the sequence numbers of the calls of an end user, in the same way, hash by hash. */
-async function* callsOf(
-  environment: Environment,
-  keys: readonly Buffer[],
-  user: string,
-): AsyncGenerator<number[]> {
-  for (const hash of findUser(environment.tables, keys, user)) yield* callsOfHash(environment, hash)
-}
-
+/** Yields the sequence numbers of the calls of an end user, in the same way. */
 async function* callsOfHash(environment: Environment, hash: Buffer): AsyncGenerator<number[]> {
   const { tables } = environment
   const end = readLogState(tables)?.nextRequest ?? 0
@@ -170,15 +185,14 @@ const hasContent = ({ content }: StoreTables, seq: number): boolean =>
 /** Checks again inside the transaction: another process may have erased or pruned meanwhile. */
 export function eraseChange(
   tables: StoreTables,
-  selection: EraseSelection | ExpirySelection,
-  actor: Actor,
+  request: EraseRequest,
   seqs: readonly number[],
 ): Change<Erasure> {
   const captured = seqs.filter((seq) => hasContent(tables, seq))
   const named = seqs.filter((seq) => hasUser(tables, seq))
-  const isEmpty = captured.length + named.length === 0
+  const isEmpty = captured.length + named.length === 0 && request.order === undefined
   return {
-    draft: isEmpty ? null : draftOf(selection, actor, captured.length, named.length),
+    draft: isEmpty ? null : draftOf(request, captured.length, named.length),
     write: () => {
       for (const seq of captured) tables.content.remove(u64(seq))
       for (const seq of named) removeUser(tables, seq)
@@ -187,13 +201,8 @@ export function eraseChange(
   }
 }
 
-function draftOf(
-  selection: EraseSelection | ExpirySelection,
-  actor: Actor,
-  erased: number,
-  users: number,
-): ChangeDraft {
-  const counts = { erased, ...(users > 0 && { users }) }
+function draftOf({ selection, actor, order }: EraseRequest, erased: number, users: number): ChangeDraft {
+  const counts = { erased, ...(users > 0 && { users }), ...(order !== undefined && { order }) }
   return { type: 'erase', selection: sealedSelection(selection), ...counts, actor }
 }
 
@@ -203,7 +212,7 @@ function sealedSelection(
   if ('requestId' in selection) return { request_id: selection.requestId }
   if ('keyId' in selection) return { key_id: selection.keyId }
   // Who it was is what was erased.
-  if ('user' in selection) return { user: true }
+  if ('user' in selection || 'userHash' in selection) return { user: true }
   if ('olderThanDays' in selection) return { older_than_days: selection.olderThanDays }
   return { before: isoTime(selection.beforeMs) }
 }

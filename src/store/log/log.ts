@@ -217,12 +217,13 @@ export class UsageLog {
   /**
    * Erases captured exchanges and seals the erasure; also works when the store is full. The entries
    * stay.
+   * @param order of a hub, as EraseRequest has it
    * @returns null when there is no call with the requested id
    */
-  erase(selection: EraseSelection, actor: Actor): Promise<Erasure | null> {
-    return eraseContent(this.#environment, selection, actor, this.#userKeys(), (decide) =>
-      this.change(decide),
-    )
+  erase(selection: EraseSelection, actor: Actor, order?: number): Promise<Erasure | null> {
+    const change = <Result>(decide: () => Change<Result>) => this.change(decide)
+    const parts = { environment: this.#environment, userKeys: this.#userKeys(), change }
+    return eraseContent(parts, { selection, actor, order })
   }
 
   /**

@@ -105,8 +105,9 @@ export class TextExpiry {
     const from = this.#progress().next[days] ?? 0
     const { due, next } = await this.#read(days, from)
     if (next === from) return false
+    const request = { selection: { olderThanDays: days }, actor: GATEWAY_ACTOR }
     const { entries } = await log.change(() => {
-      const { write, ...change } = eraseChange(tables, { olderThanDays: days }, GATEWAY_ACTOR, due)
+      const { write, ...change } = eraseChange(tables, request, due)
       const writeAll = (seq: number) => {
         write(seq)
         this.#keepProgress(days, next)

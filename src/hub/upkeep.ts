@@ -1,0 +1,73 @@
+// What a hub does now and then, also for the others: makes months ahead, continues erasures and
+// removes what is too old.
+
+import type { Milliseconds } from '../core/clock.ts'
+import type { GatewayLogger } from '../gateway/logger.ts'
+import type { Erasures } from '../ledger/erasures.ts'
+import type { HubLog } from '../ledger/hub-log.ts'
+
+/** Interval at which the months of entries are made ahead, and of retention. */
+const HOUR_MS: Milliseconds = 3_600_000
+/** Interval at which orders of erasure are looked at. */
+const ORDERS_MS: Milliseconds = 10_000
+
+interface UpkeepParts {
+  readonly log: Pick<HubLog, 'makePartitions'>
+  readonly erasures: Pick<Erasures, 'maintain'>
+  readonly logger: GatewayLogger
+}
+
+/** One kind of work, which does not run twice at a time. */
+interface Task {
+  readonly intervalMs: Milliseconds
+  readonly run: () => Promise<void>
+  /** Why the log has a line when it fails. */
+  readonly failure: string
+}
+
+export class Upkeep {
+  readonly #tasks: readonly Task[]
+  readonly #logger: GatewayLogger
+  readonly #running = new Map<Task, Promise<void>>()
+  #timers: NodeJS.Timeout[] = []
+
+  constructor({ log, erasures, logger }: UpkeepParts) {
+    this.#logger = logger
+    this.#tasks = [
+      {
+        intervalMs: HOUR_MS,
+        run: () => log.makePartitions(),
+        failure: 'the next months of entries could not be made; it is retried',
+      },
+      {
+        intervalMs: ORDERS_MS,
+        run: () => erasures.maintain(),
+        failure: 'orders of erasure could not be continued; it is retried',
+      },
+    ]
+  }
+
+  start(): void {
+    this.#timers = this.#tasks.map((task) => {
+      this.#begin(task)
+      return setInterval(() => this.#begin(task), task.intervalMs).unref()
+    })
+  }
+
+  /** Resolves once no work runs. */
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer)
+    await Promise.all(this.#running.values())
+  }
+
+  #begin(task: Task): void {
+    if (this.#running.has(task)) return
+    const running = task
+      .run()
+      .catch((error) => this.#logger.error({ err: error }, task.failure))
+      .then(() => {
+        this.#running.delete(task)
+      })
+    this.#running.set(task, running)
+  }
+}
