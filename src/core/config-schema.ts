@@ -118,44 +118,12 @@ export const CONFIG_SCHEMA = {
       },
     }),
     audit: section('The usage log.', {
-      retainDays: integer(
+      retainDays: retainDays(
         'Days to keep an entry and its content. Checked every hour. A `prune` entry records what was deleted.',
-        1,
-        36_500,
-        365,
       ),
-      retain: {
-        description:
-          'Other times for the exchanges of some calls: those of keys that have all the `labels` of an item. The first such item counts; without one, `retainDays` does. An `erase` entry records what was erased. An exchange that is kept for longer also keeps its entry and all later ones.',
-        type: 'array',
-        maxItems: 100,
-        default: [],
-        items: {
-          type: 'object',
-          additionalProperties: false,
-          required: ['labels', 'days'],
-          properties: {
-            labels: {
-              description: 'Labels of the key at the time of the call, such as `team: legal`.',
-              type: 'object',
-              minProperties: 1,
-              maxProperties: 8,
-              additionalProperties: {
-                description: 'The value of the label.',
-                type: 'string',
-                minLength: 1,
-                maxLength: 64,
-              },
-            },
-            days: {
-              description: 'Days to keep an exchange.',
-              type: 'integer',
-              minimum: 1,
-              maximum: 36_500,
-            },
-          },
-        },
-      },
+      retain: retain(
+        'Other times for the exchanges of some calls: those of keys that have all the `labels` of an item. The first such item counts; without one, `retainDays` does. An `erase` entry records what was erased. An exchange that is kept for longer also keeps its entry and all later ones.',
+      ),
       maxBytes: integer(
         'Maximum size of the store on disk, bytes. At 90 % the gateway starts to delete the oldest entries. If deletion cannot keep up, see `whenFull`.',
         16 * 1024 ** 2,
@@ -174,12 +142,9 @@ export const CONFIG_SCHEMA = {
         enum: ['full', 'metadata'],
         default: 'full',
       },
-      user: {
-        description:
-          'How the end user of a call is kept: as a keyed hash (`hash`), as the client names it (`clear`), or not at all (`off`). It is kept apart from the sealed entry, so that an erasure removes it; unless `clear`, the captured request holds `[USER]` in its place.',
-        enum: ['hash', 'clear', 'off'],
-        default: 'hash',
-      },
+      user: keptUser(
+        'How the end user of a call is kept: as a keyed hash (`hash`), as the client names it (`clear`), or not at all (`off`). It is kept apart from the sealed entry, so that an erasure removes it; unless `clear`, the captured request holds `[USER]` in its place.',
+      ),
       userFields: {
         description:
           'Members of a request body that name the end user, with a dot between the levels. The first that holds a text counts.',

@@ -21,6 +21,7 @@ import type { JsonObject } from './json.ts'
 import { whyNotKeySet } from './json-web-keys.ts'
 import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
 import type { Problem } from './problem.ts'
+import type { KeptUser, RetainTerms } from './retention-section.ts'
 import type { Secret } from './secret.ts'
 import { type DeclaredTls, readTls, type TlsTerms } from './tls-config.ts'
 
@@ -37,6 +38,14 @@ export interface JoinCluster {
   /** JSON Web Key Set (RFC 7517); null when it cannot be read, which is a problem. */
   readonly jwks: Secret | null
   readonly allow: readonly AllowedAccount[]
+}
+
+/** What the database keeps of the logs. */
+interface HubAudit {
+  readonly signingKey: Secret | null
+  readonly retainDays: number
+  readonly retain: readonly RetainTerms[]
+  readonly user: KeptUser
 }
 
 /** The configuration with defaults filled in and secrets ready to read. */
@@ -65,7 +74,7 @@ export interface HubConfig {
     readonly allowedHosts: readonly string[]
   }
   /** The key is null when it cannot be read, which is a problem of the configuration. */
-  readonly audit: { readonly signingKey: Secret | null }
+  readonly audit: HubAudit
   readonly log: { readonly level: string }
 }
 
@@ -88,7 +97,7 @@ interface DeclaredHub {
     readonly sessionTtlSeconds: number
     readonly allowedHosts: readonly string[]
   }
-  readonly audit?: { readonly signingKey?: SecretReference }
+  readonly audit?: Omit<HubAudit, 'signingKey'> & { readonly signingKey?: SecretReference }
   readonly log: { readonly level: string }
 }
 
@@ -162,7 +171,12 @@ export function parseHubConfig(
       tokens: readAdminTokens(context, admin.token, isAmong(found, ['admin', 'tokens']) ? [] : admin.tokens),
       oidc: readOidc(context, admin.oidc),
     },
-    audit: { signingKey: readSecret(context, ['audit', 'signingKey'], audit?.signingKey, SIGNING_KEY_HINT) },
+    audit: {
+      retainDays: audit?.retainDays ?? 0,
+      retain: audit === undefined || isAmong(found, ['audit']) ? [] : audit.retain,
+      user: audit?.user ?? 'hash',
+      signingKey: readSecret(context, ['audit', 'signingKey'], audit?.signingKey, SIGNING_KEY_HINT),
+    },
     log,
   }
   rejectSameNames(context, config.join.clusters)

@@ -2,6 +2,7 @@
 
 import { ADMIN_SECTION } from './admin-section.ts'
 import { LOG_SECTION } from './observability-sections.ts'
+import { keptUser, retain, retainDays } from './retention-section.ts'
 import { address, integer, reference, secret, section } from './schema-parts.ts'
 import { serverTls } from './tls-config.ts'
 
@@ -88,10 +89,19 @@ export const HUB_SCHEMA = {
     }),
     admin: ADMIN_SECTION,
     audit: section(
-      'The log that all hubs share.',
+      'The logs in the database.',
       {
         signingKey: secret(
           'Ed25519 private key that signs checkpoints, PKCS#8 PEM, the same for all hubs. Create one with `openssl genpkey -algorithm ed25519`.',
+        ),
+        retainDays: retainDays(
+          'Days to keep an entry after it was received. Whole months are dropped; each log keeps a trace of where it was cut.',
+        ),
+        retain: retain(
+          'Other times for the exchanges of some calls: those of keys that have all the `labels` of an item. The first such item counts; without one, `retainDays` does. An `erase` entry records how many were erased. The longest time keeps all entries.',
+        ),
+        user: keptUser(
+          'How the end user of a call is kept of what sidecars send: the hash alone (`hash`), also the clear text of those that send it (`clear`), or not at all (`off`).',
         ),
       },
       ['signingKey'],

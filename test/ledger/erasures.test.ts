@@ -175,13 +175,16 @@ const HOLDS: readonly [what: string, sidecar: string, log: string | null, closed
   ['one whose forked log is erased', "state = 'connected', acked_rev = 99", "state = 'forked'", true],
   ['one whose forked log is not erased', "state = 'connected', acked_rev = 0", "state = 'forked'", false],
 ]
+const UNTOUCHED = 'public_key = null, acked_rev = 0'
+
 t.test('an order is open while a sidecar may have what it selects', async (t) => {
   const { owner, database, erasures, sidecar } = await open(t)
   await sidecar.begin()
   const [head] = await run(owner, 'select * from sidegate.log_head where sidecar is not null')
   for (const [what, state, log, closed] of HOLDS) {
     await run(owner, 'delete from sidegate.erase_order')
-    await run(owner, `update sidegate.sidecar set public_key = null, ${state}`)
+    await run(owner, `update sidegate.sidecar set ${UNTOUCHED}`)
+    await run(owner, `update sidegate.sidecar set ${state}`)
     const place = log === null ? "sidecar = 'another'" : `sidecar = 'first', ${log}`
     await run(owner, `update sidegate.log_head set ${place} where log_id = $1`, [head.log_id])
     await erasures.order({ key_id: 'k' }, 'vera')
