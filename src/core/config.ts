@@ -24,6 +24,7 @@ import { type DeclaredKey, type FileKey, readKeys, rejectSameKey } from './key-c
 import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
 import type { PlaceholderStyle } from './placeholder-style.ts'
 import type { Problem } from './problem.ts'
+import type { KeptUser, RetainRule } from './retention-section.ts'
 import type { Secret } from './secret.ts'
 import { type DeclaredTls, readTls, type TlsTerms } from './tls-config.ts'
 import { type DeclaredPassThrough, type PassThroughRule, readPassThrough } from './unscanned-paths.ts'
@@ -67,13 +68,13 @@ export interface Config {
   readonly audit: {
     readonly retainDays: number
     /** Days to keep exchanges of keys with all these labels; the first match counts. */
-    readonly retain: readonly { readonly labels: Readonly<Record<string, string>>; readonly days: number }[]
+    readonly retain: readonly RetainRule[]
     readonly maxBytes: number
     readonly whenFull: 'refuse' | 'drop-content'
     /** `metadata`: no text of any call is stored. */
     readonly capture: 'full' | 'metadata'
     /** How the end user of a call is kept. */
-    readonly user: 'hash' | 'clear' | 'off'
+    readonly user: KeptUser
     /** Members of a body that name the end user, such as `metadata.user_id`; the first counts. */
     readonly userFields: readonly string[]
     /** Interval of full verifications; 0 for none. */

@@ -21,7 +21,7 @@ import type { JsonObject } from './json.ts'
 import { whyNotKeySet } from './json-web-keys.ts'
 import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
 import type { Problem } from './problem.ts'
-import type { KeptUser, RetainTerms } from './retention-section.ts'
+import type { KeptUser, RetainRule } from './retention-section.ts'
 import type { Secret } from './secret.ts'
 import { type DeclaredTls, readTls, type TlsTerms } from './tls-config.ts'
 
@@ -44,7 +44,7 @@ export interface JoinCluster {
 interface HubAudit {
   readonly signingKey: Secret | null
   readonly retainDays: number
-  readonly retain: readonly RetainTerms[]
+  readonly retain: readonly RetainRule[]
   readonly user: KeptUser
 }
 
@@ -173,7 +173,7 @@ export function parseHubConfig(
     },
     audit: {
       retainDays: audit?.retainDays ?? 0,
-      retain: audit === undefined || isAmong(found, ['audit']) ? [] : audit.retain,
+      retain: audit?.retain ?? [],
       user: audit?.user ?? 'hash',
       signingKey: readSecret(context, ['audit', 'signingKey'], audit?.signingKey, SIGNING_KEY_HINT),
     },

@@ -6,7 +6,7 @@ import { integer } from './schema-parts.ts'
 export type KeptUser = 'hash' | 'clear' | 'off'
 
 /** How long the exchanges of calls are kept whose key has all these labels. */
-export interface RetainTerms {
+export interface RetainRule {
   readonly labels: Readonly<Record<string, string>>
   readonly days: number
 }

@@ -3,6 +3,7 @@
 
 import type { Signer } from '../audit/note.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { KeptUser } from '../core/retention-section.ts'
 import { systemTimers } from '../core/timers.ts'
 import type { GatewayLogger } from '../gateway/logger.ts'
 import { Database } from '../ledger/database.ts'
@@ -29,6 +30,8 @@ interface FleetLogsParts {
   readonly states: LogStates
   /** Signs the checkpoints of the hubs' log. */
   readonly signer: Signer
+  /** What is stored of the end users of calls. */
+  readonly keptUser: KeptUser
   readonly clock: Clock
   readonly newId: () => string
   readonly logger: GatewayLogger
@@ -49,7 +52,7 @@ export class FleetLogs {
       ...{ url, connections: INGEST_CONNECTIONS },
       onError: (error) => logger.warn({ err: error }, 'a connection to the database was lost'),
     })
-    const logs = new ShippedLogs(this.#database)
+    const logs = new ShippedLogs(this.#database, parts.keptUser)
     const timers = systemTimers
     const ingest = new Ingest({ store: (shipments) => logs.store(shipments), timers })
     const keep = keepConflicts(parts)

@@ -156,7 +156,7 @@ async function start(
   })
   const handler = hubHandler(manages, routes, answers)
   const listeners = await listenWith(config.listen.hub, handler, certificates.hub)
-  const upkeep = new Upkeep({ log, erasures: ledgers.erasures, logger })
+  const upkeep = new Upkeep({ ...config.audit, database, log, erasures: ledgers.erasures, logger })
   upkeep.start()
   const [address, opsAddress] = [addressOf(listeners), addressOf(ops)]
   lines.begin(() => logger.info({ hub: address, ops: opsAddress, version: VERSION }, 'listening'))
@@ -225,7 +225,7 @@ interface SidecarParts extends Pick<ManagementParts, 'newId'> {
 
 /** Makes what answers sidecars, and begins to look for logs that have ended. */
 async function answerSidecars(
-  { join, database }: HubConfig,
+  { join, database, audit }: HubConfig,
   { fleet, sidecars, joinTokens, states, signer, ...parts }: SidecarParts,
 ): Promise<{ readonly answers: readonly ReturnType<typeof fleetHandler>[]; readonly logs: FleetLogs }> {
   const { metrics } = parts
@@ -233,7 +233,8 @@ async function answerSidecars(
   const verify = (authorization: string | undefined) => identities.verify(authorization)
   const { feeds, uses } = fleet
   const url = database.url!.current()
-  const logs = new FleetLogs({ ...parts, ...{ url, verify, states, signer }, clock: systemClock })
+  const kept = { keptUser: audit.user, clock: systemClock }
+  const logs = new FleetLogs({ ...parts, ...kept, url, verify, states, signer })
   await logs.start()
   return { answers: [fleetHandler({ ...parts, verify, feeds, sidecars, uses }), logs.handler], logs }
 }

@@ -4,15 +4,17 @@
 import type { Milliseconds } from '../core/clock.ts'
 import type { GatewayLogger } from '../gateway/logger.ts'
 import type { Erasures } from '../ledger/erasures.ts'
+import { ExchangeExpiry } from '../ledger/exchange-expiry.ts'
 import type { HubLog } from '../ledger/hub-log.ts'
+import { asOnlyHub, MonthRetention, type RetentionParts } from '../ledger/month-retention.ts'
 
 /** Interval at which the months of entries are made ahead, and of retention. */
 const HOUR_MS: Milliseconds = 3_600_000
 /** Interval at which orders of erasure are looked at. */
 const ORDERS_MS: Milliseconds = 10_000
 
-interface UpkeepParts {
-  readonly log: Pick<HubLog, 'makePartitions'>
+interface UpkeepParts extends RetentionParts {
+  readonly log: Pick<HubLog, 'change' | 'makePartitions'>
   readonly erasures: Pick<Erasures, 'maintain'>
   readonly logger: GatewayLogger
 }
@@ -31,7 +33,8 @@ export class Upkeep {
   readonly #running = new Map<Task, Promise<void>>()
   #timers: NodeJS.Timeout[] = []
 
-  constructor({ log, erasures, logger }: UpkeepParts) {
+  constructor(parts: UpkeepParts) {
+    const { log, erasures, logger } = parts
     this.#logger = logger
     this.#tasks = [
       {
@@ -43,6 +46,11 @@ export class Upkeep {
         intervalMs: ORDERS_MS,
         run: () => erasures.maintain(),
         failure: 'orders of erasure could not be continued; it is retried',
+      },
+      {
+        intervalMs: HOUR_MS,
+        run: () => removeOld(parts),
+        failure: 'what is too old could not be removed; it is retried in an hour',
       },
     ]
   }
@@ -71,3 +79,12 @@ export class Upkeep {
     this.#running.set(task, running)
   }
 }
+
+/** Drops months and removes exchanges that are too old, unless another hub does. */
+const removeOld = ({ logger, ...parts }: UpkeepParts): Promise<void> =>
+  asOnlyHub(parts.database, async () => {
+    const months = await new MonthRetention(parts).run()
+    if (months.length > 0) logger.info({ months }, 'months of entries were dropped')
+    const exchanges = await new ExchangeExpiry(parts).run()
+    if (exchanges > 0) logger.info({ exchanges }, 'exchanges were removed by audit.retain')
+  })

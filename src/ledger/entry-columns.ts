@@ -172,9 +172,23 @@ export function columnsOf(members: EntryMembers): readonly ColumnValue[] {
   return ENTRY_COLUMNS.map(({ having, value }) => (has.has(having) ? value(members) : null))
 }
 
+/** Returns the place of a column among the values of `columnsOf`. */
+const placeOf = (wanted: string): number => ENTRY_COLUMNS.findIndex(({ name }) => name === wanted)
+const [LABELS, CALL_ID, KEY_ID, CREATED_AT, TYPE] = (
+  ['labels', 'call_id', 'key_id', 'created_at', 'type'] as const
+).map(placeOf) as [number, number, number, number, number]
+
 /** Returns the labels among the values of `columnsOf`, as JSON; null without any. */
-export const labelsIn = (columns: readonly ColumnValue[]): ColumnValue =>
-  columns[ENTRY_COLUMNS.findIndex(({ name }) => name === 'labels')] ?? null
+export const labelsIn = (columns: readonly ColumnValue[]): ColumnValue => columns[LABELS] ?? null
+
+/** Returns what orders of erasure look at among the values of `columnsOf`. */
+export const erasableIn = (columns: readonly ColumnValue[]) => ({
+  call_id: columns[CALL_ID] as string | null,
+  key_id: columns[KEY_ID] as string | null,
+  /** RFC 3339. */
+  created_at: columns[CREATED_AT] as string,
+  type: columns[TYPE] as string,
+})
 
 /**
  * Returns the name of a column that differs from what the entry says; null if none does.

@@ -32,8 +32,8 @@ export const lockOrders = (queries: Queries): Promise<unknown> =>
 export interface ErasableEntry {
   readonly call_id: string | null
   readonly key_id: string | null
-  /** Unix milliseconds. */
-  readonly created_at: Milliseconds
+  /** RFC 3339, UTC with milliseconds, as `before` of an order. */
+  readonly created_at: string
   /** The end user's hash; null without one. */
   readonly user: Buffer | null
 }
@@ -102,5 +102,5 @@ function selects(selection: OrderSelection, entry: ErasableEntry): boolean {
   if ('request_id' in selection) return entry.call_id === selection.request_id
   if ('key_id' in selection) return entry.key_id === selection.key_id
   if ('user' in selection) return entry.user?.toString('hex') === selection.user
-  return entry.created_at < Date.parse(selection.before)
+  return entry.created_at < selection.before
 }

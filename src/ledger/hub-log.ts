@@ -7,6 +7,7 @@ import { Frontier, leafHash } from '../audit/merkle.ts'
 import { TileCollector } from '../audit/tiles.ts'
 import { GATEWAY_ACTOR } from '../core/actor.ts'
 import type { Clock } from '../core/clock.ts'
+import { GatewayError } from '../core/errors.ts'
 import { uuidv7 } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import { type Database, onlyRow, type Queries } from './database.ts'
@@ -49,6 +50,8 @@ interface LogHead {
   readonly seq: number
   readonly hash: Buffer
   readonly frontier: readonly Buffer[]
+  /** The newest entry is of a later month than this transaction. */
+  readonly is_later: boolean
 }
 
 export interface HubLogOptions {
@@ -138,6 +141,10 @@ export class HubLog {
     const head = await headIn(queries)
     if (head === null) throw new Error('the log of the hubs has no genesis entry')
     const { log_id: log, seq, hash } = head
+    if (head.is_later)
+      throw new GatewayError('fleet_unavailable', 'A month ended while the change waited; send it again.', {
+        headers: { 'retry-after': '1' },
+      })
     const newest = { log, seq, hash: hashText(hash) }
     const sealed = seal(newest, draft, this.#clock.now(), null)
     const frontier = Frontier.read(seq + 1, head.frontier)
@@ -160,7 +167,9 @@ const lockHead = async (queries: Queries): Promise<number> =>
 const headIn = async (queries: Queries): Promise<LogHead | null> =>
   (
     await queries.rows<LogHead>(
-      'select log_id, seq, hash, frontier from log_head where sidecar is null for update',
+      `select log_id, seq, hash, frontier,
+         date_trunc('month', last_at at time zone 'UTC') > date_trunc('month', now() at time zone 'UTC') as is_later
+       from log_head where sidecar is null for update`,
     )
   )[0] ?? null
 

@@ -325,7 +325,6 @@ begin
       using errcode = 'object_not_in_prerequisite_state';
   end if;
   insert into log_cut select * from cut on conflict do nothing;
-  update log_head h set first_seq = cut.first_seq from cut where h.log_id = cut.log_id;
   delete from entry_user u using cut where u.log_id = cut.log_id and u.seq < cut.first_seq;
   delete from tile t using cut where t.log_id = cut.log_id
     and (t.index + 1) * (256::numeric ^ (t.level + 1)) <= cut.first_seq;

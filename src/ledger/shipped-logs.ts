@@ -14,8 +14,17 @@ import type { Head } from '../audit/chain.ts'
 import { Frontier, leafHash } from '../audit/merkle.ts'
 import { TileCollector } from '../audit/tiles.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { KeptUser } from '../core/retention-section.ts'
 import type { Database, Queries } from './database.ts'
-import { type ColumnValue, digestOf, insertEntries, labelsIn, storableText } from './entry-columns.ts'
+import {
+  type ColumnValue,
+  digestOf,
+  erasableIn,
+  insertEntries,
+  labelsIn,
+  storableText,
+} from './entry-columns.ts'
+import { OpenOrders } from './erase-orders.ts'
 import { hashText } from './hub-log.ts'
 import { storeTiles } from './log-tiles.ts'
 
@@ -58,6 +67,8 @@ interface HeadRow {
   readonly frontier: readonly Buffer[]
   readonly first_seq: number
   readonly forked_at: number | null
+  /** The newest entry is of a later month than this transaction. */
+  readonly is_later: boolean
 }
 
 /** New entries of one log, and its head before; null for a new log. */
@@ -78,9 +89,12 @@ class LostRaceError extends Error {
 
 export class ShippedLogs {
   readonly #database: Database
+  readonly #keptUser: KeptUser
 
-  constructor(database: Database) {
+  /** @param keptUser what is stored of the end users of calls */
+  constructor(database: Database, keptUser: KeptUser) {
     this.#database = database
+    this.#keptUser = keptUser
   }
 
   /**
@@ -92,7 +106,7 @@ export class ShippedLogs {
   async store(shipments: readonly Shipment[]): Promise<readonly ShipmentResult[]> {
     for (let attempt = 1; attempt <= MAXIMUM_ATTEMPTS; attempt++) {
       try {
-        return await this.#database.transaction((queries) => storeIn(queries, shipments))
+        return await this.#database.transaction((queries) => storeIn(queries, shipments, this.#keptUser))
       } catch (error) {
         if (!(error instanceof LostRaceError) && !LOST_RACE.has((error as { code?: unknown }).code))
           throw error
@@ -104,7 +118,13 @@ export class ShippedLogs {
   }
 }
 
-async function storeIn(queries: Queries, shipments: readonly Shipment[]): Promise<readonly ShipmentResult[]> {
+async function storeIn(
+  queries: Queries,
+  shipments: readonly Shipment[],
+  keptUser: KeptUser,
+): Promise<readonly ShipmentResult[]> {
+  const logs = shipments.map(({ log }) => log)
+  const orders = await OpenOrders.read(queries, logs)
   const heads = await headsOf(queries, shipments)
   const hashes = await storedHashes(queries, shipments, heads)
   const appends: Append[] = []
@@ -121,7 +141,7 @@ async function storeIn(queries: Queries, shipments: readonly Shipment[]): Promis
     appends.push(append)
     return { head: append.after, added: entries.length }
   })
-  if (appends.length > 0) await write(queries, appends)
+  if (appends.length > 0) await write(queries, appends, orders, keptUser)
   return results
 }
 
@@ -133,10 +153,13 @@ async function headsOf(
   const rows = await queries.rows<HeadRow>(
     `select log_id, sidecar, seq, hash, frontier, first_seq, case when state = 'forked' then
        coalesce((select min(seq) from conflict c where c.log_id = h.log_id and kind in ('fork', 'chain')), seq)
-       end as forked_at
+       end as forked_at,
+       date_trunc('month', last_at at time zone 'UTC') > date_trunc('month', now() at time zone 'UTC') as is_later
      from log_head h where log_id = any($1) order by log_id for update`,
     [shipments.map(({ log }) => log)],
   )
+  // Times of receipt must not fall from month to month, or a dropped month would leave a gap.
+  if (rows.some(({ is_later: isLater }) => isLater)) throw new LostRaceError()
   return new Map(rows.map((row) => [row.log_id, row]))
 }
 
@@ -177,7 +200,12 @@ function appendOf(shipment: Shipment, entries: Shipment['entries'], before: Head
   return { shipment, entries, before, after: { seq, hash: sent.hash }, frontier: first.copy(), first }
 }
 
-async function write(queries: Queries, appends: readonly Append[]): Promise<void> {
+async function write(
+  queries: Queries,
+  appends: readonly Append[],
+  orders: OpenOrders,
+  keptUser: KeptUser,
+): Promise<void> {
   const tiles = appends.flatMap(({ shipment, entries, before, frontier, first }) => {
     const collector = new TileCollector(shipment.log, before?.first_seq ?? first.size)
     for (const { sent } of entries) frontier.push(leafHash(sent.hash), collector.add)
@@ -185,21 +213,40 @@ async function write(queries: Queries, appends: readonly Append[]): Promise<void
   })
   await moveHeads(queries, appends)
   const rows = appends.flatMap(({ shipment: { log }, entries }) =>
-    entries.map(({ sent, seq, kept }) => ({ log, seq, sent, columns: kept })),
+    entries.map(({ sent, seq, kept }) => ({
+      ...{ log, seq, sent, columns: kept },
+      isErased: isErased(orders, log, { sent, kept }),
+    })),
   )
+  await orders.save(queries)
   await insertEntries(
     queries,
     rows.map(({ log, seq, sent, columns }) => ({ log, seq, hash: sent.hash, bytes: sent.bytes, columns })),
   )
   await insertExchanges(
     queries,
-    rows.filter(({ sent }) => sent.content !== null),
+    rows.filter(({ sent, isErased }) => sent.content !== null && !isErased),
   )
   await insertUsers(
     queries,
-    rows.filter(({ sent }) => sent.user !== null),
+    rows.filter(({ sent, isErased }) => sent.user !== null && !isErased),
+    keptUser,
   )
   await storeTiles(queries, tiles)
+}
+
+/** Reports whether what is apart from an entry was erased; notes the orders that its log passes. */
+function isErased(
+  orders: OpenOrders,
+  log: string,
+  { sent, kept }: Pick<Append['entries'][number], 'sent' | 'kept'>,
+): boolean {
+  const { type, ...entry } = erasableIn(kept)
+  if (type === 'erase') {
+    const { order } = JSON.parse(sent.bytes.toString()) as { order?: unknown }
+    if (typeof order === 'number') orders.pass(log, order)
+  }
+  return orders.isErased(log, { ...entry, user: sent.user?.hash ?? null })
 }
 
 const stateAfter = ({ entries }: Append): string => (entries.at(-1)!.type === 'stop' ? 'closed' : 'open')
@@ -284,8 +331,9 @@ async function insertExchanges(queries: Queries, rows: readonly ShippedRow[]): P
   )
 }
 
-async function insertUsers(queries: Queries, rows: readonly ShippedRow[]): Promise<void> {
-  if (rows.length === 0) return
+async function insertUsers(queries: Queries, rows: readonly ShippedRow[], keptUser: KeptUser): Promise<void> {
+  if (rows.length === 0 || keptUser === 'off') return
+  const clearOf = ({ sent }: ShippedRow) => (keptUser === 'clear' ? sent.user!.clear : null)
   await queries.rows(
     `insert into entry_user (log_id, seq, hash, clear)
      select * from unnest($1::uuid[], $2::bigint[], $3::bytea[], $4::text[])`,
@@ -293,7 +341,7 @@ async function insertUsers(queries: Queries, rows: readonly ShippedRow[]): Promi
       rows.map(({ log }) => log),
       rows.map(({ seq }) => seq),
       rows.map(({ sent }) => sent.user!.hash),
-      rows.map(({ sent }) => (sent.user!.clear === null ? null : storableText(sent.user!.clear))),
+      rows.map(clearOf).map((clear) => (clear === null ? null : storableText(clear))),
     ],
   )
 }

@@ -100,7 +100,7 @@ t.test(
   async (t) => {
     const { database, erasures, sidecar } = await open(t)
     await sidecar.begin()
-    const entry = { call_id: 'call-0', key_id: 'k', created_at: CALLED_MS, user: ANN }
+    const entry = { call_id: 'call-0', key_id: 'k', created_at: new Date(CALLED_MS).toISOString(), user: ANN }
     const stored = Promise.withResolvers<void>()
     const mayCommit = Promise.withResolvers<void>()
     const early = database.transaction(async (queries) => {
@@ -145,7 +145,7 @@ async function waiting(database: Database, count: number): Promise<void> {
 t.test('an entry is dropped until its log has passed the order, in the same transaction too', async (t) => {
   const { database, erasures, sidecar } = await open(t)
   const { order } = await erasures.order({ key_id: 'k' }, 'vera')
-  const entry = { call_id: null, key_id: 'k', created_at: CALLED_MS, user: null }
+  const entry = { call_id: null, key_id: 'k', created_at: new Date(CALLED_MS).toISOString(), user: null }
   const other = randomUUID()
   await database.transaction(async (queries) => {
     const orders = await OpenOrders.read(queries, [sidecar.log, other])

@@ -4,10 +4,12 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import { type Head, seal } from '../../src/audit/chain.ts'
 import { Frontier, leafHash } from '../../src/audit/merkle.ts'
+import { TileCollector } from '../../src/audit/tiles.ts'
 import { Database, type Queries } from '../../src/ledger/database.ts'
 import { HubLog } from '../../src/ledger/hub-log.ts'
 import { JoinTokens } from '../../src/ledger/join-tokens.ts'
 import { KeyLedger } from '../../src/ledger/key-ledger.ts'
+import { storeTiles } from '../../src/ledger/log-tiles.ts'
 import { SessionLedger } from '../../src/ledger/session-ledger.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { testClock } from '../store/fixture.ts'
@@ -85,7 +87,8 @@ export class SidecarRows {
 
   /** Appends calls, each with an exchange. */
   async store(queries: Queries, calls: readonly StoredCall[]): Promise<void> {
-    const rows = calls.map((call) => this.#rowOf(call))
+    const tiles = new TileCollector(this.log, 0)
+    const rows = calls.map((call) => this.#rowOf(call, tiles))
     const column = (name: string) => rows.map((row) => row[name as keyof typeof row])
     await queries.rows(
       `insert into entry (received_at, log_id, seq, hash, prev, created_at, type, call_id, key_id, labels, body)
@@ -112,16 +115,20 @@ export class SidecarRows {
       [this.log, named.map(({ seq }) => seq), named.map(({ user }) => user)],
     )
     await this.#writeHead(queries)
+    await storeTiles(queries, tiles.appends())
   }
 
-  #rowOf({ key_id = 'k', created_at, received_at, user = null, labels = {} }: StoredCall) {
+  #rowOf(
+    { key_id = 'k', created_at, received_at, user = null, labels = {} }: StoredCall,
+    tiles: TileCollector,
+  ) {
     const timeMs = created_at === undefined ? Date.now() : Date.parse(created_at)
     const seq = (this.#head?.seq ?? -1) + 1
     const draft = requestDraft({ id: `call-${seq}`, key_id, created_at: new Date(timeMs).toISOString() })
     const head = this.#head ?? { log: this.log, seq: -1, hash: `sha256:${'0'.repeat(64)}` }
     const { hash, bytes } = seal(head, draft, timeMs, null)
     this.#head = { log: this.log, seq, hash }
-    this.#frontier.push(leafHash(hash))
+    this.#frontier.push(leafHash(hash), tiles.add)
     return {
       ...{ seq, key_id, user, labels: JSON.stringify(labels), call_id: `call-${seq}`, body: bytes },
       hash: Buffer.from(hash.slice(7), 'hex'),

@@ -22,8 +22,8 @@ t.setTimeout(120_000)
 const { owner, hub } = await fleetDatabase()
 const database = openDatabase(t, hub)
 const asOwner = openDatabase(t, owner)
-const logs = new ShippedLogs(database)
-const elsewhere = new ShippedLogs(openDatabase(t, hub))
+const logs = new ShippedLogs(database, 'clear')
+const elsewhere = new ShippedLogs(openDatabase(t, hub), 'clear')
 const states = new LogStates(database)
 
 let logsMade = 0

@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { Clock } from '../../src/core/clock.ts'
+import type { RetainRule } from '../../src/core/retention-section.ts'
 import { type Environment, openEnvironment } from '../../src/store/environment/journaled.ts'
 import { SegmentFile } from '../../src/store/journal/segment-file.ts'
 import { UsageLog } from '../../src/store/log/log.ts'
 import { Retention } from '../../src/store/log/retention.ts'
-import type { RetainRule } from '../../src/store/log/text-expiry.ts'
 import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts'
 
 export const START_MS = Date.UTC(2026, 2, 1, 12)

@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SealedEntry } from '../../audit/entry.ts'
 import { GATEWAY_ACTOR } from '../../core/actor.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
+import type { RetainRule } from '../../core/retention-section.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Environment } from '../environment/journaled.ts'
 import type { StoreSize } from '../environment/lmdb.ts'
@@ -14,7 +15,7 @@ import { ClockDoubt, trustedSeq } from './clock-doubt.ts'
 import type { UsageLog } from './log.ts'
 import { type NextPrunePoint, oldestSeq, PrunePointMover, readPrunePoint, writePrunePoint } from './prune.ts'
 import type { LogShipping } from './shipping.ts'
-import { type RetainRule, TextExpiry } from './text-expiry.ts'
+import { TextExpiry } from './text-expiry.ts'
 
 const DAY_MS: Milliseconds = 86_400_000
 /** Interval of pruning by age, which also runs at start. */

@@ -8,6 +8,7 @@ import type { SealedEntry } from '../../audit/entry.ts'
 import { GATEWAY_ACTOR } from '../../core/actor.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { includesLabels } from '../../core/key-terms.ts'
+import type { RetainRule } from '../../core/retention-section.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Environment } from '../environment/journaled.ts'
 import { readJson, readU64, u64, unpackEntry, writeJson } from '../tables/layout.ts'
@@ -20,12 +21,6 @@ const PAGE_ROWS = 250
 /** Entries after which progress is kept, so that a stop need not wait for long. */
 const SLICE_ENTRIES = 20_000
 const PROGRESS_KEY = Buffer.from('expired')
-
-/** How long the exchanges of calls are kept whose key has all these labels. */
-export interface RetainRule {
-  readonly labels: Readonly<Record<string, string>>
-  readonly days: number
-}
 
 /** The part of an entry that decides; entries of other types have no labels. */
 interface LabelledEntry {
