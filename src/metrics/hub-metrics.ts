@@ -20,6 +20,16 @@ interface HubState {
   readonly isConfigStale: () => boolean
 }
 
+function showVersion(registry: Registry, version: string): void {
+  const build = new Gauge({
+    name: 'sidegate_build_info',
+    help: 'Version of the hub; always 1.',
+    labelNames: ['version'],
+    registers: [registry],
+  })
+  build.labels(version).set(1)
+}
+
 /** Creates the metrics of a hub. */
 export function createHubMetrics(version: string, { certificates, isConfigStale }: HubState) {
   const registry = new Registry()
@@ -33,18 +43,7 @@ export function createHubMetrics(version: string, { certificates, isConfigStale 
     },
   })
   collectDefaultMetrics({ register: registry, ...MONITORING_PRECISION })
-  const build = new Gauge({
-    name: 'sidegate_build_info',
-    help: 'Version of the hub; always 1.',
-    labelNames: ['version'],
-    registers: [registry],
-  })
-  build.labels(version).set(1)
-  const checkpointSize = new Gauge({
-    name: 'sidegate_hub_checkpoint_entries',
-    help: 'Entries of the log of the hubs that the newest checkpoint of this hub covers.',
-    registers: [registry],
-  })
+  showVersion(registry, version)
   const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] })
   const sidecarsRefused = new Counter(registry, {
     name: 'sidegate_sidecars_refused_total',
@@ -67,7 +66,10 @@ export function createHubMetrics(version: string, { certificates, isConfigStale 
     page: () => registry.metrics(),
     refusals: counterOf(registry, COUNTERS.refusals),
     signIns: counterOf(registry, COUNTERS.signIns),
-    checkpointSize,
+    checkpointSize: gauge(
+      'sidegate_hub_checkpoint_entries',
+      'Entries of the log of the hubs that the newest checkpoint of this hub covers.',
+    ),
     feeds: gauge('sidegate_hub_feeds', 'Sidecars with an open feed at this hub.'),
     rev: gauge('sidegate_hub_revision', 'Newest revision of the keys that this hub has sent.'),
     listening: gauge(

@@ -1,11 +1,18 @@
 // Erasure over the API of a hub: who has applied the order, and what the log says of it.
 
+import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { hashUser } from '../../src/store/log/user-rows.ts'
-import { openDatabase, SidecarRows } from '../ledger/fixture.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { Erasures } from '../../src/ledger/erasures.ts'
+import { hashUser } from '../../src/audit/user-hash.ts'
+import { requestDraft } from '../audit/drafts.ts'
+import { SidecarLog } from '../audit/sidecar-log.ts'
+import { openDatabase, partsOn, SidecarRows } from '../ledger/fixture.ts'
 import { fleetDatabase, run } from '../ledger/postgres.ts'
 import { fetchInTime, until } from '../process/until.ts'
+import { id } from '../store/fixture.ts'
 import { hubOn, makeKey, sidecarOf } from './pods.ts'
+import { shipperOf } from './shipper.ts'
 
 t.setTimeout(120_000)
 
@@ -79,4 +86,34 @@ t.test('only administrators order erasures, and a selection is exactly one membe
   const api = await hub.signIn()
   t.match(await api('POST', '/audit/erase', {}), { status: 400 })
   t.match(await api('POST', '/audit/erase', { key_id: 'k', user: 'ann' }), { status: 400 })
+})
+
+t.test('what arrives after its erasure is not stored until its log has passed the order', async (t) => {
+  const test = await fleetDatabase()
+  const hub = await hubOn(t, test)
+  const database = openDatabase(t, test.hub)
+  const api = await hub.signIn()
+  const sidecar = await sidecarOf(t, hub, 'one')
+  const { ship } = await shipperOf(hub.url, 'one')
+  const call = (key_id: string) => requestDraft({ key_id })
+  const log = new SidecarLog(id(1)).add(call('a'), '{"request":1}', 'ann').add(call('b'), '{"request":2}')
+  t.match(await ship(log.log, log.entries.slice(0, 2)), { status: 200 })
+  const { body } = await api('POST', '/audit/erase', { key_id: 'a' })
+  t.match(body, { erased: 1, fleet: { acked: 1 } })
+  log.add(call('a'), '{"request":3}', 'ann')
+  log.add({
+    ...{ type: 'erase', selection: { key_id: 'a' }, erased: 1, order: body.order, actor: 'gateway' },
+  })
+  log.add(call('a'), '{"request":5}', 'ann')
+  t.match(await ship(log.log, log.entries.slice(2)), { status: 200, body: { seq: 5 } })
+  t.strictSame(
+    await database.rows('select seq from exchange order by seq'),
+    [{ seq: 2 }, { seq: 5 }],
+    'of another key, and after the erasure of the log',
+  )
+  t.strictSame(await database.rows('select seq, clear from entry_user'), [{ seq: 5, clear: null }])
+  const { log: hubLog } = partsOn(database)
+  await new Erasures({ database, log: hubLog, clock: systemClock, random: randomBytes }).maintain()
+  t.match(await database.rows('select done from erase_order'), [{ done: true }])
+  sidecar.kill()
 })
