@@ -37,6 +37,9 @@ async function open(t: Test) {
   return { owner, database, log, own, long, ended, retention }
 }
 
+/** For the tests that drop nothing. */
+const shared = await open(t)
+
 const months = async (owner: string): Promise<string[]> =>
   (
     await run(
@@ -106,14 +109,14 @@ t.test('old months are dropped whole, and each log keeps where it was cut', asyn
 })
 
 t.test('a month stays while the longest time keeps it', async (t) => {
-  const { owner, retention } = await open(t)
+  const { owner, retention } = shared
   const retain = [{ labels: { team: 'legal' }, days: 3650 }]
   t.strictSame(await retention(300, retain).run(), [])
   t.equal((await months(owner)).length, 5)
 })
 
 t.test('one hub at a time removes what is old', async (t) => {
-  const { database } = await open(t)
+  const { database } = shared
   let count = 0
   await asOnlyHub(database, async () => {
     count++
@@ -128,8 +131,34 @@ t.test('one hub at a time removes what is old', async (t) => {
   t.equal(count, 2)
 })
 
+t.test('entries are only appended on each partition, and nobody but the function drops them', async (t) => {
+  const { owner, database } = shared
+  for (const part of [...(await months(owner)), 'entry']) {
+    for (const statement of [
+      `update sidegate.${part} set type = 'x'`,
+      `delete from sidegate.${part}`,
+      `truncate sidegate.${part}`,
+    ]) {
+      await t.rejects(database.rows(statement), { code: '42501' }, `the hub: ${statement}`)
+      if (part === 'entry' || (await run(owner, `select 1 from sidegate.${part} limit 1`)).length > 0)
+        await t.rejects(run(owner, statement), { code: '42501' }, `the owner: ${statement}`)
+    }
+    await t.rejects(database.rows(`drop table sidegate.${part}`), { code: '42501' })
+    if (part !== 'entry')
+      await t.rejects(database.rows(`alter table sidegate.entry detach partition sidegate.${part}`), {
+        code: '42501',
+      })
+  }
+  for (const statement of [
+    "insert into log_cut values (gen_random_uuid(), 1, sha256('x'), '{}')",
+    'delete from tile',
+    "select add_month('2020-01-01')",
+  ])
+    await t.rejects(database.rows(statement), { code: '42501' }, statement)
+})
+
 t.test('the function of the owner refuses what is young, out of order, missing or wrong', async (t) => {
-  const { owner, database, long, ended, own } = await open(t)
+  const { owner, database, long, ended, own } = shared
   const drop = (month: string, days: number | null) =>
     database.rows('select drop_month($1::date, $2)', [month, days])
   const now = new Date().toISOString().slice(0, 7)
@@ -182,30 +211,4 @@ t.test('the function of the owner refuses what is young, out of order, missing o
   await t.rejects(drop(`${OLD}-01`, 1), { message: /earlier entries in a later month/ })
   t.equal((await months(owner)).length, 5)
   t.strictSame(await database.rows('select log_id from log_cut'), [])
-})
-
-t.test('entries are only appended on each partition, and nobody but the function drops them', async (t) => {
-  const { owner, database } = await open(t)
-  for (const part of [...(await months(owner)), 'entry']) {
-    for (const statement of [
-      `update sidegate.${part} set type = 'x'`,
-      `delete from sidegate.${part}`,
-      `truncate sidegate.${part}`,
-    ]) {
-      await t.rejects(database.rows(statement), { code: '42501' }, `the hub: ${statement}`)
-      if (part === 'entry' || (await run(owner, `select 1 from sidegate.${part} limit 1`)).length > 0)
-        await t.rejects(run(owner, statement), { code: '42501' }, `the owner: ${statement}`)
-    }
-    await t.rejects(database.rows(`drop table sidegate.${part}`), { code: '42501' })
-    if (part !== 'entry')
-      await t.rejects(database.rows(`alter table sidegate.entry detach partition sidegate.${part}`), {
-        code: '42501',
-      })
-  }
-  for (const statement of [
-    "insert into log_cut values (gen_random_uuid(), 1, sha256('x'), '{}')",
-    'delete from tile',
-    "select add_month('2020-01-01')",
-  ])
-    await t.rejects(database.rows(statement), { code: '42501' }, statement)
 })

@@ -93,6 +93,12 @@ t.test('a key of the hub works at every gateway, and is refused everywhere once 
   t.match((await api('DELETE', `/keys/${ended.id}`)).body, { fleet: { acked: 2, unconfirmed: 0 } })
   for (const gateway of gateways) t.equal(await ask(gateway, ended.key), 401)
 
+  const { body: erasure } = await api('POST', '/audit/erase', { key_id: made.id })
+  t.match(erasure.fleet, { registered: 2, acked: 2, unconfirmed: 0, unable_names: [] })
+  const sealed = { selection: { key_id: made.id }, erased: 2, order: erasure.order, actor: 'gateway' }
+  for (const gateway of gateways)
+    t.match((await gateway.api('GET', '/audit/changes?type=erase')).body.changes, [sealed])
+
   const [first] = gateways as [TestGateway, TestGateway]
   const refused = await first.api('POST', '/keys', { name: 'mine' })
   t.match(refused, { status: 409, body: { error: { code: 'managed_by_hub', message: new RegExp(hub.url) } } })
