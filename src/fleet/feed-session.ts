@@ -1,5 +1,5 @@
-// Applies the events of one feed to the keys, in order, hands on its orders, and decides when the feed is to end. Knows
-// no sockets and no clock.
+// Applies the events of one feed to the keys, in order, hands on its orders, and decides when the
+// feed is to end. Knows no sockets and no clock.
 
 import type { Milliseconds } from '../core/clock.ts'
 import type { BeatTimes, Freshness } from './freshness.ts'
@@ -39,7 +39,7 @@ export interface EventTimes extends Omit<BeatTimes, 't'> {
 /** Takes the orders of a feed. */
 export interface OrderTaker {
   takeOrder(order: Erase): void
-  /** @param isOther whether the snapshot is of another history than what is known */
+  /** @param isOther whether the snapshot is of another history than the orders before */
   takeOrders(orders: Snapshot['orders'], isOther: boolean): void
 }
 

@@ -1,5 +1,6 @@
-// The keys and open orders of a fleet as a hub has them in memory, and what each group of sidecars gets of them.
-// Sidecars of one namespace that enforce the same terms are one group and get the same bytes.
+// The keys and open orders of a fleet as a hub has them in memory, and what each group of sidecars
+// gets of them. Sidecars of one namespace that enforce the same terms are one group and get the
+// same bytes.
 
 import type { FeedEvent } from '../fleet/protocol.ts'
 import { StateHash } from '../fleet/state-hash.ts'

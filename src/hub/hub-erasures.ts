@@ -1,4 +1,5 @@
-// The erasure of a hub's API: names the end user by the hash that sidecars have, and makes the order.
+// The erasure of a hub's API: names the end user by the hash that sidecars have, and makes the
+// order.
 
 import { hashUser, isUserHash } from '../audit/user-hash.ts'
 import type { Actor } from '../core/actor.ts'

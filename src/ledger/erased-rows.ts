@@ -5,7 +5,7 @@ import type { Actor } from '../core/actor.ts'
 import { onlyRow, type Queries } from './database.ts'
 import type { LedgerChange } from './hub-log.ts'
 
-/** Maximum entries whose exchanges are removed in one transaction and counted by one `erase` entry. */
+/** Entries whose exchanges are removed in one transaction, and counted by one `erase` entry. */
 export const ERASE_SLICE_ROWS = 1000
 
 /** The place of an entry. Times are texts of the database, which are more exact than ours. */

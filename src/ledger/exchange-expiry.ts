@@ -38,7 +38,7 @@ export class ExchangeExpiry {
   /**
    * Removes what is due, and seals how many.
    * @returns the number of exchanges removed
-   * @throws GatewayError (rejects) `fleet_unavailable`; slices removed before stay removed and sealed
+   * @throws GatewayError (rejects) `fleet_unavailable`; slices removed before stay removed
    */
   async run(): Promise<number> {
     const { retain, retainDays } = this.#parts

@@ -1,5 +1,5 @@
-// Drops months of entries that are too old: seals where each log is cut, then lets a function of the
-// owner check that and drop the tables. One hub at a time.
+// Drops months of entries that are too old: seals where each log is cut, then lets a function of
+// the owner check that and drop the tables. One hub at a time.
 
 import type { ChangeDraft, DroppedLog } from '../audit/change-draft.ts'
 import { Frontier, leafHash } from '../audit/merkle.ts'
@@ -36,7 +36,7 @@ interface Month {
 
 /** Where a log is cut. */
 interface Cut extends DroppedLog {
-  /** Of the log of the hubs alone. */
+  /** Null but for the log of the hubs. */
   readonly frontier: Frontier | null
 }
 

@@ -2,9 +2,12 @@
 
 import t, { type Test } from 'tap'
 import { Frontier } from '../../src/audit/merkle.ts'
+import { NO_EVIDENCE } from '../../src/audit/survey.ts'
 import type { RetainRule } from '../../src/core/retention-section.ts'
+import { verifyLogs } from '../../src/hub/stored-log-source.ts'
 import type { Database } from '../../src/ledger/database.ts'
 import { asOnlyHub, MonthRetention } from '../../src/ledger/month-retention.ts'
+import { StoredLogs } from '../../src/ledger/stored-logs.ts'
 import { openDatabase, partsOn, SidecarRows } from './fixture.ts'
 import { fleetDatabase, run } from './postgres.ts'
 
@@ -106,6 +109,8 @@ t.test('old months are dropped whole, and each log keeps where it was cut', asyn
   ])
   t.match(await sealed(database, 'prune'), [{ first_seq: 1, reason: 'age', frontier: { length: 1 } }])
   t.strictSame(await retention(300).run(), [])
+  const [hubs] = await verifyLogs(new StoredLogs(database), NO_EVIDENCE, () => {})
+  t.match(hubs, { sidecar: null, verdict: { ok: true, firstSeq: 1, beginning: 'prune', findings: [] } })
 })
 
 t.test('a month stays while the longest time keeps it', async (t) => {
