@@ -1,6 +1,7 @@
 // Drops months of entries that are too old: seals where each log is cut, then lets a function of
 // the owner check that and drop the tables. One hub at a time.
 
+import { isDeepStrictEqual } from 'node:util'
 import type { ChangeDraft, DroppedLog } from '../audit/change-draft.ts'
 import { Frontier, leafHash } from '../audit/merkle.ts'
 import type { Subtree } from '../audit/proof.ts'
@@ -100,9 +101,23 @@ export class MonthRetention {
     await database.rows('delete from cut_draft')
     const cuts = await this.#cuts(month)
     const drafts = draftsOf(month, cuts)
-    for (const draft of drafts) await log.change(async () => ({ draft, feed: [], result: null }))
+    if (!(await this.#isSealed(drafts.at(-1))))
+      for (const draft of drafts) await log.change(async () => ({ draft, feed: [], result: null }))
     for (const cut of cuts) await this.#removeUsers(cut)
     await database.rows('select drop_month($1::date, $2)', [month.first, this.#days])
+  }
+
+  /** Reports whether an attempt that failed has sealed the cuts: those of an old month stay. */
+  async #isSealed(last: ChangeDraft | undefined): Promise<boolean> {
+    if (last === undefined) return true
+    const [newest] = await this.#parts.database.rows<{ body: Buffer }>(
+      `select body from entry where type = $1
+         and log_id = (select log_id from log_head where sidecar is null) order by seq desc limit 1`,
+      [last.type],
+    )
+    if (newest === undefined) return false
+    const said = JSON.parse(newest.body.toString()) as Record<string, unknown>
+    return Object.entries(last).every(([name, value]) => isDeepStrictEqual(said[name], value))
   }
 
   /** Returns where each log is cut, and writes it down for the function. */
@@ -174,7 +189,7 @@ function draftsOf(month: Month, cuts: readonly Cut[]): ChangeDraft[] {
       ? []
       : { type: 'prune' as const, first_seq, head, frontier: frontier.encoded(), reason: 'age' as const },
   )
-  return [...dropped, ...own.map((draft) => ({ ...draft, actor: GATEWAY_ACTOR }))]
+  return [...own.map((draft) => ({ ...draft, actor: GATEWAY_ACTOR })), ...dropped]
 }
 
 /** Returns the edge of a tree that is stored in tiles. */

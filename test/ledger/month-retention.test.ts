@@ -113,6 +113,24 @@ t.test('old months are dropped whole, and each log keeps where it was cut', asyn
   t.match(hubs, { sidecar: null, verdict: { ok: true, firstSeq: 1, beginning: 'prune', findings: [] } })
 })
 
+t.test('a month that could not be dropped is sealed once, and dropped the next time', async (t) => {
+  const { database, retention } = await open(t)
+  const reader = Promise.withResolvers<void>()
+  const isRead = Promise.withResolvers<void>()
+  const reading = database.transaction(async (queries) => {
+    await queries.rows('select from entry limit 1')
+    isRead.resolve()
+    await reader.promise
+  })
+  await isRead.promise
+  await t.rejects(retention(300).run(), { code: 'fleet_unavailable' })
+  reader.resolve()
+  await reading
+  t.strictSame(await retention(300).run(), [OLD, NEXT])
+  t.equal((await sealed(database, 'month_dropped')).length, 2)
+  t.equal((await sealed(database, 'prune')).length, 1)
+})
+
 t.test('a month stays while the longest time keeps it', async (t) => {
   const { owner, retention } = shared
   const retain = [{ labels: { team: 'legal' }, days: 3650 }]
