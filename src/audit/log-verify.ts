@@ -193,6 +193,12 @@ export class LogVerifier {
     return this.#chain?.members ?? null
   }
 
+  /** Begins after an entry that is gone with all before it. An anchor in the survey has the tree. */
+  beginAfter(head: Head): void {
+    this.#tree.begin({ seq: head.seq + 1, before: head, log: head.log })
+    this.#chain = new ChainVerifier(head, this.#survey.acceptsUnknown)
+  }
+
   /**
    * Verifies the next entry; false once the chain is broken.
    * @param seq position of the entry; null in an export, where only the order gives it
@@ -213,7 +219,9 @@ export class LogVerifier {
    * @param fault why the log could not be read further, or null
    */
   finish(fault: string | null = null): LogVerdict {
-    return this.#tree.verdict(this.#chain?.log ?? null, this.#breakOf(fault))
+    const verdict = this.#chain?.verdict
+    const log = verdict?.ok === true ? (verdict.head?.log ?? null) : (this.#chain?.log ?? null)
+    return this.#tree.verdict(log, this.#breakOf(fault))
   }
 
   #breakOf(fault: string | null): ChainFault | null {

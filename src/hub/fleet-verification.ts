@@ -2,11 +2,12 @@
 // hubs have witnessed of it.
 
 import { openCheckpoint } from '../audit/checkpoint.ts'
-import type { LogVerdict } from '../audit/log-verify.ts'
-import type { AuditorEvidence } from '../audit/survey.ts'
+import { type LogVerdict, LogVerifier } from '../audit/log-verify.ts'
+import { type AuditorEvidence, LogSurvey } from '../audit/survey.ts'
 import type { LogFinding } from '../audit/verdict-builder.ts'
 import type { LogVerdictOf } from '../cli/hub.ts'
 import { isoTime } from '../core/time.ts'
+import { hashText } from '../ledger/hub-log.ts'
 import type { StoredConflict, StoredCut, StoredLog, StoredLogs } from '../ledger/stored-logs.ts'
 import { unreadableVerdict, verifyLog } from '../store/verification/verification.ts'
 import { StoredLogSource } from './stored-log-source.ts'
@@ -37,14 +38,30 @@ export async function verifyLogs(
       if (isHubs) witnessed.add(seq, body)
     })
     const report = (done: number) => progress((index + done) / stored.length)
-    const verdict = await verifyLog(source, brought.of(log_id, isHubs), report)
+    const cuts = await logs.cuts(log_id)
+    const isDropped = cuts.at(-1)?.first_seq === log.seq + 1 && (await logs.firstHash(log_id)) === null
+    const own = brought.of(log_id, isHubs)
+    const verdict = isDropped ? await verifyDropped(source, log, own) : await verifyLog(source, own, report)
     if (isHubs) coveredSeq = verdict.coveredSeq
-    const facts = { conflicts: await logs.conflicts(log_id), cuts: await logs.cuts(log_id) }
+    const facts = { conflicts: await logs.conflicts(log_id), cuts }
     const nameOf = (id: string) => names.get(id) ?? id
     verdicts.push({ sidecar, name, state, verdict: withFacts(verdict, log, facts, nameOf) })
   }
   const known = new Set(stored.map(({ log_id }) => log_id))
   return [...verdicts, ...missingLogs(known, brought, witnessed)]
+}
+
+/** Verifies what is left of a log whose months were all dropped: its end and its tree. */
+async function verifyDropped(
+  source: StoredLogSource,
+  { log_id: log, seq, hash }: StoredLog,
+  evidence: AuditorEvidence,
+): Promise<LogVerdict> {
+  const survey = new LogSurvey(evidence)
+  await source.survey(survey)
+  const verifier = new LogVerifier(survey)
+  verifier.beginAfter({ log, seq, hash: hashText(hash) })
+  return verifier.finish()
 }
 
 /** The checkpoints that the auditor brings, by log. */
@@ -81,7 +98,7 @@ interface LogFacts {
 /** Adds what the database knows of a log besides its entries. */
 function withFacts(
   verdict: LogVerdict,
-  { state, seq, sidecar }: StoredLog,
+  { log_id, state, seq, sidecar }: StoredLog,
   { conflicts, cuts }: LogFacts,
   nameOf: (sidecar: string) => string,
 ): LogVerdict {
@@ -101,7 +118,7 @@ function withFacts(
       `the log is cut: it has no stop entry, and its sidecar is not heard any more; entries after ${seq} may be lost`,
     )
   const findings = [...verdict.findings, ...found]
-  return { ...verdict, ok: findings.length === 0, findings, limits }
+  return { ...verdict, log: verdict.log ?? log_id, ok: findings.length === 0, findings, limits }
 }
 
 /** Returns a verdict on each log that was witnessed or has a checkpoint, but is not stored. */

@@ -15,9 +15,9 @@ import {
   missingBeginning,
   type ReadResult,
 } from '../store/verification/log-source.ts'
-import type { WitnessedSize } from './witnessed-roots.ts'
+import { WITNESS_TYPES, type WitnessedSize } from './witnessed-roots.ts'
 
-/** Entries of the type that a verification of the fleet reads, in the order of the log. */
+/** Entries of WITNESS_TYPES, in the order of the log. */
 export type WitnessEntry = (seq: number, body: Buffer) => void
 
 export class StoredLogSource implements LogSource {
@@ -34,7 +34,7 @@ export class StoredLogSource implements LogSource {
 
   /**
    * @param witnessed roots of the log in the log of the hubs
-   * @param onWitness receives valid `fleet_witness` entries
+   * @param onWitness receives valid entries
    */
   constructor(
     logs: StoredLogs,
@@ -124,7 +124,7 @@ export class StoredLogSource implements LogSource {
   checkEntry(seq: number, members: Members): string | null {
     const row = this.#columns
     if (row === null || row.seq !== seq) return null
-    if (members.get('type') === 'fleet_witness') this.#onWitness(seq, row.body)
+    if (WITNESS_TYPES.has(members.get('type'))) this.#onWitness(seq, row.body)
     if (members.get('log') !== this.#log.log_id) return 'the column log_id differs from the entry'
     const name = differingColumn(row, members)
     return name === null ? null : `the column ${name} differs from the entry`

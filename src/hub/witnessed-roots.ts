@@ -9,6 +9,9 @@ import { isObject } from '../core/json.ts'
 const MAXIMUM_WITNESSED = 100_000
 const MAXIMUM_ROOTS = 256
 
+/** Types of the entries that hold roots: of logs that grew, and of what was dropped of logs. */
+export const WITNESS_TYPES: ReadonlySet<unknown> = new Set(['fleet_witness', 'month_dropped'])
+
 /** The size of a log, and its root. */
 export interface WitnessedSize {
   readonly size: number
@@ -27,11 +30,11 @@ interface WitnessedAt {
 export class WitnessedRoots {
   readonly #roots = new Map<string, WitnessedAt[]>()
 
-  /** Takes a `fleet_witness` entry of the hubs' log. Its members may have any value. */
+  /** Takes an entry of the hubs' log of one of WITNESS_TYPES. Its members may have any value. */
   add(seq: number, body: Buffer): void {
     const logs = parseObject(body)?.['logs']
     for (const one of Array.isArray(logs) ? logs : []) {
-      const { log, size, root: text } = isObject(one) ? one : {}
+      const { log, first_seq: cut, size = cut, root: text } = isObject(one) ? one : {}
       const root = readCheckpointRoot(text)
       if (typeof log !== 'string' || !Number.isSafeInteger(size) || root === null) continue
       this.#keep(log, { size: size as number, root, seq })

@@ -9,7 +9,7 @@ import type { LedgerChange } from './hub-log.ts'
 export const ERASE_SLICE_ROWS = 1000
 
 /** The place of an entry. Times are texts of the database, which are more exact than ours. */
-export interface EntryPlace {
+export interface ReceivedPlace {
   readonly log_id: string
   readonly seq: number
   readonly received_at: string
@@ -35,7 +35,7 @@ interface SealedReason {
 /** Removes exchanges and end users of a slice of entries inside a transaction. */
 export async function eraseRows(
   queries: Queries,
-  places: readonly EntryPlace[],
+  places: readonly ReceivedPlace[],
   { isFirst = false, ...reason }: SealedReason,
 ): Promise<Pick<LedgerChange<ErasedRows>, 'draft' | 'result'>> {
   const { erased, users } = await onlyRow(

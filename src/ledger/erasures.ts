@@ -9,7 +9,7 @@ import { uuidv7 } from '../core/ids.ts'
 import { MAXIMUM_OPEN_ORDERS, type OrderSelection } from '../keys/erase-order.ts'
 import { type Database, onlyRow, type Queries } from './database.ts'
 import { lockOrders } from './erase-orders.ts'
-import { type EntryPlace, ERASE_SLICE_ROWS, type ErasedRows, eraseRows, sumOf } from './erased-rows.ts'
+import { ERASE_SLICE_ROWS, type ErasedRows, eraseRows, type ReceivedPlace, sumOf } from './erased-rows.ts'
 import type { FeedChange, HubLog, LedgerOptions } from './hub-log.ts'
 
 /** Entries read at once. */
@@ -22,7 +22,7 @@ const ID_RANDOM_BYTES = 16
 export type OrderedErasure = ErasedRows & { readonly order: number }
 
 /** The place of an entry with what orders the reading. */
-interface Candidate extends EntryPlace {
+interface Candidate extends ReceivedPlace {
   readonly created_at: string | null
   /** Whether it has an exchange or an end user. */
   readonly has: boolean
@@ -110,7 +110,7 @@ export class Erasures {
   async #sweep({ rev, actor, selection }: SweptOrder): Promise<ErasedRows> {
     const reason = { selection: sealedSelection(selection), actor, order: rev }
     let erased: ErasedRows = { erased: 0, entries: 0 }
-    const slice: EntryPlace[] = []
+    const slice: ReceivedPlace[] = []
     const eraseSlice = async () => {
       const places = slice.splice(0, ERASE_SLICE_ROWS)
       const { result } = await this.#log.change(async (queries) => ({

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { GATEWAY_ACTOR } from '../core/actor.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { onlyRow } from './database.ts'
-import { type EntryPlace, ERASE_SLICE_ROWS, eraseRows } from './erased-rows.ts'
+import { ERASE_SLICE_ROWS, eraseRows, type ReceivedPlace } from './erased-rows.ts'
 import type { RetentionParts } from './month-retention.ts'
 
 /** Entries are read by the times of their receipt: longer ones while there is little in them. */
@@ -52,11 +52,11 @@ export class ExchangeExpiry {
   async #expire(days: number): Promise<number> {
     let removed = 0
     let spanMs = MINIMUM_SPAN_MS
-    const due: EntryPlace[] = []
+    const due: ReceivedPlace[] = []
     let span = await this.#next(days, null, spanMs)
     while (span !== null) {
       let count = 0
-      for (let page: EntryPlace[] | null = null; page === null || page.length === PAGE_ROWS; ) {
+      for (let page: ReceivedPlace[] | null = null; page === null || page.length === PAGE_ROWS; ) {
         page = await this.#read(days, span, page?.at(-1) ?? null)
         count += page.length
         due.push(...page)
@@ -92,9 +92,9 @@ export class ExchangeExpiry {
   }
 
   /** Returns the places of a span whose first rule has these days. */
-  #read(days: number, { from, to }: Span, after: EntryPlace | null): Promise<EntryPlace[]> {
+  #read(days: number, { from, to }: Span, after: ReceivedPlace | null): Promise<ReceivedPlace[]> {
     const { database, retain, retainDays } = this.#parts
-    return database.rows<EntryPlace>(
+    return database.rows<ReceivedPlace>(
       `select e.log_id, e.seq, e.received_at::text from entry e
        where e.received_at >= $1 and e.received_at < $2 and e.type = 'request'
          and ($3::uuid is null or (e.log_id, e.seq) > ($3::uuid, $4::bigint))
@@ -109,7 +109,7 @@ export class ExchangeExpiry {
     )
   }
 
-  async #erase(days: number, places: readonly EntryPlace[]): Promise<number> {
+  async #erase(days: number, places: readonly ReceivedPlace[]): Promise<number> {
     const reason = { selection: { older_than_days: days }, actor: GATEWAY_ACTOR }
     const { result } = await this.#parts.log.change(async (queries) => ({
       ...(await eraseRows(queries, places, reason)),

@@ -87,6 +87,17 @@ export interface ChaosResult {
 /** Writes the result to a file, if one is named, and prints it. @returns the exit code */
 export function report(result: ChaosResult, file: string | undefined): number {
   if (file !== undefined) writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)
+  for (const [name = '', text] of linesOf(result)) console.log(`${name.padEnd(19)}${text}`)
+  const wanted = wantedOf(result)
+  for (const [what, isRight] of wanted) console.log(`${isRight ? 'ok    ' : 'FAILED'} ${what}`)
+  const isGoal = result.hub.before.idle_cpu_percent <= GOAL_HUB_PERCENT
+  console.log(`${isGoal ? 'ok    ' : 'missed'} goal: an idle hub takes ≤ ${GOAL_HUB_PERCENT} % of a core`)
+  for (const { step, rule, detail } of result.first_violations)
+    console.log(`violation at step ${step}: ${rule}: ${detail}`)
+  return wanted.every(([, isRight]) => isRight) ? 0 : 1
+}
+
+function linesOf(result: ChaosResult): string[][] {
   const { quiet, chaos, hub, catch_up: catchUp, logs } = result
   const ms = ({ p50, p99, max, count }: Spread) => `p50 ${p50}, p99 ${p99}, max ${max} ms of ${count}`
   const list = (counts: Readonly<Record<string, number>>) =>
@@ -95,7 +106,7 @@ export function report(result: ChaosResult, file: string | undefined): number {
       .join(', ')
   const usage = ({ feeds, rss_mib, idle_cpu_percent }: HubFigures) =>
     `${feeds} feeds: ${rss_mib} MiB, idle ${idle_cpu_percent} % of a core`
-  const lines = [
+  return [
     ['seed', String(result.seed)],
     ['steps', `${result.steps} in ${result.seconds} s with ${result.sidecars} sidecars`],
     ['changes', list(result.changes)],
@@ -128,9 +139,12 @@ export function report(result: ChaosResult, file: string | undefined): number {
       `after ${result.connect_ms} ms; after the chaos all agreed within ${result.converged_ms} ms`,
     ],
   ]
-  for (const [name = '', text] of lines) console.log(`${name.padEnd(19)}${text}`)
-  const wanted: [string, boolean][] = [
-    [`${result.violations} violations, must be 0`, result.violations === 0],
+}
+
+/** What must be so, and whether it is. */
+function wantedOf({ violations, quiet, hub, catch_up: catchUp }: ChaosResult): [string, boolean][] {
+  return [
+    [`${violations} violations, must be 0`, violations === 0],
     [`p99 of an answer < ${MAXIMUM_P99_MS} ms (quiet)`, quiet.answer_ms.p99 < MAXIMUM_P99_MS],
     [
       `${catchUp.entries} entries taken within ${MAXIMUM_CATCH_UP_SECONDS} s`,
@@ -143,10 +157,4 @@ export function report(result: ChaosResult, file: string | undefined): number {
       Math.max(hub.before.rss_mib, hub.after.rss_mib) <= MAXIMUM_HUB_MIB,
     ],
   ]
-  for (const [what, isRight] of wanted) console.log(`${isRight ? 'ok    ' : 'FAILED'} ${what}`)
-  const isGoal = hub.before.idle_cpu_percent <= GOAL_HUB_PERCENT
-  console.log(`${isGoal ? 'ok    ' : 'missed'} goal: an idle hub takes ≤ ${GOAL_HUB_PERCENT} % of a core`)
-  for (const { step, rule, detail } of result.first_violations)
-    console.log(`violation at step ${step}: ${rule}: ${detail}`)
-  return wanted.every(([, isRight]) => isRight) ? 0 : 1
 }

@@ -2,9 +2,9 @@
 
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import { hashUser } from '../../src/audit/user-hash.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { Erasures } from '../../src/ledger/erasures.ts'
-import { hashUser } from '../../src/audit/user-hash.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { SidecarLog } from '../audit/sidecar-log.ts'
 import { openDatabase, partsOn, SidecarRows } from '../ledger/fixture.ts'

@@ -265,6 +265,26 @@ t.test(
   },
 )
 
+t.test('a log whose months were all dropped passes only with the tree that was witnessed', async (t) => {
+  const dropped = (prev: string, frontier: string) => `
+    insert into log_cut (log_id, first_seq, prev, frontier)
+      select log_id, seq + 1, ${prev}, ${frontier} from log_head where log_id = '${two.id}';
+    delete from entry where log_id = '${two.id}'`
+  await tampered(dropped('hash', 'frontier'), async (queries) => {
+    const { failed, ofLog } = await verify(queries)
+    t.same(failed, [])
+    t.match(ofLog(two.id)!.verdict, { entries: 0, firstSeq: 22, head: { seq: 21 }, beginning: 'prune' })
+  })
+  const foreign = "array[sha256('x'), sha256('y'), sha256('z')]"
+  for (const statement of [dropped("sha256('x')", 'frontier'), dropped('hash', foreign)])
+    await tampered(statement, async (queries) => {
+      t.match((await verify(queries)).reasons(two.id).join('\n'), /differ from those/)
+    })
+  await tampered(`delete from entry where log_id = '${two.id}'`, async (queries) => {
+    t.match((await verify(queries)).reasons(two.id), ['there are no entries'])
+  })
+})
+
 t.test('entries of an unknown version are limits, and their place is checked', async (t) => {
   const next = new ShippedLog(logId(7), 'uid-1').addCalls(1).addOfVersion(99).addCalls(1)
   await tampered('select 1', async (queries) => {

@@ -42,13 +42,23 @@ t.test('each log that has grown is witnessed once, by one of several hubs', asyn
   t.equal(await witness(), 1)
   t.same((await entries())[1], [{ log: logs[1]!.id, size: 6, root: rootOf(logs[1]!) }])
   t.equal(await witness(), 0)
-  const { changes } = await new ChangeReading(database).listChanges({ limit: 10, beforeSeq: ALL, actor: null, type: null })
+  const { changes } = await new ChangeReading(database).listChanges({
+    limit: 10,
+    beforeSeq: ALL,
+    actor: null,
+    type: null,
+  })
   t.same(
     changes.map(({ type }) => type),
     ['genesis'],
     'changes are listed without them',
   )
-  const asked = await new ChangeReading(database).listChanges({ limit: 10, beforeSeq: ALL, actor: null, type: 'fleet_witness' })
+  const asked = await new ChangeReading(database).listChanges({
+    limit: 10,
+    beforeSeq: ALL,
+    actor: null,
+    type: 'fleet_witness',
+  })
   t.equal(asked.changes.length, 2)
 })
 

@@ -41,7 +41,7 @@ t.test('an analyst is refused exchanges, end users, keys and any write', async (
     'select from sidegate.api_key',
     'select from sidegate.secret',
     'select from sidegate.session',
-    'select from sidegate.conflict',
+    'select sent, body from sidegate.conflict',
     'select public_key from sidegate.sidecar',
     'delete from sidegate.entry',
     "update sidegate.entry set model = 'x'",
