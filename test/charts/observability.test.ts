@@ -1,6 +1,6 @@
-// A real Prometheus scrapes a running gateway under a scripted load with every outcome of a
-// call. Every query of the dashboard and every recording rule returns data, and every alert
-// reads existing series.
+// A real Prometheus scrapes a running gateway under a scripted load with every outcome of a call, a
+// sidecar of a fleet and a hub. Every query of the dashboard and every recording rule returns data,
+// and every alert reads existing series.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,8 +8,12 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { startHub as startStandIn } from '../fleet/fixture.ts'
+import { startHub } from '../hub/fixture.ts'
 import { keySetOf, newKey } from '../hub/tokens.ts'
+import { fleetDatabase } from '../ledger/postgres.ts'
 import { discard, startGateway, type TestGateway } from '../process/gateway.ts'
+import { openSidecar } from '../process/sidecar.ts'
 import { completion, json, type ScriptedUpstream, startUpstream, stream, USAGE } from '../process/upstream.ts'
 import { selfSigned } from '../server/certificate.ts'
 import { ALERTS_FILE, panelQueries, readAlertGroups, readPanels, selectors } from './queries.ts'
@@ -47,8 +51,8 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Starts Prometheus with the shipped rules; it scrapes the gateway's metrics page. */
-async function startPrometheus(folder: string, gateway: TestGateway) {
+/** Starts Prometheus with the shipped rules; it scrapes the metrics pages of these listeners. */
+async function startPrometheus(folder: string, gateway: TestGateway, others: readonly string[]) {
   const config = {
     global: { scrape_interval: '1s', evaluation_interval: '1s' },
     rule_files: [ALERTS_FILE],
@@ -57,6 +61,7 @@ async function startPrometheus(folder: string, gateway: TestGateway) {
         ...{ job_name: 'sidegate', scheme: 'https', tls_config: { insecure_skip_verify: true } },
         static_configs: [{ targets: [new URL(gateway.opsUrl).host] }],
       },
+      { job_name: 'fleet', static_configs: [{ targets: others }] },
     ],
   }
   writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config))
@@ -156,7 +161,10 @@ t.test(
     const { body } = await gateway.api('GET', '/rules')
     const words = body.rules.find(({ name }: any) => name === 'words')
     await gateway.api('PATCH', `/rules/${words.id}`, { enabled: true, reason: 'test' })
-    const prometheus = await startPrometheus(join(folder, 'prometheus'), gateway)
+    const sidecar = await openSidecar(t, upstream, await startStandIn(t))
+    const hub = await startHub(t, await fleetDatabase())
+    const others = [new URL(sidecar.opsUrl).host, hub.opsAddress]
+    const prometheus = await startPrometheus(join(folder, 'prometheus'), gateway, others)
     t.teardown(() => prometheus.stop())
 
     const rules = readAlertGroups().flatMap((group) => group.rules)
