@@ -193,7 +193,7 @@ export class LogVerifier {
     return this.#chain?.members ?? null
   }
 
-  /** Begins after an entry that is gone with all before it. An anchor in the survey has the tree. */
+  /** Begins after an entry that is gone with all before it. A surveyed anchor has the tree. */
   beginAfter(head: Head): void {
     this.#tree.begin({ seq: head.seq + 1, before: head, log: head.log })
     this.#chain = new ChainVerifier(head, this.#survey.acceptsUnknown)
