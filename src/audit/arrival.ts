@@ -40,7 +40,7 @@ export interface ArrivingEntry {
   readonly user: { readonly hash: Buffer; readonly clear: string | null } | null
 }
 
-/** The log before its first entry that was sent, for a log whose beginning was pruned. */
+/** The log before an entry, where those before it were pruned and never sent. */
 export interface LogBeginning {
   /** Hash of the entry before. */
   readonly hash: string
@@ -190,8 +190,9 @@ export function placeArrival(
   hashOf: (seq: number) => string | undefined,
 ): Placement {
   const [first] = entries as [Placed]
-  if (head === null) return placeFirst(first, beginning)
-  if (first.seq > head.seq + 1) return { want: head.seq + 1 }
+  if (head === null) return placeFirst(first, beginning, 0)
+  // With a beginning, the entries between were pruned before they were sent.
+  if (first.seq > head.seq + 1) return placeFirst(first, beginning, head.seq + 1)
   const from = Math.min(entries.length, head.seq + 1 - first.seq)
   for (const { sent, seq } of entries.slice(0, from)) {
     const stored = seq === head.seq ? head.hash : hashOf(seq)
@@ -204,9 +205,10 @@ export function placeArrival(
   return { from }
 }
 
-function placeFirst({ sent, seq, prev }: Placed, beginning: LogBeginning | null): Placement {
+/** @param next the entry that is missing before it, if it is not the first of the log */
+function placeFirst({ sent, seq, prev }: Placed, beginning: LogBeginning | null, next: number): Placement {
   if (seq === 0) return { from: 0 }
-  if (beginning === null) return { want: 0 }
+  if (beginning === null) return { want: next }
   if (beginning.hash !== prev) return fault('chain', seq, 'the beginning is of another entry', sent)
   try {
     Frontier.read(seq, beginning.frontier)

@@ -5,7 +5,7 @@ import type { Head } from './chain.ts'
 import { type CompletedNode, Frontier, leafHash } from './merkle.ts'
 import type { Members } from './plain.ts'
 import { Signers } from './signers.ts'
-import { type LogSurvey, parseObject, type SurveyedCheckpoint } from './survey.ts'
+import { type Anchor, type LogSurvey, parseObject, type SurveyedCheckpoint } from './survey.ts'
 import { type LogFinding, type TreeSnapshot, VerdictBuilder } from './verdict-builder.ts'
 import {
   type ChainFault,
@@ -14,6 +14,9 @@ import {
   MAXIMUM_ENTRY_BYTES,
   type StoredRecord,
 } from './verify.ts'
+
+/** Maximum gaps of one log; a further one breaks the chain. */
+const MAXIMUM_GAPS = 100
 
 /** How the first verified entry is tied to the beginning of the log. */
 export type Beginning =
@@ -81,6 +84,8 @@ class LogTree {
   #firstSeq: number | null = null
   #next = 0
   #head: string | null = null
+  /** Entries that were pruned before a hub had them. */
+  readonly #gaps: { readonly first: number; readonly last: number }[] = []
   /** Entries of an unknown version, and the first of them. */
   #unread = { count: 0, first: 0 }
 
@@ -104,6 +109,28 @@ class LogTree {
     this.#firstSeq = this.#next = seq
     if (seq === 0) this.#frontier = Frontier.empty()
     this.#head = before?.hash ?? null
+    this.#takeSnapshot()
+  }
+
+  /**
+   * Returns the anchor of an entry after a gap. The `prune` entries of the log must account for the
+   * entries that are missing; null when they do not.
+   */
+  anchorAfterGap(seq: number): Anchor | null {
+    const anchor = this.#survey.anchors.get(seq)
+    if (anchor === undefined || this.#gaps.length >= MAXIMUM_GAPS) return null
+    let unshipped = 0
+    for (const one of this.#survey.anchors.values())
+      if (one.size > this.#next && one.size <= seq) unshipped += one.unshipped
+    return unshipped < seq - this.#next ? null : anchor
+  }
+
+  /** Continues after a gap. */
+  skipTo({ size, head, frontier }: Anchor): void {
+    this.#gaps.push({ first: this.#next, last: size - 1 })
+    this.#next = size
+    this.#head = head
+    this.#frontier = frontier.copy()
     this.#takeSnapshot()
   }
 
@@ -140,6 +167,10 @@ class LogTree {
     for (const reason of this.#signers.faults()) builder.addFinding(null, reason)
     if (this.#survey.skipped > 0)
       builder.addLimit(`${this.#survey.skipped} more checkpoints were not checked`)
+    for (const gap of this.#gaps)
+      builder.addLimit(
+        `entries ${gap.first} to ${gap.last} were pruned at the sidecar before a hub had them, as its log says`,
+      )
     const { count, first } = this.#unread
     if (count > 0)
       builder.addLimit(
@@ -150,7 +181,7 @@ class LogTree {
       ok: builder.findings.length === 0,
       log,
       firstSeq: this.#firstSeq,
-      entries: this.#firstSeq === null ? 0 : this.#next - this.#firstSeq,
+      entries: this.#firstSeq === null ? 0 : this.#next - this.#firstSeq - this.#missing,
       head,
       beginning: this.#beginning(),
       root: this.#frontier?.root().toString('base64') ?? null,
@@ -160,6 +191,10 @@ class LogTree {
       findings: builder.findings,
       limits: builder.limits,
     }
+  }
+
+  get #missing(): number {
+    return this.#gaps.reduce((sum, { first, last }) => sum + last + 1 - first, 0)
   }
 
   #takeSnapshot(): void {
@@ -209,9 +244,19 @@ export class LogVerifier {
       this.#tree.begin(start)
       this.#chain = new ChainVerifier(start.before, this.#survey.acceptsUnknown)
     }
+    if (seq !== null && seq > this.#tree.next) this.#pass(seq)
     if (!this.#chain.push({ seq: seq ?? this.#tree.next, hash, bytes })) return false
     this.#tree.push({ hash, bytes }, isKnownVersion(this.#chain.members?.get('v')))
     return true
+  }
+
+  /** Passes the gap before an entry, if the log accounts for it. */
+  #pass(seq: number): void {
+    const anchor = this.#tree.anchorAfterGap(seq)
+    const log = this.#chain?.log ?? null
+    if (anchor === null || log === null) return
+    this.#tree.skipTo(anchor)
+    this.#chain = new ChainVerifier({ log, seq: seq - 1, hash: anchor.head }, this.#survey.acceptsUnknown)
   }
 
   /**

@@ -32,6 +32,8 @@ export interface Anchor {
   /** Hash of the entry `size - 1`. */
   readonly head: string
   readonly frontier: Frontier
+  /** Entries pruned before a hub had them, as the entry says. */
+  readonly unshipped: number
 }
 
 /** A checkpoint to compare with the log. */
@@ -159,11 +161,12 @@ export const verifiersOf = (keys: readonly TrustedKey[], origin: string, name = 
 export const checkpointLabel = (source: string | null): string => source ?? 'a checkpoint stored with the log'
 
 function readAnchor(entry: JsonObject): Anchor | null {
-  const { first_seq: size, head, frontier } = entry
+  const { first_seq: size, head, frontier, unshipped = 0 } = entry
   if (typeof size !== 'number' || typeof head !== 'string' || !ENTRY_HASH.test(head)) return null
   if (!Array.isArray(frontier) || !frontier.every((node) => typeof node === 'string')) return null
   try {
-    return { size, head, frontier: Frontier.read(size, frontier) }
+    const isCount = typeof unshipped === 'number' && Number.isSafeInteger(unshipped)
+    return { size, head, frontier: Frontier.read(size, frontier), unshipped: isCount ? unshipped : 0 }
   } catch {
     return null
   }

@@ -10,7 +10,7 @@ const TILE_HEIGHT = 8
 /** Hashes in a full tile. */
 export const TILE_NODES = 2 ** TILE_HEIGHT
 export const NODE_BYTES = 32
-/** Fills the place of a node before the log, which is not known. */
+/** Fills the place of a node over entries that are not known. */
 const UNKNOWN = Buffer.alloc(NODE_BYTES)
 
 /** A place of a tile in its log. */
@@ -49,7 +49,11 @@ export class TileCollector {
     const key = keyOf(place)
     const append = this.#appends.get(key)
     if (append === undefined) this.#appends.set(key, { place, position: at % TILE_NODES, nodes: [node] })
-    else append.nodes.push(node)
+    else {
+      // Entries may be missing between two of them.
+      while (append.position + append.nodes.length < at % TILE_NODES) append.nodes.push(UNKNOWN)
+      append.nodes.push(node)
+    }
   }
 
   /** Returns what to append, at most one for each tile. */

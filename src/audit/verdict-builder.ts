@@ -83,7 +83,11 @@ export class VerdictBuilder {
     } else if (size === 0 || snapshot === undefined) {
       // There is a root every few seconds.
       if (isWitnessedElsewhere === null)
-        this.addLimit(`${name}: covers ${size} entries, all before the first entry here (${this.#first})`)
+        this.addLimit(
+          size > this.#first
+            ? `${name}: covers ${size} entries, of which the newest is not here`
+            : `${name}: covers ${size} entries, all before the first entry here (${this.#first})`,
+        )
     } else if (snapshot.root === null && head === null) {
       this.addLimit(`${name}: the beginning of the tree is unknown`)
     } else if (!(snapshot.root?.equals(root) ?? true) || (head !== null && head !== snapshot.head)) {

@@ -238,9 +238,14 @@ export class Shipper {
     const { newest } = log
     if (want > newest + 1) throw new ShippingEnd(this.#whyBehind(want - 1))
     // With all of it, its answer to the newest entry has a hash to compare.
-    if (log.moveTo(Math.min(want, newest))) return this.#failed(`the hub asks for entry ${want}`, 0)
+    if (log.moveTo(Math.min(want, newest))) {
+      const { first } = log
+      if (want > 0 && want < first)
+        this.#report(`the hub lacks entries ${want} to ${first - 1} of this log, which are pruned here`)
+      return this.#failed(`the hub asks for entry ${want}`, 0)
+    }
     throw new ShippingEnd(
-      `the hub needs entry ${want} of this log, which is pruned here, so nothing more of it is sent; begin a log with \`sidegate audit new-log\``,
+      `the hub needs entry ${want} of this log, which is not stored here, so nothing more of it is sent; verify it with \`sidegate audit verify\`, and begin a log with \`sidegate audit new-log\``,
     )
   }
 

@@ -60,6 +60,7 @@ export class StoredLogSource implements LogSource {
         size: first_seq,
         head: hashText(prev),
         frontier: Frontier.read(first_seq, frontier),
+        unshipped: 0,
       })
     for (let size = 0; ; ) {
       const rows = await this.#logs.checkpoints(log, size)

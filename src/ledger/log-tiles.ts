@@ -28,11 +28,12 @@ const MAXIMUM_EDGES = 1024
 export async function storeTiles(queries: Queries, appends: readonly TileAppend[]): Promise<void> {
   if (appends.length === 0) return
   const appended = await queries.rows<TilePlace & { log: string }>(
-    `update ${SCHEMA}.tile set hashes = tile.hashes || more.hashes
-     from unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::integer[], $5::bytea[])
-       as more (log_id, level, index, length, hashes)
+    `update ${SCHEMA}.tile
+     set hashes = tile.hashes || decode(repeat('00', more.length - length(tile.hashes)), 'hex') || more.hashes
+     from unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::integer[], $5::bytea[], $6::boolean[])
+       as more (log_id, level, index, length, hashes, is_first)
      where tile.log_id = more.log_id and tile.level = more.level and tile.index = more.index
-       and length(tile.hashes) = more.length
+       and (length(tile.hashes) = more.length or more.is_first and length(tile.hashes) < more.length)
      returning tile.log_id as log, tile.level, tile.index`,
     [
       appends.map(({ log }) => log),
@@ -40,6 +41,7 @@ export async function storeTiles(queries: Queries, appends: readonly TileAppend[
       appends.map(({ index }) => index),
       appends.map(({ position }) => position * NODE_BYTES),
       appends.map(({ hashes }) => hashes),
+      appends.map(({ isFirst }) => isFirst),
     ],
   )
   const done = new Set(appended.map((place) => `${place.log}/${keyOf(place)}`))

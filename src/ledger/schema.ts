@@ -215,7 +215,8 @@ create table erase_passed (
   primary key (rev, log_id)
 );
 
--- Where months were dropped: the first entry that is left, the hash before it and the edge of the tree.
+-- Where months were dropped, or entries were pruned before they were sent: the first entry after it,
+-- the hash before that and the edge of the tree.
 create table log_cut (
   log_id uuid not null,
   first_seq bigint not null,
@@ -341,7 +342,7 @@ revoke execute on function add_month, add_months, drop_month from public;
 grant usage on schema ${SCHEMA} to ${HUB_ROLE};
 grant execute on function add_months, drop_month to ${HUB_ROLE};
 grant select on all tables in schema ${SCHEMA} to ${HUB_ROLE};
-grant insert on entry, exchange, entry_user, checkpoint, conflict, change, erase_passed to ${HUB_ROLE};
+grant insert on entry, exchange, entry_user, checkpoint, conflict, change, log_cut, erase_passed to ${HUB_ROLE};
 grant update (rev) on fleet_head to ${HUB_ROLE};
 grant insert, update on api_key, sidecar, join_token, log_head, secret, tile, witnessed, erase_order to ${HUB_ROLE};
 grant delete on sidecar, exchange, entry_user, checkpoint to ${HUB_ROLE};

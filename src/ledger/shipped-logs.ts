@@ -195,7 +195,8 @@ function place(
 function appendOf(shipment: Shipment, entries: Shipment['entries'], before: HeadRow | null): Append {
   const [{ seq: firstSeq }] = entries as [Shipment['entries'][number]]
   const { seq, sent } = entries.at(-1)!
-  const edge = before?.frontier ?? shipment.beginning?.frontier ?? []
+  const isNext = before !== null && firstSeq === before.seq + 1
+  const edge = isNext ? before.frontier : (shipment.beginning?.frontier ?? [])
   const first = firstSeq === 0 ? Frontier.empty() : Frontier.read(firstSeq, edge)
   return { shipment, entries, before, after: { seq, hash: sent.hash }, frontier: first.copy(), first }
 }
@@ -207,7 +208,8 @@ async function write(
   keptUser: KeptUser,
 ): Promise<void> {
   const tiles = appends.flatMap(({ shipment, entries, before, frontier, first }) => {
-    const collector = new TileCollector(shipment.log, before?.first_seq ?? first.size)
+    const begins = before === null || isAfterGap({ before, first }) ? first.size : before.first_seq
+    const collector = new TileCollector(shipment.log, begins)
     for (const { sent } of entries) frontier.push(leafHash(sent.hash), collector.add)
     return collector.appends()
   })
@@ -218,6 +220,7 @@ async function write(
       isErased: isErased(orders, log, { sent, kept }),
     })),
   )
+  await saveGaps(queries, appends)
   await orders.save(queries)
   await insertEntries(
     queries,
@@ -233,6 +236,19 @@ async function write(
     keptUser,
   )
   await storeTiles(queries, tiles)
+}
+
+/** Reports whether entries are missing before these: they were pruned and never sent. */
+const isAfterGap = ({ before, first }: Pick<Append, 'before' | 'first'>): boolean =>
+  before !== null && first.size > before.seq + 1
+
+/** Keeps the edge of the tree after each gap, from which its further nodes are computed. */
+async function saveGaps(queries: Queries, appends: readonly Append[]): Promise<void> {
+  for (const { shipment, entries, first } of appends.filter(isAfterGap))
+    await queries.rows('insert into log_cut (log_id, first_seq, prev, frontier) values ($1, $2, $3, $4)', [
+      ...[shipment.log, first.size],
+      ...[digestOf(entries[0]!.prev!), first.nodes()],
+    ])
 }
 
 /** Reports whether what is apart from an entry was erased; notes the orders that its log passes. */

@@ -19,7 +19,7 @@ export interface StoredLog {
   readonly log_id: string
   /** Whose log; null for that of the hubs. */
   readonly sidecar: string | null
-  /** Cluster, namespace and name of the sidecar; null for one that is not registered any more. */
+  /** Name of the sidecar in lists; null for one that is not registered any more. */
   readonly name: string | null
   /** `open`, `closed`, `cut` or `forked`. */
   readonly state: string
@@ -66,7 +66,7 @@ export class StoredLogs {
   /** Returns all logs, that of the hubs first, then by sidecar. */
   list(): Promise<StoredLog[]> {
     return this.#queries.rows(
-      `select log_id, sidecar, nullif(concat_ws('/', s.cluster, s.namespace, s.name), '') as name, l.state, seq, hash, frontier
+      `select log_id, sidecar, s.name, l.state, seq, hash, frontier
        from ${SCHEMA}.log_head l left join ${SCHEMA}.sidecar s on s.id = l.sidecar
        order by sidecar nulls first, log_id`,
     )

@@ -121,6 +121,8 @@ t.test('a log whose beginning was pruned is taken with the edge of its tree', as
   const entries = log.from(3)
   const [{ before }] = entries as [ShippedEntry]
   t.strictSame(place(entries, 0, before), { from: 0 })
+  t.strictSame(place(entries, 2, before), { from: 0 }, 'also after entries that are stored')
+  t.strictSame(place(log.entries.slice(3), 2), { want: 2 }, 'but not without that edge')
   t.match(place(entries, 0, { ...before!, hash: first.hash }), { kind: 'chain', seq: 3 })
   for (const frontier of [[], ['x'], [before!.frontier[0]!]])
     t.match(place(entries, 0, { ...before!, frontier }), { kind: 'form', seq: 3 }, frontier.join())

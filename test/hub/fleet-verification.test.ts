@@ -69,7 +69,7 @@ t.test('an intact fleet passes, and its logs are named', async (t) => {
   t.same(failed, [])
   t.match(verdicts, [
     { sidecar: null, name: null, verdict: { log: hubLogId } },
-    { sidecar: 'uid-1', name: 'payments/api-0', state: 'open', verdict: { log: one.id, entries: 302 } },
+    { sidecar: 'uid-1', name: 'api-0', state: 'open', verdict: { log: one.id, entries: 302 } },
     { sidecar: 'uid-2', name: null, verdict: { log: two.id, agreeing: { elsewhere: 0, beside: 2 } } },
     { sidecar: 'uid-2', verdict: { log: late.id, firstSeq: 280, beginning: 'prune', coveredSeq: null } },
   ])
@@ -155,7 +155,7 @@ t.test('what an owner changes in one log is found in that log', async (t) => {
     [`update log_head set state = 'forked' where log_id = '${one.id}'`, /^null: .*\(forked\)/],
     [
       `insert into conflict (at, sidecar, log_id, seq, kind) values (now(), 'uid-1', '${one.id}', 5, 'fork')`,
-      /^5: payments\/api-0 sent at 20.* what does not fit this log \(fork\)/,
+      /^5: api-0 sent at 20.* what does not fit this log \(fork\)/,
     ],
   ] as const)
     await tampered(statement, async (queries) => {

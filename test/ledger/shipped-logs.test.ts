@@ -3,19 +3,22 @@
 import t from 'tap'
 import { checkArrival } from '../../src/audit/arrival.ts'
 import { Frontier, leafHash } from '../../src/audit/merkle.ts'
+import { treeRoot } from '../../src/audit/proof.ts'
 import { NO_EVIDENCE } from '../../src/audit/survey.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import type { ShippedEntry } from '../../src/fleet/shipping.ts'
 import { verifyLogs } from '../../src/hub/fleet-verification.ts'
+import type { Queries } from '../../src/ledger/database.ts'
 import { columnsOf } from '../../src/ledger/entry-columns.ts'
 import { LogStates } from '../../src/ledger/log-states.ts'
+import { inStoredTree } from '../../src/ledger/log-tiles.ts'
 import { type Shipment, ShippedLogs } from '../../src/ledger/shipped-logs.ts'
 import { StoredLogs } from '../../src/ledger/stored-logs.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { SidecarLog } from '../audit/sidecar-log.ts'
 import { id } from '../store/fixture.ts'
 import { openDatabase } from './fixture.ts'
-import { fleetDatabase } from './postgres.ts'
+import { fleetDatabase, run } from './postgres.ts'
 
 t.setTimeout(120_000)
 
@@ -150,6 +153,48 @@ t.test('two hubs that store many logs in another order do not stop each other', 
     for (const log of many) t.match(await headOf(log.log), { seq: log.head.seq })
     for (const log of many) log.add()
   }
+})
+
+t.test('entries that were pruned before they were sent are a gap that the log accounts for', async (t) => {
+  const log = newLog().addMany(300)
+  await ship(log.log, log.entries)
+  const missing = [...log.entries].length
+  log.addMany(700)
+  const [first] = log.from(900) as [ShippedEntry]
+  t.strictSame(await ship(log.log, log.entries.slice(900)), { want: missing }, 'without the log before')
+  const foreign = { ...first, before: { ...first.before!, hash: log.entries[0]!.hash } }
+  t.match(await ship(log.log, [foreign]), { fault: { kind: 'chain' } })
+  const pruned = { type: 'prune', first_seq: 900, reason: 'size', actor: 'gateway' } as const
+  const { hash: head, frontier } = first.before!
+  log.add({ ...pruned, head, frontier: [...frontier], unshipped: 900 - missing })
+  log.addMany(1200)
+  t.match(await ship(log.log, log.from(900).slice(0, 200)), { head: { seq: 1099 }, added: 200 })
+  for (let from = 1100; from < log.entries.length; from += 200)
+    await ship(log.log, log.entries.slice(from, from + 200))
+  const whole = Frontier.empty()
+  for (const { hash } of log.entries) whole.push(leafHash(hash))
+  t.strictSame((await headOf(log.log)).frontier, whole.nodes())
+  for (const size of [1000, 1100, 1300, log.entries.length]) {
+    const tree = Frontier.empty()
+    for (const { hash } of log.entries.slice(0, size)) tree.push(leafHash(hash))
+    t.strictSame(await inStoredTree(database, log.log, (subtree) => treeRoot(size, subtree)), tree.root())
+  }
+  const of = async (queries: Queries) =>
+    (await verifyLogs(new StoredLogs(queries), NO_EVIDENCE, () => {})).find(
+      ({ verdict }) => verdict.log === log.log,
+    )!.verdict
+  t.match(await of(database), {
+    ok: true,
+    entries: log.entries.length - (900 - missing),
+    limits: [/^entries 301 to 899 were pruned at the sidecar before a hub had them/],
+  })
+  const drop = `set session_replication_role = replica; delete from sidegate.entry where log_id = '${log.log}' and seq = 300`
+  await run(owner, drop)
+  t.match(await of(database), { ok: false, findings: [{ seq: 300, reason: 'record 300 is missing' }] })
+  await run(
+    owner,
+    `set session_replication_role = replica; delete from sidegate.log_head where log_id = '${log.log}'; delete from sidegate.entry where log_id = '${log.log}'`,
+  )
 })
 
 t.test('everything that was stored verifies', async (t) => {

@@ -161,18 +161,17 @@ export class LogShipping {
   }
 
   /**
-   * The hub wants entries from this one on.
-   * @returns false when it is not stored; then nothing changes
+   * The hub wants entries from this one on. Where they are pruned, it gets the first that is not, with
+   * the log before it.
+   * @returns false when neither is stored; then nothing changes
    */
   moveTo(seq: number): boolean {
     const { tables } = this.#environment
     this.#environment.refresh()
     const first = readPrunePoint(tables).firstSeq
-    // A hub that does not know the log takes one whose beginning is pruned.
-    const from = seq === 0 ? first : seq
-    const entry = from < first ? null : this.#entry(from)
+    const entry = this.#entry(Math.max(seq, first))
     if (entry === null) return false
-    const hash = seq === 0 ? null : readJson<SealedEntry>(entry.bytes).prev
+    const hash = seq === 0 || seq < first ? null : readJson<SealedEntry>(entry.bytes).prev
     this.#head = hash === null ? null : { log: this.log, seq: seq - 1, hash }
     this.#isSaved = false
     return true
