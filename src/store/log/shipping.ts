@@ -161,8 +161,8 @@ export class LogShipping {
   }
 
   /**
-   * The hub wants entries from this one on. Where they are pruned, it gets the first that is not, with
-   * the log before it.
+   * The hub wants entries from this one on. Where they are pruned, it gets the first that is not,
+   * with the log before it.
    * @returns false when neither is stored; then nothing changes
    */
   moveTo(seq: number): boolean {
