@@ -98,6 +98,15 @@ type ChangeFields =
       readonly cause: string
     }
   | {
+      /** A hub has other prices for its sidecars; only in the log of hubs. */
+      readonly type: 'prices_loaded'
+      /** SHA-256 of the price file, hexadecimal; null when the hub has no prices. */
+      readonly revision: string | null
+      /** Number of lines of the file. */
+      readonly prices: number
+      readonly unknown_price: string
+    }
+  | {
       readonly type: 'boot'
       readonly version: string
       /** Whether the previous run sealed a `stop` entry. */

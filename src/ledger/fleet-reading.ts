@@ -1,5 +1,5 @@
-// Reads what changed in the keys of a fleet, and writes that this hub runs, in one statement: what
-// a hub states at a time is at least as new as the time that it wrote.
+// Reads what changed in the keys and the policy of a fleet, and writes that this hub runs, in one
+// statement: what a hub states at a time is at least as new as the time that it wrote.
 
 import type { Milliseconds } from '../core/clock.ts'
 import { isoTimeOrNull } from '../core/time.ts'
@@ -7,6 +7,7 @@ import { type FleetKey, fleetKeyOf } from '../keys/fleet-key.ts'
 import type { Database, Queries } from './database.ts'
 import { type OpenOrder, openOrdersIn } from './erase-orders.ts'
 import { COLUMNS, type KeyColumns, storedOf } from './key-ledger.ts'
+import { type LedgerPolicy, POLICY_KINDS, readPolicy } from './policy-ledger.ts'
 
 /** A key with what decides who gets it. */
 export interface LedgerKey {
@@ -29,6 +30,8 @@ export interface FleetReading {
   readonly orders: readonly OpenOrder[] | null
   /** Names the set of open orders, for the next reading. */
   readonly ordersMark: string
+  /** Rules, overrides and prices, when any of them changed; at `rev` or later. */
+  readonly policy?: LedgerPolicy
   /** The feeds of this hub that sidecars are registered with. */
   readonly feeds: ReadonlySet<string>
 }
@@ -56,6 +59,7 @@ type ReadingColumns = {
   at: Milliseconds
   feeds: string[]
   orders: string
+  is_policy: boolean
   rev: number
 } & {
   readonly [Name in keyof KeyColumns]: KeyColumns[Name] | null
@@ -78,12 +82,13 @@ export async function readFleet(
        insert into hub_state (id, version, connected, seen_at) values ($1, $2, $3, now())
        on conflict (id) do update set connected = excluded.connected, seen_at = excluded.seen_at
        returning seen_at)
-     select h.rev as head, h.epoch, touched.seen_at as at, open.feeds, o.mark as orders, k.rev, ${PREFIXED}
+     select h.rev as head, h.epoch, touched.seen_at as at, open.feeds, o.mark as orders, k.rev, ${PREFIXED},
+       exists (select from change where rev > $4 and kind = any($5)) as is_policy
      from fleet_head h cross join touched
        cross join (select coalesce(array_agg(feed::text), '{}') as feeds from sidecar where hub = $1) open
        cross join (select concat(count(*), '/', max(rev)) as mark from erase_order where not done) o
        left join api_key k on k.rev > $4 order by k.rev`,
-    [hub.id, hub.version, hub.connected, before.rev],
+    [hub.id, hub.version, hub.connected, before.rev, POLICY_KINDS],
   )
   const [first] = rows
   if (first === undefined) throw new Error('the tables have no head')
@@ -93,7 +98,9 @@ export async function readFleet(
   const { at: atMs, epoch, head: rev, feeds, orders: ordersMark } = first
   const isSame = before.rev >= 0 && ordersMark === before.ordersMark
   const orders = isSame ? null : await ordersUpTo(database, rev)
-  return { atMs, epoch, rev, changed, orders, ordersMark, feeds: new Set(feeds) }
+  const reading = { atMs, epoch, rev, changed, orders, ordersMark, feeds: new Set(feeds) }
+  // Read after the head: what is newer than it is read once more, and is then the same.
+  return first.is_policy || before.rev < 0 ? { ...reading, policy: await readPolicy(database) } : reading
 }
 
 /** A later order belongs to the next reading. */

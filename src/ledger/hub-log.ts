@@ -34,6 +34,8 @@ export interface FeedChange {
 export interface LedgerChange<Result> {
   /** Null when nothing is to be sealed; then nothing is written either. */
   readonly draft: EntryDraft | null
+  /** Entries that are sealed before it. */
+  readonly before?: readonly EntryDraft[]
   readonly feed: readonly FeedChange[]
   readonly result: Result
 }
@@ -116,8 +118,9 @@ export class HubLog {
   change<Result>(decide: (queries: Queries) => Promise<LedgerChange<Result>>): Promise<MadeChange<Result>> {
     return this.#database.transaction(async (queries) => {
       const before = await lockHead(queries)
-      const { draft, feed, result } = await decide(queries)
+      const { draft, before: earlier = [], feed, result } = await decide(queries)
       if (draft === null) return { result, rev: before }
+      for (const one of earlier) await this.#seal(queries, one)
       const seq = await this.#seal(queries, draft)
       let rev = before
       for (const { kind, id, op, body, write } of feed) {

@@ -196,6 +196,42 @@ create table conflict (
 create index on conflict (log_id, at);
 create index on conflict (sidecar, at);
 
+-- The rules of all sidecars. The type json keeps the order of members, which hashes depend on.
+create table rule (
+  id text primary key,
+  source text not null check (source in ('file', 'api')),
+  name_key text not null,
+  position integer not null,
+  declaration json not null,
+  -- Null for all.
+  namespaces text[],
+  path text,
+  line integer,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  rev bigint not null
+);
+create unique index on rule (source, name_key);
+
+create table override (
+  rule_id text primary key,
+  rule_name text not null,
+  enabled boolean not null,
+  reason text not null,
+  expires_at timestamptz,
+  declared_hash text not null,
+  created_at timestamptz not null,
+  rev bigint not null
+);
+
+create table price_book (
+  single boolean primary key default true check (single),
+  revision text,
+  prices text not null,
+  unknown_price text not null,
+  rev bigint not null
+);
+
 -- An order to erase exchanges, here and at every sidecar. It is open until each log has passed it.
 create table erase_order (
   rev bigint primary key,
@@ -346,7 +382,7 @@ grant insert on entry, exchange, entry_user, checkpoint, conflict, change, log_c
 grant update (rev) on fleet_head to ${HUB_ROLE};
 grant insert, update on api_key, sidecar, join_token, log_head, secret, tile, witnessed, erase_order to ${HUB_ROLE};
 grant delete on sidecar, exchange, entry_user, checkpoint to ${HUB_ROLE};
-grant insert, update, delete on hub_state, session, cut_draft to ${HUB_ROLE};
+grant insert, update, delete on hub_state, session, cut_draft, rule, override, price_book to ${HUB_ROLE};
 grant insert, update on expiry to ${HUB_ROLE};
 grant usage on schema ${SCHEMA} to ${READ_ROLE};
 grant select on entry, log_head, checkpoint, tile, log_cut to ${READ_ROLE};

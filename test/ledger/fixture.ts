@@ -10,6 +10,7 @@ import { HubLog } from '../../src/ledger/hub-log.ts'
 import { JoinTokens } from '../../src/ledger/join-tokens.ts'
 import { KeyLedger } from '../../src/ledger/key-ledger.ts'
 import { storeTiles } from '../../src/ledger/log-tiles.ts'
+import { PolicyLedger } from '../../src/ledger/policy-ledger.ts'
 import { SessionLedger } from '../../src/ledger/session-ledger.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { testClock } from '../store/fixture.ts'
@@ -30,6 +31,7 @@ export function partsOn(database: Database, clock = testClock()) {
     clock,
     log,
     keys: new KeyLedger({ ...shared, log }),
+    policy: new PolicyLedger({ ...shared, log }),
     joinTokens: new JoinTokens({ ...shared, log }),
     sessions: new SessionLedger({ ...shared, log }),
   }

@@ -1,0 +1,37 @@
+// Rules as the log holds them: declarations in the parts of one or several entries.
+
+import type { JsonObject } from '../core/json.ts'
+import type { Rule } from './rule.ts'
+
+/** Bytes of declarations in one entry, so it stays below the limit of entries. */
+const PART_BYTES = 196_608
+
+/** Returns a rule as declared, without derived fields. */
+export function sealedRule({ pattern, per, placeholders, description, match, ...rule }: Rule): JsonObject {
+  const { id, name, type, action, enabled } = rule
+  return {
+    ...{ id, name, type, pattern: typeof pattern === 'string' ? pattern : [...pattern] },
+    ...(per === undefined ? {} : { per }),
+    ...(placeholders === undefined ? {} : { placeholders }),
+    ...(action === undefined ? {} : { action }),
+    enabled,
+    ...(description === undefined ? {} : { description }),
+    ...(match === undefined ? {} : { match: structuredClone(match) as JsonObject }),
+  }
+}
+
+/** Splits declarations into what entries hold; returns at least one part. */
+export function sealedParts(declarations: readonly JsonObject[]): JsonObject[][] {
+  const parts: JsonObject[][] = [[]]
+  let bytes = 0
+  for (const declaration of declarations) {
+    const length = Buffer.byteLength(JSON.stringify(declaration))
+    if (bytes > 0 && bytes + length > PART_BYTES) {
+      parts.push([])
+      bytes = 0
+    }
+    parts.at(-1)?.push(declaration)
+    bytes += length
+  }
+  return parts
+}
