@@ -21,6 +21,8 @@ const DURABLE_MS: Milliseconds = 200
 /** Time after which an acknowledgement that failed is sent again. */
 const RETRY_MS: Milliseconds = 200
 const MAXIMUM_REASON_CHARACTERS = 512
+/** Longest name of a rule, and longest path in it. */
+const MAXIMUM_PLACE_CHARACTERS = 256
 
 export interface AcknowledgerParts {
   readonly memory: SidecarMemory
@@ -127,11 +129,16 @@ export class Acknowledger {
   }
 
   #refusals(): Nack[] {
-    return [...this.#parts.unknown, ...this.#parts.memory.keys.refusals()]
+    return [...this.#parts.unknown, ...this.#parts.memory.refusals()]
       .slice(0, MAXIMUM_NACKS)
-      .map(({ rev, reason }) => ({
+      .map(({ rev, reason, rule, path }) => ({
         rev,
-        reason: visibleLine(reason).slice(0, MAXIMUM_REASON_CHARACTERS).toWellFormed(),
+        reason: printable(reason, MAXIMUM_REASON_CHARACTERS),
+        ...(rule !== undefined && { rule: printable(rule, MAXIMUM_PLACE_CHARACTERS) }),
+        ...(path !== undefined && { path: printable(path, MAXIMUM_PLACE_CHARACTERS) }),
       }))
   }
 }
+
+const printable = (text: string, maximum: number): string =>
+  visibleLine(text).slice(0, maximum).toWellFormed()

@@ -111,7 +111,7 @@ export class FleetClient {
 
   /** Events of the hub that are not in force here. */
   get refused(): readonly Nack[] {
-    return [...this.#unknown, ...this.#parts.memory.keys.refusals()]
+    return [...this.#unknown, ...this.#parts.memory.refusals()]
   }
 
   /** Connects, now and whenever the connection is lost. */
@@ -164,10 +164,9 @@ export class FleetClient {
     const { events, memory } = this.#parts
     for (let isFirst = true; !this.#stopping.signal.aborted; isFirst = false) {
       if (!isFirst) events.reconnecting()
-      const { keys, freshness } = memory
-      const session = new FeedSession({
-        ...{ keys, freshness, orders: memory, asksForAll: this.#needsSnapshot, unknown: this.#unknown },
-      })
+      const { keys, policy, freshness } = memory
+      const [asksForAll, unknown] = [this.#needsSnapshot, this.#unknown]
+      const session = new FeedSession({ keys, policy, freshness, orders: memory, asksForAll, unknown })
       const end = await this.#connect(session).catch((error: unknown): FeedEnd => {
         if (error instanceof HubRefusal && error.isGone) this.#forget()
         return { problem: (error as Error).message, needsSnapshot: this.#needsSnapshot }

@@ -1,9 +1,11 @@
-// Applies the events of one feed to the keys, in order, hands on its orders, and decides when the
-// feed is to end. Knows no sockets and no clock.
+// Applies the events of one feed to keys and policy, in order, hands on its orders, and decides
+// when the feed is to end. Knows no sockets and no clock.
 
 import type { Milliseconds } from '../core/clock.ts'
 import type { BeatTimes, Freshness } from './freshness.ts'
 import type { KeySet } from './key-set.ts'
+import type { PolicyChange } from './policy-events.ts'
+import type { PolicySet } from './policy-set.ts'
 import type { Beat, Erase, FeedEvent, Hello, Nack, Snapshot, UnknownEvent } from './protocol.ts'
 
 /** Refused events that are remembered; the newest ones count. */
@@ -43,8 +45,9 @@ export interface OrderTaker {
   takeOrders(orders: Snapshot['orders'], isOther: boolean): void
 }
 
-interface FeedSessionParts {
+export interface FeedSessionParts {
   readonly keys: KeySet
+  readonly policy: PolicySet
   readonly freshness: Freshness
   readonly orders: OrderTaker
   /** Whether the feed was opened without a position. */
@@ -55,8 +58,9 @@ interface FeedSessionParts {
 
 export class FeedSession {
   readonly #keys: KeySet
-  readonly #orders: OrderTaker
+  readonly #policy: PolicySet
   readonly #freshness: Freshness
+  readonly #orders: OrderTaker
   #hello: Hello | null = null
   /** True when nothing of the hub counts before all keys. */
   #awaitsSnapshot = false
@@ -64,8 +68,9 @@ export class FeedSession {
   #hadBeat = false
   readonly #unknown: Nack[]
 
-  constructor({ keys, freshness, orders, asksForAll, unknown }: FeedSessionParts) {
+  constructor({ keys, policy, freshness, orders, asksForAll, unknown }: FeedSessionParts) {
     this.#keys = keys
+    this.#policy = policy
     this.#freshness = freshness
     this.#orders = orders
     this.#unknown = unknown
@@ -91,7 +96,8 @@ export class FeedSession {
     if (this.#awaitsSnapshot) return NOTHING
     if (event.event === 'key') return this.#keys.change(event, times.nowMs) ? NEWS : NOTHING
     if (event.event === 'erase') return this.#order(event)
-    return this.#compare(event, times)
+    if (event.event === 'beat') return this.#compare(event, times)
+    return this.#changePolicy(event)
   }
 
   #greet(hello: Hello): Effect {
@@ -110,6 +116,7 @@ export class FeedSession {
     if (!isSame) this.#freshness.forgetDelays()
     this.#orders.takeOrders(snapshot.orders, position !== null && !isSame)
     this.#keys.replace(epoch, snapshot, nowMs)
+    this.#policy.replace(snapshot.policy, snapshot.rev)
     this.#awaitsSnapshot = false
     this.#hadSnapshot = true
     this.#unknown.length = 0
@@ -124,14 +131,24 @@ export class FeedSession {
     return NEWS
   }
 
+  /** What a change does to the policy comes in events of one revision. */
+  #changePolicy(event: PolicyChange): Effect {
+    const { position } = this.#keys
+    if (position === null || event.rev < position.rev) return NOTHING
+    this.#policy.change(event)
+    this.#keys.advance(event.rev)
+    return NEWS
+  }
+
   /** A heartbeat counts when this sidecar has what the hub has at its revision. */
   #compare({ t, rev, state_hash }: Beat, { receivedMs, openedMs }: EventTimes): Effect {
-    const { position, stateHash } = this.#keys
+    const { position } = this.#keys
     if (position === null) return NOTHING
+    const stateHash = this.#keys.stateHash.with(this.#policy.stateHash).toString()
     if (rev < position.rev) return ends(describeLag(rev, position.rev))
     if (state_hash !== stateHash)
       return this.#hadSnapshot
-        ? ends('the keys of this gateway differ from those of the hub after all were sent', true)
+        ? ends('the keys or rules of this gateway differ from those of the hub after all were sent', true)
         : ends(null, true)
     this.#freshness.applied({ t, receivedMs, openedMs })
     const isNews = rev > position.rev || !this.#hadBeat

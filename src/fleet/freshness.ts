@@ -26,6 +26,8 @@ export class Freshness {
   #freshMs: Milliseconds | null
   /** Reading by this clock minus making by the clock of the database, of the last heartbeats. */
   #offsets: Milliseconds[] = []
+  /** The clock of the hub minus the wall clock, as the last process knew it; null for unknown. */
+  readonly #keptAheadMs: Milliseconds | null
   /** When the newest of them was read. */
   #comparedMs: Milliseconds = Number.NEGATIVE_INFINITY
 
@@ -33,8 +35,14 @@ export class Freshness {
   constructor(
     clock: Clock,
     maxStaleSeconds: number,
-    { freshAtMs, toldMaxStaleSeconds, left }: Pick<KeptState, 'freshAtMs' | 'toldMaxStaleSeconds' | 'left'>,
+    {
+      freshAtMs,
+      toldMaxStaleSeconds,
+      left,
+      hubAheadMs,
+    }: Pick<KeptState, 'freshAtMs' | 'toldMaxStaleSeconds' | 'left' | 'hubAheadMs'>,
   ) {
+    this.#keptAheadMs = hubAheadMs
     this.#clock = clock
     this.#maxStaleMs = maxStaleSeconds * 1000
     this.#limitMs = Math.min(maxStaleSeconds, toldMaxStaleSeconds ?? maxStaleSeconds) * 1000
@@ -60,6 +68,22 @@ export class Freshness {
   /** The age as a wall time, for the next process; null when it is not known. */
   get freshAtMs(): Milliseconds | null {
     return this.#freshMs === null ? null : Math.floor(this.#clock.now() - this.ageMs)
+  }
+
+  /**
+   * The time by the clock of the hubs, also while they are away: by the monotonic clock since the
+   * last heartbeats, and before the first one of this process by the wall clock.
+   */
+  get hubNowMs(): Milliseconds {
+    const [first] = this.#offsets
+    if (first === undefined) return this.#clock.now() + (this.#keptAheadMs ?? 0)
+    return this.#clock.monotonic() - Math.min(...this.#offsets)
+  }
+
+  /** The clock of the hubs minus the wall clock, for the next process; null for unknown. */
+  get hubAheadMs(): Milliseconds | null {
+    if (this.#offsets.length === 0) return this.#keptAheadMs
+    return Math.round(this.hubNowMs - this.#clock.now())
   }
 
   /** The hub knows the configured limit. */

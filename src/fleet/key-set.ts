@@ -52,8 +52,8 @@ export class KeySet {
   }
 
   /** The hash over all keys that the hub has. */
-  get stateHash(): string {
-    return this.#hash.toString()
+  get stateHash(): StateHash {
+    return this.#hash
   }
 
   /** Number of keys that the hub has. */

@@ -7,6 +7,8 @@ import { checkValue, formatPath } from '../core/document.ts'
 import type { JsonObject } from '../core/json.ts'
 import { type EraseOrder, MAXIMUM_OPEN_ORDERS } from '../keys/erase-order.ts'
 import { ENFORCED_TERMS, type FleetKey } from '../keys/fleet-key.ts'
+import { RULE_FEATURES } from '../policy/rule-features.ts'
+import { POLICY_SCHEMAS, type PolicyChange, SENT_POLICY_SCHEMA, type SentPolicy } from './policy-events.ts'
 
 /** Version of the protocol, sent as `sidegate-protocol`. */
 export const PROTOCOL = 1
@@ -44,8 +46,8 @@ export const FLEET_HEADERS = {
 
 /** The feature of sidecars that apply orders to erase exchanges. */
 export const ERASE_FEATURE = 'erase'
-/** What a sidecar of this release can do: the terms that it enforces, and more. */
-export const FEATURES: readonly string[] = [...ENFORCED_TERMS, ERASE_FEATURE]
+/** What a sidecar of this release can do: the terms and the rules that it enforces, and more. */
+export const FEATURES: readonly string[] = [...ENFORCED_TERMS, ...RULE_FEATURES, ERASE_FEATURE]
 
 /**
  * The token of a sidecar that joined outside Kubernetes: a JWT (RFC 7519) that it signs with the
@@ -85,6 +87,8 @@ export interface Snapshot {
   readonly revoked: readonly string[]
   /** Open orders of erasure, oldest first. */
   readonly orders: readonly EraseOrder[]
+  /** Absent from a hub without it, and for sidecars without POLICY_FEATURE. */
+  readonly policy?: SentPolicy
 }
 
 /** A new or changed key. */
@@ -127,7 +131,7 @@ export interface Bye {
   readonly reason: string
 }
 
-export type FeedEvent = Hello | Snapshot | KeyPut | KeyRemoval | Erase | Beat | Bye
+export type FeedEvent = Hello | Snapshot | KeyPut | KeyRemoval | PolicyChange | Erase | Beat | Bye
 
 /** An event that this release does not know, or cannot read. */
 export interface UnknownEvent {
@@ -158,6 +162,9 @@ export interface Acknowledgement {
 export interface Nack {
   readonly rev: number
   readonly reason: string
+  /** Name of the rule that cannot be in force, and the JSON path in it. */
+  readonly rule?: string
+  readonly path?: string
 }
 
 const TEXT = { type: 'string', minLength: 1, maxLength: 256 }
@@ -204,12 +211,17 @@ const ORDER = object({
 /** JSON Schema of the data of each event. Other members are ignored. */
 const EVENT_SCHEMAS: Readonly<Record<FeedEvent['event'], object>> = {
   hello: object({ epoch: TEXT, rev: REV, sidecar: TEXT, name: TEXT, fleet_key: TEXT }),
-  snapshot: object({
-    rev: REV,
-    keys: { type: 'array', items: FLEET_KEY },
-    revoked: { type: 'array', items: TEXT },
-    orders: { type: 'array', maxItems: MAXIMUM_OPEN_ORDERS, items: ORDER },
-  }),
+  snapshot: object(
+    {
+      rev: REV,
+      keys: { type: 'array', items: FLEET_KEY },
+      revoked: { type: 'array', items: TEXT },
+      orders: { type: 'array', maxItems: MAXIMUM_OPEN_ORDERS, items: ORDER },
+      policy: SENT_POLICY_SCHEMA,
+    },
+    ['policy'],
+  ),
+  ...POLICY_SCHEMAS,
   key: {
     oneOf: [
       object({ rev: REV, id: TEXT, op: { const: 'put' }, body: FLEET_KEY }),
@@ -235,7 +247,15 @@ const ACK_SCHEMA = object(
     nack: {
       type: 'array',
       maxItems: MAXIMUM_NACKS,
-      items: object({ rev: REV, reason: { type: 'string', maxLength: 512, pattern: PRINTABLE } }),
+      items: object(
+        {
+          rev: REV,
+          reason: { type: 'string', maxLength: 512, pattern: PRINTABLE },
+          rule: { type: 'string', maxLength: 256, pattern: PRINTABLE },
+          path: { type: 'string', maxLength: 256, pattern: PRINTABLE },
+        },
+        ['rule', 'path'],
+      ),
     },
     last_used: { type: 'object', maxProperties: MAXIMUM_ACK_ITEMS, additionalProperties: TIME },
     conflicts: { type: 'array', maxItems: MAXIMUM_CONFLICTS, items: { ...TEXT, pattern: PRINTABLE } },
@@ -244,7 +264,7 @@ const ACK_SCHEMA = object(
 )
 
 /** Events that end with a position in the history. */
-const HAS_POSITION = new Set<string>(['snapshot', 'key', 'erase'])
+const HAS_POSITION = new Set<string>(['snapshot', 'key', 'erase', 'rules', 'prices', 'override'])
 
 /** Prints an event of a feed in an epoch. */
 export function printEvent({ event, ...data }: FeedEvent, epoch: string): string {

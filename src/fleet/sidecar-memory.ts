@@ -1,29 +1,32 @@
-// What a sidecar knows of its fleet: keys, place in the history, identity and freshness. In memory
-// first, then on disk. Answers authentication.
+// What a sidecar knows of its fleet: keys, policy, place in the history, identity and freshness. In
+// memory first, then on disk. Answers authentication.
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { type CallKey, type KeyTerms, NO_TERMS } from '../core/key-terms.ts'
 import { isoTime } from '../core/time.ts'
 import type { FleetChanges, HubKeys, KeptState, RememberedFleet } from '../keys/fleet-state.ts'
 import type { StoredKey } from '../keys/key-record.ts'
+import type { KeptPolicy } from '../policy/fleet-policy.ts'
 import type { OrderTaker } from './feed-session.ts'
 import { Freshness } from './freshness.ts'
 import { KeySet } from './key-set.ts'
 import { appliedRev, withOrder, withSnapshot } from './order-book.ts'
-import type { Erase, Hello, Snapshot } from './protocol.ts'
+import { PolicySet } from './policy-set.ts'
+import type { Erase, Hello, Nack, Snapshot } from './protocol.ts'
 
 /** Age at which the time of the last heartbeat is written again. */
 const FRESH_ROW_MS: Milliseconds = 5000
 
 /** Where a sidecar keeps what it knows. */
 export interface FleetStorage {
-  read(): RememberedFleet
+  read(): RememberedFleet & { readonly policy?: KeptPolicy }
   /** Resolves when the changes are durable; rejects when nothing is stored. */
-  write(changes: FleetChanges): Promise<void>
+  write(changes: FleetChanges & { readonly policy: KeptPolicy }): Promise<void>
 }
 
 export class SidecarMemory implements HubKeys, OrderTaker {
   readonly keys: KeySet
+  readonly policy: PolicySet
   readonly freshness: Freshness
   readonly #storage: FleetStorage
   /** Uses since the hub last knew them, by id. */
@@ -39,6 +42,7 @@ export class SidecarMemory implements HubKeys, OrderTaker {
     this.#storage = storage
     this.#state = remembered.state
     this.keys = new KeySet(remembered)
+    this.policy = new PolicySet(remembered.policy)
     this.freshness = new Freshness(clock, maxStaleSeconds, remembered.state)
   }
 
@@ -50,6 +54,11 @@ export class SidecarMemory implements HubKeys, OrderTaker {
   get fleetKey(): Buffer | null {
     const { fleetKey } = this.#state
     return fleetKey === null ? null : Buffer.from(fleetKey, 'base64')
+  }
+
+  /** What of the hub is not in force here. */
+  refusals(): Nack[] {
+    return [...this.keys.refusals(), ...this.policy.refusals()]
   }
 
   find(sha256: string): CallKey | 'stale' | undefined {
@@ -105,6 +114,7 @@ export class SidecarMemory implements HubKeys, OrderTaker {
     return (
       this.#isStateChanged ||
       this.keys.hasChanges ||
+      this.policy.hasChanges ||
       (position !== null && (position.epoch !== epoch || position.rev !== rev)) ||
       (this.freshness.freshAtMs ?? Number.NEGATIVE_INFINITY) - this.#writtenFreshMs >= FRESH_ROW_MS
     )
@@ -130,15 +140,17 @@ export class SidecarMemory implements HubKeys, OrderTaker {
 
   async #write(): Promise<void> {
     const { position } = this.keys
-    const freshAtMs = this.freshness.freshAtMs
-    this.#state = { ...this.#state, ...position, freshAtMs }
+    const { freshAtMs, hubAheadMs } = this.freshness
+    this.#state = { ...this.#state, ...position, freshAtMs, hubAheadMs }
     this.#isStateChanged = false
     const changes = this.keys.takeChanges()
+    const policy = this.policy.takeChanges()
     try {
-      await this.#storage.write({ state: this.#state, ...changes })
+      await this.#storage.write({ state: this.#state, ...changes, policy })
       this.#writtenFreshMs = freshAtMs ?? Number.NEGATIVE_INFINITY
     } catch (error) {
       this.keys.giveBack(changes)
+      this.policy.giveBack(policy)
       this.#isStateChanged = true
       throw error
     }

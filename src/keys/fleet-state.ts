@@ -21,6 +21,8 @@ export interface KeptState {
   readonly fleetKey: string | null
   /** Wall time of the last heartbeat whose revision is applied; null for none. */
   readonly freshAtMs: Milliseconds | null
+  /** The clock of the hubs minus the wall clock; null before the first heartbeat. */
+  readonly hubAheadMs: Milliseconds | null
   /** `maxStaleSeconds` as the hub knows it; null before the first contact. */
   readonly toldMaxStaleSeconds: number | null
   /** True after a goodbye: the hub no longer counts the sidecar. */
@@ -44,6 +46,7 @@ export const NO_FLEET_STATE: KeptState = {
   joined: null,
   fleetKey: null,
   freshAtMs: null,
+  hubAheadMs: null,
   toldMaxStaleSeconds: null,
   left: false,
   hasUnknownEvents: false,

@@ -10,6 +10,7 @@ import {
   NO_FLEET_STATE,
   type RememberedFleet,
 } from '../../src/keys/fleet-state.ts'
+import type { KeptPolicy } from '../../src/policy/fleet-policy.ts'
 
 /** Longest time of a write. */
 const WRITE_MS = 4
@@ -23,12 +24,15 @@ function shared(id: string): string {
   return known ?? id
 }
 
+type Changes = FleetChanges & { readonly policy: KeptPolicy }
+
 export class DurableRows implements FleetStorage {
   readonly #random: () => number
   #state: KeptState = NO_FLEET_STATE
   readonly #keys = new Map<string, FleetKey>()
   readonly #tombstones = new Map<string, number>()
-  #pending: FleetChanges | null = null
+  #policy: KeptPolicy = {}
+  #pending: Changes | null = null
   #crashes = 0
   /** True: nothing can be written. */
   isFull = false
@@ -37,11 +41,12 @@ export class DurableRows implements FleetStorage {
     this.#random = random
   }
 
-  read(): RememberedFleet {
-    return { state: this.#state, keys: [...this.#keys.values()], tombstones: [...this.#tombstones] }
+  read(): RememberedFleet & { readonly policy: KeptPolicy } {
+    const { ...policy } = this.#policy
+    return { state: this.#state, keys: [...this.#keys.values()], tombstones: [...this.#tombstones], policy }
   }
 
-  async write(changes: FleetChanges): Promise<void> {
+  async write(changes: Changes): Promise<void> {
     if (this.isFull) throw new Error('no space left on device')
     const crashes = this.#crashes
     this.#pending = changes
@@ -59,8 +64,9 @@ export class DurableRows implements FleetStorage {
     this.#pending = null
   }
 
-  #apply({ state, put, removed, buried, forgotten }: FleetChanges): void {
+  #apply({ state, put, removed, buried, forgotten, policy }: Changes): void {
     this.#state = state
+    this.#policy = { ...this.#policy, ...policy }
     for (const key of put) this.#keys.set(key.id, key)
     for (const id of removed) this.#keys.delete(id)
     for (const [id, atMs] of buried) this.#tombstones.set(shared(id), atMs)

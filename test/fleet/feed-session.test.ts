@@ -1,9 +1,10 @@
 // What the events of one feed lead to, by table.
 
 import t from 'tap'
-import { FeedSession, type OrderTaker } from '../../src/fleet/feed-session.ts'
+import { FeedSession, type FeedSessionParts, type OrderTaker } from '../../src/fleet/feed-session.ts'
 import { Freshness } from '../../src/fleet/freshness.ts'
 import { KeySet } from '../../src/fleet/key-set.ts'
+import { PolicySet } from '../../src/fleet/policy-set.ts'
 import type { FeedEvent, Hello, Nack } from '../../src/fleet/protocol.ts'
 import { NO_FLEET_STATE } from '../../src/keys/fleet-state.ts'
 import { fleetKey, stateHashOf } from './fixture.ts'
@@ -30,11 +31,20 @@ const snapshot = (rev: number, keys = [row]): FeedEvent => ({
   orders: [],
 })
 const NO_ORDERS: OrderTaker = { takeOrder() {}, takeOrders() {} }
-const sessionOf = (keys: KeySet, unknown: Nack[] = [], orders = NO_ORDERS) => {
-  const freshness = new Freshness(clock, 60, NO_FLEET_STATE)
-  return new FeedSession({ keys, freshness, orders, asksForAll: false, unknown })
-}
 const BYE: FeedEvent = { event: 'bye', reason: 'restart' }
+
+const sessionOf = (keys: KeySet, more: Partial<FeedSessionParts> = {}): FeedSession => {
+  const freshness = new Freshness(clock, 60, NO_FLEET_STATE)
+  return new FeedSession({
+    keys,
+    policy: new PolicySet(),
+    freshness,
+    orders: NO_ORDERS,
+    asksForAll: false,
+    unknown: [],
+    ...more,
+  })
+}
 
 interface Case {
   readonly asksForAll?: boolean
@@ -98,7 +108,7 @@ for (const [name, { asksForAll = false, events, end, rev, epoch = A, isFresh = f
   t.test(name, async (t) => {
     const keys = new KeySet({ state: { ...NO_FLEET_STATE, epoch: A, rev: 7 }, keys: [row], tombstones: [] })
     const freshness = new Freshness(clock, 60, NO_FLEET_STATE)
-    const session = new FeedSession({ keys, freshness, orders: NO_ORDERS, asksForAll, unknown: [] })
+    const session = sessionOf(keys, { freshness, asksForAll })
     const outcomes = events.map((event) => session.take(event, TIMES))
     t.ok(
       outcomes.slice(0, -1).every((one) => one.end === null),
@@ -127,7 +137,7 @@ t.test('only what is applied of this history may be acknowledged', async (t) => 
 t.test('events that are not in force are remembered, at most a hundred, until all keys come', async (t) => {
   const keys = new KeySet({ state: { ...NO_FLEET_STATE, epoch: A, rev: 7 }, keys: [row], tombstones: [] })
   const unknown: Nack[] = []
-  const session = sessionOf(keys, unknown)
+  const session = sessionOf(keys, { unknown })
   session.take(hello(A, 7), TIMES)
   for (let n = 0; n < 150; n++)
     session.take({ event: 'unknown', name: 'rule', rev: null, reason: `reason ${n}` }, TIMES)
@@ -140,9 +150,11 @@ t.test('events that are not in force are remembered, at most a hundred, until al
 t.test('an order is handed on once, and advances the revision', async (t) => {
   const keys = new KeySet({ state: { ...NO_FLEET_STATE, epoch: A, rev: 7 }, keys: [row], tombstones: [] })
   const taken: unknown[] = []
-  const session = sessionOf(keys, [], {
-    takeOrder: ({ rev }) => taken.push(rev),
-    takeOrders: (orders, isOther) => taken.push({ orders, isOther }),
+  const session = sessionOf(keys, {
+    orders: {
+      takeOrder: ({ rev }) => taken.push(rev),
+      takeOrders: (orders, isOther) => taken.push({ orders, isOther }),
+    },
   })
   const order = (rev: number): FeedEvent => ({ event: 'erase', rev, id: 'o', selection: { key_id: 'a' } })
   session.take(hello(A, 8), TIMES)

@@ -5,7 +5,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import { createApiKey, hashApiKey, keyPrefix } from '../../src/core/apikey.ts'
+import { uuidv5 } from '../../src/core/ids.ts'
 import type { JsonObject } from '../../src/core/json.ts'
+import type { SentPolicy } from '../../src/fleet/policy-events.ts'
+import { togglePolicy } from '../../src/fleet/policy-set.ts'
 import {
   type Acknowledgement,
   type FeedEvent,
@@ -19,6 +22,14 @@ import { logPath, readShippedLine, type ShippedEntry } from '../../src/fleet/shi
 import { StateHash } from '../../src/fleet/state-hash.ts'
 import type { EraseOrder, OrderSelection } from '../../src/keys/erase-order.ts'
 import type { FleetKey } from '../../src/keys/fleet-key.ts'
+import {
+  type FleetOverride,
+  type FleetPrices,
+  type FleetRule,
+  type FleetRules,
+  fleetRulesOf,
+  NO_FLEET_PRICES,
+} from '../../src/policy/fleet-policy.ts'
 import { until } from '../process/until.ts'
 
 const BEAT_MS = 20
@@ -44,8 +55,20 @@ export function fleetKey(id: string, rev: number, terms: JsonObject = {}): { row
   return { row, key }
 }
 
-export const stateHashOf = (keys: Iterable<FleetKey>): string => {
+/** Makes a keyword rule as a hub sends it, with its name as the pattern. */
+export const fleetRule = (name: string, more: object = {}): FleetRule => ({
+  id: uuidv5(name),
+  declaration: {
+    ...({ name, type: 'keyword_block', pattern: name, action: 'block', enabled: true } as const),
+    ...more,
+  },
+  ...{ path: 'hub.yaml', line: 2, created_at: '2026-11-01T00:00:00.000Z' },
+  updated_at: '2026-11-01T00:00:00.000Z',
+})
+
+export const stateHashOf = (keys: Iterable<FleetKey>, policy: SentPolicy | null = null): string => {
   const hash = new StateHash()
+  if (policy !== null) togglePolicy(hash, policy)
   for (const key of keys) hash.toggle(key)
   return hash.toString()
 }
@@ -128,6 +151,7 @@ export class TestHub {
   readonly revoked: string[] = []
   /** Open orders of erasure. */
   readonly orders: EraseOrder[] = []
+  policy: SentPolicy = { rules: fleetRulesOf([]), overrides: [], prices: NO_FLEET_PRICES }
   /** Headers of each feed that was asked for. */
   readonly feedRequests: IncomingMessage['headers'][] = []
   readonly acks: Acknowledgement[] = []
@@ -207,6 +231,26 @@ export class TestHub {
     return order
   }
 
+  /** Has other rules. */
+  sendRules(rules: FleetRules): void {
+    this.policy = { ...this.policy, rules }
+    this.#append({ event: 'rules', rev: ++this.rev, ...rules })
+  }
+
+  /** Has other prices. */
+  sendPrices(prices: FleetPrices): void {
+    this.policy = { ...this.policy, prices }
+    this.#append({ event: 'prices', rev: ++this.rev, ...prices })
+  }
+
+  /** Overrides a rule. */
+  sendOverride(fields: Omit<FleetOverride, 'rev'>): void {
+    const body = { ...fields, rev: ++this.rev }
+    const others = this.policy.overrides.filter(({ rule_id }) => rule_id !== body.rule_id)
+    this.policy = { ...this.policy, overrides: [...others, body] }
+    this.#append({ event: 'override', rev: body.rev, id: body.rule_id, op: 'put', body })
+  }
+
   /** Resolves when a sidecar has acknowledged the newest revision, or another one. */
   acked(rev = this.rev, isWanted: (ack: Acknowledgement) => boolean = () => true): Promise<void> {
     return until(`an acknowledgement of ${rev}`, () =>
@@ -225,7 +269,7 @@ export class TestHub {
   }
 
   #beatNow(): FeedEvent {
-    const state_hash = this.wrongHash ?? stateHashOf(this.keys.values())
+    const state_hash = this.wrongHash ?? stateHashOf(this.keys.values(), this.policy)
     return { event: 'beat', t: Date.now() + this.clockMs, rev: this.rev, state_hash }
   }
 
@@ -274,14 +318,10 @@ export class TestHub {
       for (const change of this.#changes) {
         if (change.rev > position.rev) write(change)
       }
-    else
-      write({
-        event: 'snapshot',
-        rev,
-        keys: [...this.keys.values()],
-        revoked: this.revoked,
-        orders: this.orders,
-      })
+    else {
+      const { revoked, orders, policy } = this
+      write({ event: 'snapshot', rev, keys: [...this.keys.values()], revoked, orders, policy })
+    }
     write(this.#beatNow())
     this.#feeds.add(response)
     response.once('close', () => this.#feeds.delete(response))

@@ -20,7 +20,7 @@ function clocks(wallMs = 1_000_000, monotonicMs = 5000) {
   }
 }
 
-const NEVER = { freshAtMs: null, toldMaxStaleSeconds: null, left: false }
+const NEVER = { freshAtMs: null, toldMaxStaleSeconds: null, left: false, hubAheadMs: null }
 /** The clock of the database is another one. */
 const DATABASE_MS = 77_000_000
 
@@ -139,7 +139,7 @@ t.test('the age survives a restart', async (t) => {
   for (const [passed, max, toldMaxStaleSeconds, left, isStale] of cases) {
     const clock = clocks()
     const freshAtMs = clock.now() - passed * 1000
-    const freshness = new Freshness(clock, max, { freshAtMs, toldMaxStaleSeconds, left })
+    const freshness = new Freshness(clock, max, { freshAtMs, toldMaxStaleSeconds, left, hubAheadMs: null })
     t.equal(freshness.isStale, isStale, JSON.stringify({ passed, max, toldMaxStaleSeconds, left }))
     freshness.contacted()
     if (passed >= 0 && !left) {
@@ -150,3 +150,27 @@ t.test('the age survives a restart', async (t) => {
     t.equal(freshness.isStale, false)
   }
 })
+
+t.test(
+  'the time of the hub goes on while it is away, through steps of the wall clock and restarts',
+  async (t) => {
+    const clock = clocks()
+    const freshness = new Freshness(clock, 10, NEVER)
+    t.equal(freshness.hubNowMs, clock.now(), 'the own time before the first heartbeat')
+    t.equal(freshness.hubAheadMs, null)
+    const openedMs = clock.monotonic()
+    const hubNow = () => DATABASE_MS + clock.monotonic()
+    for (const delayMs of [40, 5, 90]) {
+      clock.pass(1000)
+      freshness.applied({ t: hubNow() - delayMs, receivedMs: clock.monotonic(), openedMs })
+    }
+    t.equal(freshness.hubNowMs, hubNow() - 5, 'by the fastest heartbeat')
+    clock.pass(600_000)
+    clock.setWall(-3_600_000)
+    t.equal(freshness.hubNowMs, hubNow() - 5)
+    const wantedMs = hubNow() - 5 + 1000
+    const { hubAheadMs } = freshness
+    clock.pass(1000)
+    t.equal(new Freshness(clock, 10, { ...NEVER, hubAheadMs }).hubNowMs, wantedMs)
+  },
+)

@@ -5,6 +5,7 @@ import { hashApiKey } from '../../src/core/apikey.ts'
 import { SidecarMemory } from '../../src/fleet/sidecar-memory.ts'
 import type { FleetKey } from '../../src/keys/fleet-key.ts'
 import { type FleetChanges, type HubKeys, NO_FLEET_STATE } from '../../src/keys/fleet-state.ts'
+import { fleetRulesOf, NO_FLEET_PRICES } from '../../src/policy/fleet-policy.ts'
 import type { Store } from '../../src/store/store.ts'
 import { fleetKey } from '../fleet/fixture.ts'
 import { callKey, declaredKey } from '../policy/keys.ts'
@@ -24,7 +25,7 @@ async function withKeys(store: Store, put: readonly FleetKey[], clock = testCloc
 
 t.test('what a hub sent is there after a restart', async (t) => {
   const { store, reopen } = openTestStore(t)
-  t.same(store.fleet.read(), { state: NO_FLEET_STATE, keys: [], tombstones: [] })
+  t.same(store.fleet.read(), { state: NO_FLEET_STATE, keys: [], tombstones: [], policy: {} })
   const [a, b] = [fleetKey('a', 1).row, fleetKey('b', 2).row]
   await store.fleet.write({
     ...NOTHING,
@@ -35,6 +36,10 @@ t.test('what a hub sent is there after a restart', async (t) => {
       ['y', 5],
     ],
   })
+  const rules = fleetRulesOf([])
+  const policy = { rules, goodRules: null, overrides: [] }
+  await store.fleet.write({ ...NOTHING, state, policy: { ...policy, goodRules: rules } })
+  await store.fleet.write({ ...NOTHING, state, policy: { goodRules: null, prices: NO_FLEET_PRICES } })
   await store.fleet.write({ ...NOTHING, state: { ...state, rev: 4 }, removed: ['a'], forgotten: ['x'] })
   await store.fleet.write({ ...NOTHING, state: { ...state, rev: 5 }, buried: [['z', 1]] })
   const { store: again } = await reopen()
@@ -45,6 +50,7 @@ t.test('what a hub sent is there after a restart', async (t) => {
       ['z', 1],
       ['y', 5],
     ],
+    policy: { ...policy, prices: NO_FLEET_PRICES },
   })
 })
 
