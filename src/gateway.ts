@@ -73,7 +73,7 @@ export async function runGateway(
 /** A first start has no last good rules: without the files every call would pass. */
 const withRemedy = (problem: Problem): Problem => ({
   ...problem,
-  message: `${problem.message}, counting rules made through the API; set rules.apiWrites to readonly to leave those out`,
+  message: `${problem.message}, counting rules of the hub and those made through the API; set rules.apiWrites to readonly to leave the latter out`,
 })
 
 /** A built gateway and its sockets. Either `start` is called, then `stop`, or `abandon` alone. */

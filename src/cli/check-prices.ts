@@ -1,8 +1,9 @@
 // The part of `sidegate check` for prices: the price file of a configuration, and models that calls
 // used without a price.
 
-import type { Config, ConfigReading } from '../core/config.ts'
+import type { Config } from '../core/config.ts'
 import { isAmong } from '../core/config-document.ts'
+import type { HubConfig, HubConfigReading } from '../core/hub-config.ts'
 import type { Problem } from '../core/problem.ts'
 import { openPrices, whyNoPrices } from '../prices/price-file.ts'
 import { counted, type Remark } from '../rulecheck/report.ts'
@@ -11,10 +12,13 @@ import { UNPRICED_DAYS, unpricedModels } from './unpriced-models.ts'
 /** Models that a warning names. */
 const MAXIMUM_NAMED = 20
 
-/** @returns the remarks, and the name of the price file if there is one */
+/**
+ * @param config of a gateway, whose calls are looked at, or of a hub
+ * @returns the remarks, and the name of the price file if there is one
+ */
 export async function checkPrices(
-  { problems, problemAt }: ConfigReading,
-  config: Config,
+  { problems, problemAt }: Pick<HubConfigReading, 'problems' | 'problemAt'>,
+  config: Config | HubConfig,
 ): Promise<{ remarks: readonly Remark[]; files: readonly string[] }> {
   const { prices } = config
   if (prices === null || isAmong(problems, ['prices', 'path'])) return { remarks: [], files: [] }
@@ -24,7 +28,7 @@ export async function checkPrices(
   const { book, problems: found } = await source.read()
   const remarks = [...found.map(error), ...(await source.lint()).map(warning)]
   if (prices.unknownPrice === 'ignore') remarks.push(warning(problemAt(['prices', 'unknownPrice'], IGNORED)))
-  const models = found.length > 0 ? [] : await unpricedModels(config, book)
+  const models = found.length > 0 || !('data' in config) ? [] : await unpricedModels(config, book)
   if (models.length > 0) remarks.push(warning(problemAt(['prices', 'path'], unpricedMessage(models))))
   return { remarks, files: [source.file] }
 }

@@ -17,7 +17,7 @@ import { type LintContext, lintRules } from '../rulecheck/lint.ts'
 import { formatRemarks, REMARK_FORMATS, type Remark, type RemarkFormat } from '../rulecheck/report.ts'
 import { isPriceFile, missingPaths, readSources } from '../rulecheck/rule-sources.ts'
 import { findUnread } from '../rulecheck/unread.ts'
-import { type RuleFile, whyNoRules } from '../rules/files.ts'
+import { type RuleFile, type RuleReader, whyNoRules } from '../rules/files.ts'
 import { snapshotOf } from '../rules/snapshot.ts'
 import { findUnusableCertificates } from '../upstream/client-certificates.ts'
 import { unsafeSettings } from '../upstream/environment.ts'
@@ -102,7 +102,9 @@ export const check: Command = {
         for (const problem of parsePrices(text, name).problems) remarks.push({ severity: 'error', problem })
         for (const problem of lintPrices(text, name)) remarks.push({ severity: 'warning', problem })
       }
-      for (const remark of lint(files, problems, contextOf(configured?.config ?? null))) remarks.push(remark)
+      const reader = configured?.reader ?? 'hub'
+      for (const remark of lint(files, problems, contextOf(configured?.config ?? null), reader))
+        remarks.push(remark)
       for (const path of group) {
         for (const problem of await findUnread(path, paths)) remarks.push({ severity: 'warning', problem })
       }
@@ -153,6 +155,8 @@ const contextOf = (config: Config | null): LintContext | null =>
 interface CheckedConfig {
   /** Null for an unusable one, and for that of a hub. */
   readonly config: Config | null
+  /** Whose rule files they are. */
+  readonly reader: RuleReader
   readonly remarks: readonly Remark[]
   /** Files that were checked. */
   readonly files: readonly string[]
@@ -178,7 +182,13 @@ async function checkConfig(file: string, io: Pick<CommandIo, 'env'>): Promise<Ch
     const key = config?.audit.signingKey ?? null
     const reason = key === null ? null : whyNotSigner(key.current())
     const unfit = reason === null ? [] : [problemAt(['audit', 'signingKey'], reason)]
-    return { config: null, files: [file], paths: [], remarks: [...problems, ...unfit].map(remarkOf) }
+    const remarks = [...problems, ...unfit].map(remarkOf)
+    const { paths, missing } = rulePaths({ path: config?.rules?.path ?? null }, problems)
+    for (const [path, reason] of missing)
+      remarks.push({ severity: 'error', problem: problemAt(path, reason) })
+    const prices = config === null ? NO_REMARKS : await checkPrices({ problems, problemAt }, config)
+    const files = [file, ...prices.files]
+    return { config: null, reader: 'hub', files, paths, remarks: [...remarks, ...prices.remarks] }
   }
   const reading = readConfig(file, io.env, systemClock)
   const { partial: config, problems, problemAt } = reading
@@ -199,16 +209,32 @@ async function checkConfig(file: string, io: Pick<CommandIo, 'env'>): Promise<Ch
     remarks.push({ severity: 'error', problem: problemAt(path, message) })
   for (const { path, message } of findUnusableCertificates(config?.upstreams ?? []))
     if (!isAmong(problems, path)) remarks.push({ severity: 'error', problem: problemAt(path, message) })
+  const { paths, missing } = rulePaths(
+    { path: config?.rules.path ?? null, candidatePath: config?.rules.candidatePath ?? null },
+    problems,
+  )
+  for (const [path, reason] of missing) remarks.push({ severity: 'error', problem: problemAt(path, reason) })
+  const prices = config === null ? NO_REMARKS : await checkPrices(reading, config)
+  const files = [file, ...prices.files]
+  return { config, reader: 'gateway', files, paths, remarks: [...remarks, ...prices.remarks] }
+}
+
+const NO_REMARKS = { remarks: [], files: [] } as const
+
+/** The paths of the section `rules` with something to read, and why the others have nothing. */
+function rulePaths(
+  named: Readonly<Record<string, string | null>>,
+  problems: readonly Problem[],
+): { paths: string[]; missing: [path: readonly string[], reason: string][] } {
   const paths: string[] = []
-  for (const key of ['path', 'candidatePath'] as const) {
-    const path = config?.rules[key] ?? null
+  const missing: [readonly string[], string][] = []
+  for (const [key, path] of Object.entries(named)) {
     if (path === null || isAmong(problems, ['rules', key])) continue
     const reason = whyNoRules(path)
     if (reason === null) paths.push(path)
-    else remarks.push({ severity: 'error', problem: problemAt(['rules', key], reason) })
+    else missing.push([['rules', key], reason])
   }
-  const prices = config === null ? { remarks: [], files: [] } : await checkPrices(reading, config)
-  return { config, files: [file, ...prices.files], paths, remarks: [...remarks, ...prices.remarks] }
+  return { paths, missing }
 }
 
 /**
@@ -227,8 +253,9 @@ function lint(
   files: Parameters<typeof lintRules>[0],
   found: readonly Problem[],
   context: LintContext | null,
+  reader: RuleReader,
 ): Remark[] {
-  const { problems } = snapshotOf(files, found)
+  const { problems } = snapshotOf(files, found, { reader })
   if (problems.length > 0) return problems.map((problem) => ({ severity: 'error', problem }))
   return lintRules(files, context).map((problem) => ({ severity: 'warning', problem }))
 }

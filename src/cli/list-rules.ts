@@ -66,7 +66,9 @@ export const rules: Command = {
 }
 
 const sourceOfRule = ({ source }: EffectiveRule): string =>
-  source.kind === 'file' ? `${source.path}:${source.line}` : 'API'
+  source.kind === 'api'
+    ? 'API'
+    : `${source.kind === 'hub' ? 'hub ' : ''}${source.path ?? 'API'}${source.line === undefined ? '' : `:${source.line}`}`
 
 function lineOf(rule: EffectiveRule): string {
   const state = rule.enabled ? 'enabled' : 'disabled'

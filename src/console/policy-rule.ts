@@ -20,6 +20,7 @@ export interface PolicyRule {
   readonly source:
     | { readonly kind: 'file'; readonly path: string; readonly line: number }
     | { readonly kind: 'api' }
+    | { readonly kind: 'hub'; readonly path?: string; readonly line?: number }
   readonly override: { readonly reason: string; readonly expires_at: string | null } | null
   readonly description?: string
   readonly updated_at: string

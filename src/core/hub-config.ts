@@ -1,8 +1,10 @@
 // Reads the configuration file of a hub into one checked value. Collects every error; has no side
 // effects.
 
+import { resolve } from 'node:path'
 import { type AdminToken, type DeclaredAdminToken, readAdminTokens } from './admin-tokens.ts'
 import type { Clock } from './clock.ts'
+import type { UnknownPrice } from './config.ts'
 import { isAmong, readConfigText, readSections } from './config-document.ts'
 import type { ComparableReading, ConfigSource } from './config-source.ts'
 import {
@@ -66,6 +68,10 @@ export interface HubConfig {
     readonly audience: string
     readonly clusters: readonly JoinCluster[]
   }
+  /** Null without rule files. */
+  readonly rules: { readonly path: string } | null
+  /** Null without prices. */
+  readonly prices: { readonly path: string; readonly unknownPrice: UnknownPrice } | null
   readonly admin: {
     readonly tokens: readonly AdminToken[]
     /** Null without single sign-on. */
@@ -90,6 +96,9 @@ interface DeclaredHub {
     readonly audience: string
     readonly clusters: readonly (Omit<JoinCluster, 'jwks'> & { readonly jwks?: SecretReference })[]
   }
+  /** Invalid without a path, like `prices`. */
+  readonly rules?: { readonly path?: string }
+  readonly prices?: { readonly path?: string; readonly unknownPrice: UnknownPrice }
   readonly admin: {
     readonly token?: SecretReference
     readonly tokens: readonly DeclaredAdminToken[]
@@ -146,7 +155,8 @@ export function parseHubConfig(
   const document = readSections<DeclaredHub>(text, file, HUB_SCHEMA, { env, clock })
   const { declared, found, problems, problemAt, context } = document
   if (declared === null) return { ...UNUSABLE, problems, problemAt }
-  const { listen, database, join, admin, audit, log } = declared
+  const { listen, database, join, rules, prices, admin, audit, log } = declared
+  const { folder } = context
   const config: HubConfig = {
     file,
     listen: {
@@ -165,6 +175,8 @@ export function parseHubConfig(
         jwks: readKeySet(context, ['join', 'clusters', index, 'jwks'], cluster.jwks),
       })),
     },
+    rules: rules?.path === undefined ? null : { path: resolve(folder, rules.path) },
+    prices: prices?.path === undefined ? null : { ...prices, path: resolve(folder, prices.path) },
     admin: {
       sessionTtlSeconds: admin.sessionTtlSeconds,
       allowedHosts: admin.allowedHosts,

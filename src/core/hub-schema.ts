@@ -2,6 +2,7 @@
 
 import { ADMIN_SECTION } from './admin-section.ts'
 import { LOG_SECTION } from './observability-sections.ts'
+import { PRICES_SECTION } from './prices-section.ts'
 import { keptUser, retain, retainDays } from './retention-section.ts'
 import { address, integer, reference, secret, section } from './schema-parts.ts'
 import { serverTls } from './tls-config.ts'
@@ -87,6 +88,20 @@ export const HUB_SCHEMA = {
         },
       },
     }),
+    rules: {
+      description: 'Rules for all sidecars, or for those of some namespaces. Omit it for none.',
+      type: 'object',
+      additionalProperties: false,
+      required: ['path'],
+      properties: {
+        path: {
+          description: 'A rule file or a folder of rule files. Changes take effect at once.',
+          type: 'string',
+          minLength: 1,
+        },
+      },
+    },
+    prices: PRICES_SECTION,
     admin: ADMIN_SECTION,
     audit: section(
       'The logs in the database.',

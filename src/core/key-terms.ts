@@ -117,7 +117,7 @@ export const TERM_SCHEMAS = {
 /** JSON Schema of the term that only a hub has. */
 export const NAMESPACES_SCHEMA = {
   description:
-    'Globs of the namespaces whose sidecars get the key: `*` matches any characters, `?` one. Without a list every sidecar gets it.',
+    'Globs of the namespaces whose sidecars get the key or the rules: `*` matches any characters, `?` one. Without a list every sidecar gets them.',
   type: 'array',
   maxItems: MAXIMUM_GLOBS,
   items: {

@@ -25,11 +25,14 @@ import {
 import { configHealth, type LiveConfig } from './live-config.ts'
 import type { LivePrices } from './live-prices.ts'
 
+/** Names of rules in readiness. */
+const MAXIMUM_NAMES = 20
+
 interface HealthParts {
   readonly admission: Pick<AdmissionControl, 'auditHindrance' | 'draining'>
-  readonly rules: Pick<EffectiveRules, 'errors' | 'revision'>
+  readonly rules: Pick<EffectiveRules, 'errors' | 'revision' | 'hidden'>
   /** Null without prices. */
-  readonly prices: Pick<LivePrices, 'current' | 'problems'> | null
+  readonly prices: Pick<LivePrices, 'current' | 'problems' | 'hidden'> | null
   /** Null without a hub. */
   readonly fleet: Pick<HubLink, 'isReady' | 'health'> | null
   readonly liveConfig: Pick<LiveConfig<Config, never>, 'state'>
@@ -55,7 +58,7 @@ export function healthOf(parts: HealthParts): Health {
       revision: rules.revision,
       ...(prices === null ? {} : pricesHealth(prices)),
       configuration: configHealth(liveConfig.state),
-      ...(fleet === null ? {} : fleet.health()),
+      ...(fleet === null ? {} : { ...fleet.health(), ...hiddenByHub(parts) }),
       ...certificatesHealth(certificates),
       draining,
       quarantines,
@@ -63,12 +66,18 @@ export function healthOf(parts: HealthParts): Health {
   }
 }
 
+/** Own rules and prices that do not count, because the hub has some of the same names. */
+const hiddenByHub = ({ rules, prices }: Pick<HealthParts, 'rules' | 'prices'>): JsonObject => ({
+  hidden_rules: rules.hidden.map(({ name }) => name).slice(0, MAXIMUM_NAMES),
+  hidden_prices: prices?.hidden ?? [],
+})
+
 function pricesHealth(prices: Pick<LivePrices, 'current' | 'problems'>): JsonObject {
   const errors = prices.problems().map(formatProblem)
   return {
     prices: errors.length === 0 ? 'ok' : 'the last good prices are in force',
     price_errors: errors,
-    price_revision: prices.current().revision,
+    price_revision: prices.current().revision || null,
   }
 }
 

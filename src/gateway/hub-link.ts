@@ -10,6 +10,7 @@ import { isoTimeOrNull } from '../core/time.ts'
 import { systemTimers } from '../core/timers.ts'
 import { FleetClient } from '../fleet/client.ts'
 import { type Credential, fileCredential, joinedCredential } from '../fleet/credential.ts'
+import type { PolicySet } from '../fleet/policy-set.ts'
 import { SidecarMemory } from '../fleet/sidecar-memory.ts'
 import type { OrderSelection } from '../keys/erase-order.ts'
 import type { GatewayState, Metrics } from '../metrics/registry.ts'
@@ -77,6 +78,21 @@ export class HubLink {
   /** The key under which end users are hashed, the same for all sidecars; null before a contact. */
   get userKey(): Buffer | null {
     return this.#memory.fleetKey
+  }
+
+  /** URL of a hub, for people. */
+  get url(): string {
+    return this.#config.hubs[0] ?? ''
+  }
+
+  /** Rules and prices of the hub. */
+  get policy(): PolicySet {
+    return this.#memory.policy
+  }
+
+  /** The time by the clock of the hubs, also while they are away. */
+  now(): Milliseconds {
+    return this.#memory.freshness.hubNowMs
   }
 
   /** Whether there are keys of a hub, or the gateway is to serve without. */

@@ -1,11 +1,14 @@
-// The rules in force as a gateway runs them: follows the rule files, seals changes, and logs and
-// counts reloads.
+// The rules in force as a gateway runs them: follows the rule files and the hub, seals changes, and
+// logs and counts reloads.
 
-import type { Clock } from '../core/clock.ts'
+import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { formatProblem } from '../core/problem.ts'
+import type { PolicySet } from '../fleet/policy-set.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { RuleSet } from '../policy/compile.ts'
+import type { FleetOverride, FleetRules, PolicyRefusal } from '../policy/fleet-policy.ts'
+import { DeclaredRules, hubOverride } from '../rules/declared-rules.ts'
 import { RuleEditor } from '../rules/editor.ts'
 import { EffectiveRules } from '../rules/effective.ts'
 import { openRules, type RuleSnapshot } from '../rules/load.ts'
@@ -14,11 +17,24 @@ import { FileWatcher } from '../rules/watch.ts'
 import type { Journal } from './journal.ts'
 import type { GatewayLogger } from './logger.ts'
 
+/** Names of rules in one line of the log. */
+const MAXIMUM_NAMES = 20
+
+/** A hub that manages rules. */
+export interface HubOfRules {
+  readonly url: string
+  readonly policy: Pick<PolicySet, 'connect' | 'retry' | 'refusals'>
+  /** The time by which its overrides end. */
+  now(): Milliseconds
+}
+
 interface LiveRulesParts {
   readonly config: Config
   /** The rule files as read before the start, without problems. */
   readonly snapshot: RuleSnapshot
   readonly storage: RuleStorage
+  /** Null without a hub. */
+  readonly hub: HubOfRules | null
   readonly clock: Clock
   readonly newId: () => string
   readonly journal: Journal
@@ -44,10 +60,12 @@ export class LiveRules {
   readonly editor: RuleEditor
   readonly #watcher: FileWatcher<RuleSnapshot>
   readonly #parts: Omit<LiveRulesParts, 'snapshot'>
+  readonly #declared = new DeclaredRules()
+  #hidden = ''
 
-  /** Puts the files in force; they are followed from `start`. */
+  /** Puts the files and the rules of the hub in force; files are followed from `start`. */
   constructor({ snapshot, ...parts }: LiveRulesParts) {
-    const { storage, clock, newId, logger } = parts
+    const { storage, hub, clock, newId, logger } = parts
     const { path, apiWrites } = parts.config.rules
     this.#parts = parts
     this.effective = new EffectiveRules({
@@ -55,8 +73,16 @@ export class LiveRules {
       clock,
       apiWrites,
       onChange: (change) => this.#changed(change),
+      ...(hub !== null && { hubNow: () => hub.now(), onHubExpiry: () => this.#overrideEnded() }),
     })
-    this.editor = new RuleEditor({ rules: this.effective, storage, clock, apiWrites, newId })
+    this.editor = new RuleEditor({
+      rules: this.effective,
+      storage,
+      clock,
+      apiWrites,
+      hub: hub?.url ?? null,
+      newId,
+    })
     this.#watcher = new FileWatcher({
       path,
       open: openRules,
@@ -65,7 +91,10 @@ export class LiveRules {
       onError: (error) => logger.error({ err: error }, 'the new rules could not be put in force'),
       onWatching: logWatching(logger, path, 'rule files'),
     })
+    // First, so that own files that do not fit with the rules of the hub are errors of a start.
+    hub?.policy.connect({ rules: (sent, overrides) => this.#takeHub(sent, overrides) })
     this.effective.replaceFiles(snapshot)
+    this.#reportHidden()
     this.#count('ok')
   }
 
@@ -121,6 +150,43 @@ export class LiveRules {
     }
     logger.info({ revision: rules.revision, rules: rules.list().length }, 'rules loaded')
     if (changed) void journal.rulesLoaded(rules)
+    this.#reportHidden()
+    const policy = this.#parts.hub?.policy
+    if (policy !== undefined && policy.refusals().length > 0) policy.retry()
+  }
+
+  /** Takes the rules of the hub whole or not at all. @returns why not */
+  #takeHub(sent: FleetRules, overrides: readonly FleetOverride[]): PolicyRefusal | null {
+    const { journal, logger } = this.#parts
+    const { revision } = this.effective
+    const reading = this.#declared.read(sent)
+    if ('refusal' in reading) return reading.refusal
+    const { rules } = reading
+    const reason = this.effective.replaceHub({ rules, overrides: overrides.map(hubOverride) })
+    if (reason !== null) return { rule: null, path: '', message: reason }
+    if (this.effective.revision !== revision) {
+      logger.info({ revision: this.effective.revision, rules: rules.length }, 'rules of the hub are in force')
+      void journal.catchUp(this.effective)
+    }
+    this.#reportHidden()
+    return null
+  }
+
+  #overrideEnded(): void {
+    this.#parts.logger.info({ revision: this.effective.revision }, 'an override of the hub has ended')
+    void this.#parts.journal.catchUp(this.effective)
+  }
+
+  /** Logs own rules that are not in force, when they are others than before. */
+  #reportHidden(): void {
+    const hidden = this.effective.hidden.map(({ name }) => name).slice(0, MAXIMUM_NAMES)
+    const names = hidden.join('\n')
+    if (names !== '' && names !== this.#hidden)
+      this.#parts.logger.warn(
+        { rules: hidden },
+        'own rules are not in force: the hub has rules of these names',
+      )
+    this.#hidden = names
   }
 
   #count(result: 'ok' | 'error'): void {

@@ -55,7 +55,7 @@ export interface GatewayParts {
   readonly attestation: Attestation
   readonly journal: Journal
   readonly rules: LiveRules
-  /** Null without prices. */
+  /** Null without a price file and a hub. */
   readonly prices: LivePrices | null
   readonly admission: AdmissionControl
   readonly liveTail: LiveTail
@@ -110,6 +110,7 @@ export function buildParts(
     config,
     snapshot: files.rules,
     storage: store.rules,
+    hub: fleet,
     clock,
     newId,
     journal,
@@ -123,7 +124,7 @@ export function buildParts(
     fleet,
     onAvailable: () => rules.storeAvailable(),
   })
-  const prices = buildPrices(config, files.prices, metrics, logger)
+  const prices = buildPrices(config, files.prices, { fleet, metrics, logger })
   const upstreams = new Upstreams(
     config.upstreams,
     config.limits.concurrentRequests,
@@ -188,11 +189,11 @@ function buildServed(
 function buildPrices(
   { prices }: Config,
   snapshot: PriceSnapshot | null,
-  metrics: Metrics,
-  logger: GatewayLogger,
+  { fleet, ...parts }: Pick<GatewayParts, 'fleet' | 'metrics' | 'logger'>,
 ): LivePrices | null {
-  if (prices === null || snapshot === null) return null
-  return new LivePrices({ path: prices.path, snapshot, clock: systemClock, metrics, logger })
+  const own = prices === null || snapshot === null ? null : { ...prices, snapshot }
+  if (own === null && fleet === null) return null
+  return new LivePrices({ own, hub: fleet?.policy ?? null, clock: systemClock, ...parts })
 }
 
 /** Counts the calls of each upstream. */
@@ -270,7 +271,7 @@ function buildPipeline(
     admission,
     rules: () => rules.current(),
     prices: () => prices?.current() ?? NO_PRICES,
-    unknownPrice: config.prices?.unknownPrice ?? 'block',
+    unknownPrice: () => prices?.unknownPrice() ?? 'block',
     newId,
   }
   return { pipeline, shadowRules }

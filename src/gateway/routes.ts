@@ -16,7 +16,7 @@ import { exportRoute } from '../server/routes/export.ts'
 import { keyRoutes } from '../server/routes/keys.ts'
 import { openApiRoutes } from '../server/routes/openapi.ts'
 import { priceRoutes } from '../server/routes/prices.ts'
-import { ruleRoutes } from '../server/routes/rules.ts'
+import { gatewayRuleRoutes, ruleRoutes } from '../server/routes/rules.ts'
 import { sessionRoutes } from '../server/routes/session.ts'
 import { singleSignOnRoutes } from '../server/routes/single-sign-on.ts'
 import { statusRoute } from '../server/routes/status.ts'
@@ -53,7 +53,8 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     ...sessionRoutes(gatekeeper, store.sessions),
     ...singleSignOnRoutes(gatekeeper, signOn),
     ...keyRoutes(store.keys, systemClock),
-    ...ruleRoutes(parts.rules, parts.editor, store.policies, (body) => evaluate(pipeline(), body)),
+    ...gatewayRuleRoutes(store.policies, (body) => evaluate(pipeline(), body)),
+    ...ruleRoutes(parts.rules, parts.editor),
     ...candidateRoutes(parts.shadowRules),
     ...priceRoutes(parts.prices),
     eraseRoute(store.log),

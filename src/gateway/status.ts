@@ -48,7 +48,9 @@ export function statusOf(parts: StatusParts): JsonObject {
     store: storeOf(parts.path, state),
     rules: rulesOf(parts.rules, state),
     prices:
-      prices === null ? null : { revision: prices.current().revision, in_force: state.priceFileInForce },
+      prices === null
+        ? null
+        : { revision: prices.current().revision || null, in_force: state.priceFileInForce },
     upstreams: upstreams.names.map((name) => ({ name, open: open.has(name) })),
     audit: auditOf(parts.store, attestation, state),
     calls_in_flight: state.callsInFlight,

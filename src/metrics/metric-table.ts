@@ -3,7 +3,7 @@
 /** State that the gauges show, read once for each page. */
 export interface GatewayState {
   readonly policyRevision: string
-  readonly rules: readonly { readonly source: 'file' | 'api'; readonly enabled: boolean }[]
+  readonly rules: readonly { readonly source: 'file' | 'api' | 'hub'; readonly enabled: boolean }[]
   readonly overrides: number
   readonly oldestOverrideSeconds: number
   readonly activeKeys: number

@@ -260,7 +260,7 @@ function demandFor(
   const { body, maxTokens, choices } = request
   const { prices, estimatedPromptTokens: promptTokens, images } = noted
   const money = selection.limits.some(({ unit }) => unit === 'usd')
-    ? moneyDemand(prices, unknownPrice, {
+    ? moneyDemand(prices, unknownPrice(), {
         models: pricedModels(prices, request.models, routes),
         promptTokens,
         maxTokens,

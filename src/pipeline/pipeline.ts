@@ -53,7 +53,8 @@ export interface Pipeline extends RecordParts, DecisionParts, KeySources {
   rules(): RuleSet
   /** The price book in force; taken once a call. */
   prices(): PriceBook
-  readonly unknownPrice: UnknownPrice
+  /** What limits of money do with a call without a price. */
+  unknownPrice(): UnknownPrice
   /** A new UUIDv7. */
   newId(): string
 }

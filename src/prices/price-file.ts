@@ -27,6 +27,8 @@ const MAXIMUM_FILE_BYTES = 128 * 1024
 export interface PriceSnapshot {
   /** NO_PRICES when there are problems. */
   readonly book: PriceBook
+  /** Empty for a file that cannot be read. */
+  readonly text: string
   readonly problems: readonly Problem[]
   /** Equal hashes mean an equal snapshot. */
   readonly contentHash: string
@@ -54,7 +56,7 @@ export async function openPrices(path: string): Promise<PriceSource> {
     return {
       file,
       contentHash,
-      read: async () => ({ book: NO_PRICES, problems, contentHash }),
+      read: async () => ({ book: NO_PRICES, text: '', problems, contentHash }),
       lint: async () => [],
     }
   }
@@ -106,9 +108,10 @@ export function parsePrices(text: string, file: string): PriceSnapshot {
   const found = [...reading.problems, ...lineProblems(reading, file)]
   if (reading.value === null || found.length > 0) {
     const problems = found.sort((a, b) => a.line - b.line || a.column - b.column)
-    return { book: NO_PRICES, problems: firstOf(problems), contentHash }
+    return { book: NO_PRICES, text, problems: firstOf(problems), contentHash }
   }
-  return { book: new PriceBook(linesOf(reading, reading.value), contentHash), problems: [], contentHash }
+  const book = new PriceBook(linesOf(reading, reading.value), contentHash)
+  return { book, text, problems: [], contentHash }
 }
 
 const hashOf = (text: string): string => hash('sha256', text)

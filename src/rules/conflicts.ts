@@ -26,7 +26,9 @@ export const conflict = (message: string): GatewayError => new GatewayError('con
 
 /** Where a rule is declared, for messages. */
 export const sourceOf = ({ source }: EffectiveRule): string =>
-  source.kind === 'file' ? `${source.path}:${source.line}` : 'made through the API'
+  source.kind === 'file'
+    ? `${source.path}:${source.line}`
+    : `made through the API${source.kind === 'hub' ? ' of the hub' : ''}`
 
 /** Checks that no rule of a file or of the API has the name. @throws GatewayError 409 */
 export function assertFree(rules: readonly EffectiveRule[], name: string): void {

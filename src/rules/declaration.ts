@@ -91,8 +91,11 @@ export const revisionOf = (rules: readonly Rule[]): string =>
     REVISION_DIGITS,
   )
 
-/** Prints rules as a file that loads to the same declarations. Equal rules give equal bytes. */
-export function printRules(rules: readonly RuleDeclaration[]): string {
+/**
+ * Prints rules as a file that loads to the same declarations. Equal rules give equal bytes.
+ * @param namespaces of the file, at a hub
+ */
+export function printRules(rules: readonly RuleDeclaration[], namespaces?: readonly string[]): string {
   const written = rules.map(
     ({ name, type, pattern, per, placeholders, action, enabled, description, match }) => ({
       name,
@@ -106,5 +109,5 @@ export function printRules(rules: readonly RuleDeclaration[]): string {
       ...(match === undefined ? {} : { match }),
     }),
   )
-  return printDocument({ rules: written })
+  return printDocument({ ...(namespaces !== undefined && { namespaces }), rules: written })
 }

@@ -17,6 +17,8 @@ export interface RuleEditorOptions {
   readonly storage: RuleStorage
   readonly clock: Clock
   readonly apiWrites: 'overlay' | 'readonly'
+  /** URL of the hub that manages the rules; null without one. */
+  readonly hub: string | null
   /** Returns a new UUIDv7. */
   readonly newId: () => string
 }
@@ -34,11 +36,11 @@ export class RuleEditor {
 
   /**
    * Creates an API rule.
-   * @throws GatewayError 400 naming the field, 409 for a name that exists or when the API may not
-   * write
+   * @throws GatewayError `managed_by_hub`, 400 naming the field, 409 for a name that exists or when
+   * the API may not write
    */
   create(fields: JsonObject, actor: Actor): Promise<EffectiveRule> {
-    return this.#rules.enqueue(async () => {
+    return this.#write(async () => {
       const { rule: declaration, pattern } = readDeclaration(fields)
       assertFree(this.#rules.list(), declaration.name)
       if (this.#options.apiWrites === 'readonly')
@@ -60,8 +62,8 @@ export class RuleEditor {
   /**
    * Enables or disables a rule. A file rule, or a change with a time to live, gets an override.
    * Setting what the rule declares withdraws its override.
-   * @throws GatewayError 404 for an unknown id, 409 when the API may not write, 400 when a limit
-   * would be exceeded
+   * @throws GatewayError `managed_by_hub`, 404 for an unknown id, 409 when the API may not write,
+   * 400 when a limit would be exceeded
    */
   setEnabled(
     id: string,
@@ -69,7 +71,7 @@ export class RuleEditor {
     { reason, ttlSeconds }: { readonly reason: string; readonly ttlSeconds: number | null },
     actor: Actor,
   ): Promise<EffectiveRule> {
-    return this.#rules.enqueue(async () => {
+    return this.#write(async () => {
       const rule = this.#get(id)
       this.#assertWritable(rule)
       if (enabled) {
@@ -96,10 +98,11 @@ export class RuleEditor {
 
   /**
    * Deletes an API rule and returns it as it was.
-   * @throws GatewayError 404 for an unknown id, 409 for a file rule or when the API may not write
+   * @throws GatewayError `managed_by_hub`, 404 for an unknown id, 409 for a file rule or when the
+   * API may not write
    */
   delete(id: string, actor: Actor): Promise<EffectiveRule> {
-    return this.#rules.enqueue(async () => {
+    return this.#write(async () => {
       const rule = this.#get(id)
       this.#assertWritable(rule)
       if (rule.source.kind === 'file') {
@@ -110,6 +113,15 @@ export class RuleEditor {
       )
       return rule
     })
+  }
+
+  async #write<Result>(action: () => Promise<Result>): Promise<Result> {
+    const { hub } = this.#options
+    if (hub === null) return this.#rules.enqueue(action)
+    throw new GatewayError(
+      'managed_by_hub',
+      `The rules of this gateway are managed by its hub, besides its own rule files; make this change there: ${hub}.`,
+    )
   }
 
   async #changeApiRule(rule: EffectiveRule, enabled: boolean, actor: Actor): Promise<EffectiveRule> {

@@ -1,6 +1,6 @@
-// Keeps the rules in force: file rules, API rules and overrides, merged into one frozen set that is
-// replaced whole. Every change that does not come from the files is reported. Knows neither files
-// nor the store.
+// Keeps the rules in force: file rules, API rules, overrides and those of a hub, merged into one
+// frozen set that is replaced whole. Every change that does not come from the files is reported.
+// Knows neither files nor the store.
 
 import type { ChangeDraft } from '../audit/change-draft.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
@@ -13,11 +13,14 @@ import type { Rule, RuleOverride } from '../policy/rule.ts'
 import { Cleanup } from './cleanup.ts'
 import { printRules, revisionOf } from './declaration.ts'
 import {
+  besideHub,
   dateFileRules,
   type EffectiveRule,
+  type HubPart,
   type KnownFileRule,
   type MergedRules,
   mergeRules,
+  NO_RULES,
   type StoredRules,
   sortStoredRules,
 } from './merge.ts'
@@ -32,6 +35,12 @@ export interface EffectiveRulesOptions {
   readonly clock: Clock
   /** `readonly`: only file rules are in force; stored API rules and overrides are ignored. */
   readonly apiWrites: 'overlay' | 'readonly'
+  /** The time by which overrides of a hub end; absent without a hub. */
+  readonly hubNow?: () => Milliseconds
+  /** Called after an override of the hub has ended by its time. */
+  readonly onHubExpiry?: () => void
+  /** Compiles the set in force; `compileRules` by default. */
+  readonly compile?: typeof compileRules
   /** Called with every change. Writes wait for it before they resolve. */
   readonly onChange: (change: RuleChange) => void | Promise<void>
   readonly timers?: Timers
@@ -51,9 +60,10 @@ const MAXIMUM_TIMER_MS: Milliseconds = 60_000
 export class EffectiveRules {
   readonly #options: EffectiveRulesOptions
   #files: readonly KnownFileRule[] = []
+  #hub: Pick<HubPart, 'rules' | 'overrides'> = { rules: [], overrides: [] }
   #declaredRevision = revisionOf([])
   #loadedAtMs: Milliseconds = 0
-  #merged: MergedRules = { rules: [], ended: [], nextExpiryMs: Number.POSITIVE_INFINITY }
+  #merged: MergedRules = NO_RULES
   #list: readonly EffectiveRule[] = []
   #current: RuleSet = ruleSetOf([])
   #fileErrors: readonly Problem[] = []
@@ -83,7 +93,7 @@ export class EffectiveRules {
     return this.#current.revision
   }
 
-  /** Every rule, disabled ones included: file rules in their order, then API rules by age. */
+  /** Every rule, disabled ones included, in the order of MergedRules. */
   list(): readonly EffectiveRule[] {
     return this.#list
   }
@@ -93,9 +103,14 @@ export class EffectiveRules {
     return this.#merged.rules
   }
 
+  /** Own rules that are not in force, because the hub has rules of the same names. */
+  get hidden(): readonly EffectiveRule[] {
+    return this.#merged.hidden
+  }
+
   /**
-   * The revision of the file rules alone. Differs from `revision` exactly when the API has changed
-   * something.
+   * The revision of the rules of files and hub alone. Differs from `revision` exactly when an API
+   * has changed something here.
    */
   get declaredRevision(): string {
     return this.#declaredRevision
@@ -133,20 +148,36 @@ export class EffectiveRules {
    */
   replaceFiles({ rules, problems }: RuleSnapshot): FileReplacement {
     const stored = problems.length > 0 ? null : this.#storedRules(rules.map(({ rule }) => rule))
-    this.#fileErrors = stored === null ? problems : exceededBy(rules, stored)
+    this.#fileErrors = stored === null ? problems : exceededBy(rules, stored, this.#hubPart())
     if (stored === null || this.#fileErrors.length > 0) return { problems: this.#fileErrors, changed: false }
     const nowMs = this.#options.clock.now()
     const { revision } = this
     this.#files = dateFileRules(rules, this.#files, nowMs)
-    this.#declaredRevision = revisionOf(rules.map(({ rule }) => rule))
     this.#loadedAtMs = nowMs
     this.#refresh(nowMs, stored)
     return { problems: [], changed: this.revision !== revision }
   }
 
+  /**
+   * Puts the rules of a hub in force, whole or not at all, in place of those before.
+   * @returns why they cannot be in force together with the own ones; null when they are
+   */
+  replaceHub(hub: Pick<HubPart, 'rules' | 'overrides'>): string | null {
+    const files = this.#files.map(({ declared }) => declared)
+    const stored = this.#storedRules(files.map(({ rule }) => rule))
+    const [exceeded] = exceededBy(files, stored, { ...hub, nowMs: 0 })
+    if (exceeded !== undefined) return exceeded.message
+    this.#hub = hub
+    this.#refresh(this.#options.clock.now(), stored)
+    return null
+  }
+
   /** Ends the overrides that have expired. A timer does so too, but may be late. */
   expire(nowMs: Milliseconds): void {
-    if (nowMs >= this.#merged.nextExpiryMs) this.#refresh(nowMs)
+    const { nextExpiryMs, nextHubExpiryMs } = this.#merged
+    const isHubs = nextHubExpiryMs !== Number.POSITIVE_INFINITY && this.#hubNow() >= nextHubExpiryMs
+    if (isHubs || nowMs >= nextExpiryMs) this.#refresh(nowMs)
+    if (isHubs) this.#options.onHubExpiry?.()
   }
 
   /** Runs an action after all other writes, on the rules in force at that time. */
@@ -202,20 +233,38 @@ export class EffectiveRules {
   ): void {
     const { storage, apiWrites } = this.#options
     const overrides = apiWrites === 'overlay' ? storage.overrides() : []
-    this.#merged = mergeRules(this.#files, stored.valid, this.#cleanup.activeOverrides(overrides), nowMs)
+    const hub = this.#hubPart()
+    this.#merged = mergeRules(this.#files, stored.valid, this.#cleanup.activeOverrides(overrides), nowMs, hub)
+    const files = besideHub(
+      this.#files.map(({ declared }) => declared),
+      hub,
+    )
+    this.#declaredRevision = revisionOf([...hub.rules, ...files].map(({ rule }) => rule))
     this.#list = this.#merged.rules.map(({ rule }) => rule)
     this.#storedErrors = stored.errors
     const revision = revisionOf(this.#list)
-    if (revision !== this.#current.revision) this.#current = compileRules(this.#merged.rules, revision)
+    if (revision !== this.#current.revision) {
+      const { compile = compileRules } = this.#options
+      this.#current = compile(this.#merged.rules, revision)
+    }
     this.#cleanup.retry()
     for (const ended of this.#merged.ended) this.#cleanup.endOverride(ended)
     for (const rule of stored.replaced) this.#cleanup.dropRule(rule)
     this.#armTimer(nowMs)
   }
 
+  #hubPart(): HubPart {
+    return { ...this.#hub, nowMs: this.#hubNow() }
+  }
+
+  #hubNow(): Milliseconds {
+    return this.#options.hubNow?.() ?? 0
+  }
+
   #armTimer(nowMs: Milliseconds): void {
     this.#timers.clear(this.#timer)
-    const waitMs = this.#merged.nextExpiryMs - nowMs
+    const { nextExpiryMs, nextHubExpiryMs } = this.#merged
+    const waitMs = Math.min(nextExpiryMs - nowMs, nextHubExpiryMs - this.#hubNow())
     if (waitMs === Number.POSITIVE_INFINITY) return
     const wake = () => {
       const wokenMs = this.#options.clock.now()
@@ -226,8 +275,13 @@ export class EffectiveRules {
   }
 }
 
-/** The limit that file rules and stored rules exceed together, as an error of the files. */
-function exceededBy(files: readonly ParsedRule<FileRule>[], stored: StoredRules): readonly Problem[] {
-  const message = new KeywordUsage().add(files).add(stored.valid).exceeded()
+/** The limit that the rules of all owners exceed together, as an error of the files. */
+function exceededBy(
+  files: readonly ParsedRule<FileRule>[],
+  stored: StoredRules,
+  hub: HubPart,
+): readonly Problem[] {
+  const own = new KeywordUsage().add(besideHub(files, hub)).add(besideHub(stored.valid, hub))
+  const message = own.add(hub.rules).exceeded()
   return message === null ? [] : [{ file: files[0]?.rule.path ?? '', line: 0, column: 0, path: '', message }]
 }

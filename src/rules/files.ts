@@ -13,6 +13,9 @@ export interface RuleFile {
   readonly text: string
 }
 
+/** A gateway, whose rules are for itself, or a hub, whose files may name namespaces. */
+export type RuleReader = 'gateway' | 'hub'
+
 export interface RuleFiles {
   readonly files: readonly RuleFile[]
   readonly problems: readonly Problem[]

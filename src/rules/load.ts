@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { fileLabel } from '../core/text-file.ts'
 import type { Timers } from '../core/timers.ts'
 import { whenCheckedOut } from './checkout.ts'
-import { readRuleFiles } from './files.ts'
+import { type RuleReader, readRuleFiles } from './files.ts'
 import { surveyRules } from './path-survey.ts'
 import { readInChild } from './read-in-child.ts'
 import { contentHash, type RuleSnapshot, snapshotOf } from './snapshot.ts'
@@ -26,13 +26,19 @@ export type RuleSource = FileSource<RuleSnapshot>
  * `*_test.yaml` and names that begin with a dot. Never rejects: unreadable files are among the
  * problems.
  */
-export async function openRules(path: string): Promise<RuleSource> {
+export const openRules = (path: string): Promise<RuleSource> => open(path, 'gateway')
+
+/** As `openRules`, for the files of a hub. */
+export const openHubRules = (path: string): Promise<RuleSource> => open(path, 'hub')
+
+async function open(path: string, reader: RuleReader): Promise<RuleSource> {
   const read = await readRuleFiles(path, fileLabel(path))
   const { files, problems } = read
   const isLarge = files.reduce((length, { text }) => length + text.length, 0) > MAXIMUM_PARSED_HERE
   return {
     contentHash: contentHash(files, problems),
-    read: async (signal) => (isLarge ? readInChild(read, signal) : snapshotOf(files, problems)),
+    read: async (signal) =>
+      isLarge ? readInChild({ ...read, reader }, signal) : snapshotOf(files, problems, { reader }),
   }
 }
 

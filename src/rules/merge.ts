@@ -1,5 +1,5 @@
-// Merges file rules, API rules and overrides into the rules in force, and finds the overrides that
-// have ended. Pure.
+// Merges rules of a hub, file rules, API rules and overrides into the rules in force, and finds the
+// overrides that have ended. Pure.
 
 import type { Milliseconds } from '../core/clock.ts'
 import type { Problem } from '../core/problem.ts'
@@ -13,6 +13,8 @@ export interface EffectiveRule extends Rule {
   readonly source:
     | { readonly kind: 'file'; readonly path: string; readonly line: number }
     | { readonly kind: 'api' }
+    /** With the file at the hub, if it is in one. */
+    | { readonly kind: 'hub'; readonly path?: string; readonly line?: number }
   readonly declaredEnabled: boolean
   readonly override: { readonly reason: string; readonly expiresAtMs: Milliseconds | null } | null
   readonly createdAtMs: Milliseconds
@@ -20,7 +22,29 @@ export interface EffectiveRule extends Rule {
    * When the declaration or its override last changed, as far as this process or the store knows.
    */
   readonly updatedAtMs: Milliseconds
+  /** At a hub, globs of the namespaces whose sidecars get the rule; absent for all. */
+  readonly namespaces?: readonly string[]
 }
+
+/** A rule that a hub sent. */
+export interface HubRule extends Rule {
+  /** Name of the file at the hub; null for a rule made through its API. */
+  readonly path: string | null
+  readonly line: number | null
+  readonly createdAtMs: Milliseconds
+  readonly updatedAtMs: Milliseconds
+}
+
+/** The part of a hub. */
+export interface HubPart {
+  readonly rules: readonly ParsedRule<HubRule>[]
+  /** For its own rules only. */
+  readonly overrides: readonly RuleOverride[]
+  /** The time by which its overrides end. */
+  readonly nowMs: Milliseconds
+}
+
+const NO_HUB: HubPart = { rules: [], overrides: [], nowMs: 0 }
 
 /** Why an override ended. */
 export type OverrideEnd = 'expired' | 'withdrawn' | 'declaration_changed' | 'rule_removed'
@@ -56,11 +80,24 @@ export function dateFileRules(
 }
 
 export interface MergedRules {
-  /** Files first, in their order; then API rules by age. */
+  /** Rules of a hub first, then files, both in their order; then API rules by age. */
   readonly rules: readonly ParsedRule<EffectiveRule>[]
+  /** Own rules that are not in force, because the hub has rules of the same names. */
+  readonly hidden: readonly EffectiveRule[]
+  /** Own overrides that have ended. */
   readonly ended: readonly EndedOverride[]
-  /** When the next override expires; infinite when none does. */
+  /** When the next own override expires; infinite when none does. */
   readonly nextExpiryMs: Milliseconds
+  /** When the next override of the hub expires, by its time. */
+  readonly nextHubExpiryMs: Milliseconds
+}
+
+export const NO_RULES: MergedRules = {
+  rules: [],
+  hidden: [],
+  ended: [],
+  nextExpiryMs: Number.POSITIVE_INFINITY,
+  nextHubExpiryMs: Number.POSITIVE_INFINITY,
 }
 
 export function mergeRules(
@@ -68,8 +105,39 @@ export function mergeRules(
   apiRules: readonly ParsedRule<ApiRule>[],
   overrides: readonly RuleOverride[],
   nowMs: Milliseconds,
+  hub: HubPart = NO_HUB,
 ): MergedRules {
-  const declared = [...files.map(fromFile), ...apiRules.toSorted(byAge).map(fromApi)]
+  const names = namesOf(hub)
+  const own = overridden([...files.map(fromFile), ...apiRules.toSorted(byAge).map(fromApi)], overrides, nowMs)
+  const sent = overridden(hub.rules.map(fromHub), hub.overrides, hub.nowMs)
+  return {
+    rules: [...sent.rules, ...own.rules.filter(({ rule }) => !names.has(nameKey(rule.name)))],
+    hidden: own.rules.map(({ rule }) => rule).filter(({ name }) => names.has(nameKey(name))),
+    ended: own.ended,
+    nextExpiryMs: own.nextExpiryMs,
+    nextHubExpiryMs: sent.nextExpiryMs,
+  }
+}
+
+/** The names that a hub has taken, as they are compared. */
+const namesOf = ({ rules }: HubPart): ReadonlySet<string> =>
+  new Set(rules.map(({ rule }) => nameKey(rule.name)))
+
+/** Returns the rules of others whose names a hub has not taken. */
+export const besideHub = <Declared extends Rule>(
+  rules: readonly ParsedRule<Declared>[],
+  hub: HubPart,
+): readonly ParsedRule<Declared>[] => {
+  const names = namesOf(hub)
+  return rules.filter(({ rule }) => !names.has(nameKey(rule.name)))
+}
+
+/** Applies overrides to the rules of one owner. */
+function overridden(
+  declared: readonly ParsedRule<EffectiveRule>[],
+  overrides: readonly RuleOverride[],
+  nowMs: Milliseconds,
+): Pick<MergedRules, 'rules' | 'ended' | 'nextExpiryMs'> {
   const hashes = new Map(declared.map(({ rule }) => [rule.id, declarationHash(rule)]))
   const active = new Map<string, RuleOverride>()
   const ended: EndedOverride[] = []
@@ -119,6 +187,19 @@ function fromFile({ declared, createdAtMs, updatedAtMs }: KnownFileRule): Parsed
   }
   return { rule, pattern: declared.pattern }
 }
+
+const fromHub = ({
+  rule: { path, line, ...rule },
+  pattern,
+}: ParsedRule<HubRule>): ParsedRule<EffectiveRule> => ({
+  rule: {
+    ...rule,
+    source: { kind: 'hub', ...(path !== null && { path }), ...(line !== null && { line }) },
+    declaredEnabled: rule.enabled,
+    override: null,
+  },
+  pattern,
+})
 
 const fromApi = ({ rule, pattern }: ParsedRule<ApiRule>): ParsedRule<EffectiveRule> => ({
   rule: { ...rule, source: { kind: 'api' }, declaredEnabled: rule.enabled, override: null },

@@ -3,8 +3,7 @@
 
 import '../core/signal-guard.ts'
 import { writeFileSync } from 'node:fs'
-import type { RuleFiles } from './files.ts'
-import type { ChildMessage } from './read-in-child.ts'
+import type { ChildMessage, ChildTask } from './read-in-child.ts'
 import { snapshotOf } from './snapshot.ts'
 
 /** When memory runs out, the system kills this process before the gateway: proc(5). */
@@ -15,9 +14,9 @@ try {
 } catch {
   // Only Linux has it.
 }
-process.once('message', ({ files, problems }: RuleFiles) => {
+process.once('message', ({ files, problems, reader }: ChildTask) => {
   const send = (message: ChildMessage, then = () => {}) => process.send?.(message, then)
-  const snapshot = snapshotOf(files, problems, (file) => send({ file }))
+  const snapshot = snapshotOf(files, problems, { reader, onFile: (file) => send({ file }) })
   // Disconnecting before the message is written out would drop it.
   send({ snapshot }, () => process.disconnect())
 })

@@ -5,7 +5,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { setPriority } from 'node:os'
 import { extname, join } from 'node:path'
 import type { Milliseconds } from '../core/clock.ts'
-import type { RuleFiles } from './files.ts'
+import type { RuleFiles, RuleReader } from './files.ts'
 import { contentHash, type RuleSnapshot } from './snapshot.ts'
 
 /** In this folder, in the source and in the build, with this file's extension. */
@@ -26,6 +26,11 @@ const FULL_PRIORITY_MS: Milliseconds = 1000
 /** On the system's scale from -20 to 19. */
 const LATE_NICENESS = 15
 
+/** What the child is to parse. */
+export interface ChildTask extends RuleFiles {
+  readonly reader: RuleReader
+}
+
 /** A message of the child: the file it begins, or the result. */
 export interface ChildMessage {
   readonly file?: string
@@ -39,7 +44,7 @@ export interface ChildMessage {
  * @param signal ends the child
  */
 export function readInChild(
-  read: RuleFiles,
+  read: ChildTask,
   signal?: AbortSignal,
   limits: ReadingLimits = LIMITS,
 ): Promise<RuleSnapshot> {

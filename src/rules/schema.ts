@@ -3,7 +3,7 @@
 // policy/parse-rule.
 
 import { LEGIBLE } from '../core/hidden-characters.ts'
-import { TERM_SCHEMAS } from '../core/key-terms.ts'
+import { NAMESPACES_SCHEMA, TERM_SCHEMAS } from '../core/key-terms.ts'
 import { PLACEHOLDER_STYLES, STYLES } from '../core/placeholder-style.ts'
 import { RULE_ACTIONS } from '../core/rule-action.ts'
 import { TEXT_PARTS } from '../core/text-part.ts'
@@ -113,6 +113,12 @@ export const RULES_SCHEMA = {
   additionalProperties: false,
   required: ['rules'],
   properties: {
+    namespaces: {
+      ...NAMESPACES_SCHEMA,
+      description:
+        'At a hub, globs of the namespaces whose sidecars get the rules of the file: `*` matches any characters, `?` one. Without a list every sidecar gets them. A gateway refuses it.',
+      minItems: 1,
+    },
     rules: {
       description: 'The rules, in the order in which they are listed and reported.',
       type: 'array',

@@ -16,7 +16,7 @@ import {
 } from '../policy/parse-rule.ts'
 import { nameKey, type Rule, type RuleDeclaration, spelledAs } from '../policy/rule.ts'
 import { completeRule, type WrittenRule } from './declaration.ts'
-import type { RuleFile } from './files.ts'
+import type { RuleFile, RuleReader } from './files.ts'
 import { RULE_SCHEMA, RULES_SCHEMA } from './schema.ts'
 
 /** A rule with the position of its declaration. */
@@ -25,6 +25,8 @@ export interface FileRule extends Rule {
   readonly path: string
   /** 1-based. */
   readonly line: number
+  /** Globs of the namespaces that the file is for; absent for all. */
+  readonly namespaces?: readonly string[]
 }
 
 /** The content of a rule folder at one moment. Plain data that survives JSON. */
@@ -36,20 +38,26 @@ export interface RuleSnapshot {
   readonly contentHash: string
 }
 
+export interface SnapshotOptions {
+  /** Called with the name of each file before it is parsed. */
+  readonly onFile?: (name: string) => void
+  /** Whose files they are; without it those of either. */
+  readonly reader?: RuleReader
+}
+
 /**
  * Parses the texts of rule files.
  * @param found errors found while the files were read
- * @param onFile called with the name of each file before it is parsed
  */
 export function snapshotOf(
   files: readonly RuleFile[],
   found: readonly Problem[] = [],
-  onFile?: (name: string) => void,
+  { onFile, reader = 'hub' }: SnapshotOptions = {},
 ): RuleSnapshot {
   const usage = new KeywordUsage()
   const readings = files.map((file) => {
     onFile?.(file.name)
-    const parsed = parseFile(file)
+    const parsed = parseFile(file, reader)
     // Rules beyond the limits are never in force, and their patterns may need more memory than
     // there is.
     return usage.add(parsed.rules).exceeded() === null ? parsed : { ...parsed, rules: [] }
@@ -92,10 +100,13 @@ interface PlacedName {
  * Checks every field that fits the schema, even when the rest of its rule, or another rule, does
  * not.
  */
-function parseFile({ name: file, text }: RuleFile): ParsedFile {
+function parseFile({ name: file, text }: RuleFile, reader: RuleReader): ParsedFile {
   const names: PlacedName[] = []
   const reading = readDocument(text, file, RULES_SCHEMA)
   const found = [...reading.problems]
+  const scope = scopeOf(reading.unchecked)
+  if ('namespaces' in scope && reader === 'gateway')
+    found.push({ file, ...reading.locate(['namespaces']), path: 'namespaces', message: FOR_HUBS })
   const rules = writtenRules(reading.unchecked).flatMap((written, index) => {
     const { line } = reading.locate(['rules', index])
     const complete =
@@ -111,7 +122,7 @@ function parseFile({ name: file, text }: RuleFile): ParsedFile {
     const parsed =
       complete === null
         ? { problems: checkRulePart(part, lacksAction(written)) }
-        : parseRule({ ...complete, id: uuidv5(complete.name), path: file, line })
+        : parseRule({ ...complete, id: uuidv5(complete.name), path: file, line, ...scope })
     if (!('problems' in parsed)) return [parsed]
     for (const problem of parsed.problems) found.push(problemIn(reading, file, index, problem))
     return []
@@ -131,6 +142,14 @@ function fittingPart(written: unknown): Partial<RuleDeclaration> {
 
 const lacksAction = (written: unknown): boolean =>
   typeof written === 'object' && written !== null && !('action' in written)
+
+const FOR_HUBS = 'is for the rule files of a hub; remove it, or move the file to `rules.path` of a hub'
+
+/** The namespaces of a file, which may not fit the schema. */
+const scopeOf = (document: unknown): Pick<FileRule, 'namespaces'> =>
+  typeof document === 'object' && document !== null && 'namespaces' in document
+    ? { namespaces: document.namespaces as readonly string[] }
+    : {}
 
 function writtenRules(document: unknown): readonly unknown[] {
   const rules = typeof document === 'object' && document !== null && 'rules' in document ? document.rules : []

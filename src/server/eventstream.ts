@@ -28,8 +28,9 @@ export class EventStream {
   }
 
   /** @returns false when the buffer of the socket is full */
-  write(text: string): boolean {
+  write(text: string | Buffer): boolean {
     this.#begun = true
+    if (typeof text !== 'string') return this.#response.write(text)
     return text === '' || this.#response.write(text, encodingOf(text))
   }
 

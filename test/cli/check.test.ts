@@ -513,3 +513,41 @@ t.test('--help of each command lists its options and exit codes', async (t) => {
     t.match((await sidegate([name, '--help'])).stdout, /^Exit: 0 .* 2 could not /ms, name)
   }
 })
+
+t.test(
+  'check knows the rule files and prices of a hub, and namespaces at a gateway as its mistake',
+  async (t) => {
+    const file = 'namespaces: ["shop", "team-*"]\nrules: []\n'
+    const cwd = t.testdir({
+      'hub.yaml': JSON.stringify({
+        database: { url: { env: 'NONE' } },
+        audit: { signingKey: { env: 'NONE' } },
+        rules: { path: 'rules' },
+        prices: { path: 'prices.yaml' },
+      }),
+      'sidegate.yaml': 'upstream: {baseUrl: "https://a.example/v1"}\nrules: {path: rules}\n',
+      'none.yaml': JSON.stringify({
+        database: { url: { env: 'NONE' } },
+        audit: { signingKey: { env: 'NONE' } },
+        rules: { path: 'missing' },
+      }),
+      'prices.yaml': 'prices: {m: {input: 1}}\n',
+      rules: { 'a.yaml': file, 'b.yaml': 'namespaces: [Shop]\nrules: []\n' },
+      good: { 'a.yaml': file },
+    })
+    const hub = await sidegate(['check', '--config', 'hub.yaml'], {}, cwd)
+    t.equal(hub.status, 1)
+    t.match(hub.stdout, /rules\/b\.yaml:1:14 namespaces\[0\]: /)
+    t.match(hub.stdout, /prices\.yaml:1:\d+ prices\.m.*output/)
+    t.notMatch(hub.stdout, /a\.yaml:\d/)
+    t.match(
+      (await sidegate(['check', 'good'], {}, cwd)).status,
+      0,
+      'without a configuration it may be either',
+    )
+    const gateway = await sidegate(['check', '--config', 'sidegate.yaml'], {}, cwd)
+    t.match(gateway.stdout, /a\.yaml:1:13 namespaces: is for the rule files of a hub; remove it/)
+    const missing = await sidegate(['check', '--config', 'none.yaml'], {}, cwd)
+    t.match(missing.stdout, /none\.yaml:1:\d+ rules\.path: .*missing cannot be read/)
+  },
+)

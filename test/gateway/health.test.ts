@@ -8,6 +8,7 @@ const PROBLEM = { file: 'rules/a.yaml', line: 4, column: 12, path: 'rules[0].act
 
 const rules = (problems: (typeof PROBLEM)[] = []) => ({
   revision: '0123456789abcdef',
+  hidden: [],
   errors: () => problems,
 })
 
@@ -64,7 +65,7 @@ t.test('errors in the price file are listed and do not make the gateway unready'
   const parts = { admission, rules: rules(), fleet: null, liveConfig, quarantines: 0, certificates: [] }
   const current = () => new PriceBook([], 'abc')
   const healthWith = (problems: (typeof PROBLEM)[]) =>
-    healthOf({ ...parts, prices: { current, problems: () => problems } })
+    healthOf({ ...parts, prices: { current, hidden: [], problems: () => problems } })
   t.match(healthWith([]), { ready: true, detail: { prices: 'ok', price_errors: [], price_revision: 'abc' } })
   t.match(healthWith([PROBLEM]), {
     ready: true,
@@ -104,6 +105,8 @@ t.test('a gateway that waits for its hub is not ready, and says what is wrong', 
   for (const isReady of [true, false]) {
     const fleet = { isReady, health: () => ({ fleet: 'no hub was reached yet' }) }
     t.match(healthOf({ ...parts, fleet }), { ready: isReady, detail: { fleet: 'no hub was reached yet' } })
+    const hidden = [{ name: 'mine' }] as never
+    t.match(healthOf({ ...parts, rules: { ...rules(), hidden }, fleet }).detail, { hidden_rules: ['mine'] })
   }
 })
 

@@ -151,7 +151,7 @@ async function call(
     searches,
     rules: () => ruleSet,
     prices: () => NO_PRICES,
-    unknownPrice: 'block',
+    unknownPrice: () => 'block',
     admission: new AdmissionControl(1, bodies, () => null),
     newId: () => 'id',
     injection: {

@@ -135,6 +135,9 @@ class ManualClock implements Clock {
   }
 }
 
+/** The clock of a hub, after that of a gateway. */
+export const HUB_AHEAD_MS = 500_000
+
 interface Setting {
   readonly rules: EffectiveRules
   readonly editor: RuleEditor
@@ -149,7 +152,7 @@ interface Setting {
 
 export function setting(
   t: { teardown(close: () => void): void },
-  options: { apiWrites?: 'overlay' | 'readonly'; storage?: MemoryStorage } = {},
+  options: { apiWrites?: 'overlay' | 'readonly'; storage?: MemoryStorage; hub?: string } = {},
 ): Setting {
   const storage = options.storage ?? new MemoryStorage()
   const clock = new ManualClock()
@@ -160,11 +163,12 @@ export function setting(
   const rules = new EffectiveRules({
     ...parts,
     timers,
+    hubNow: () => clock.nowMs + HUB_AHEAD_MS,
     onChange: (change) => {
       changes.push(describe(change))
     },
   })
-  const editor = new RuleEditor({ ...parts, rules, newId: () => `api-${++ids}` })
+  const editor = new RuleEditor({ ...parts, hub: options.hub ?? null, rules, newId: () => `api-${++ids}` })
   t.teardown(() => rules.close())
   const settled = async () => {
     // Writes run one after another, so this one comes after all of them.

@@ -323,3 +323,19 @@ t.test('files swapped while they are read are never mixed', async (t) => {
   await writer
   t.ok(seen > 0)
 })
+
+t.test('the rules of a file with namespaces have them, at a hub', async (t) => {
+  const files = [
+    { name: 'a.yaml', text: `namespaces: ["shop", "team-*"]\n${rulesText('one', 'two')}` },
+    { name: 'b.yaml', text: rulesText('three') },
+  ]
+  const { rules, problems } = snapshotOf(files)
+  t.same(problems, [])
+  t.same(
+    rules.map(({ rule }) => rule.namespaces),
+    [['shop', 'team-*'], ['shop', 'team-*'], undefined],
+  )
+  t.match(snapshotOf(files, [], { reader: 'gateway' }).problems.map(formatProblem), [
+    /^a\.yaml:1:13 namespaces: is for the rule files of a hub/,
+  ])
+})

@@ -13,7 +13,7 @@ const LIMITS = { heapMib: 192, durationMs: 60_000 }
 /** Not rules: 250,000 lists, for which the parser takes seconds and hundreds of MiB. */
 const RUBBISH = { name: 'rubbish.yaml', text: `rules: [${'[1],'.repeat(250_000)}` }
 const GOOD = { name: 'good.yaml', text: rulesText('one') }
-const FILES = { files: [GOOD, RUBBISH, GOOD], problems: [] }
+const FILES = { files: [GOOD, RUBBISH, GOOD], problems: [], reader: 'gateway' } as const
 
 t.test('large files give the same snapshot as small ones', async (t) => {
   const folder = temporaryFolder(t)

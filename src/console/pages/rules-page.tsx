@@ -141,13 +141,7 @@ const RuleTable = ({ rules, actors, mayChange, onOpen }: RuleTableProps) => (
             </td>
             <td>{rule.action ?? 'limit'}</td>
             <td>
-              {rule.source.kind === 'api' ? (
-                'API'
-              ) : (
-                <>
-                  <Inert text={rule.source.path} />:{rule.source.line}
-                </>
-              )}
+              <RuleSource source={rule.source} />
             </td>
             <td>
               <RuleState rule={rule} />
@@ -155,13 +149,17 @@ const RuleTable = ({ rules, actors, mayChange, onOpen }: RuleTableProps) => (
             </td>
             {mayChange ? (
               <td>
-                <button
-                  type="button"
-                  aria-label={`${rule.enabled ? 'Disable' : 'Enable'} ${visible(rule.name)}`}
-                  onClick={() => onOpen({ kind: 'toggle', rule })}
-                >
-                  {rule.enabled ? 'Disable' : 'Enable'}
-                </button>
+                {rule.source.kind === 'hub' ? (
+                  'At the hub'
+                ) : (
+                  <button
+                    type="button"
+                    aria-label={`${rule.enabled ? 'Disable' : 'Enable'} ${visible(rule.name)}`}
+                    onClick={() => onOpen({ kind: 'toggle', rule })}
+                  >
+                    {rule.enabled ? 'Disable' : 'Enable'}
+                  </button>
+                )}
                 {rule.source.kind === 'api' ? (
                   <button
                     type="button"
@@ -179,6 +177,18 @@ const RuleTable = ({ rules, actors, mayChange, onOpen }: RuleTableProps) => (
     </table>
   </ScrollArea>
 )
+
+function RuleSource({ source }: Pick<PolicyRule, 'source'>) {
+  if (source.kind === 'api') return 'API'
+  const { kind, path, line } = source
+  return (
+    <>
+      {kind === 'hub' ? 'Hub ' : null}
+      {path === undefined ? 'API' : <Inert text={path} />}
+      {line === undefined ? null : `:${line}`}
+    </>
+  )
+}
 
 function RuleState({ rule: { enabled, override } }: { readonly rule: PolicyRule }) {
   const state = enabled ? 'enabled' : 'disabled'

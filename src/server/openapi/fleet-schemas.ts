@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../core/json.ts'
 import { choice, flag, list, object, orNull, ref, text, time, whole } from '../../core/schema-builders.ts'
 
-/** An answer about a key, with who has its change. */
+/** An answer about a key or a rule, with who has its change. */
 const confirmed = (name: string): JsonObject => ({
   allOf: [ref(name), object({ fleet: ref('FleetConfirmation') })],
 })
@@ -81,6 +81,7 @@ export const FLEET_SCHEMAS: Record<string, JsonObject> = {
   ConfirmedNewKey: confirmed('NewKey'),
   ConfirmedKey: confirmed('Key'),
   ConfirmedRevokedKey: confirmed('RevokedKey'),
+  ConfirmedRule: confirmed('Rule'),
   Fleet: object({
     epoch: text('Names the history of changes; another one after a backup was restored.'),
     rev: whole('Newest revision.'),
@@ -112,7 +113,17 @@ export const FLEET_SCHEMAS: Record<string, JsonObject> = {
           'Seconds without a heartbeat after which it refuses the keys of the hub.',
           1,
         ),
-        nack: list(object({ rev: whole('Revision.'), reason: text('Why it is not in force.') })),
+        nack: list(
+          object(
+            {
+              rev: whole('Revision.'),
+              reason: text('Why it is not in force.'),
+              rule: text('Name of the rule.'),
+              path: text('JSON path in the rule.'),
+            },
+            ['rule', 'path'],
+          ),
+        ),
         logs: list(
           object({
             log: text('Id of one of its newest logs.'),
@@ -123,6 +134,9 @@ export const FLEET_SCHEMAS: Record<string, JsonObject> = {
             ),
             last_at: time('When that entry was stored.'),
           }),
+        ),
+        unsent_rules: list(
+          text('Name of a rule that it does not get, because it does not know it; the first 20.'),
         ),
       }),
     ),

@@ -210,7 +210,12 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
       ...RULE_DECLARATION,
       source: object(
         {
-          kind: choice('Where the rule is declared.', 'file', 'api'),
+          kind: choice(
+            'Where the rule is declared: at a gateway with a hub also there.',
+            'file',
+            'api',
+            'hub',
+          ),
           path: text('Rule file.'),
           line: whole('Line in the file.', 1),
         },
@@ -223,18 +228,23 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
           expires_at: orNull(time('When the override expires; null for never.')),
         }),
       ),
+      namespaces: list(text('Glob of a namespace whose sidecars get the rule; only at a hub.')),
       created_at: time('When the rule was first loaded or created.'),
       updated_at: time('When the rule last changed.'),
     },
-    ['per', 'placeholders', 'action', 'description', 'match'],
+    ['namespaces', 'per', 'placeholders', 'action', 'description', 'match'],
   ),
   Rules: object({
     rules: list(ref('Rule')),
     total: whole('Number of rules.'),
     revision: text('Revision of the rule set in force.'),
     declared_revision: text(
-      'Revision of the files alone. It differs from `revision` when the API has changed rules.',
+      'Revision of the rules in files and of a hub alone. It differs from `revision` when the API has changed rules.',
     ),
+    hidden: {
+      ...list(ref('Rule')),
+      description: 'Own rules that are not in force, because the hub has rules of the same names.',
+    },
     errors: list(ref('RuleProblem')),
   }),
   RuleRevision: object({
@@ -253,7 +263,9 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
   RuleProblem: FILE_PROBLEM,
   Prices: object({
     revision: orNull(
-      text('SHA-256 of the text of the price file, hexadecimal; null without prices in the configuration.'),
+      text(
+        'SHA-256 of the text of the price file, hexadecimal, or of both revisions with prices of a hub; null without prices in the configuration and without a hub.',
+      ),
     ),
     prices: list(
       object({

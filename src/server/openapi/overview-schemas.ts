@@ -51,7 +51,7 @@ export const OVERVIEW_SCHEMAS: Record<string, JsonObject> = {
     }),
     prices: orNull(
       object({
-        revision: text('SHA-256 of the text of the price file in force, hexadecimal.'),
+        revision: orNull(text('As GET /api/v1/prices has it.')),
         in_force: flag('False while an earlier version of the price file is in force.'),
       }),
     ),

@@ -26,7 +26,7 @@ export function priceRoutes(view: PricesView | null): ApiRoute[] {
       async answer() {
         const book = view?.current()
         return ok({
-          revision: book?.revision ?? null,
+          revision: book?.revision || null,
           prices: (book?.lines ?? []).map(describeLine),
           problems: (view?.problems() ?? []).map((problem) => ({ ...problem, text: formatProblem(problem) })),
         })

@@ -18,12 +18,14 @@ const FIELDS = Object.keys(RULE_SCHEMA.properties)
 /** The pipeline's dry run: judges a request body without forwarding or logging it. */
 export type Evaluate = (body: JsonValue) => Promise<JsonObject>
 
-export function ruleRoutes(
-  rules: EffectiveRules,
-  editor: RuleEditor,
-  policies: Pick<PolicyStore, 'find'>,
-  evaluate: Evaluate,
-): ApiRoute[] {
+/** The part of the rules in force that routes read. */
+export type RulesView = Pick<
+  EffectiveRules,
+  'list' | 'drift' | 'hidden' | 'revision' | 'declaredRevision' | 'errors' | 'toYaml'
+>
+
+/** What a gateway answers about rules besides the routes of a hub. */
+export function gatewayRuleRoutes(policies: Pick<PolicyStore, 'find'>, evaluate: Evaluate): ApiRoute[] {
   return [
     {
       method: 'GET',
@@ -47,6 +49,27 @@ export function ruleRoutes(
         })
       },
     },
+    {
+      method: 'POST',
+      path: '/api/v1/rules/evaluate',
+      access: 'viewer',
+      operation: operation(
+        'Evaluates a request without forwarding it. `api` (chat by default) and `key_name` may be given with its fields.',
+        { answer: 'Evaluation', body: 'EvaluatedRequest', errors: [503] },
+      ),
+      takesPrompt: true,
+      async answer(request) {
+        return ok(await evaluate(await request.body()))
+      },
+    },
+  ]
+}
+
+export function ruleRoutes(
+  rules: RulesView,
+  editor: Pick<RuleEditor, 'create' | 'setEnabled' | 'delete'>,
+): ApiRoute[] {
+  return [
     {
       method: 'GET',
       path: '/api/v1/rules',
@@ -81,6 +104,7 @@ export function ruleRoutes(
           total: list.length,
           revision: rules.revision,
           declared_revision: rules.declaredRevision,
+          hidden: rules.hidden.map(describe),
           errors: rules.errors().map((problem) => ({ ...problem, text: formatProblem(problem) })),
         })
       },
@@ -98,19 +122,6 @@ export function ruleRoutes(
       async answer(request) {
         const fields = await readFields(request, FIELDS)
         return { status: 201, body: describe(await editor.create(fields, request.session.name)) }
-      },
-    },
-    {
-      method: 'POST',
-      path: '/api/v1/rules/evaluate',
-      access: 'viewer',
-      operation: operation(
-        'Evaluates a request without forwarding it. `api` (chat by default) and `key_name` may be given with its fields.',
-        { answer: 'Evaluation', body: 'EvaluatedRequest', errors: [503] },
-      ),
-      takesPrompt: true,
-      async answer(request) {
-        return ok(await evaluate(await request.body()))
       },
     },
     {
@@ -176,6 +187,7 @@ function describe(rule: EffectiveRule): JsonObject {
     ...(action === undefined ? {} : { action }),
     enabled,
     source: { ...source },
+    ...(rule.namespaces === undefined ? {} : { namespaces: [...rule.namespaces] }),
     declared_enabled: rule.declaredEnabled,
     override:
       override === null ? null : { reason: override.reason, expires_at: isoTimeOrNull(override.expiresAtMs) },

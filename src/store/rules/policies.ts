@@ -7,12 +7,11 @@ import type { Clock } from '../../core/clock.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Rule } from '../../policy/rule.ts'
+import { sealedParts, sealedRule } from '../../policy/sealed-rules.ts'
 import type { Environment } from '../environment/journaled.ts'
 import type { UsageLog } from '../log/log.ts'
 import { readJson, u64, writeJson } from '../tables/layout.ts'
 
-/** Bytes of declarations in one entry, so it stays below the limit of entries. */
-const PART_BYTES = 196_608
 /**
  * Share of `audit.maxBytes` for rule sets, and its maximum: rule changes must not displace usage.
  */
@@ -63,7 +62,7 @@ export class PolicyStore {
     let first = 0
     let evicted: readonly string[] = []
     let size = 0
-    const parts = isSealed ? [null] : partsOf(rules.map(declarationOf))
+    const parts = isSealed ? [null] : sealedParts(rules.map(sealedRule))
     for (const [index, declarations] of parts.entries()) {
       const part = { part: index + 1, parts: parts.length, declarations }
       const isLast = !isSealed && index === parts.length - 1
@@ -124,33 +123,4 @@ export class PolicyStore {
     const bytes = this.#environment.tables.policies.get(rowKey)
     return bytes === undefined ? null : readJson<StoredRevision>(bytes)
   }
-}
-
-/** Returns a rule as declared, without derived fields. */
-function declarationOf({ pattern, per, description, match, ...rule }: Rule): JsonObject {
-  const { id, name, type, action, enabled } = rule
-  return {
-    ...{ id, name, type, pattern: typeof pattern === 'string' ? pattern : [...pattern] },
-    ...(per === undefined ? {} : { per }),
-    ...(action === undefined ? {} : { action }),
-    enabled,
-    ...(description === undefined ? {} : { description }),
-    ...(match === undefined ? {} : { match: structuredClone(match) as JsonObject }),
-  }
-}
-
-/** Returns at least one part. */
-function partsOf(declarations: readonly JsonObject[]): JsonObject[][] {
-  const parts: JsonObject[][] = [[]]
-  let bytes = 0
-  for (const declaration of declarations) {
-    const length = Buffer.byteLength(JSON.stringify(declaration))
-    if (bytes > 0 && bytes + length > PART_BYTES) {
-      parts.push([])
-      bytes = 0
-    }
-    parts.at(-1)?.push(declaration)
-    bytes += length
-  }
-  return parts
 }
