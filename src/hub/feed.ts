@@ -59,7 +59,7 @@ export class Feed {
     return this.#options.response.destroyed || this.#options.response.writableEnded
   }
 
-  write(text: string): void {
+  write(text: string | Buffer): void {
     if (!this.isClosed) this.#options.stream.write(text)
   }
 

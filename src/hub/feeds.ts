@@ -18,6 +18,7 @@ import type { SidecarLedger, SidecarReport, SidecarTerms } from '../ledger/sidec
 import type { HubMetrics } from '../metrics/hub-metrics.ts'
 import { EventStream } from '../server/eventstream.ts'
 import { Feed } from './feed.ts'
+import { FeedWrites } from './feed-writes.ts'
 import type { FeedGroup, FleetState } from './fleet-state.ts'
 import { Slots } from './slots.ts'
 import type { SidecarIdentity } from './verified-token.ts'
@@ -52,6 +53,7 @@ export class Feeds {
   /** Ids of feeds that are about to open. */
   readonly #opening = new Set<string>()
   readonly #slots = new Slots(SNAPSHOTS_AT_ONCE)
+  readonly #writes = new FeedWrites()
   /** What is to be written of each sidecar, by its id. */
   #reports = new Map<string, SidecarReport>()
   #writing: NodeJS.Timeout | null = null
@@ -150,10 +152,11 @@ export class Feeds {
     const events = state.apply(reading)
     if (state.rev === before) return
     const nowMs = this.#parts.clock.monotonic()
-    const texts = new Map<FeedGroup, string>()
-    for (const [group, sent] of events) texts.set(group, this.#print([...sent, this.#beatOf(group)]))
+    const texts = new Map<FeedGroup, Buffer>()
+    for (const [group, sent] of events)
+      texts.set(group, Buffer.from(this.#print([...sent, this.#beatOf(group)])))
     for (const feed of this.#feeds.values()) {
-      feed.write(texts.get(feed.group)!)
+      this.#writes.write(feed, texts.get(feed.group)!)
       feed.expectAnswer(nowMs)
     }
   }
@@ -216,7 +219,7 @@ export class Feeds {
     const isFresh = this.#readAtMs !== null
     this.#readAtMs = null
     const nowMs = this.#parts.clock.monotonic()
-    const texts = new Map<FeedGroup, string>()
+    const texts = new Map<FeedGroup, Buffer>()
     for (const feed of this.#feeds.values()) {
       const reason = feed.whyEnd()
       if (reason !== null) {
@@ -231,10 +234,10 @@ export class Feeds {
       }
       let text = texts.get(feed.group)
       if (text === undefined) {
-        text = isFresh ? this.#print([this.#beatOf(feed.group)]) : KEEP_ALIVE
+        text = Buffer.from(isFresh ? this.#print([this.#beatOf(feed.group)]) : KEEP_ALIVE)
         texts.set(feed.group, text)
       }
-      feed.write(text)
+      this.#writes.write(feed, text)
     }
   }
 

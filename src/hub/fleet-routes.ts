@@ -1,4 +1,4 @@
-// The fleet over REST: who is connected, who is gone, and who has a change of a key.
+// The fleet over REST: who is connected, who is gone, and who has a change of a key or a rule.
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
@@ -6,26 +6,29 @@ import { isoTime } from '../core/time.ts'
 import { ENFORCED_TERMS, isGiven } from '../keys/fleet-key.ts'
 import type { LogStateRow, LogStates } from '../ledger/log-states.ts'
 import type { SidecarLedger, SidecarRow } from '../ledger/sidecar-ledger.ts'
+import type { RuleDeclaration } from '../policy/rule.ts'
+import { featuresOf } from '../policy/rule-features.ts'
 import { type ApiRoute, ok, type SessionRequest } from '../server/api.ts'
 import { operation } from '../server/openapi/operation-builders.ts'
 import { QueryString } from '../server/query-string.ts'
 import type { eraseRoute } from '../server/routes/erase.ts'
 import { ackedRevOf, type Confirmation, isHeard, type OpenFeed } from './confirmation.ts'
+import { type Needs, whyNotEnforceable } from './enforceable.ts'
 import type { Feeds } from './feeds.ts'
-import { type FleetState, isForNamespace } from './fleet-state.ts'
-
-/** Most names of sidecars in an error. */
-const MAXIMUM_NAMES = 20
+import type { FleetState } from './fleet-state.ts'
+import type { HubPolicy } from './hub-policy.ts'
 
 interface FleetRouteParts {
   readonly state: FleetState
   readonly sidecars: SidecarLedger
   readonly states: Pick<LogStates, 'list'>
   readonly feeds: Feeds
+  readonly policy: Pick<HubPolicy, 'unsentTo'>
   readonly catchUp: () => Promise<void>
 }
 
-export function fleetRoutes({ state, sidecars, states, feeds, catchUp }: FleetRouteParts): ApiRoute[] {
+export function fleetRoutes(parts: FleetRouteParts): ApiRoute[] {
+  const { state, sidecars, states, feeds, policy, catchUp } = parts
   return [
     {
       method: 'GET',
@@ -40,6 +43,7 @@ export function fleetRoutes({ state, sidecars, states, feeds, catchUp }: FleetRo
         await catchUp()
         const [rows, hubs, logs] = await Promise.all([sidecars.list(), sidecars.hubs(), states.list()])
         const logsOf = Map.groupBy(logs, ({ sidecar }) => sidecar)
+        const unsentTo = unsentRules(policy)
         return ok({
           epoch: state.epoch,
           rev: state.rev,
@@ -49,6 +53,7 @@ export function fleetRoutes({ state, sidecars, states, feeds, catchUp }: FleetRo
           sidecars: rows.map((row) => ({
             ...sidecarFields(row, state.rev, feeds),
             logs: (logsOf.get(row.id) ?? []).map(logFields),
+            unsent_rules: unsentTo(row),
           })),
           total: rows.length,
           conflicts: conflictsOf(rows, state),
@@ -70,6 +75,17 @@ export function fleetRoutes({ state, sidecars, states, feeds, catchUp }: FleetRo
       },
     },
   ]
+}
+
+/** Finds the rules that a sidecar does not get, once for sidecars that are alike. */
+function unsentRules(policy: Pick<HubPolicy, 'unsentTo'>): (row: SidecarRow) => string[] {
+  const known = new Map<string, string[]>()
+  return ({ namespace, features }) => {
+    const key = JSON.stringify([namespace, features])
+    const names = known.get(key) ?? policy.unsentTo(namespace, features)
+    known.set(key, names)
+    return names
+  }
 }
 
 const sidecarFields = (row: SidecarRow, rev: number, feeds: Feeds): JsonObject => {
@@ -111,24 +127,27 @@ function conflictsOf(rows: readonly SidecarRow[], state: FleetState): JsonObject
   }))
 }
 
+/** Returns what sidecars must know to enforce a key or a rule as asked; null for nothing new. */
+export type NeedsOf = (body: JsonObject, id: string) => Needs | null
+
 interface ConfirmedParts {
   readonly confirmation: Confirmation
   readonly sidecars: Pick<SidecarLedger, 'list'>
-  readonly state: FleetState
 }
 
 /**
- * Adds to each change of a key which sidecars have it, and refuses one that a connected sidecar
- * cannot enforce.
+ * Adds to each change of a key or a rule which sidecars have it, and refuses one that a connected
+ * sidecar cannot enforce.
  */
 export function confirmed(
   routes: readonly ApiRoute[],
-  { confirmation, sidecars, state }: ConfirmedParts,
+  needsOf: NeedsOf,
+  { confirmation, sidecars }: ConfirmedParts,
 ): ApiRoute[] {
   return routes.map((route): ApiRoute => {
     if (route.method === 'GET' || route.access === 'open') return route
-    const takesTerms = route.method === 'PATCH' || route.method === 'POST'
-    const operation = withConfirmation(route.operation, takesTerms)
+    const isChecked = route.method === 'PATCH' || route.method === 'POST'
+    const operation = withConfirmation(route.operation, isChecked)
     return {
       ...route,
       operation,
@@ -136,7 +155,7 @@ export function confirmed(
         let read: Promise<JsonValue> | null = null
         const body = () => (read ??= asked.body())
         const request = { ...asked, body }
-        if (takesTerms) await assertEnforceable(request, { sidecars, state })
+        if (isChecked) await assertEnforceable(request, needsOf, sidecars)
         const answer = await route.answer(request)
         if (!isObject(answer.body)) return answer
         return { ...answer, body: { ...answer.body, fleet: await confirmation.confirm() } }
@@ -167,42 +186,52 @@ const PARTIAL = 'allow_partial'
 
 const withConfirmation = (
   { summary, details }: ApiRoute['operation'],
-  takesTerms: boolean,
+  isChecked: boolean,
 ): ApiRoute['operation'] => ({
   summary,
   details: {
     ...details,
     answer: `Confirmed${details.answer}`,
-    ...(takesTerms && { query: { ...details.query, [PARTIAL]: { enum: [1] } } }),
+    ...(isChecked && { query: { ...details.query, [PARTIAL]: { enum: [1] } } }),
   },
 })
 
 /** @throws GatewayError (rejects) `conflict` that names the sidecars; `invalid_parameter` */
 async function assertEnforceable(
   request: SessionRequest,
-  { sidecars, state }: Pick<ConfirmedParts, 'sidecars' | 'state'>,
+  needsOf: NeedsOf,
+  sidecars: Pick<SidecarLedger, 'list'>,
 ): Promise<void> {
   if (new QueryString(request.search, [PARTIAL]).integer(PARTIAL, 0, 0, 1) === 1) return
   const body = await request.body()
-  if (!isObject(body)) return
-  const id = request.params['id'] ?? ''
-  // The old key of a rotation ends by its expiry.
-  const ending = 'grace_seconds' in body ? { expires_at: '' } : {}
-  const after: JsonObject = { ...state.termsOf(id), ...ending, ...body }
-  const terms = ENFORCED_TERMS.filter((term) => isGiven(after[term]))
-  const { namespaces = state.namespacesOf(id) } = body
-  // What is no list of names is refused afterwards, by the change.
-  const globs = Array.isArray(namespaces) ? namespaces.filter((glob) => typeof glob === 'string') : null
-  const isFor = ({ namespace }: SidecarRow) => isForNamespace(globs, namespace)
-  const without = (await sidecars.list())
-    .filter((row) => row.hub !== null && row.is_registered && isFor(row))
-    .map((row) => ({ row, missing: terms.filter((term) => !row.features.includes(term)) }))
-    .filter(({ missing }) => missing.length > 0)
-  if (without.length === 0) return
-  const names = without.map(({ row }) => row.name).slice(0, MAXIMUM_NAMES)
-  const missing = [...new Set(without.flatMap((one) => one.missing))]
+  const needs = isObject(body) ? needsOf(body, request.params['id'] ?? '') : null
+  if (needs === null) return
+  const refused = whyNotEnforceable(await sidecars.list(), [needs])
+  if (refused === null) return
   throw new GatewayError(
     'conflict',
-    `These sidecars cannot enforce ${missing.join(', ')}: ${names.join(', ')}${without.length > names.length ? ', …' : ''}. Upgrade them, or add ?${PARTIAL}=1 and they do not get the key.`,
+    `${refused.message}. Upgrade them, or add ?${PARTIAL}=1 and they do not get it.`,
   )
 }
+
+/** The needs of a new or changed key. */
+export const keyNeeds =
+  (state: Pick<FleetState, 'termsOf' | 'namespacesOf'>): NeedsOf =>
+  (body, id) => {
+    // The old key of a rotation ends by its expiry.
+    const ending = 'grace_seconds' in body ? { expires_at: '' } : {}
+    const after: JsonObject = { ...state.termsOf(id), ...ending, ...body }
+    const { namespaces = state.namespacesOf(id) } = body
+    // What is no list of names is refused afterwards, by the change.
+    const globs = Array.isArray(namespaces) ? namespaces.filter((glob) => typeof glob === 'string') : null
+    return { features: ENFORCED_TERMS.filter((term) => isGiven(after[term])), namespaces: globs }
+  }
+
+/** The needs of a new rule, or of one that is switched on. */
+export const ruleNeeds =
+  (policy: Pick<HubPolicy, 'needsOf'>): NeedsOf =>
+  (body, id) => {
+    if (id === '') return { features: featuresOf(body as unknown as RuleDeclaration), namespaces: null }
+    const rule = body['enabled'] === true ? policy.needsOf(id) : null
+    return rule && { features: featuresOf(rule.declaration), namespaces: rule.namespaces }
+  }

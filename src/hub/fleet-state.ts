@@ -1,20 +1,17 @@
-// The keys and open orders of a fleet as a hub has them in memory, and what each group of sidecars
-// gets of them. Sidecars of one namespace that enforce the same terms are one group and get the
-// same bytes.
+// The keys, the policy and the open orders of a fleet as a hub has them in memory, and what each
+// group of sidecars gets of them. Sidecars of one namespace that enforce the same are one group and
+// get the same bytes.
 
 import type { FeedEvent } from '../fleet/protocol.ts'
 import { StateHash } from '../fleet/state-hash.ts'
 import { type FleetKey, termsOf } from '../keys/fleet-key.ts'
 import type { OpenOrder } from '../ledger/erase-orders.ts'
 import { type FleetReading, type LedgerKey, NOTHING_READ, type ReadBefore } from '../ledger/fleet-reading.ts'
-import { compileGlob } from '../policy/glob.ts'
+import { GroupPolicies, type GroupPolicy } from './group-policy.ts'
+import { isForNamespace } from './namespaces.ts'
 
 /** Changes that a sidecar can resume after; one that missed more gets a snapshot. */
 const MAXIMUM_MISSED_CHANGES = 5000
-
-/** Reports whether sidecars of a namespace get a key. @param globs of the key; null for all */
-export const isForNamespace = (globs: readonly string[] | null, namespace: string): boolean =>
-  globs === null || globs.some((glob) => compileGlob(glob)(namespace))
 
 /** A change of one key. */
 interface KeyChange {
@@ -32,6 +29,9 @@ export class FleetState {
   readonly #keys = new Map<string, LedgerKey>()
   #orders: readonly OpenOrder[] = []
   #ordersMark = ''
+  readonly #policies = new GroupPolicies()
+  /** Revision of the newest change of the policy. */
+  #policyRev = -1
   /** The newest changes, oldest first. */
   #changes: Change[] = []
   /** Revision before the first of the changes. */
@@ -85,11 +85,13 @@ export class FleetState {
 
   /** Takes all keys anew. Groups are forgotten with what they had. */
   load(reading: FleetReading): void {
-    const { epoch, rev, changed } = reading
+    const { epoch, rev, changed, policy } = reading
     this.#keys.clear()
     this.#groups.clear()
     for (const one of changed) this.#keys.set(one.key.id, one)
     this.#takeOrders(reading)
+    if (policy !== undefined) this.#policies.take(policy)
+    this.#policyRev = rev
     this.#epoch = epoch
     this.#rev = rev
     this.#changes = []
@@ -98,7 +100,7 @@ export class FleetState {
 
   /** Takes changes. @returns the groups, each with its events */
   apply(reading: FleetReading): ReadonlyMap<FeedGroup, readonly FeedEvent[]> {
-    const { rev, changed } = reading
+    const { rev, changed, policy } = reading
     const events = new Map<FeedGroup, FeedEvent[]>([...this.#groups.values()].map((group) => [group, []]))
     const keys: KeyChange[] = changed.map((after) => ({
       ...{ rev: after.key.rev, after },
@@ -109,6 +111,11 @@ export class FleetState {
       if ('after' in change) this.#keys.set(change.after.key.id, change.after)
       this.#changes.push(change)
       for (const [group, sent] of events) sent.push(...group.apply(change))
+    }
+    if (policy !== undefined) {
+      this.#policies.take(policy)
+      this.#policyRev = rev
+      for (const [group, sent] of events) sent.push(...group.changePolicy(rev))
     }
     this.#rev = rev
     const surplus = this.#changes.length - MAXIMUM_MISSED_CHANGES
@@ -129,7 +136,7 @@ export class FleetState {
     const name = JSON.stringify([namespace, [...features].sort()])
     let group = this.#groups.get(name)
     if (group === undefined) {
-      group = new FeedGroup(namespace, new Set(features), this.#keys)
+      group = new FeedGroup(namespace, new Set(features), this.#keys, this.#policies)
       this.#groups.set(name, group)
     }
     return group
@@ -142,7 +149,7 @@ export class FleetState {
 
   /** Returns what a group missed after a revision; null when only a snapshot can tell. */
   missed(group: FeedGroup, rev: number): FeedEvent[] | null {
-    if (rev < this.#firstRev || rev > this.#rev) return null
+    if (rev < this.#firstRev || rev < this.#policyRev || rev > this.#rev) return null
     return this.#changes.filter((change) => change.rev > rev).flatMap((change) => group.eventsOf(change))
   }
 }
@@ -155,17 +162,34 @@ export class FeedGroup {
   readonly #features: ReadonlySet<string>
   readonly #keys: ReadonlyMap<string, LedgerKey>
   readonly #hash = new StateHash()
+  readonly #policies: GroupPolicies
+  /** Null for sidecars that take none. */
+  #policy: GroupPolicy | null
 
-  constructor(namespace: string, features: ReadonlySet<string>, keys: ReadonlyMap<string, LedgerKey>) {
+  constructor(
+    namespace: string,
+    features: ReadonlySet<string>,
+    keys: ReadonlyMap<string, LedgerKey>,
+    policies: GroupPolicies,
+  ) {
     this.#namespace = namespace
     this.#features = features
     this.#keys = keys
+    this.#policies = policies
+    this.#policy = policies.of(namespace, features)
     for (const one of keys.values()) if (this.#has(one)) this.#hash.toggle(one.key)
   }
 
-  /** The state hash of the keys that the group has. */
+  /** The state hash of what the group has. */
   get stateHash(): string {
-    return this.#hash.toString()
+    return (this.#policy === null ? this.#hash : this.#hash.with(this.#policy.hash)).toString()
+  }
+
+  /** Takes the newest policy. @returns its events */
+  changePolicy(rev: number): FeedEvent[] {
+    const before = this.#policy
+    this.#policy = this.#policies.of(this.#namespace, this.#features)
+    return before === null || this.#policy === null ? [] : this.#policy.changesAfter(before, rev)
   }
 
   /** Follows a change. @returns its events */
@@ -188,12 +212,19 @@ export class FeedGroup {
     return [{ event: 'key', rev, id, op: 'del', body }]
   }
 
-  /** All keys of the group at a revision, and the open orders. */
+  /** All that the group has at a revision, and the open orders. */
   snapshot(rev: number, orders: readonly OpenOrder[]): FeedEvent {
     const known = [...this.#keys.values()]
     const keys = known.filter((one) => this.#has(one)).map(({ key }) => key)
     const revoked = known.filter((one) => one.revokedAt !== null && this.#isFor(one)).map(({ key }) => key.id)
-    return { event: 'snapshot', rev, keys, revoked, orders: orders.map(sentOrder) }
+    return {
+      event: 'snapshot',
+      rev,
+      keys,
+      revoked,
+      orders: orders.map(sentOrder),
+      ...(this.#policy !== null && { policy: this.#policy.sent }),
+    }
   }
 
   /** Reports whether the group has a key. */

@@ -28,6 +28,10 @@ interface FleetParts {
   readonly keys: KeyLedger
   readonly sidecars: SidecarLedger
   readonly fleetKey: string
+  /** Takes what is read, before sidecars get it. */
+  readonly onReading: (reading: FleetReading) => void
+  /** The database can be read again. */
+  readonly onRecovered: () => void
   readonly clock: Clock
   readonly logger: GatewayLogger
   readonly metrics: HubMetrics
@@ -56,19 +60,21 @@ export class Fleet {
         // Another hub may have counted this one as lost, and its sidecars as silent.
         if (nowMs - this.#takenAtMs > HUB_LOST_MS) this.feeds.endAll('this hub was away')
         this.#takenAtMs = nowMs
+        parts.onReading(reading)
         this.feeds.take(reading)
         metrics.rev.set(state.rev)
         const [oldest] = state.orders
         metrics.ordersOpen.set(state.orders.length)
         metrics.orderAgeSeconds.set(oldest === undefined ? 0 : (reading.atMs - oldest.atMs) / 1000)
       },
-      onState: (error) =>
-        error === null
-          ? logger.info({}, 'the database can be read again')
-          : logger.error(
-              { err: error },
-              'the database cannot be read; sidecars continue with what they have',
-            ),
+      onState: (error) => {
+        if (error !== null)
+          logger.error({ err: error }, 'the database cannot be read; sidecars continue with what they have')
+        else {
+          logger.info({}, 'the database can be read again')
+          parts.onRecovered()
+        }
+      },
     })
     this.feeds = new Feeds({ hub, state, sidecars, catchUp: this.catchUp, fleetKey, clock, logger, metrics })
     this.confirmation = new Confirmation({

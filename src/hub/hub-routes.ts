@@ -18,14 +18,17 @@ import { checkpointRoute } from '../server/routes/checkpoint.ts'
 import { eraseRoute } from '../server/routes/erase.ts'
 import { type Keys, keyRoutes } from '../server/routes/keys.ts'
 import { openApiRoutes } from '../server/routes/openapi.ts'
+import { priceRoutes } from '../server/routes/prices.ts'
+import { ruleRoutes } from '../server/routes/rules.ts'
 import { sessionRoutes } from '../server/routes/session.ts'
 import { singleSignOnRoutes } from '../server/routes/single-sign-on.ts'
 import { statusRoute } from '../server/routes/status.ts'
 import { MADE } from './confirmation.ts'
 import type { Fleet } from './fleet.ts'
-import { confirmed, confirmedErasure, fleetRoutes } from './fleet-routes.ts'
+import { confirmed, confirmedErasure, fleetRoutes, keyNeeds, ruleNeeds } from './fleet-routes.ts'
 import type { HubCheckpoints } from './hub-checkpoints.ts'
 import type { HubErasures } from './hub-erasures.ts'
+import type { HubPolicy } from './hub-policy.ts'
 import { joinRoutes } from './join-routes.ts'
 import { type LogRouteParts, logRoutes } from './log-routes.ts'
 
@@ -41,18 +44,22 @@ interface HubRouteParts extends LogRouteParts {
   readonly fleet: Fleet
   readonly sidecars: SidecarLedger
   readonly states: LogStates
+  readonly policy: HubPolicy
 }
 
 export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
-  const { keys, sessions, fleet, sidecars, states } = parts
+  const { keys, sessions, fleet, sidecars, states, policy } = parts
   const { gatekeeper, signOn } = parts.admin
   const begun = { version: VERSION, started_at: isoTime(systemClock.now()) }
   const { state, feeds, confirmation, catchUp } = fleet
+  const shared = { confirmation, sidecars }
   const routes = [
     ...sessionRoutes(gatekeeper, sessions),
     ...singleSignOnRoutes(gatekeeper, signOn),
-    ...confirmed(keyRoutes(madeKeys(keys), systemClock, HUB_TERM_FIELDS), { confirmation, sidecars, state }),
-    ...fleetRoutes({ state, sidecars, states, feeds, catchUp }),
+    ...confirmed(keyRoutes(madeKeys(keys), systemClock, HUB_TERM_FIELDS), keyNeeds(state), shared),
+    ...confirmed(ruleRoutes(policy.rules, policy.editor), ruleNeeds(policy), shared),
+    ...priceRoutes(policy.prices),
+    ...fleetRoutes({ state, sidecars, states, feeds, policy, catchUp }),
     ...joinRoutes(parts.joinTokens, systemClock),
     ...logRoutes(parts),
     confirmedErasure(eraseRoute(parts.erasures), confirmation),

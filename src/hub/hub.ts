@@ -33,22 +33,27 @@ import { KeyLedger } from '../ledger/key-ledger.ts'
 import { LedgerCheckpoints } from '../ledger/ledger-checkpoints.ts'
 import { LogStates } from '../ledger/log-states.ts'
 import { assertMigrated } from '../ledger/migrate.ts'
+import { PolicyLedger } from '../ledger/policy-ledger.ts'
 import { sharedSecret } from '../ledger/secrets.ts'
 import { SessionLedger } from '../ledger/session-ledger.ts'
 import { SidecarLedger } from '../ledger/sidecar-ledger.ts'
 import { createHubMetrics, type HubMetrics } from '../metrics/hub-metrics.ts'
+import { whyNoPrices } from '../prices/price-file.ts'
+import { whyNoRules } from '../rules/files.ts'
 import { formatAddress, whyNotListen } from '../server/address.ts'
 import type { ApiRoute } from '../server/api.ts'
 import { type Handler, type Listener, listen } from '../server/listener.ts'
 import { answerRoute, failRequest, type ManagementParts } from '../server/management.ts'
 import { opsHandler } from '../server/ops.ts'
 import { Router } from '../server/router.ts'
+import { DatabaseClock } from './database-clock.ts'
 import { Fleet } from './fleet.ts'
 import { fleetHandler } from './fleet-handler.ts'
 import { FleetLogs } from './fleet-logs.ts'
 import { adminAccess, followConfig, type LiveHubConfig } from './hub-admin.ts'
 import { HubCheckpoints } from './hub-checkpoints.ts'
 import { HubErasures } from './hub-erasures.ts'
+import { HubPolicy } from './hub-policy.ts'
 import { hubRoutes } from './hub-routes.ts'
 import { LogReading } from './log-reading.ts'
 import { SidecarIdentities } from './sidecar-identities.ts'
@@ -110,6 +115,9 @@ async function findObstaclesOf(config: HubConfig, reading: HubConfigReading): Pr
   add(['listen', 'hub'], await whyNotListen(config.listen.hub))
   add(['listen', 'ops'], await whyNotListen(config.listen.ops))
   add(['listen', 'tls'], whyNotStart(config.listen.tls))
+  const { rules, prices } = config
+  if (rules !== null) add(['rules', 'path'], whyNoRules(rules.path))
+  if (prices !== null) add(['prices', 'path'], whyNoPrices(prices.path))
   const { signingKey } = config.audit
   if (signingKey !== null) add(['audit', 'signingKey'], whyNotSigner(signingKey.current()))
   return problems
@@ -129,6 +137,8 @@ async function start(
   const metrics = createHubMetrics(VERSION, {
     certificates: () => served.map((one) => one.state()),
     isConfigStale: () => liveConfig.state.changed,
+    areRuleFilesInForce: () => policy.areRuleFilesInForce,
+    isPriceFileInForce: () => policy.isPriceFileInForce,
   })
   const ledgers = ledgersOf(database)
   const { log, keys, sessions, joinTokens, sidecars, states } = ledgers
@@ -141,14 +151,18 @@ async function start(
   const admin = await adminAccess({ config, database, log, sessions, logger, metrics })
   const liveConfig = followConfig(reading, admin, logger)
   const fleetKey = await sharedSecret(database, 'fleet_key', randomBytes(FLEET_KEY_BYTES))
-  const fleet = await startFleet({ database, keys, sidecars, logger, metrics, fleetKey })
+  const { fleet, policy } = await startFleet(config, {
+    ...{ database, log, keys, sidecars, logger, metrics, fleetKey },
+  })
   const erasures = new HubErasures(ledgers.erasures, fleetKey)
   const logReading = new LogReading(config, logger)
-  const routes = hubRoutes({ ...ledgers, admin, checkpoints, erasures, fleet, logReading, fleetKey })
+  const routes = hubRoutes({
+    ...{ ...ledgers, admin, checkpoints, erasures, fleet, policy, logReading, fleetKey },
+  })
   const manages = { gatekeeper: admin.gatekeeper, logger, metrics, newId, readPrompt: noPrompt }
   const ops = await listen(
     config.listen.ops,
-    opsOf({ database, certificates: served, liveConfig, metrics, logger }),
+    opsOf({ database, certificates: served, liveConfig, policy, metrics, logger }),
   )
   const { answers, logs } = await answerSidecars(config, {
     ...manages,
@@ -161,13 +175,15 @@ async function start(
   const [address, opsAddress] = [addressOf(listeners), addressOf(ops)]
   lines.begin(() => logger.info({ hub: address, ops: opsAddress, version: VERSION }, 'listening'))
   checkpoints.start()
-  await liveConfig.start()
+  await Promise.all([liveConfig.start(), policy.start()])
   return {
     address,
     opsAddress,
-    reload: () => liveConfig.reload(),
+    async reload() {
+      await Promise.all([liveConfig.reload(), policy.reload()])
+    },
     async stop() {
-      await liveConfig.close()
+      await Promise.all([liveConfig.close(), policy.close()])
       certificates.hub?.close()
       for (const listener of listeners) listener.stopAccepting()
       await Promise.all([fleet.stop(), upkeep.stop()])
@@ -201,16 +217,34 @@ function ledgersOf(database: Database) {
 const addressOf = ([first]: readonly Pick<Listener, 'address'>[]): string => formatAddress(first!.address)
 
 /** Starts the part that serves sidecars. @throws GatewayError (rejects) `fleet_unavailable` */
-async function startFleet({
-  fleetKey,
-  ...parts
-}: Pick<ConstructorParameters<typeof Fleet>[0], 'database' | 'keys' | 'sidecars' | 'logger' | 'metrics'> & {
-  readonly fleetKey: Buffer
-}): Promise<Fleet> {
+async function startFleet(
+  config: HubConfig,
+  {
+    fleetKey,
+    log,
+    ...parts
+  }: Pick<ConstructorParameters<typeof Fleet>[0], 'database' | 'keys' | 'sidecars' | 'logger' | 'metrics'> & {
+    readonly log: HubLog
+    readonly fleetKey: Buffer
+  },
+): Promise<{ readonly fleet: Fleet; readonly policy: HubPolicy }> {
+  const clock = new DatabaseClock(systemClock)
+  const policy = new HubPolicy({
+    ...{ ...parts, config, clock, timers: systemTimers, newId },
+    ledger: new PolicyLedger({ log, clock }),
+    catchUp: () => fleet.catchUp(),
+  })
   const shared = { hub: randomUUID(), fleetKey: fleetKey.toString('base64'), clock: systemClock }
-  const fleet = new Fleet({ ...parts, ...shared })
+  const fleet = new Fleet({
+    ...{ ...parts, ...shared },
+    onReading(reading) {
+      clock.take(reading.atMs)
+      if (reading.policy !== undefined) policy.take(reading.policy)
+    },
+    onRecovered: () => policy.available(),
+  })
   await fleet.start()
-  return fleet
+  return { fleet, policy }
 }
 
 interface SidecarParts extends Pick<ManagementParts, 'newId'> {
@@ -271,11 +305,12 @@ interface OpsSources {
   readonly database: Database
   readonly certificates: readonly LiveCertificate[]
   readonly liveConfig: Pick<LiveHubConfig, 'state'>
+  readonly policy: Pick<HubPolicy, 'health'>
   readonly metrics: HubMetrics
   readonly logger: GatewayLogger
 }
 
-function opsOf({ database, certificates, liveConfig, metrics, logger }: OpsSources): Handler {
+function opsOf({ database, certificates, liveConfig, policy, metrics, logger }: OpsSources): Handler {
   return opsHandler({
     health: async () => {
       const reason = await database.rows('select 1').then(
@@ -283,7 +318,11 @@ function opsOf({ database, certificates, liveConfig, metrics, logger }: OpsSourc
         () => 'the database cannot be reached',
       )
       const configuration = configHealth(liveConfig.state)
-      const detail = { database: reason, configuration, ...certificatesHealth(certificates) }
+      const detail = {
+        ...{ database: reason, configuration },
+        ...policy.health(),
+        ...certificatesHealth(certificates),
+      }
       return { ready: reason === 'ok', detail }
     },
     metrics,

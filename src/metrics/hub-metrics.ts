@@ -18,6 +18,9 @@ interface HubState {
   readonly certificates: () => readonly CertificateState[]
   /** Whether the configuration file differs from what is in force. */
   readonly isConfigStale: () => boolean
+  /** Whether the rule files and the price file of this hub are in force, or there are none. */
+  readonly areRuleFilesInForce: () => boolean
+  readonly isPriceFileInForce: () => boolean
 }
 
 function showVersion(registry: Registry, version: string): void {
@@ -30,18 +33,29 @@ function showVersion(registry: Registry, version: string): void {
   build.labels(version).set(1)
 }
 
+/** Shows whether the files of this hub are in force. */
+function showFiles(registry: Registry, state: HubState): void {
+  const none = 'of this hub are in force or there are none, 0 otherwise.'
+  for (const [name, help, read] of [
+    [CONFIGURATION_STALE.name, CONFIGURATION_STALE.help, state.isConfigStale],
+    ['rule_files_in_force', `1 while the rule files ${none}`, state.areRuleFilesInForce],
+    ['price_file_in_force', `1 while the price file ${none}`, state.isPriceFileInForce],
+  ] as const)
+    new Gauge({
+      name: `sidegate_${name}`,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(Number(read()))
+      },
+    })
+}
+
 /** Creates the metrics of a hub. */
-export function createHubMetrics(version: string, { certificates, isConfigStale }: HubState) {
+export function createHubMetrics(version: string, state: HubState) {
   const registry = new Registry()
-  registerRows(registry, CERTIFICATE_GAUGES, 'listener', certificates)
-  new Gauge({
-    name: `sidegate_${CONFIGURATION_STALE.name}`,
-    help: CONFIGURATION_STALE.help,
-    registers: [registry],
-    collect() {
-      this.set(Number(isConfigStale()))
-    },
-  })
+  registerRows(registry, CERTIFICATE_GAUGES, 'listener', state.certificates)
+  showFiles(registry, state)
   collectDefaultMetrics({ register: registry, ...MONITORING_PRECISION })
   showVersion(registry, version)
   const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] })
@@ -66,6 +80,8 @@ export function createHubMetrics(version: string, { certificates, isConfigStale 
     page: () => registry.metrics(),
     refusals: counterOf(registry, COUNTERS.refusals),
     signIns: counterOf(registry, COUNTERS.signIns),
+    ruleReloads: counterOf(registry, COUNTERS.ruleReloads),
+    priceReloads: counterOf(registry, COUNTERS.priceReloads),
     checkpointSize: gauge(
       'sidegate_hub_checkpoint_entries',
       'Entries of the log of the hubs that the newest checkpoint of this hub covers.',

@@ -14,7 +14,12 @@ import { findTool, missing } from './tools.ts'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-const HUB = createHubMetrics('0.1.0', { certificates: () => [], isConfigStale: () => false })
+const HUB = createHubMetrics('0.1.0', {
+  certificates: () => [],
+  isConfigStale: () => false,
+  areRuleFilesInForce: () => true,
+  isPriceFileInForce: () => true,
+})
 HUB.conflicts.inc({ kind: 'fork' }, 0)
 const PAGE = [readFileSync(here('../metrics/metrics.golden.txt'), 'utf8'), await HUB.page()]
   .join('\n')

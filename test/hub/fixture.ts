@@ -103,5 +103,6 @@ const apiWith =
       headers: { cookie, 'content-type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    return { status: response.status, body: await response.json() }
+    const isYaml = response.headers.get('content-type')?.includes('yaml') === true
+    return { status: response.status, body: isYaml ? await response.text() : await response.json() }
   }

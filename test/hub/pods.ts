@@ -22,8 +22,13 @@ const JOIN = {
 }
 
 /** Starts a hub that lets the Pods of a cluster connect. */
-export const hubOn = (t: Test, database: TestDatabase): Promise<TestHub> =>
-  startHub(t, database, JOIN, { 'jwks.json': keySetOf(clusterKey) })
+export const hubOn = (
+  t: Test,
+  database: TestDatabase,
+  more: object = {},
+  files: Readonly<Record<string, string>> = {},
+): Promise<TestHub> =>
+  startHub(t, database, { ...JOIN, ...more }, { 'jwks.json': keySetOf(clusterKey), ...files })
 
 /** Connects a sidecar as a Pod. */
 export async function sidecarOf(t: Test, hub: TestHub, pod: string, more: object = {}): Promise<TestSidecar> {

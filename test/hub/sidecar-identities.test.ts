@@ -32,7 +32,12 @@ const bearer = (token: string) => `Bearer ${token}`
 /** Identities over clusters and joined sidecars, which a test may change. */
 function identitiesOf(clusters: readonly JoinCluster[]) {
   const clock = testClock()
-  const metrics = createHubMetrics('0', { certificates: () => [], isConfigStale: () => false })
+  const metrics = createHubMetrics('0', {
+    certificates: () => [],
+    isConfigStale: () => false,
+    areRuleFilesInForce: () => true,
+    isPriceFileInForce: () => true,
+  })
   const joined = new Map<string, JoinedSidecar>()
   const asked: string[] = []
   const sidecars = {

@@ -3,6 +3,7 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import type { Test } from 'tap'
 import { SseParser } from '../../src/chat/sse.ts'
+import { PolicySet } from '../../src/fleet/policy-set.ts'
 import {
   type Acknowledgement,
   FEATURES,
@@ -29,6 +30,11 @@ interface SidecarOptions {
 export class TestSidecar {
   readonly #options: SidecarOptions
   readonly keys = new Map<string, FleetKey>()
+  readonly policy = new PolicySet()
+  /** Names of the rules that it has; overridden ones with a mark. */
+  rules: string[] = []
+  /** The text of the prices that it has. */
+  prices = ''
   readonly events: (FeedEvent | UnknownEvent)[] = []
   /** False: reads, applies, and says nothing. */
   acknowledges = true
@@ -43,6 +49,17 @@ export class TestSidecar {
   constructor(t: Pick<Test, 'teardown'>, options: SidecarOptions) {
     this.#options = options
     t.teardown(() => this.kill())
+    this.policy.connect({
+      rules: ({ rules }, overrides) => {
+        const off = new Set(overrides.map(({ rule_id }) => rule_id))
+        this.rules = rules.map(({ id, declaration }) => `${declaration.name}${off.has(id) ? '!' : ''}`)
+        return null
+      },
+      prices: ({ prices }) => {
+        this.prices = prices
+        return null
+      },
+    })
   }
 
   /** Opens the feed; resolves when it answers. @param url of another hub */
@@ -87,7 +104,7 @@ export class TestSidecar {
   get hash(): string {
     const hash = new StateHash()
     for (const key of this.keys.values()) hash.toggle(key)
-    return hash.toString()
+    return hash.with(this.policy.stateHash).toString()
   }
 
   /** Reads no more, and the connection stays. */
@@ -128,10 +145,14 @@ export class TestSidecar {
     if (event.event === 'snapshot') {
       this.keys.clear()
       for (const key of event.keys) this.keys.set(key.id, key)
+      this.policy.replace(event.policy, event.rev)
       this.rev = event.rev
     } else if (event.event === 'key') {
       if (event.op === 'put') this.keys.set(event.id, event.body)
       else this.keys.delete(event.id)
+      this.rev = event.rev
+    } else if (event.event === 'rules' || event.event === 'prices' || event.event === 'override') {
+      this.policy.change(event)
       this.rev = event.rev
     } else if (event.event === 'erase') this.rev = event.rev
     else if (event.event === 'beat') this.rev = Math.max(this.rev, event.rev)
