@@ -25,6 +25,10 @@ const TOKEN_SECONDS = 86_400
 
 export interface FleetOptions {
   readonly hubs?: number
+  /** Merged into the configuration of each hub. */
+  readonly hubConfig?: object
+  /** Texts of files beside it, by name. */
+  readonly hubFiles?: Readonly<Record<string, string>>
   /** Names of Pods in the namespace `shop`. */
   readonly pods: readonly string[]
   /** Folder of the rules of the sidecars. */
@@ -124,6 +128,8 @@ export class RunningFleet {
     mkdirSync(folder)
     writeFileSync(join(folder, 'hub.pem'), signingKey, { mode: 0o600 })
     writeFileSync(join(folder, 'jwks.json'), keySetOf(this.#clusterKey))
+    const { hubConfig, hubFiles = {} } = this.#options
+    for (const [name, text] of Object.entries(hubFiles)) writeFileSync(join(folder, name), text)
     const [hub, ops] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`]
     const file = join(folder, 'hub.yaml')
     const allow = [{ namespace: '*', serviceAccount: 'web' }]
@@ -135,6 +141,7 @@ export class RunningFleet {
         join: { clusters: [{ name: 'prod', issuer: ISSUER, jwks: { file: 'jwks.json' }, allow }] },
         admin: { tokens: [{ name: 'platform', token: { env: 'PLATFORM_TOKEN' }, role: 'admin' }] },
         audit: { signingKey: { file: 'hub.pem' } },
+        ...hubConfig,
       }),
     )
     const child = await this.startHub(file)
@@ -148,13 +155,13 @@ export class RunningFleet {
   }
 
   /** Starts a sidecar; resolves when it is ready. @throws as `start` (rejects) */
-  async startSidecar(pod: string): Promise<FleetSidecar> {
+  async startSidecar(pod: string, namespace = NAMESPACE): Promise<FleetSidecar> {
     const { rules = null, maxStaleSeconds } = this.#options
-    const name = `${NAMESPACE}/${pod}`
+    const name = `${namespace}/${pod}`
     const folder = join(this.#folder, pod)
     mkdirSync(join(folder, 'rules'), { recursive: true })
     writeFileSync(join(folder, 'rules/rules.yaml'), 'rules: []\n')
-    writeFileSync(join(folder, 'token'), await this.tokenOf(pod), { mode: 0o600 })
+    writeFileSync(join(folder, 'token'), await this.tokenOf(pod, namespace), { mode: 0o600 })
     const file = join(folder, 'sidegate.yaml')
     const hubs = this.hubs.map(({ url }) => url)
     writeFileSync(
