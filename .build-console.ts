@@ -20,8 +20,8 @@ const COPIED = ['index.html', 'icon.svg']
 /** What the page knows of the gateway, which is code that no browser runs. */
 const FACTS: GatewayFacts = {
   ruleTypes: RULE_TYPES.map(
-    ({ name, actions, form, isCounted = false, directions, readsTexts, replaces }) => ({
-      ...{ name, actions, form, isCounted },
+    ({ name, actions, form, isCounted = false, narrowsTools = false, directions, readsTexts, replaces }) => ({
+      ...{ name, actions, form, isCounted, narrowsTools },
       directions: directions?.allowed ?? DIRECTIONS,
       parts: readsTexts ? TEXT_PARTS : [],
       placeholders: replaces ? PLACEHOLDER_STYLES : [],

@@ -69,6 +69,21 @@ export interface SealedInjection {
   readonly model: string
 }
 
+/** Tools of one call that are counted apart, and the name that counts all others. */
+export const MAXIMUM_SEALED_TOOLS = 64
+export const OTHER_TOOLS = 'other'
+
+/** What a call did with a tool. */
+export type SealedTool = {
+  readonly name: string
+  /** Whether the request defined it. */
+  readonly defined: boolean
+  /** Calls that the answer asked for. */
+  readonly called: number
+  /** Calls that a rule refused, and its definition if one left the request or denied it. */
+  readonly refused: number
+}
+
 /** Number of findings of one kind in one direction. */
 export interface SealedFindings {
   readonly kind: string
@@ -210,6 +225,19 @@ const ENTRY_FIELDS = {
         name: text('Name of the rule.'),
         action: choice<string>('Action of the rule.', ...RULE_ACTIONS),
       }),
+    ),
+  ),
+  /** At most MAXIMUM_SEALED_TOOLS and one for all others; absent for a call without tools. */
+  tools: optional(
+    field<SealedTool[]>(
+      list(
+        object({
+          name: text('A function, `mcp:LABEL/TOOL`, or the type of a tool that the provider runs.'),
+          defined: flag('The request defined it.'),
+          called: whole('Calls that the answer asked for.'),
+          refused: whole('Calls, and definitions, that a rule refused.'),
+        }),
+      ),
     ),
   ),
   /** Number of further rules that fired; absent when there are none. */

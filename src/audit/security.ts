@@ -44,6 +44,10 @@ export type SecurityEvent = {
 
 const DIRECTIONS: readonly Direction[] = ['request', 'response']
 /** The action of a direction's findings is the strongest one actions: the first of these. */
+/** Whether a rule can refuse a call. A removed tool is refused where an answer calls it. */
+const isRefusing = ({ action, direction }: SealedRule): boolean =>
+  action === 'block' || (action === 'remove' && direction === 'response')
+
 const STRONGEST_FIRST = ['block', 'redact', 'restore', 'monitor', 'allow']
 
 /**
@@ -84,7 +88,7 @@ export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
       : []
 
   if (sealed.blocked) {
-    const rule = sealed.rules.find((candidate) => candidate.action === 'block')
+    const rule = sealed.rules.find(isRefusing)
     add('blocked_request', rule?.direction ?? 'request', rule, 'block', findingsOf(rule))
   }
   for (const direction of DIRECTIONS) {

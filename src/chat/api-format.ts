@@ -13,6 +13,7 @@ import type { StreamChunk } from './stream-chunk.ts'
 import type { Text, Texts } from './texts.ts'
 import type { ProgressOf } from './token-probabilities.ts'
 import type { Usage } from './token-usage.ts'
+import type { ToolFormat } from './tool-format.ts'
 
 /** What the description of the gateway's API says of an API. */
 export interface ApiDocument {
@@ -36,6 +37,8 @@ export interface Api {
   readonly headers: Readonly<Record<string, string>>
   readonly errors: ErrorShape
   readonly answer: AnswerFormat
+  /** Calls of tools, for an API whose answers have such. */
+  readonly tools?: ToolFormat
   /** Answers that the provider keeps, for an API that has such. */
   readonly stored?: StoredFormat
   /** Whether the provider serves kept answers, of any key, below the path of the API. */

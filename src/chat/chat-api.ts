@@ -4,6 +4,7 @@ import { chunkEvents, hasChoices } from './answer-chunks.ts'
 import { readAnswerTexts } from './answer-texts.ts'
 import type { Api } from './api-format.ts'
 import { ChatStream } from './chat-stream.ts'
+import { CHAT_TOOLS } from './chat-tools.ts'
 import { openAiErrors } from './error-shapes.ts'
 import { readChatRequest, upstreamBodies } from './request.ts'
 import { CHAT_REQUEST } from './request-schemas.ts'
@@ -37,5 +38,6 @@ export const CHAT: Api = {
     usage: readUsage,
     finishReason: firstFinishReason,
   },
+  tools: CHAT_TOOLS,
   readStream: (asksForJson) => new ChatStream(asksForJson),
 }

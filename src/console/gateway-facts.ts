@@ -15,6 +15,8 @@ export interface RuleTypeFacts {
   readonly form: { readonly isList: boolean; readonly hint: string }
   /** Whether the form asks which calls share a count. */
   readonly isCounted: boolean
+  /** Whether the form asks which arguments and results narrow a rule. */
+  readonly narrowsTools: boolean
   /** The directions that a rule may be bound to; none for a type that concerns the whole call. */
   readonly directions: readonly string[]
   /** The parts of a call whose texts a rule may look at; none for a type that looks at no text. */

@@ -5,6 +5,9 @@ export interface PolicyRule {
   readonly name: string
   readonly type: string
   readonly pattern: string | readonly string[]
+  readonly arguments?: readonly { readonly path: string; readonly pattern: string }[]
+  readonly after?: readonly string[]
+  readonly afterInjection?: number
   readonly per?: string
   readonly placeholders?: string
   readonly match?: {
@@ -48,4 +51,16 @@ export const describeMatch = ({
     ...Object.entries(labels ?? {}).map(([name, value]) => `${name}=${value}`),
     ...(direction === undefined ? [] : [direction]),
     ...(parts === undefined ? [] : [`parts ${parts.join(', ')}`]),
+  ].join('; ')
+
+/** Says in one line what narrows a rule on tools; empty for a rule without conditions. */
+export const describeConditions = ({
+  arguments: tests,
+  after,
+  afterInjection,
+}: Pick<PolicyRule, 'arguments' | 'after' | 'afterInjection'>): string =>
+  [
+    ...(tests ?? []).map(({ path, pattern }) => `${path === '' ? 'any argument' : path} matches ${pattern}`),
+    ...(after === undefined ? [] : [`after ${after.join(', ')}`]),
+    ...(afterInjection === undefined ? [] : [`after a result that scores ${afterInjection}`]),
   ].join('; ')

@@ -9,6 +9,12 @@ export const BOTH_DIRECTIONS = 'both'
 export interface RuleDraft {
   readonly name: string
   readonly pattern: string
+  /** A JSON pointer, a space and a pattern on each line. */
+  readonly arguments: string
+  /** Globs of tools, separated by commas. */
+  readonly after: string
+  /** A number from 0 to 1. */
+  readonly afterInjection: string
   readonly per: string
   readonly placeholders: string
   /** Globs, separated by commas. */
@@ -23,6 +29,7 @@ export interface RuleDraft {
 
 export const EMPTY_DRAFT: RuleDraft = {
   ...{ name: '', pattern: '', per: '', placeholders: '', models: '', keys: '', labels: '', parts: '' },
+  ...{ arguments: '', after: '', afterInjection: '' },
   direction: BOTH_DIRECTIONS,
 }
 
@@ -34,11 +41,27 @@ export function ruleBody(draft: RuleDraft, type: RuleTypeFacts, action: string |
     name,
     type: type.name,
     pattern: type.form.isList ? pattern.split('\n').filter((line) => line !== '') : pattern,
+    ...(type.narrowsTools && conditionsOf(draft)),
     ...(type.isCounted && draft.per.trim() !== '' && { per: draft.per.trim() }),
     ...(type.placeholders.includes(draft.placeholders) && { placeholders: draft.placeholders }),
     ...(action !== undefined && { action }),
     enabled: true,
     ...(Object.keys(match).length > 0 && { match }),
+  }
+}
+
+function conditionsOf({ arguments: written, after, afterInjection }: RuleDraft): object {
+  const tests = written
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const [path = ''] = line.split(' ', 1)
+      return { path, pattern: line.slice(path.length + 1) }
+    })
+  return {
+    ...(tests.length > 0 && { arguments: tests }),
+    ...(itemsOf(after).length > 0 && { after: itemsOf(after) }),
+    ...(afterInjection.trim() !== '' && { afterInjection: Number(afterInjection) }),
   }
 }
 

@@ -49,6 +49,7 @@ export const ERRORS = {
   request_timeout: kind(408, 'invalid_request_error', 'invalid_request', CLOSES),
   blocked_by_policy: kind(403, REFUSAL_TYPE, 'blocked'),
   model_not_allowed: kind(403, REFUSAL_TYPE, 'blocked'),
+  tool_not_allowed: kind(403, REFUSAL_TYPE, 'blocked'),
   response_blocked_by_policy: kind(403, REFUSAL_TYPE, 'blocked'),
   rate_limit_exceeded: kind(429, 'rate_limit_error', 'rate_limited'),
   budget_exceeded: kind(429, 'rate_limit_error', 'rate_limited'),

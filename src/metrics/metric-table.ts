@@ -330,6 +330,11 @@ export const COUNTERS = {
     help: 'Rule hits by rule, action and direction.',
     labels: ['rule', 'action', 'direction'],
   },
+  toolCalls: {
+    name: 'tool_calls_total',
+    help: 'Tools that answers called (called) and that rules refused in requests and answers (refused).',
+    labels: ['tool', 'decision'],
+  },
   candidateCalls: {
     name: 'candidate_calls_total',
     help: 'Calls also judged by the candidate rules, by whether these would have changed anything.',

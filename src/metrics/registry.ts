@@ -22,6 +22,10 @@ import { Counter, Histogram, registerRows } from './series.ts'
 const MAXIMUM_MODELS = 100
 /** Names of API keys that get a label of their own. */
 const MAXIMUM_KEYS = 200
+/** Names of tools that get a label of their own. */
+const MAXIMUM_TOOLS = 200
+/** Names of functions, and of tools and servers as `mcp:LABEL/TOOL`. */
+const TOOL_NAME = /^[\w.:/-]{1,128}$/
 /** Allows a version after `@`, as Google writes it, and `@` in front, as Cloudflare does. */
 const MODEL_NAME = /^@?[\w./:+-]{1,128}(?:@(?:\d[\w.-]{0,32}|default|latest))?$/
 /** Credentials contain a long word with a digit; names of models do not. */
@@ -47,6 +51,8 @@ export interface Metrics extends Counters, Histograms {
   page(): Promise<string>
   /** Returns the label for a model. Call it only for a model that an upstream has answered for. */
   modelLabel(model: string): string
+  /** Returns the label for a tool. */
+  toolLabel(name: string): string
   /** Returns the label for the name of an API key; null when keys are not counted apart. */
   keyLabel(name: string): string | null
 }
@@ -86,6 +92,7 @@ export function createMetrics(
       return registry.metrics()
     },
     modelLabel: boundedLabels(MAXIMUM_MODELS, (model) => MODEL_NAME.test(model) && !CREDENTIAL.test(model)),
+    toolLabel: boundedLabels(MAXIMUM_TOOLS, (name) => TOOL_NAME.test(name) && !CREDENTIAL.test(name)),
     keyLabel: countsKeys ? boundedLabels(MAXIMUM_KEYS, () => true) : () => null,
   }
   createFirstSeries(metrics)

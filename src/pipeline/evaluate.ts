@@ -20,6 +20,7 @@ import { readCleanRequest } from './prompt/clean-model.ts'
 import { judgePrompt } from './prompt/decide-prompt.ts'
 import { inspect } from './prompt/inspect.ts'
 import { maxFindings } from './prompt/memory-turn.ts'
+import { countDefinitions, judgeTools, readTools, removeTools } from './prompt/request-tools.ts'
 
 /** Key name for a request that names none. */
 const DEFAULT_KEY_NAME = 'evaluate'
@@ -58,6 +59,7 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
   const request = readCleanRequest(api, body)
   const { clock, kinds, injection, searches, identifiers, placeholderStyle } = pipeline
   const selection = pipeline.rules().select(request.models, { name: keyName, labels: labels as KeyLabels })
+  const defined = readTools(api, request.body, selection)
   const steps = inspect(atOnce(api.requestTexts(request.body)), selection, {
     kinds,
     injection,
@@ -67,8 +69,11 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
     maxFindings: maxFindings(searches),
   })
   const inspection = await nowOrInSlices(steps, clock)
+  const tools = await nowOrInSlices(judgeTools(defined, selection, inspection.facts), clock)
+  removeTools(defined, tools)
+  const use = await nowOrInSlices(countDefinitions(defined, tools, kinds), clock)
   const decision = judgePrompt(
-    { ...inspection, models: request.models, keyModels: null },
+    { ...inspection, tools, models: request.models, keyModels: null },
     selection,
     pipeline,
   )
@@ -80,6 +85,7 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
       part: place,
       direction: 'request',
     })),
+    tools: (use?.sealed() ?? []).map(({ name, refused }) => ({ name, refused: refused > 0 })),
     injection: describeInjection(inspection.injection!, selection, pipeline),
     estimated_cost: estimatedCost(pipeline.prices(), api, request),
     redacted: parseReceived(String(bodyToSend(api, request))),

@@ -32,6 +32,7 @@ import { countKinds, inspect } from './prompt/inspect.ts'
 import { isLongBody, maxFindings, waitToScan } from './prompt/memory-turn.ts'
 import { MonitoredScore } from './prompt/monitored-score.ts'
 import { permittedRequests } from './prompt/permitted-requests.ts'
+import { countDefinitions, judgeTools, readTools, removeTools } from './prompt/request-tools.ts'
 import { denialError, restoreInBackground } from './record/failure.ts'
 import { type Delivered, recordIntent } from './record/record.ts'
 import { shapedKinds } from './scan/shaped-kinds.ts'
@@ -152,12 +153,13 @@ function* inspectAndCapture(
   pipeline: Pipeline,
   { call, client }: Admitted,
   { bytes, request, selection, continued, isLong, release }: Received,
-): Steps<Pick<Inspected, 'inspection' | 'json'>> {
+): Steps<Pick<Inspected, 'inspection' | 'tools' | 'json'>> {
   const { kinds, injection: model, scanCache, metrics, binaryParts, thoughts, searches } = pipeline
   const noted = call.record
   const servers = takeServerSecrets(request.body)
   if (servers.servers > 0 && pipeline.toolServers === 'refuse') throw serversRefused()
   const received = (yield* signedThoughts(request.body)).map(({ text }) => text)
+  const defined = readTools(call.api, request.body, selection)
   const walk = yield* call.api.requestTexts(request.body)
   yield
   const inspection = yield* inspect(walk, selection, {
@@ -168,7 +170,7 @@ function* inspectAndCapture(
     continued,
     isGivenId: (id) => pipeline.givenIds.has(call.key.line, id),
     placeholderStyle: pipeline.placeholderStyle,
-    scored: selection.injection.length > 0 && !selection.watchesInjection,
+    ...(selection.watchesInjection && { scored: false }),
     maxFindings: maxFindings(searches),
   })
   if (selection.watchesInjection) {
@@ -183,11 +185,16 @@ function* inspectAndCapture(
   noted.addFindings(countKinds(inspection.findings), selection)
   if (inspection.injection !== null)
     noted.injection = injectionJudgement(inspection.injection, selection, model)
+  const tools = yield* judgeTools(defined, selection, inspection.facts)
+  const gone = removeTools(defined, tools)
+  if (tools.removed.size > 0)
+    noted.removedTools = defined.defined.filter(({ name }) => tools.removed.has(name))
+  noted.tools = yield* countDefinitions(defined, tools, kinds)
   // Each of the next steps reads the whole prompt.
   yield
   const captured = pipeline.endUsers.withoutNames(request.body)
-  const isSame = !inspection.isRewritten && servers.servers === 0
-  const written = isSame ? bytes : yield* rewritten(bytes, request.body)
+  const isSame = !inspection.isRewritten && servers.servers === 0 && tools.removed.size === 0
+  const written = isSame ? bytes : yield* rewritten(bytes, request.body, gone)
   yield
   noted.request = captured === request.body && isOneLine(written) ? written : yield* jsonSteps(captured)
   yield
@@ -198,9 +205,10 @@ function* inspectAndCapture(
   yield
   const restored = yield* thoughts.restore(call.key.line, received, request.body)
   if (restored.dropped > 0) metrics.thoughtsDropped.inc(restored.dropped)
-  if (servers.servers === 0 && !restored.changed) return { inspection, json: written }
+  if (servers.servers === 0 && !restored.changed) return { inspection, tools, json: written }
   yield
-  return { inspection, json: yield* rewritten(bytes, request.body, restored.removed) }
+  const removed = new Map([...gone, ...restored.removed])
+  return { inspection, tools, json: yield* rewritten(bytes, request.body, removed) }
 }
 
 function* rewritten(bytes: Buffer, body: JsonObject, removed?: RemovedItems): Steps<Buffer> {
@@ -218,12 +226,12 @@ const serversRefused = (): GatewayError =>
   })
 
 /**
- * @throws GatewayError `blocked_by_policy`, `model_not_allowed`, `rate_limit_exceeded`,
- * `budget_exceeded`, `price_unknown` or `invalid_parameter`
+ * @throws GatewayError `blocked_by_policy`, `model_not_allowed`, `tool_not_allowed`,
+ *   `rate_limit_exceeded`, `budget_exceeded`, `price_unknown` or `invalid_parameter`
  */
 function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): Permitted {
   const { clock } = pipeline
-  const { request, target, routes, selection, inspection, json, release } = inspected
+  const { request, target, routes, selection, inspection, tools, json, release } = inspected
   const noted = call.record
   const isBackground = noted.stored?.type === 'makes' && noted.stored.isBackground
   if (isBackground && inspection.restoration !== null) throw restoreInBackground()
@@ -233,7 +241,7 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
     return reserveLimits(pipeline, call, selection, demand).evidence
   }
   const requests = () => permittedRequests({ ...call.api, target }, request, routes, json)
-  const asked = { models: request.models, keyModels: call.key.terms.models }
+  const asked = { tools, models: request.models, keyModels: call.key.terms.models }
   const decision = decidePrompt({ ...inspection, ...asked }, selection, pipeline, reserve, requests)
   call.addPhase('policy', clock.monotonic() - startMs)
   noted.hits.push(...decision.hits)
@@ -248,7 +256,8 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
   const documents = documentEditsOf(request.body, inspection.documentEdits)
   const { stream, includeUsage } = request
   const { permit } = decision
-  return { permit, selection, placeholders, restoration, documents, stream, includeUsage, after: null }
+  const form = { stream, includeUsage, after: null }
+  return { permit, selection, calls: tools.calls, placeholders, restoration, documents, ...form }
 }
 
 /** What a call asks of its limits. Its cost is estimated only for limits of money. */
@@ -310,7 +319,7 @@ async function deliver(
     givenIds,
   }: Pipeline,
   { call, client, admission }: Admitted,
-  { selection, placeholders, restoration, documents, stream, includeUsage, after }: Permitted,
+  { selection, calls, placeholders, restoration, documents, stream, includeUsage, after }: Permitted,
   response: UpstreamResponse,
 ): Promise<Delivered> {
   const scan: ScanRules = {
@@ -330,6 +339,7 @@ async function deliver(
   const parts = {
     scan,
     selection,
+    calls,
     placeholders,
     documents,
     thoughts,

@@ -8,6 +8,7 @@ import type { RefusalStatus } from '../core/errors.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
 import type { Permit } from '../policy/decide.ts'
+import type { CallRules, ToolJudgement } from '../policy/tool-rules.ts'
 import type { PriceBook } from '../prices/price-book.ts'
 import type { Counters } from '../store/limits/counters.ts'
 import type { HighestNumbers, StoredAnswers } from '../store/log/stored-answers.ts'
@@ -87,6 +88,7 @@ export interface Received {
 /** A request whose body is redacted. */
 export interface Inspected extends Received {
   readonly inspection: Inspection
+  readonly tools: ToolJudgement
   /** The body to forward: as received, but for what changed. */
   readonly json: Buffer
 }
@@ -95,6 +97,8 @@ export interface Inspected extends Received {
 export interface Permitted extends Pick<Inspection, 'placeholders' | 'restoration'> {
   readonly permit: Permit
   readonly selection: Selection
+  /** The rules for tool calls in the answer; null when none concerns one. */
+  readonly calls: CallRules | null
   /** Where the documents of the prompt changed, which the answer may cite. */
   readonly documents: DocumentEdits
   readonly stream: boolean

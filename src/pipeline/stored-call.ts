@@ -72,6 +72,8 @@ function readAndPermit(
   return {
     permit,
     selection,
+    // The conversation is not known, so a rule that asks about it applies.
+    calls: selection.tools?.callsOfUnknown() ?? null,
     placeholders,
     restoration: null,
     documents: [],

@@ -15,6 +15,7 @@ import type { ParsedRule } from './parse-rule.ts'
 import { concernsPlace, partsOf, type Rule, type RuleParts, type RuleReference } from './rule.ts'
 import type { PromptFacts } from './rule-type.ts'
 import { type RulePattern, ruleTypeOf } from './rule-types.ts'
+import { ToolRuleIndex, type ToolRules } from './tool-rules.ts'
 import type { UsageLimit } from './types/rate-limit.ts'
 
 /** All rules in force at one moment. Frozen: a request uses the set it started with. */
@@ -98,12 +99,14 @@ export interface Selection {
   readonly checks: readonly PromptCheck[]
   /** Rules that ask for the prompt's injection score; each is one of the checks too. */
   readonly injection: readonly InjectionRule[]
-  /** There are injection rules and none blocks, so the score cannot refuse the call. */
+  /** There are injection rules and nothing that refuses reads the score. */
   readonly watchesInjection: boolean
   /** Whether a rule asks for shaped placeholders. */
   readonly asksForShapes: boolean
   readonly limits: readonly LimitRule[]
   readonly access: readonly AccessRule[]
+  /** Null when no rule concerns tools. */
+  readonly tools: ToolRules | null
   /** What the rules say of capturing the call; null when none says anything. */
   readonly capture: CaptureMode | null
 }
@@ -138,6 +141,11 @@ export function compileRules(rules: readonly ParsedRule[], revision: string): Ru
       pattern.type === 'keyword_block' ? [{ rule, reference, keywords: pattern.keywords }] : [],
     ),
   )
+  const tools = new ToolRuleIndex(
+    scoped.flatMap(({ reference, pattern }) =>
+      pattern.type === 'tool_access' ? [{ rule: reference, globs: pattern.globs, conditions: pattern }] : [],
+    ),
+  )
   const selections = new Map<string, Selection>()
   return Object.freeze({
     revision,
@@ -156,7 +164,7 @@ export function compileRules(rules: readonly ParsedRule[], revision: string): Ru
       const known = selections.get(name)
       if (known !== undefined) return known
       if (selections.size >= MAXIMUM_SELECTIONS) selections.clear()
-      const selection = selectionOf(scoped, [...byModel.values()], keywords, revision)
+      const selection = selectionOf(scoped, [...byModel.values()], { keywords, tools }, revision)
       selections.set(name, selection)
       return selection
     },
@@ -180,15 +188,22 @@ function scope({ rule, pattern }: ParsedRule): ScopedRule {
   }
 }
 
+/** What is compiled once for every selection. */
+interface CompiledRules {
+  readonly keywords: KeywordRuleIndex
+  readonly tools: ToolRuleIndex
+}
+
 /** @param byModel the rules that concern each model; a rule of any model applies to the call */
 function selectionOf(
   scoped: readonly ScopedRule[],
   byModel: readonly (readonly ScopedRule[])[],
-  keywords: KeywordRuleIndex,
+  { keywords, tools: toolIndex }: CompiledRules,
   revision: string,
 ): Selection {
   const concerned = new Set(byModel.flat())
   const chosen = scoped.filter((candidate) => concerned.has(candidate))
+  const tools = toolIndex.select(new Set(chosen.map(({ reference }) => reference)))
   const chosenRules = new Set(chosen.map(({ rule }) => rule))
   const pii = new Map(
     TEXT_PLACES.map((place) => [place, strictest(byModel.map((rules) => piiDecisions(rules, place)))]),
@@ -222,10 +237,14 @@ function selectionOf(
     keywords: (direction: Direction) => keywordRules[direction],
     checks,
     injection,
-    watchesInjection: injection.length > 0 && injection.every(({ rule }) => rule.action === 'monitor'),
+    watchesInjection:
+      injection.length > 0 &&
+      injection.every(({ rule }) => rule.action === 'monitor') &&
+      tools?.asksForScore !== true,
     asksForShapes: chosen.some(({ rule }) => rule.placeholders === 'shaped'),
     limits,
     access,
+    tools,
     capture: modes.length === 0 ? null : combineCapture(...modes),
   })
 }

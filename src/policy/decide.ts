@@ -7,6 +7,7 @@ import { accessOf, allowsEvery } from './access-list.ts'
 import type { AccessRule, PromptCheck, Selection } from './compile.ts'
 import type { RuleHit, RuleParts, RuleReference } from './rule.ts'
 import type { PromptFacts } from './rule-type.ts'
+import { NO_TOOL_RULES, type RefusedTool, type ToolJudgement } from './tool-rules.ts'
 
 /** What the steps before found out about a request. */
 export interface PolicyEvidence {
@@ -16,6 +17,8 @@ export interface PolicyEvidence {
   readonly findings: readonly PlacedKind[]
   readonly keywordHits: readonly RuleReference[]
   readonly limits: readonly LimitEvidence[]
+  /** What the rules say of the tools of the request. */
+  readonly tools: Pick<ToolJudgement, 'hits' | 'denied'>
   /** Every model that the call may end up at; null when none is known. */
   readonly models: readonly string[] | null
   /** The list of the key; null for none. */
@@ -36,6 +39,7 @@ export const NOTHING_SCANNED = {
   facts: null,
   findings: [],
   keywordHits: [],
+  tools: NO_TOOL_RULES,
 } satisfies Partial<PolicyEvidence>
 
 /** Whether a call exceeds a limit. */
@@ -111,8 +115,12 @@ export interface ModelDenial extends DenialOf<'model_not_allowed', RuleReference
   readonly globs: readonly string[]
 }
 
+/** A call that defines or demands a tool that a rule refuses. */
+export interface ToolDenial extends DenialOf<'tool_not_allowed', RuleReference>, Pick<RefusedTool, 'tool'> {}
+
 export type Denial =
   | DenialOf<'blocked', RuleReference>
+  | ToolDenial
   | DenialOf<'rate_limited', RuleReference | null>
   | ModelDenial
 
@@ -134,8 +142,8 @@ export function decide(evidence: PolicyEvidence, requests: () => PermittedReques
 
 /**
  * Judges a request without letting it through, for dry runs, shadow rules and rule tests.
- * The order is models, rules on content, limits: waiting helps against limits only. Among rules on
- * content it is personal data, keywords, facts of the prompt.
+ * The order is models, tools, rules on content, limits: waiting helps against limits only. Among
+ * rules on content it is personal data, keywords, facts of the prompt.
  */
 export function judge(evidence: PolicyEvidence): Judgement {
   const { selection, findings, keywordHits, facts, limits } = evidence
@@ -150,9 +158,12 @@ export function judge(evidence: PolicyEvidence): Judgement {
     throw new Error('A blocking injection rule applies, but the prompt was not scored.')
   }
   const exceeded = limits.flatMap(({ rule, exceeded }) => (exceeded && rule !== null ? [rule] : []))
-  const hits = toHits([...unlisted.map(({ rule }) => rule), ...content, ...exceeded], 'request')
+  const access = [...unlisted.map(({ rule }) => rule), ...evidence.tools.hits]
+  const hits = toHits([...access, ...content, ...exceeded], 'request')
   const denied = denyModel(evidence, unlisted.find(({ rule }) => isBlocking(rule)) ?? null, hits)
   if (denied !== null) return denied
+  const refused = evidence.tools.denied
+  if (refused !== null) return { outcome: 'denial', reason: 'tool_not_allowed', ...refused, hits }
   const blocking = content.find(isBlocking)
   if (blocking !== undefined) return { outcome: 'denial', reason: 'blocked', rule: blocking, hits }
   const limiting = exceeded.find(isBlocking)

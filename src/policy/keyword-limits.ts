@@ -1,13 +1,21 @@
 // Bounds what the keyword rules of one rule set cost together, in memory and in compile time.
 
+import type { ParsedPattern } from '../keyword/pattern-index.ts'
 import type { ParsedRule } from './parse-rule.ts'
 import type { RuleDeclaration } from './rule.ts'
+import type { RulePattern } from './rule-types.ts'
 
 /** At these limits a rule set takes about 50 MiB and 50 ms to compile. */
 const MAXIMUM_CHARACTERS = 262_144
 const MAXIMUM_STEPS = 10_000
 
-/** Adds up the words and expressions of the enabled keyword rules. */
+/** The words and expressions of a rule: of a keyword rule, and of arguments of tools. */
+function keywordsOf(pattern: RulePattern): readonly ParsedPattern[] {
+  if (pattern.type === 'keyword_block') return [pattern.keywords]
+  return pattern.type === 'tool_access' ? (pattern.arguments ?? []).map(({ keywords }) => keywords) : []
+}
+
+/** Adds up the words and expressions of the enabled rules. */
 export class KeywordUsage {
   /** Normalised characters of all words. */
   #characters = 0
@@ -16,9 +24,10 @@ export class KeywordUsage {
 
   add(rules: Iterable<ParsedRule<RuleDeclaration>>): this {
     for (const { rule, pattern } of rules) {
-      if (pattern.type !== 'keyword_block' || !rule.enabled) continue
-      for (const { length } of pattern.keywords.words) this.#characters += length
-      for (const { instructions } of pattern.keywords.programs) this.#steps += instructions.length
+      for (const { words, programs } of rule.enabled ? keywordsOf(pattern) : []) {
+        for (const { length } of words) this.#characters += length
+        for (const { instructions } of programs) this.#steps += instructions.length
+      }
     }
     return this
   }

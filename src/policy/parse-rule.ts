@@ -6,6 +6,7 @@ import { controlCharacterIn } from './control-character.ts'
 import { MAXIMUM_GLOB_CHARACTERS } from './glob.ts'
 import { isReplacing, type Rule, type RuleDeclaration } from './rule.ts'
 import { parsePattern, type RulePattern, ruleTypeOf, typeNames } from './rule-types.ts'
+import { CONDITION_FIELDS } from './tool-conditions.ts'
 
 /**
  * A valid rule with its pattern parsed. Plain data that survives JSON. Only `parseRule` makes one.
@@ -32,6 +33,7 @@ const MAXIMUM_DECLARATION_BYTES = 245_760
 const COUNTED = typeNames(({ isCounted }) => isCounted)
 const REPLACING = typeNames(({ replaces }) => replaces)
 const READING = typeNames(({ readsTexts }) => readsTexts)
+const NARROWING = typeNames(({ narrowsTools }) => narrowsTools)
 
 /**
  * Returns the error of the name of a new rule, or null. Not one of `parseRule`: a rule that is
@@ -76,8 +78,14 @@ function parse(
   else if (action !== undefined && !actions.includes(action)) {
     add('action', `\`${action}\` is not allowed for ${type} rules; use ${alternatives(actions)}`)
   }
-  const parsed = type === undefined || source === undefined ? null : parsePattern(type, source)
-  if (parsed !== null && 'messages' in parsed) for (const message of parsed.messages) add('pattern', message)
+  const parsed = type === undefined || source === undefined ? null : parsePattern(type, source, declaration)
+  if (parsed !== null && 'messages' in parsed) {
+    for (const message of parsed.messages) add('pattern', message)
+    for (const { path, message } of parsed.others ?? []) add(path, message)
+  }
+  if (value !== null && !value.narrowsTools)
+    for (const field of CONDITION_FIELDS)
+      if (declaration[field] !== undefined) add(field, `is allowed for ${NARROWING} rules only; remove it`)
   const tooLong = sizeProblem(declaration)
   if (tooLong !== null) add('pattern', tooLong)
   const direction = match?.direction ?? 'both'

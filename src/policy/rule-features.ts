@@ -4,6 +4,7 @@
 import { RULE_ACTIONS } from '../core/rule-action.ts'
 import type { RuleDeclaration } from './rule.ts'
 import { RULE_TYPE_NAMES } from './rule-types.ts'
+import { CONDITION_FIELDS } from './tool-conditions.ts'
 
 /** The feature of sidecars that take rules, overrides and prices of a hub. */
 export const POLICY_FEATURE = 'policy'
@@ -11,15 +12,18 @@ export const POLICY_FEATURE = 'policy'
 /** Fields that every release knows. */
 const PLAIN_FIELDS = ['name', 'type', 'pattern', 'action', 'enabled', 'description', 'match']
 /** The other fields of a rule, and those of `match`. */
-export const OPTIONAL_FIELDS = ['per', 'placeholders']
+export const OPTIONAL_FIELDS: readonly string[] = ['per', 'placeholders', ...CONDITION_FIELDS]
 export const MATCH_FIELDS = ['models', 'keys', 'labels', 'direction', 'parts']
+
+/** Names of features have no capitals. */
+const featureOf = (field: string): string => `rule_${field.toLowerCase()}`
 
 /** What this release enforces. */
 export const RULE_FEATURES: readonly string[] = [
   POLICY_FEATURE,
   ...RULE_TYPE_NAMES.map((name) => `rule_type_${name}`),
   ...RULE_ACTIONS.map((name) => `rule_action_${name}`),
-  ...OPTIONAL_FIELDS.map((name) => `rule_${name}`),
+  ...OPTIONAL_FIELDS.map(featureOf),
   ...MATCH_FIELDS.map((name) => `rule_match_${name}`),
 ]
 
@@ -30,6 +34,6 @@ export const featuresOf = (declaration: RuleDeclaration): string[] => [
   ...(declaration.action === undefined ? [] : [`rule_action_${declaration.action}`]),
   ...Object.keys(declaration)
     .filter((name) => !PLAIN_FIELDS.includes(name))
-    .map((name) => `rule_${name}`),
+    .map(featureOf),
   ...Object.keys(declaration.match ?? {}).map((name) => `rule_match_${name}`),
 ]

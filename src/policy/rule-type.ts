@@ -3,6 +3,7 @@
 
 import type { Direction } from '../core/finding.ts'
 import type { RuleAction } from '../core/rule-action.ts'
+import type { ConditionProblem, WrittenConditions } from './tool-conditions.ts'
 
 /** A pattern as a file or the API writes it: a list where the type has one, else a text. */
 export type WrittenPattern = string | readonly string[]
@@ -10,6 +11,8 @@ export type WrittenPattern = string | readonly string[]
 /** Why a pattern cannot be read. Messages follow the name of the field. */
 export interface PatternRefusal {
   readonly messages: readonly string[]
+  /** Errors in the fields that narrow the rule. */
+  readonly others?: readonly ConditionProblem[]
 }
 
 export const refuse = (message: string): PatternRefusal => ({ messages: [message] })
@@ -59,13 +62,16 @@ export interface RuleType<Pattern extends { readonly type: string } = { readonly
   readonly readsTexts?: true
   /** Whether `per` of a rule says which calls share its count. */
   readonly isCounted?: true
+  /** Whether `arguments`, `after` and `afterInjection` may narrow a rule. */
+  readonly narrowsTools?: true
   /** What it checks, for documents, without a full stop. */
   readonly checks: string
   /** How its pattern is written, for documents, without a full stop. */
   readonly writing: string
   /** How a form asks for its pattern: as a text or as a list of one item a line, with a hint. */
   readonly form: { readonly isList: boolean; readonly hint: string }
-  parse(written: WrittenPattern): Pattern | PatternRefusal
+  /** @param conditions the fields that narrow a rule; none for a type without them */
+  parse(written: WrittenPattern, conditions: WrittenConditions): Pattern | PatternRefusal
   /**
    * Reports whether the first rule fires wherever the other does, on calls that both concern.
    * Absent for pii, of whose rules one decides on each kind (rulecheck/scope.ts).

@@ -2,15 +2,17 @@
 
 import { controlCharacterIn } from './control-character.ts'
 import { type PatternRefusal, type RuleType, refuse, type WrittenPattern } from './rule-type.ts'
+import type { WrittenConditions } from './tool-conditions.ts'
 import { CAPTURE } from './types/capture.ts'
 import { KEYWORD_BLOCK } from './types/keyword-block.ts'
 import { MODEL_ACCESS } from './types/model-access.ts'
 import { PII } from './types/pii.ts'
 import { PROMPT_INJECTION } from './types/prompt-injection.ts'
 import { RATE_LIMIT } from './types/rate-limit.ts'
+import { TOOL_ACCESS } from './types/tool-access.ts'
 
 /** In the order of lists and documents. */
-const TYPES = [KEYWORD_BLOCK, PII, PROMPT_INJECTION, RATE_LIMIT, MODEL_ACCESS, CAPTURE] as const
+const TYPES = [KEYWORD_BLOCK, PII, PROMPT_INJECTION, RATE_LIMIT, MODEL_ACCESS, TOOL_ACCESS, CAPTURE] as const
 
 export const RULE_TYPES: readonly RuleType[] = TYPES
 
@@ -34,8 +36,12 @@ export function typeNames(isMeant: (type: RuleType) => boolean | undefined): str
 /** Returns the type of a name. */
 export const ruleTypeOf = (name: RuleTypeName): RuleType => BY_NAME.get(name)!
 
-/** Reads the pattern of a rule. */
-export function parsePattern(name: RuleTypeName, written: WrittenPattern): RulePattern | PatternRefusal {
+/** Reads the pattern of a rule, with the fields that narrow it. */
+export function parsePattern(
+  name: RuleTypeName,
+  written: WrittenPattern,
+  beside: WrittenConditions = {},
+): RulePattern | PatternRefusal {
   const type = ruleTypeOf(name)
   if (!type.form.isList) {
     if (typeof written !== 'string')
@@ -43,5 +49,5 @@ export function parsePattern(name: RuleTypeName, written: WrittenPattern): RuleP
     const control = controlCharacterIn(written)
     if (control !== null) return refuse(control)
   }
-  return type.parse(written) as RulePattern | PatternRefusal
+  return type.parse(written, beside) as RulePattern | PatternRefusal
 }

@@ -8,6 +8,7 @@ import type { RuleAction } from '../core/rule-action.ts'
 import { TEXT_PARTS, type TextPart, type TextPlace } from '../core/text-part.ts'
 import type { WrittenPattern } from './rule-type.ts'
 import type { RuleTypeName } from './rule-types.ts'
+import type { WrittenConditions } from './tool-conditions.ts'
 
 /** Whether the action replaces personal data by placeholders. */
 export const isReplacing = (action: RuleAction): boolean => action === 'redact' || action === 'restore'
@@ -40,7 +41,7 @@ const concernsDirection = (direction: Direction | 'both' = 'both', asked: Direct
   direction === 'both' || direction === asked
 
 /** A rule without its identity. */
-export interface RuleDeclaration {
+export interface RuleDeclaration extends WrittenConditions {
   readonly name: string
   readonly type: RuleTypeName
   readonly pattern: WrittenPattern

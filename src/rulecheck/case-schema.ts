@@ -4,6 +4,10 @@
 import { APIS } from '../chat/apis.ts'
 import { PII_KINDS } from '../core/finding.ts'
 
+/** What happens to a tool: the strongest of these. */
+const TOOL_OUTCOMES = ['refused', 'called', 'defined'] as const
+export type ToolOutcome = (typeof TOOL_OUTCOMES)[number]
+
 /** Maximum cases in one file. */
 const MAXIMUM_CASES_A_FILE = 10_000
 
@@ -48,6 +52,13 @@ const EXPECT_SCHEMA = {
       description:
         'The text the client would see: the content of the first choice; for other APIs than chat, all texts of the answer, separated by line breaks.',
       type: 'string',
+    },
+    tools: {
+      description:
+        'What happens to tools, by their names: refused (its definition is denied or removed, or a call of it is refused), called or defined. Only the tools that are named are compared.',
+      type: 'object',
+      minProperties: 1,
+      additionalProperties: { description: 'What happens to the tool.', enum: [...TOOL_OUTCOMES] },
     },
     findings: {
       description:
@@ -120,7 +131,7 @@ export const CASES_SCHEMA = {
           },
           answer: {
             description:
-              'The answer of the model: a text, or a whole answer of the API. The test also streams it, cut at random, and expects the same outcome.',
+              'The answer of the model: a text, a whole answer of the API, or for chat `tool_calls` alone, each with `name` and `arguments`. The test also streams it, cut at random, and expects the same outcome.',
             type: ['string', 'object'],
           },
           expect: EXPECT_SCHEMA,

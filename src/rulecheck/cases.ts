@@ -12,7 +12,7 @@ import type { MatchedKey } from '../policy/compile.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
 import { isRuleTestName, readRuleFiles } from '../rules/files.ts'
 import { snapshotOf } from '../rules/snapshot.ts'
-import { CASES_SCHEMA } from './case-schema.ts'
+import { CASES_SCHEMA, type ToolOutcome } from './case-schema.ts'
 import { readSources } from './rule-sources.ts'
 
 /** `monitor`: the call passes, and a rule with the action `monitor` fired. */
@@ -25,6 +25,7 @@ export interface Expectation {
   readonly redacted?: string
   readonly answer?: string
   readonly findings?: Readonly<Partial<Record<PiiKind, number>>>
+  readonly tools?: Readonly<Record<string, ToolOutcome>>
 }
 
 interface WrittenCase {

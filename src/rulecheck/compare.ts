@@ -74,6 +74,10 @@ function compareOutcome(expect: Expectation, outcome: CaseOutcome): Mismatch[] {
   if (expect.answer !== undefined)
     check('answer', expect.answer, outcome.answer ?? '(no answer reaches the client)')
   if (expect.findings !== undefined) check('findings', counts(expect.findings), counts(outcome.findings))
+  for (const [name, wanted] of Object.entries(expect.tools ?? {})) {
+    const got = Object.hasOwn(outcome.tools, name) ? outcome.tools[name]! : '(not in the call)'
+    check(`tools.${name}`, wanted, got)
+  }
   return mismatches
 }
 

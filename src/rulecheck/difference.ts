@@ -6,6 +6,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { RuleSet } from '../policy/compile.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
 import type { RuleDeclaration } from '../policy/rule.ts'
+import { CONDITION_FIELDS } from '../policy/tool-conditions.ts'
 import { ruleSetOf } from '../rules/rule-set.ts'
 import type { RuleCase } from './cases.ts'
 import { type CaseEnvironment, type CaseOutcome, runCase } from './run-case.ts'
@@ -13,6 +14,7 @@ import { type CaseEnvironment, type CaseOutcome, runCase } from './run-case.ts'
 const FIELDS = [
   'type',
   'pattern',
+  ...CONDITION_FIELDS,
   'per',
   'placeholders',
   'action',

@@ -1,6 +1,7 @@
 // Runs one exchange through the pipeline's inspection, decision and answer scan, without a gateway.
 // Token limits are left out: they depend on traffic.
 
+import type { SealedTool } from '../audit/entry-fields.ts'
 import type { Api } from '../chat/api-format.ts'
 import { apiNamed } from '../chat/apis.ts'
 import { CHAT } from '../chat/chat-api.ts'
@@ -9,7 +10,7 @@ import { parseJson, parseReceived } from '../chat/strict-json.ts'
 import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { PiiKind } from '../core/finding.ts'
-import { isObject, type JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { NO_TERMS } from '../core/key-terms.ts'
 import { atOnce } from '../core/steps.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
@@ -21,11 +22,14 @@ import { type Answer, deliverWholeAnswer } from '../pipeline/answer/whole-answer
 import { Call } from '../pipeline/call/call.ts'
 import { readCleanRequest } from '../pipeline/prompt/clean-model.ts'
 import { type DecisionParts, judgePrompt } from '../pipeline/prompt/decide-prompt.ts'
-import { countKinds, inspect } from '../pipeline/prompt/inspect.ts'
+import { countKinds, type Inspection, inspect } from '../pipeline/prompt/inspect.ts'
 import { ScanMemory } from '../pipeline/prompt/memory-turn.ts'
+import { countDefinitions, judgeTools, readTools, removeTools } from '../pipeline/prompt/request-tools.ts'
 import { shapedKinds } from '../pipeline/scan/shaped-kinds.ts'
-import type { RuleSet } from '../policy/compile.ts'
+import type { ScanRules } from '../pipeline/scan/text-scanner.ts'
+import type { RuleSet, Selection } from '../policy/compile.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
+import type { ToolOutcome } from './case-schema.ts'
 import type { CaseDecision, RuleCase } from './cases.ts'
 import { seededRandom, streamOf } from './chunking.ts'
 import { CollectingClient } from './collecting-client.ts'
@@ -45,6 +49,8 @@ export interface CaseOutcome {
   /** Null when no answer reaches the client. */
   readonly answer: string | null
   readonly findings: Readonly<Partial<Record<PiiKind, number>>>
+  /** What happened to each tool that was defined or called. */
+  readonly tools: Readonly<Record<string, ToolOutcome>>
 }
 
 const STOPPED_CLOCK: Clock = { now: () => 0, monotonic: () => 0 }
@@ -74,7 +80,10 @@ export async function runCase(
   )
   const request = readCleanRequest(api, received)
   const selection = rules.select(request.models, matched)
+  const defined = readTools(api, request.body, selection)
   const inspection = atOnce(inspect(atOnce(api.requestTexts(request.body)), selection, environment))
+  const tools = atOnce(judgeTools(defined, selection, inspection.facts))
+  removeTools(defined, tools)
   const terms = { ...NO_TERMS, labels: matched.labels }
   const key = { id: 'test', name: matched.name, line: 'test', terms }
   const call = new Call(STOPPED_CLOCK, {
@@ -84,9 +93,10 @@ export async function runCase(
     arrivedMs: 0,
     policyRevision: rules.revision,
   })
+  call.record.tools = atOnce(countDefinitions(defined, tools, environment.kinds))
   call.record.addFindings(countKinds(inspection.findings), selection)
   const decision = judgePrompt(
-    { ...inspection, models: request.models, keyModels: null },
+    { ...inspection, tools, models: request.models, keyModels: null },
     selection,
     environment,
   )
@@ -103,15 +113,9 @@ export async function runCase(
     call,
     client,
     response: upstreamAnswer(isStream ? pieces : [Buffer.from(JSON.stringify(body))]),
-    scan: {
-      kinds: environment.kinds,
-      piiAction: (kind) => selection.pii(kind, 'answer').action,
-      keywords: selection.keywords('response'),
-      credential: null,
-      restoration: inspection.restoration,
-      shapes: shapedKinds(selection, environment.placeholderStyle, 'answer'),
-    },
+    scan: scanOf(selection, inspection, environment),
     selection,
+    calls: tools.calls,
     placeholders: inspection.placeholders,
     documents: documentEditsOf(request.body, inspection.documentEdits),
     thoughts: new ThoughtMemory(),
@@ -133,6 +137,19 @@ export async function runCase(
   return outcomeOf(call, redacted, null, isStream ? assembled(api, client.text) : client.text)
 }
 
+const scanOf = (
+  selection: Selection,
+  { restoration }: Inspection,
+  { kinds, placeholderStyle }: CaseEnvironment,
+): ScanRules => ({
+  kinds,
+  piiAction: (kind) => selection.pii(kind, 'answer').action,
+  keywords: selection.keywords('response'),
+  credential: null,
+  restoration,
+  shapes: shapedKinds(selection, placeholderStyle, 'answer'),
+})
+
 function outcomeOf(
   call: Call,
   redacted: string,
@@ -149,17 +166,35 @@ function outcomeOf(
     redacted,
     answer: delivered === null ? null : answerText(call.api, parseReceived(delivered) as JsonObject),
     findings,
+    tools: Object.fromEntries((call.record.tools?.sealed() ?? []).map((one) => [one.name, toolOutcome(one)])),
   }
 }
 
-const wholeAnswer = (answer: string | JsonObject): JsonObject =>
-  typeof answer === 'string'
-    ? {
-        id: 'test',
-        object: 'chat.completion',
-        choices: [{ index: 0, message: { role: 'assistant', content: answer }, finish_reason: 'stop' }],
-      }
-    : answer
+const toolOutcome = ({ called, refused }: SealedTool): ToolOutcome =>
+  refused > 0 ? 'refused' : called > 0 ? 'called' : 'defined'
+
+const completion = (message: JsonObject): JsonObject => ({
+  id: 'test',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop' }],
+})
+
+/** A text or the calls of a message stand for a completion of chat. */
+function wholeAnswer(answer: string | JsonObject): JsonObject {
+  if (typeof answer === 'string') return completion({ content: answer })
+  const { tool_calls: calls, ...others } = answer
+  if (!Array.isArray(calls) || answer['choices'] !== undefined) return answer
+  return completion({ content: null, ...others, tool_calls: calls.map(wholeCall) })
+}
+
+/** A call as an answer has it, from its name and arguments. */
+function wholeCall(written: JsonValue, index: number): JsonValue {
+  if (!isObject(written) || written['function'] !== undefined || written['custom'] !== undefined)
+    return written
+  const { name = '', arguments: given = {} } = written
+  const text = typeof given === 'string' ? given : JSON.stringify(given)
+  return { id: `call_${index}`, type: 'function', function: { name, arguments: text } }
+}
 
 function upstreamAnswer(pieces: readonly Buffer[]): UpstreamResponse {
   let next = 0

@@ -6,6 +6,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import { nameProblem, type ParsedRule, parseRule } from '../policy/parse-rule.ts'
 import type { Rule, RuleDeclaration } from '../policy/rule.ts'
+import { CONDITION_FIELDS } from '../policy/tool-conditions.ts'
 import { RULE_SCHEMA } from './schema.ts'
 
 /** Hexadecimal digits of a revision: 64 bits distinguish the revisions of one gateway. */
@@ -60,6 +61,7 @@ const canonicalParts = ({
   match,
   per,
   placeholders,
+  ...others
 }: RuleDeclaration): unknown[] => [
   name,
   type,
@@ -75,6 +77,7 @@ const canonicalParts = ({
   ...(match?.labels === undefined ? [] : ['labels', match.labels]),
   ...(match?.parts === undefined ? [] : ['parts', match.parts]),
   ...(placeholders === undefined ? [] : ['placeholders', placeholders]),
+  ...CONDITION_FIELDS.flatMap((name) => (others[name] === undefined ? [] : [name, others[name]])),
 ]
 
 /** SHA-256 of a declaration, hex. */
@@ -97,11 +100,14 @@ export const revisionOf = (rules: readonly Rule[]): string =>
  */
 export function printRules(rules: readonly RuleDeclaration[], namespaces?: readonly string[]): string {
   const written = rules.map(
-    ({ name, type, pattern, per, placeholders, action, enabled, description, match }) => ({
+    ({ name, type, pattern, per, placeholders, action, enabled, description, match, ...others }) => ({
       name,
       ...(description === undefined ? {} : { description }),
       type,
       pattern,
+      ...Object.fromEntries(
+        CONDITION_FIELDS.flatMap((field) => (others[field] === undefined ? [] : [[field, others[field]]])),
+      ),
       ...(per === undefined ? {} : { per }),
       ...(placeholders === undefined ? {} : { placeholders }),
       ...(action === undefined ? {} : { action }),

@@ -19,6 +19,11 @@ const MAXIMUM_DESCRIPTION_CHARACTERS = 2000
 const MAXIMUM_PATTERN_CHARACTERS = 65_536
 const MAXIMUM_GLOBS = 100
 
+const MAXIMUM_ARGUMENTS = 16
+const MAXIMUM_POINTER_CHARACTERS = 256
+
+const TOOLS = typeNames(({ narrowsTools }) => narrowsTools === true)
+
 const globs = (description: string) => ({
   description: `${description} \`*\` matches any characters, \`?\` matches one. One matching glob is enough.`,
   type: 'array',
@@ -62,12 +67,45 @@ export const RULE_SCHEMA = {
       type: 'string',
       pattern: '^(key|all|label:[^\\p{C}]{1,64})$',
     },
+    arguments: {
+      description: `For ${TOOLS}, narrows the rule to calls of the refused tools whose arguments all match. Arguments that are not JSON, or longer than 256 KiB, match.`,
+      type: 'array',
+      minItems: 1,
+      maxItems: MAXIMUM_ARGUMENTS,
+      items: {
+        description: 'A place in the arguments, and what it has to hold.',
+        type: 'object',
+        additionalProperties: false,
+        required: ['path', 'pattern'],
+        properties: {
+          path: {
+            description:
+              'A JSON pointer; `*` is any member or element, such as `/command` or `/files/*/path`. Every string, number and boolean there counts; empty for all.',
+            type: 'string',
+            maxLength: MAXIMUM_POINTER_CHARACTERS,
+          },
+          pattern: {
+            description: 'A regular expression in RE2 syntax, read as in keyword_block rules.',
+            type: 'string',
+            minLength: 1,
+            maxLength: MAXIMUM_PATTERN_CHARACTERS,
+          },
+        },
+      },
+    },
+    after: globs(`For ${TOOLS}, narrows the rule to conversations that hold a result of one of these tools.`),
+    afterInjection: {
+      description: `For ${TOOLS}, narrows the rule to conversations in which a tool result scores at least this much for injection.`,
+      type: 'number',
+      exclusiveMinimum: 0,
+      maximum: 1,
+    },
     placeholders: {
       description: `For ${typeNames(({ replaces }) => replaces === true)} with redact or restore, how values are replaced: ${STYLES}. Default: \`pii.placeholders\` of the configuration.`,
       enum: [...PLACEHOLDER_STYLES],
     },
     action: {
-      description: `block: refuse the call or its answer. monitor: report what block would refuse, and let it pass. For pii also redact (the default for personal data), restore (redact in the prompt and put the values back in the answer; values new in the answer are redacted) and allow. Required, except for ${typeNames(({ actions }) => actions.length === 0)}, which has none.`,
+      description: `block: refuse the call or its answer. monitor: report what block would refuse, and let it pass. For tool_access also remove (take the definition out of the request; a call of it is refused). For pii also redact (the default for personal data), restore (redact in the prompt and put the values back in the answer; values new in the answer are redacted) and allow. Required, except for ${typeNames(({ actions }) => actions.length === 0)}, which has none.`,
       enum: [...RULE_ACTIONS],
     },
     enabled: { description: 'A disabled rule is listed and has no effect.', type: 'boolean', default: true },

@@ -9,12 +9,13 @@ const LIMIT = {
   actions: ['block'],
   form,
   isCounted: true,
+  narrowsTools: false,
   directions: [],
   parts: [],
   placeholders: [],
 }
 const WORDS = {
-  ...{ name: 'keyword_block', actions: ['block'], form, isCounted: false },
+  ...{ name: 'keyword_block', actions: ['block'], form, isCounted: false, narrowsTools: false },
   directions: ['request', 'response'],
   parts: ['user', 'assistant'],
   placeholders: ['shaped'],
@@ -56,4 +57,19 @@ t.test('a list is one item a line', async (t) => {
   const draft = { ...EMPTY_DRAFT, pattern: 'gpt-*\n!gpt-secret\n' }
   const type = { ...LIMIT, form: { isList: true, hint: '' } }
   t.match(ruleBody(draft, type, 'block'), { pattern: ['gpt-*', '!gpt-secret'] })
+})
+
+t.test('conditions of a rule on tools are lines, globs and a number', async (t) => {
+  const tools = { ...WORDS, name: 'tool_access', form: { isList: true, hint: '' }, narrowsTools: true }
+  const draft = { ...EMPTY_DRAFT, name: 'a', pattern: '*\n!bash', arguments: '/command rm -rf\n x y\n\n' }
+  t.match(ruleBody({ ...draft, after: 'web_*, mcp:*', afterInjection: '0.7' }, tools, 'block'), {
+    pattern: ['*', '!bash'],
+    arguments: [
+      { path: '/command', pattern: 'rm -rf' },
+      { path: '', pattern: 'x y' },
+    ],
+    after: ['web_*', 'mcp:*'],
+    afterInjection: 0.7,
+  })
+  t.notHas(ruleBody(draft, WORDS, 'block'), { arguments: [] })
 })

@@ -56,6 +56,7 @@ async function deliver(
           restoration: new Restoration(new Map([['[EMAIL_1]', 'ann@example.com']])),
         },
         selection: SELECTION,
+        calls: null,
         placeholders,
         thoughts: new ThoughtMemory(),
         givenIds: new GivenIds(),

@@ -20,6 +20,7 @@ import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
 import type { Selection } from '../../src/policy/compile.ts'
 import type { Rule } from '../../src/policy/rule.ts'
+import type { CallRules } from '../../src/policy/tool-rules.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import { errorEvent } from '../../src/server/respond.ts'
 import type { UpstreamResponse } from '../../src/upstream/response.ts'
@@ -111,6 +112,7 @@ interface RelayOptions {
   readonly clock?: typeof STILL_CLOCK
   readonly keep?: (bytes: number) => void
   readonly documents?: DocumentEdits
+  readonly calls?: CallRules | null
 }
 
 /**
@@ -119,7 +121,14 @@ interface RelayOptions {
  */
 export async function relay(
   events: readonly string[],
-  { api = CHAT, credential = null, clock = STILL_CLOCK, keep = () => {}, documents = [] }: RelayOptions = {},
+  {
+    api = CHAT,
+    credential = null,
+    clock = STILL_CLOCK,
+    keep = () => {},
+    documents = [],
+    calls = null,
+  }: RelayOptions = {},
 ) {
   const call = newCall(clock, 'r', api)
   const sent: string[] = []
@@ -136,6 +145,7 @@ export async function relay(
     response: responseOf(events, credential),
     scan: relayScan(credential),
     selection: STREAM_RULES,
+    calls,
     placeholders,
     thoughts: new ThoughtMemory(),
     givenIds: new GivenIds(),
@@ -168,6 +178,7 @@ export async function relay(
     logged: withoutTime(JSON.stringify(call.record.response as JsonObject)),
     findings: call.record.findings,
     hits: call.record.hits,
+    tools: call.record.tools?.sealed() ?? [],
     failure,
   }
 }
@@ -181,6 +192,7 @@ export async function deliverWhole(
     selection = STREAM_RULES,
     placeholders = numberedPlaceholders(),
     documents = [] as DocumentEdits,
+    calls = null as CallRules | null,
   } = {},
 ): Promise<string> {
   const client = new CollectingClient()
@@ -188,7 +200,7 @@ export async function deliverWhole(
     call: newCall(STILL_CLOCK, 'r', api),
     client,
     response: responseOf([JSON.stringify(body)]),
-    ...{ scan, selection, placeholders, documents },
+    ...{ scan, selection, calls, placeholders, documents },
     thoughts: new ThoughtMemory(),
     givenIds: new GivenIds(),
     searches: new ScanMemory(0, Number.POSITIVE_INFINITY),

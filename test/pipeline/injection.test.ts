@@ -67,8 +67,10 @@ t.test('each part has a score of its own, and only the parts that rules ask for 
   t.equal(scores.worst(null).path, 't1')
   t.equal(scores.worst(['system']).score, 0, 'the operator may give orders')
   t.equal(scores.worst(['assistant']).score, 0, 'not asked for')
-  const asked = (...parts: RuleParts[]) => partsToScore(parts.map((one) => ({ parts: one })) as any)
+  const asked = (...parts: RuleParts[]) =>
+    partsToScore({ injection: parts.map((one) => ({ parts: one })) as any, tools: null }, false)
   t.same(asked(['assistant'], ['user']), ['user', 'assistant'])
   t.same(asked(['assistant'], null), TEXT_PARTS)
-  t.same(partsToScore([]), TEXT_PARTS)
+  t.same(partsToScore({ injection: [], tools: null }, true), TEXT_PARTS)
+  t.same(partsToScore({ injection: [], tools: { asksForScore: true } as any }, false), ['tool_result'])
 })

@@ -69,6 +69,7 @@ async function whole(
     response,
     scan: { ...scan, restoration },
     selection,
+    calls: null,
     placeholders,
     thoughts: new ThoughtMemory(),
     givenIds: new GivenIds(),

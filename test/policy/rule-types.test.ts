@@ -143,3 +143,40 @@ t.test('the pattern of a model_access rule is a list of globs', async (t) => {
   t.match(parsePattern('model_access', ['a', 'b\b']), { messages: [/item 2 contains the control character/] })
   t.match(parsePattern('keyword_block', ['a']), { messages: [/must be a text/] })
 })
+
+t.test('a tool_access pattern is a list that can refuse something', async (t) => {
+  const none = { arguments: null, after: null, afterInjection: null }
+  const globs = ['search_*', '!bash']
+  t.same(parsePattern('tool_access', globs), { type: 'tool_access', globs, ...none })
+  t.match(parsePattern('tool_access', 'bash'), { messages: [/must be a list of globs of the tools/] })
+  t.match(parsePattern('tool_access', ['*']), { messages: [/refuses no tool/] })
+  t.match(parsePattern('tool_access', ['a', '!']), { messages: [/item 2 has no glob/] })
+})
+
+const UNUSABLE_CONDITIONS: [beside: Parameters<typeof parsePattern>[2], path: string, message: RegExp][] = [
+  [{ arguments: [{ path: 'command', pattern: 'x' }] }, 'arguments[0].path', /must be a JSON pointer such as/],
+  [{ arguments: [{ path: '/a~2', pattern: 'x' }] }, 'arguments[0].path', /must be a JSON pointer such as/],
+  [{ arguments: [{ path: '', pattern: '(' }] }, 'arguments[0].pattern', /alternative 1/],
+  [{ arguments: [{ path: '', pattern: '(?=x)' }] }, 'arguments[0].pattern', /alternative 1/],
+  [{ after: ['!web'] }, 'after[0]', /without `!`/],
+]
+for (const [beside, path, message] of UNUSABLE_CONDITIONS)
+  t.test(`the condition ${JSON.stringify(beside)} is refused where it is`, async (t) => {
+    t.match(parsePattern('tool_access', ['*', '!bash'], beside), { others: [{ path, message }] })
+  })
+
+t.test('a rule with conditions names the tools that it refuses', async (t) => {
+  for (const beside of [
+    { arguments: [{ path: '', pattern: 'x' }] },
+    { after: ['a'] },
+    { afterInjection: 0.7 },
+  ])
+    t.match(parsePattern('tool_access', ['bash'], beside), { messages: [/needs the tools that it refuses/] })
+})
+
+t.test('a pointer is read with its escapes', async (t) => {
+  const beside = { arguments: [{ path: '/files/*/a~1b~0c', pattern: 'x' }] }
+  t.match(parsePattern('tool_access', ['*', '!bash'], beside), {
+    arguments: [{ path: ['files', '*', 'a/b~c'] }],
+  })
+})

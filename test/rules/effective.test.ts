@@ -212,7 +212,7 @@ t.test('API rules', async (t) => {
     [
       'no type',
       { name: 'x', action: 'block' },
-      /^400 missing_required_parameter type: type is required \(one of: keyword_block, pii, prompt_injection, rate_limit, model_access, capture\)\.$/,
+      /^400 missing_required_parameter type: type is required \(one of: keyword_block, pii, prompt_injection, rate_limit, model_access, tool_access, capture\)\.$/,
     ],
     [
       'no pattern',

@@ -8,6 +8,7 @@ import { CHAT_REQUEST } from '../request-schemas.ts'
 import { responseTexts } from '../texts.ts'
 import { MESSAGE_CONTAINERS } from './message-containers.ts'
 import { isMessage, messageEvents } from './message-events.ts'
+import { MESSAGE_TOOLS } from './message-tools.ts'
 import { estimateMessages, messagesTexts, readMessagesRequest } from './messages-request.ts'
 import { MessagesStream } from './messages-stream.ts'
 import { messagesUsage } from './messages-usage.ts'
@@ -43,6 +44,7 @@ export const MESSAGES: Api = {
     finishReason: stopReason,
   },
   stored: MESSAGE_CONTAINERS,
+  tools: MESSAGE_TOOLS,
   readStream: (asksForJson) => new MessagesStream(asksForJson),
 }
 

@@ -8,6 +8,7 @@ import { responseTexts } from '../texts.ts'
 import { readUsage } from '../token-usage.ts'
 import { isResponse, responseEvents } from './response-events.ts'
 import { dropResponseProbabilities } from './response-probabilities.ts'
+import { RESPONSE_TOOLS } from './response-tools.ts'
 import { responseFinishReason } from './responses-assembler.ts'
 import { estimateResponses, readResponsesRequest, responsesTexts } from './responses-request.ts'
 import { ResponsesStream } from './responses-stream.ts'
@@ -36,6 +37,7 @@ const SHARED = {
     finishReason: responseFinishReason,
   },
   stored: STORED_BY_OTHERS,
+  tools: RESPONSE_TOOLS,
   readStream: (asksForJson) => new ResponsesStream(asksForJson),
 } as const satisfies Partial<Api>
 

@@ -99,7 +99,7 @@ export function DeleteRuleDialog({ rule, onClose }: RuleDialogProps) {
 const asOption = (value: string) => ({ value, title: value.replaceAll('_', ' ') })
 
 const FIELDS = [
-  ...['name', 'type', 'pattern', 'per', 'placeholders', 'action'],
+  ...['name', 'type', 'pattern', 'arguments', 'after', 'afterInjection', 'per', 'placeholders', 'action'],
   ...['match.models', 'match.keys', 'match.labels', 'match.direction', 'match.parts'],
 ]
 
@@ -116,7 +116,8 @@ export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
     const selected = RULE_TYPES.find((one) => one.name === name)!
     setType(selected)
     setAction(selected.actions[0])
-    setDraft({ ...draft, per: '', placeholders: '', direction: BOTH_DIRECTIONS })
+    const conditions = { arguments: '', after: '', afterInjection: '' }
+    setDraft({ ...draft, ...conditions, per: '', placeholders: '', direction: BOTH_DIRECTIONS })
   }
   const send = async () => {
     await callApi('/rules', { method: 'POST', body: ruleBody(draft, type, action) })
@@ -144,6 +145,34 @@ export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
                 <input {...input('pattern')} />
               )}
             </Field>
+            {type.narrowsTools ? (
+              <>
+                <Field
+                  label="With arguments"
+                  name="arguments"
+                  failure={failure}
+                  hint="On each line a JSON pointer, a space and an expression, such as /command rm\s+-rf."
+                >
+                  <textarea rows={2} {...input('arguments')} />
+                </Field>
+                <Field
+                  label="After results of"
+                  name="after"
+                  failure={failure}
+                  hint="Globs of tools such as web_*, separated by commas."
+                >
+                  <input {...input('after')} />
+                </Field>
+                <Field
+                  label="After a result that scores"
+                  name="afterInjection"
+                  failure={failure}
+                  hint="For injection, such as 0.7."
+                >
+                  <input inputMode="decimal" {...input('afterInjection')} />
+                </Field>
+              </>
+            ) : null}
             {type.isCounted ? (
               <Field
                 label="Count per"

@@ -6,7 +6,7 @@ import { showSpan } from '../display.ts'
 import { useActors } from '../last-changes.ts'
 import { ScrollArea } from '../parts/scroll-area.tsx'
 import { ChangedBy, Inert, LoadState } from '../parts/text.tsx'
-import { describeMatch, type PolicyRule, type RuleList } from '../policy-rule.ts'
+import { describeConditions, describeMatch, type PolicyRule, type RuleList } from '../policy-rule.ts'
 import { useResource } from '../resource.ts'
 import { useMay } from '../signed-in.ts'
 import { CandidateResults } from './candidate-results.tsx'
@@ -133,6 +133,11 @@ const RuleTable = ({ rules, actors, mayChange, onOpen }: RuleTableProps) => (
                 <Inert text={typeof rule.pattern === 'string' ? rule.pattern : rule.pattern.join(', ')} />
               </code>
               {rule.per === undefined ? null : ` per ${rule.per}`}
+              {describeConditions(rule) === '' ? null : (
+                <small>
+                  If <Inert text={describeConditions(rule)} />
+                </small>
+              )}
               {rule.match === undefined ? null : (
                 <small>
                   Only <Inert text={describeMatch(rule.match)} />

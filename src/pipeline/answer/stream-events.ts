@@ -2,6 +2,7 @@
 // Events without changes pass unchanged.
 
 import type { StreamAssembler, StreamReader } from '../../chat/api-format.ts'
+import { isToolCall } from '../../chat/channel.ts'
 import { stripUsage } from '../../chat/chunk-forms.ts'
 import { isBare, isEventName, isPing } from '../../chat/event-names.ts'
 import { isHeartbeat } from '../../chat/heartbeat.ts'
@@ -20,6 +21,7 @@ import { hasDuplicateKeys } from '../../chat/strict-json.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
+import type { RefusedTool } from '../../policy/tool-rules.ts'
 import { removeFromText } from '../scan/credential-filter.ts'
 import {
   deltasUnderNewNames,
@@ -37,6 +39,7 @@ import { moveCitationsIn, moveGrowingCitations, moveInDocuments } from './moved-
 import { countedOnce, StandaloneTexts, withBlocks, withRepeats } from './standalone-texts.ts'
 import { StreamWriter, type Written } from './stream-writer.ts'
 import { beginsNextText, finalDeltas, growsIn, textIn } from './text-boundaries.ts'
+import { ToolGate } from './tool-gate.ts'
 import { type ReceivedChunk, WaitingEvents } from './waiting-events.ts'
 import type { Answer } from './whole-answer.ts'
 
@@ -73,6 +76,8 @@ export class StreamEvents {
   readonly #pace = new Pace()
   readonly #held: HeldTexts
   readonly #waiting: WaitingEvents
+  /** Null when no rule concerns a tool call. */
+  readonly #gate: ToolGate | null
   /** Deltas of the current chunk that may be released inside that chunk only. */
   #bound: ReadonlySet<Delta> = new Set()
 
@@ -86,6 +91,9 @@ export class StreamEvents {
     this.#texts = new GrowingTexts(answer, this.#results)
     this.#held = new HeldTexts(this.#reader, this.#writer, this.#texts, this.#ends)
     this.#waiting = new WaitingEvents(this.#texts)
+    const { tools } = answer.call.api
+    this.#gate =
+      answer.calls === null || tools === undefined ? null : new ToolGate(answer, answer.calls, tools)
     this.#includeUsage = includeUsage
     this.#inForm = answer.call.api.errors.reported
     this.#credential = answer.scan.credential
@@ -94,6 +102,16 @@ export class StreamEvents {
   /** Results of the scans so far. */
   get results(): readonly ScanResult[] {
     return countedOnce(this.#results, this.#standalone.repeated)
+  }
+
+  /** The tool call that a rule refuses; null while none is. */
+  get refused(): RefusedTool | null {
+    return this.#gate?.refused ?? null
+  }
+
+  /** Size of the events that wait for the arguments of tool calls. */
+  get heldCharacters(): number {
+    return this.#gate?.heldCharacters ?? 0
   }
 
   /** Signed reasoning so far. */
@@ -120,7 +138,8 @@ export class StreamEvents {
     try {
       for (const event of this.#parser.push(piece)) {
         if (this.#pace.isOver(event.raw.length + (event.data === null ? LINE_UNITS : 0))) yield
-        out += this.#relayKnown(event) ?? (yield* this.#relayEvent(event))
+        if (this.#gate === null) out += this.#relayKnown(event) ?? (yield* this.#relayEvent(event))
+        else out += yield* this.#relayGated(event, this.#gate)
         if (this.done) break
       }
     } catch (error) {
@@ -137,7 +156,10 @@ export class StreamEvents {
    */
   *end(): Steps<string> {
     let out = ''
-    for (const event of this.#parser.finish()) if (!this.done) out += yield* this.#relayEvent(event)
+    for (const event of this.#parser.finish()) {
+      if (this.done) break
+      out += yield* this.#gate === null ? this.#relayEvent(event) : this.#relayGated(event, this.#gate)
+    }
     out += yield* this.#relayEnds(null)
     if (this.done) return out
     // Some servers end with the last choice and send no `[DONE]`.
@@ -154,6 +176,18 @@ export class StreamEvents {
   #fail(error: GatewayError): void {
     this.failure ??= error
     this.#done = true
+  }
+
+  /** Relays what the gate lets through, of this event and of earlier ones that waited there. */
+  *#relayGated(event: SseEvent, gate: ToolGate): Steps<string> {
+    let out = ''
+    for (const one of yield* gate.take(event)) {
+      if (this.done) return out
+      out += this.#relayKnown(one) ?? (yield* this.#relayEvent(one))
+    }
+    out += this.#held.flush(gate.takeEndedTexts(), (_choice, channel) => isToolCall(channel))
+    if (gate.refused !== null) this.#held.blocked = true
+    return out
   }
 
   *#relayEvent(received: SseEvent): Steps<string> {

@@ -10,10 +10,11 @@ import type { RuleReference } from '../../policy/rule.ts'
 import { clientHeaders } from '../../upstream/headers.ts'
 import { callHeaders, hasLimits } from '../call/call-headers.ts'
 import { assertWaiting } from '../call/client.ts'
-import { responseBlockedBy } from '../record/failure.ts'
+import { responseBlockedBy, toolCallRefused } from '../record/failure.ts'
 import { type Delivered, formatReceipt } from '../record/record.ts'
 import { deliverScannedError } from './failed-answer.ts'
 import { StreamEvents } from './stream-events.ts'
+import { countCalls } from './tool-calls.ts'
 import { type Answer, decideOnAnswer, keepThoughts } from './whole-answer.ts'
 
 /** What the client asked for. */
@@ -47,12 +48,14 @@ export async function deliverStreamedAnswer(
     call.record.finishReason = relay.assembler.finishReason
     call.record.nextEvent = relay.nextNumber
     atOnce(keepThoughts(answer, relay.thoughts))
+    if (answer.calls === null) countCalls(answer, call.api.tools?.calls(call.record.response) ?? [])
     if (!call.record.isAnswerCounted)
       call.record.estimatedCompletionTokens = estimateAnswer(call.api.answer, call.record.response)
     call.record.completeUsage()
     if (isUseKnown(answer, relay)) call.record.isUseUnknown = false
   }
   if (blocking !== null) throw responseBlockedBy(blocking)
+  if (relay.refused !== null) throw toolCallRefused(relay.refused)
   if (relay.failure !== null) {
     if (relay.firstError === null || isStarted) throw relay.failure
     response.abort()
@@ -100,8 +103,10 @@ async function pump(answer: Answer, relay: StreamEvents, resumed: EventsAfter | 
     call.record.responseBytes += piece?.length ?? 0
     const steps = piece === null ? relay.end() : relay.take(piece)
     const text = await call.measurePiece('response', steps, client)
-    answer.keep(relay.assembler.characters - counted)
-    counted = relay.assembler.characters
+    const kept = relay.assembler.characters + relay.heldCharacters
+    // What is released counts until the call ends, so that it is not asked for twice.
+    if (kept > counted) answer.keep(kept - counted)
+    counted = Math.max(counted, kept)
     if (!isStarted && hasBegun(relay, text)) {
       client.startStream({ ...clientHeaders(response, hasLimits(call)), ...callHeaders(call) })
       answer.streamBegan()

@@ -19,6 +19,7 @@ import { detectSteps } from '../../detect/pii/detect.ts'
 import type { Selection } from '../../policy/compile.ts'
 import { decideResponse } from '../../policy/decide.ts'
 import type { RuleReference } from '../../policy/rule.ts'
+import type { CallRules } from '../../policy/tool-rules.ts'
 import { clientHeaders } from '../../upstream/headers.ts'
 import { type UpstreamResponse, unusableStatus } from '../../upstream/response.ts'
 import type { Call } from '../call/call.ts'
@@ -26,7 +27,7 @@ import { callHeaders, hasLimits } from '../call/call-headers.ts'
 import type { Client } from '../call/client.ts'
 import { countKinds } from '../prompt/inspect.ts'
 import { isLongBody, type ScanMemory, waitToScanAnswer } from '../prompt/memory-turn.ts'
-import { responseBlockedBy } from '../record/failure.ts'
+import { responseBlockedBy, toolCallRefused } from '../record/failure.ts'
 import { type Delivered, formatReceipt, type Receipt } from '../record/record.ts'
 import { removeFromBytes } from '../scan/credential-filter.ts'
 import { rulesFor } from '../scan/followed-rules.ts'
@@ -42,6 +43,7 @@ import { type DocumentEdits, keepEdits, moveCitationsIn, moveInDocuments } from 
 import { decodeAnswer, parseAnswerSteps, reasonIn } from './received-body.ts'
 import { scanGroup } from './scan-group.ts'
 import type { ThoughtMemory } from './thought-memory.ts'
+import { judgeCalls } from './tool-calls.ts'
 
 /** Largest answer that is read into memory. */
 const MAXIMUM_ANSWER_BYTES = 64 * 1024 * 1024
@@ -53,6 +55,8 @@ export interface Answer {
   readonly response: UpstreamResponse
   readonly scan: ScanRules
   readonly selection: Selection
+  /** As in Permitted. */
+  readonly calls: CallRules | null
   readonly placeholders: Placeholders
   /** As in Pipeline. */
   readonly givenIds: GivenIds
@@ -175,6 +179,8 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   if (call.record.usage !== null || FAILURES.has(format.finishReason(body))) call.record.isUseUnknown = false
   yield
   const thoughts = yield* signedThoughts(body)
+  // Before values are put back into the arguments in place.
+  const refused = yield* judgeCalls(answer, status < 400 ? (call.api.tools?.calls(body) ?? []) : [])
   const { scanners, outputs, changed } = yield* scanTexts(answer, body)
   if (scanners.some(({ redacted, blocked }) => redacted || blocked)) format.dropProbabilities(body)
   if (isFailure(format, body)) call.record.estimatedCompletionTokens = 0
@@ -187,6 +193,7 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   call.record.finishReason = format.finishReason(call.record.response)
   const blocking = decideOnAnswer(call, selection, scanners)
   if (blocking !== null) throw responseBlockedBy(blocking)
+  if (refused !== null) throw toolCallRefused(refused)
   yield
   // Duplicate keys and bytes that are not UTF-8 were not scanned, so the body is written anew.
   if (parsed !== null && !changed && isPlain) {

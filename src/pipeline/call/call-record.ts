@@ -8,6 +8,7 @@ import type { JsonObject } from '../../core/json.ts'
 import type { NanoUsd } from '../../core/money.ts'
 import type { RuleAction } from '../../core/rule-action.ts'
 import type { TextPlace } from '../../core/text-part.ts'
+import type { ToolName } from '../../core/tool-name.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
 import type { CaptureMode } from '../../policy/capture-mode.ts'
 import type { Selection } from '../../policy/compile.ts'
@@ -20,6 +21,7 @@ import type { StoredUser } from '../../store/log/user-rows.ts'
 import { type UpstreamHead, upstreamRequestId } from '../../upstream/response.ts'
 import type { LimitState, Quota } from '../limits/quota.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
+import type { ToolUse } from './tool-use.ts'
 
 /** An injection score, and where it was reached. Rules read it. */
 export interface InjectionEvidence {
@@ -98,6 +100,10 @@ export class CallRecord {
   /** The end user that the client names; null without one. */
   user: StoredUser | null = null
   hits: RuleHit[] = []
+  /** What the call does with tools; null while there is nothing to count. */
+  tools: ToolUse | null = null
+  /** Tools that rules took out of the request. */
+  removedTools: readonly ToolName[] = []
   /** What the rules say of capturing the call; null when none says anything. */
   ruleCapture: CaptureMode | null = null
   readonly findings: FindingCount[] = []

@@ -28,7 +28,7 @@ export interface DecisionParts {
 /** The part of an inspection that decides. */
 interface PromptEvidence
   extends Pick<Inspection, 'keywordHits' | 'facts' | 'binaryParts'>,
-    Pick<PolicyEvidence, 'findings' | 'models' | 'keyModels'> {}
+    Pick<PolicyEvidence, 'findings' | 'tools' | 'models' | 'keyModels'> {}
 
 /** `pii.binaryParts: block` denies payloads that cannot be scanned before any rule is asked. */
 const PAYLOAD_DENIED = { outcome: 'denial', reason: 'payload', rule: null, hits: [] } as const
@@ -66,7 +66,7 @@ const isPayloadDenied = ({ binaryParts }: PromptEvidence, parts: DecisionParts):
   binaryParts > 0 && parts.binaryParts === 'block'
 
 const evidenceOf = (
-  { findings, keywordHits, facts, models, keyModels }: PromptEvidence,
+  { findings, keywordHits, facts, tools, models, keyModels }: PromptEvidence,
   selection: Selection,
   limits: PolicyEvidence['limits'],
 ): PolicyEvidence => ({
@@ -75,6 +75,7 @@ const evidenceOf = (
   findings,
   keywordHits,
   limits,
+  tools,
   models,
   keyModels,
 })

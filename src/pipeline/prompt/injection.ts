@@ -53,11 +53,21 @@ export class PromptScore {
   }
 }
 
-/** The parts that some of the rules ask for; all without rules. */
-export const partsToScore = (rules: Selection['injection']): readonly TextPart[] =>
-  rules.length === 0
+/**
+ * The parts that some of the rules ask for.
+ * @param isAlways whether a prompt is scored without rules, which asks for all parts
+ */
+export const partsToScore = (
+  { injection: rules, tools }: Pick<Selection, 'injection' | 'tools'>,
+  isAlways: boolean,
+): readonly TextPart[] =>
+  rules.length === 0 && isAlways
     ? TEXT_PARTS
-    : TEXT_PARTS.filter((part) => rules.some(({ parts }) => parts === null || parts.includes(part)))
+    : TEXT_PARTS.filter(
+        (part) =>
+          rules.some(({ parts }) => parts === null || parts.includes(part)) ||
+          (part === 'tool_result' && tools?.asksForScore === true),
+      )
 
 /**
  * Scores every message that does not speak for the operator, and every text outside messages. Time

@@ -108,7 +108,7 @@ const newScan = () => new CachedScan()
  */
 export function* inspect(walk: Texts, selection: Selection, options: InspectOptions): Steps<Inspection> {
   const { kinds, injection, scanOf: cachedScan = newScan } = options
-  const { scored = selection.injection.length > 0, identifiers = null } = options
+  const { scored = asksForScore(selection), identifiers = null } = options
   const { placeholderStyle = 'brackets' } = options
   const shapesOf = (part: TextPart) => shapedKinds(selection, placeholderStyle, part)
   const readsShapes = shapesOf('user') !== null
@@ -138,7 +138,7 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
     for (const finding of yield* rewrite(item, { ...writing, ...numbered })) findings.push(finding)
   }
   walk.commit()
-  const parts = partsToScore(selection.injection)
+  const parts = partsToScore(selection, options.scored === true)
   const score = () => scoreInjection(items, parts, injection, scanOf, cachedScan)
   const hits = yield* matchKeywords(items, conversation, selection.keywords('request'))
   const keywordHits = [...hits.keys()]
@@ -167,6 +167,10 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
     restoration: restored.restoration(),
   }
 }
+
+/** Whether a rule reads the injection score. */
+const asksForScore = ({ injection, tools }: Selection): boolean =>
+  injection.length > 0 || tools?.asksForScore === true
 
 interface Reading {
   readonly kinds: KindSet

@@ -104,6 +104,7 @@ export function draftEntry(
     ...(noted.hits.length > MAXIMUM_SEALED_RULES && {
       rules_omitted: noted.hits.length - MAXIMUM_SEALED_RULES,
     }),
+    ...(noted.tools !== null && { tools: noted.tools.sealed() }),
     injection: noted.injection === null ? null : sealedInjection(noted.injection),
     policy_revision: noted.policyRevision,
     ...(!isCaptured && { captured: false as const }),
@@ -140,7 +141,7 @@ function sealedRules({ hits, injection }: CallRecord): SealedRule[] {
   const thresholds = new Map(
     injection?.rules.map(({ rule, threshold }) => [rule.id, threshold ?? injection.threshold]),
   )
-  const blocks = ({ rule }: RuleHit) => Number(rule.action === 'block')
+  const blocks = ({ rule }: RuleHit) => Number(rule.action === 'block' || rule.action === 'remove')
   const sealed =
     hits.length <= MAXIMUM_SEALED_RULES
       ? hits

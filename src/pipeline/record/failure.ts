@@ -2,12 +2,14 @@
 
 import type { Milliseconds } from '../../core/clock.ts'
 import { ERRORS, GatewayError, toGatewayError } from '../../core/errors.ts'
+import { visible } from '../../core/hidden-characters.ts'
 import { formatUsd } from '../../core/money.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Metrics } from '../../metrics/registry.ts'
-import type { ModelDenial } from '../../policy/decide.ts'
+import type { ModelDenial, ToolDenial } from '../../policy/decide.ts'
 import { describeScope } from '../../policy/limit-scope.ts'
 import type { RuleReference } from '../../policy/rule.ts'
+import type { RefusedTool } from '../../policy/tool-rules.ts'
 import { upstreamCause } from '../../upstream/response.ts'
 import type { Client } from '../call/client.ts'
 import type { Quota, Refusal } from '../limits/quota.ts'
@@ -77,6 +79,7 @@ export function denialError(
     )
   if (denial.reason === 'blocked')
     return blocked('blocked_by_policy', denial.rule, 'The request was blocked by the policy rule', place)
+  if (denial.reason === 'tool_not_allowed') return toolRefused(denial)
   return denial.reason === 'model_not_allowed' ? modelRefused(denial) : limited(quota!.refusal!, callId)
 }
 
@@ -96,6 +99,26 @@ function modelRefused({ rule, model, globs }: ModelDenial): GatewayError {
     },
   )
 }
+
+const toolRefused = ({ rule, tool }: ToolDenial): GatewayError =>
+  new GatewayError(
+    'tool_not_allowed',
+    `The policy rule "${rule.name}" does not allow the tool ${shownTool(tool)}; leave it out of the request.`,
+    { param: 'tools', headers: { 'x-should-retry': 'false' }, extra: named(rule) },
+  )
+
+/** Longest name of a tool that a message repeats, UTF-16 units. */
+const MAXIMUM_SHOWN_CHARACTERS = 128
+
+const shownTool = (name: string): string => `"${visible(name.slice(0, MAXIMUM_SHOWN_CHARACTERS))}"`
+
+/** The error of an answer that calls a tool which a rule refuses. */
+export const toolCallRefused = ({ rule, tool }: RefusedTool): GatewayError =>
+  new GatewayError(
+    'response_blocked_by_policy',
+    `The answer was blocked by the policy rule "${rule.name}" because it calls the tool ${shownTool(tool)}.`,
+    { headers: { 'x-should-retry': 'false' }, extra: named(rule) },
+  )
 
 /** The error of a background call whose answer could not be restored when it is fetched. */
 export const restoreInBackground = (): GatewayError =>

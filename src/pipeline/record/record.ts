@@ -256,6 +256,12 @@ function count(
   for (const { rule, direction } of noted.hits) {
     metrics.ruleDecisions.inc({ rule: rule.name, action: rule.action, direction })
   }
+  for (const { name, called, refused } of draft.tools ?? []) {
+    if (called === 0 && refused === 0) continue
+    const tool = metrics.toolLabel(name)
+    if (called > 0) metrics.toolCalls.inc({ tool, decision: 'called' }, called)
+    if (refused > 0) metrics.toolCalls.inc({ tool, decision: 'refused' }, refused)
+  }
   if (noted.injection !== null) metrics.injectionScore.observe(noted.injection.score)
   if (call.firstTokenMs !== null) metrics.timeToFirstToken.observe(call.firstTokenMs / 1000)
   if (noted.forwarded) {

@@ -25,6 +25,8 @@ import type { Call } from '../call/call.ts'
 import { type DecisionParts, judgePrompt } from '../prompt/decide-prompt.ts'
 import { inspect } from '../prompt/inspect.ts'
 import { isLongBody, type ScanMemory, scanWeight } from '../prompt/memory-turn.ts'
+import { judgeTools, readTools } from '../prompt/request-tools.ts'
+import { firedByCalls } from '../scan/call-arguments.ts'
 
 /** Differences that are kept as samples; the newest win. */
 const MAXIMUM_SAMPLES = 100
@@ -205,13 +207,17 @@ export class Shadow {
         .flatMap(({ kind, places }) => places.map((place) => ({ kind, place })))
     const { api } = call
     const body = parseReceived(String(call.record.request)) as JsonObject
+    const read = readTools(api, body, selection)
+    // What the rules in force removed was in the request.
+    const defined = { ...read, defined: [...read.defined, ...call.record.removedTools] }
     const inspection = yield* inspect(yield* api.requestTexts(body), selection, {
       kinds,
       injection,
       placeholderStyle,
     })
     const findings = [...seen('request'), ...inspection.findings]
-    const asked = { models: call.record.models, keyModels: call.key.terms.models }
+    const tools = yield* judgeTools(defined, selection, inspection.facts)
+    const asked = { tools, models: call.record.models, keyModels: call.key.terms.models }
     const request = judgePrompt({ ...inspection, ...asked, findings }, selection, this.#parts)
     // A prompt that the candidate denies has no answer.
     if (request.outcome === 'denial' || call.record.response === null) return request.hits
@@ -226,7 +232,15 @@ export class Shadow {
       for (const { pattern } of yield* keywords.matcher.matchSteps(view)) words.add(keywords.rules[pattern]!)
     }
     const answer = decideResponse(selection, { findings: found, keywordHits: [...words] })
-    return [...request.hits, ...answer.hits]
+    const calls = api.tools?.calls(call.record.response) ?? []
+    const fired = Array.from(
+      yield* firedByCalls(tools.calls, calls),
+      (rule): RuleHit => ({
+        rule,
+        direction: 'response',
+      }),
+    )
+    return [...request.hits, ...answer.hits, ...fired]
   }
 }
 

@@ -23,6 +23,7 @@ import {
 } from '../../core/schema-builders.ts'
 import { TEXT_PARTS } from '../../core/text-part.ts'
 import { RULE_TYPE_NAMES } from '../../policy/rule-types.ts'
+import { CONDITION_FIELDS } from '../../policy/tool-conditions.ts'
 import { RULE_SCHEMA } from '../../rules/schema.ts'
 
 const EFFECTS = ['none', ...RULE_ACTIONS]
@@ -72,6 +73,14 @@ const RULE_DECLARATION = {
   pattern: {
     anyOf: [text(RULE_SCHEMA.properties.pattern.description), list(text('One item of a list.'))],
   },
+  arguments: list(
+    object({
+      path: text(RULE_SCHEMA.properties.arguments.items.properties.path.description),
+      pattern: text(RULE_SCHEMA.properties.arguments.items.properties.pattern.description),
+    }),
+  ),
+  after: list(text('Glob of tools.')),
+  afterInjection: { type: 'number', description: RULE_SCHEMA.properties.afterInjection.description },
   per: text(RULE_SCHEMA.properties.per.description),
   placeholders: choice(RULE_SCHEMA.properties.placeholders.description, ...PLACEHOLDER_STYLES),
   action: choice(RULE_SCHEMA.properties.action.description, ...RULE_ACTIONS),
@@ -93,6 +102,12 @@ const RULE_DECLARATION = {
     },
   },
 } satisfies Record<string, JsonObject>
+
+/** Fields that a rule may leave out. */
+const OPTIONAL_OF_RULE: readonly string[] = [
+  ...CONDITION_FIELDS,
+  ...['per', 'placeholders', 'action', 'description', 'match'],
+]
 
 /** Terms of a key. Missing ones change nothing in a request, and null removes one. */
 const KEY_TERMS: Record<string, JsonObject> = {
@@ -202,7 +217,7 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
       pattern: { ...RULE_DECLARATION.pattern, default: '' },
       enabled: { ...RULE_DECLARATION.enabled, default: true },
     },
-    ['pattern', 'per', 'placeholders', 'action', 'enabled', 'description', 'match'],
+    ['pattern', 'enabled', ...OPTIONAL_OF_RULE],
   ),
   Rule: object(
     {
@@ -232,7 +247,7 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
       created_at: time('When the rule was first loaded or created.'),
       updated_at: time('When the rule last changed.'),
     },
-    ['namespaces', 'per', 'placeholders', 'action', 'description', 'match'],
+    ['namespaces', ...OPTIONAL_OF_RULE],
   ),
   Rules: object({
     rules: list(ref('Rule')),
@@ -250,15 +265,7 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
   RuleRevision: object({
     revision: text('Revision, as `policy_revision` of a usage entry names it.'),
     first_seen_at: time('When the rule set was first in force.'),
-    rules: list(
-      object({ id: text('Id of the rule.'), ...RULE_DECLARATION }, [
-        'per',
-        'placeholders',
-        'action',
-        'description',
-        'match',
-      ]),
-    ),
+    rules: list(object({ id: text('Id of the rule.'), ...RULE_DECLARATION }, OPTIONAL_OF_RULE)),
   }),
   RuleProblem: FILE_PROBLEM,
   Prices: object({

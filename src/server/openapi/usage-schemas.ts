@@ -148,6 +148,12 @@ export const USAGE_SCHEMAS: Record<string, JsonObject> = {
         direction: text('Prompt or answer.'),
       }),
     ),
+    tools: list(
+      object({
+        name: text('A tool that the request defines.'),
+        refused: flag('A rule denies the call because of it, or takes it out.'),
+      }),
+    ),
     injection: object({
       ...INJECTION,
       threshold: number(

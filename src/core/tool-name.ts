@@ -1,0 +1,36 @@
+// The names of a tool, as requests define it, answers call it and rules match it.
+
+export interface ToolName {
+  /** As reports have it: a function's name, `mcp:LABEL/TOOL`, or the type of a provider's tool. */
+  readonly name: string
+  /** Further names of the same tool: its type, or the server that has it. */
+  readonly also: readonly string[]
+  /** True for a tool server whose tools are not named: a rule may concern some of them. */
+  readonly isServer: boolean
+}
+
+/** Separates the label of a tool server from the name of its tool. */
+export const SERVER_SEPARATOR = '/'
+
+/** Longest name that is matched, UTF-16 units: more than providers allow. Bounds a match's time. */
+const MAXIMUM_NAME_CHARACTERS = 512
+
+const cut = (name: string): string => name.slice(0, MAXIMUM_NAME_CHARACTERS)
+
+/** The tool of a name. @param also other names of it */
+export const toolNamed = (name: string, ...also: readonly string[]): ToolName => ({
+  name: cut(name),
+  also: also.map(cut).filter((one) => one !== name),
+  isServer: false,
+})
+
+/** A tool server without the names of its tools. */
+export const toolServer = (label: string): ToolName => ({
+  name: cut(`mcp:${label}`),
+  also: [],
+  isServer: true,
+})
+
+/** A tool of a tool server. */
+export const serverTool = (label: string, tool: string): ToolName =>
+  toolNamed(`mcp:${label}${SERVER_SEPARATOR}${tool}`, `mcp:${label}`)

@@ -1,0 +1,109 @@
+// Decides whether the arguments of a call match the patterns of rules. Arguments that cannot be
+// read in one way only match: a client may read them in another.
+
+import { isObject, type JsonValue } from '../core/json.ts'
+import type { Steps } from '../core/steps.ts'
+import { keywordMatcher } from '../keyword/matcher.ts'
+import { KeywordIndex } from '../keyword/pattern-index.ts'
+import { ANY_STEP, type ArgumentTest, type PointerPath } from './tool-conditions.ts'
+
+/** Longest arguments that are judged, UTF-16 units; longer ones match. */
+export const MAXIMUM_ARGUMENT_CHARACTERS = 256 * 1024
+
+/** Maximum values of arguments that are judged; more match. */
+const MAXIMUM_VALUES = 16_384
+
+/** The arguments of a call. */
+export type CallArguments =
+  /** A JSON value that one reading gives. */
+  | { readonly type: 'json'; readonly value: JsonValue }
+  /** The text of a tool whose input is no JSON. */
+  | { readonly type: 'text'; readonly text: string }
+  /** Not JSON, ambiguous, too long or too deep. */
+  | { readonly type: 'unreadable' }
+
+export const UNREADABLE: CallArguments = { type: 'unreadable' }
+
+/** All argument tests of a rule set, compiled once. */
+export class ArgumentTests {
+  readonly #tests: readonly ArgumentTest[]
+  readonly #matcher: ReturnType<typeof keywordMatcher>
+
+  constructor(tests: readonly ArgumentTest[]) {
+    this.#tests = tests
+    const index = new KeywordIndex(tests.map(({ keywords }) => keywords))
+    const active = tests.map(() => true)
+    this.#matcher = keywordMatcher(index, { active, holding: tests.map(() => false) })
+  }
+
+  /** Returns the tests that some value passes, in steps. Linear in the arguments for each test. */
+  *passed(given: CallArguments): Steps<ReadonlySet<ArgumentTest>> {
+    const all = new Set(this.#tests)
+    if (given.type === 'unreadable') return all
+    const found = new Set<ArgumentTest>()
+    if (given.type === 'text') {
+      // No pointer leads into a text; only a test of all strings can be judged.
+      for (const test of this.#tests) if (test.path.length > 0) found.add(test)
+      yield* this.#match(given.text, this.#tests, found)
+      return found
+    }
+    const places = this.#tests.map((test) => ({ test, left: test.path }))
+    const scalars = scalarsAt(given.value, places, { left: MAXIMUM_VALUES })
+    if (scalars === null) return all
+    for (const { text, tests } of scalars) yield* this.#match(text, tests, found)
+    return found
+  }
+
+  *#match(text: string, tests: readonly ArgumentTest[], found: Set<ArgumentTest>): Steps<void> {
+    if (this.#matcher === null) return
+    for (const { pattern } of yield* this.#matcher.matchSteps(text)) {
+      const test = this.#tests[pattern]!
+      if (tests.includes(test)) found.add(test)
+    }
+  }
+}
+
+/** A string, number or boolean, and the tests that read it. */
+interface Scalar {
+  readonly text: string
+  readonly tests: readonly ArgumentTest[]
+}
+
+/** Lists the scalars that tests read; null for more values than `budget` has left. */
+function scalarsAt(
+  value: JsonValue,
+  places: readonly Place[],
+  budget: { left: number },
+): readonly Scalar[] | null {
+  if (--budget.left < 0) return null
+  if (Array.isArray(value) || isObject(value)) {
+    const all: Scalar[] = []
+    for (const [name, member] of Object.entries(value)) {
+      const inside = stepInto(places, name)
+      if (inside.length === 0) continue
+      const scalars = scalarsAt(member, inside, budget)
+      if (scalars === null) return null
+      all.push(...scalars)
+    }
+    return all
+  }
+  const tests = places.flatMap(({ test, left }) => (left.length === 0 ? [test] : []))
+  return value === null || tests.length === 0 ? [] : [{ text: textOf(value), tests }]
+}
+
+/** A test, and the steps that are left to its values; none at or below them. */
+interface Place {
+  readonly test: ArgumentTest
+  readonly left: PointerPath
+}
+
+/** The places of a member or an element. A test reads everything below its pointer. */
+const stepInto = (places: readonly Place[], name: string): Place[] =>
+  places.flatMap((place) => {
+    const [step] = place.left
+    if (step === undefined) return [place]
+    return step === ANY_STEP || step === name ? [{ test: place.test, left: place.left.slice(1) }] : []
+  })
+
+/** A scalar as patterns read it: numbers and booleans by their JSON text. */
+const textOf = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value))

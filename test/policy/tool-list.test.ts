@@ -1,0 +1,62 @@
+import t from 'tap'
+import { serverTool, toolNamed, toolServer } from '../../src/core/tool-name.ts'
+import { compileToolGlobs, compileToolList } from '../../src/policy/tool-list.ts'
+
+const bash = toolNamed('bash')
+const jira = toolServer('jira')
+const remove = serverTool('jira', 'delete_issue')
+
+const ROWS: [globs: string[], tool: ReturnType<typeof toolNamed>, isAllowed: boolean][] = [
+  [[], bash, false],
+  [['bash'], bash, true],
+  [['Bash'], bash, false],
+  [['b?sh'], bash, true],
+  [['*', '!bash'], bash, false],
+  [['!bash'], bash, false],
+  [['!sh*'], bash, true],
+  [['search_*', 'mcp:jira/*'], bash, false],
+  // A server is allowed where some of its tools may be, and refused where all are.
+  [['search_*', 'mcp:jira/*'], jira, true],
+  [['mcp:jira'], jira, true],
+  [['mcp:jira/read_*'], jira, true],
+  [['mcp:git/*'], jira, false],
+  [['m*k'], jira, true],
+  [['*', '!mcp:jira/delete_*'], jira, true],
+  [['*', '!mcp:jira/*'], jira, false],
+  [['*', '!mcp:*'], jira, false],
+  [['*', '!mcp:jira'], jira, false],
+  // A tool of a server has the name of its server too.
+  [['mcp:jira'], remove, true],
+  [['mcp:jira/*'], remove, true],
+  [['mcp:jira/read_*'], remove, false],
+  [['*', '!mcp:jira/delete_*'], remove, false],
+  [['*', '!mcp:jira'], remove, false],
+  [['*', '!delete_issue'], remove, true],
+  // Another name of the tool counts for both.
+  [['web_search'], toolNamed('search', 'web_search'), true],
+  [['*', '!web_search'], toolNamed('search', 'web_search'), false],
+  // A name in disguise is refused by what it looks like, and not allowed by it.
+  [['*', '!bash'], toolNamed('ｂａｓｈ'), false],
+  [['bash'], toolNamed('ｂａｓｈ'), false],
+  [['größe'], toolNamed('größe'), true],
+  [['größe'], toolNamed('gro\u0308ße'), false],
+]
+for (const [globs, tool, isAllowed] of ROWS)
+  t.test(`the list ${JSON.stringify(globs)} ${isAllowed ? 'allows' : 'refuses'} ${tool.name}`, async (t) => {
+    t.equal(compileToolList(globs).allows(tool), isAllowed)
+  })
+
+t.test('the time for a server is bounded by its label and the globs', async (t) => {
+  const label = 'a'.repeat(500)
+  const glob = `${'*a'.repeat(63)}b`
+  const startMs = performance.now()
+  t.equal(compileToolList([glob]).allows(toolServer(label)), true)
+  t.ok(performance.now() - startMs < 100)
+})
+
+t.test('globs of results name tools as lists do', async (t) => {
+  const follows = compileToolGlobs(['web_*', 'mcp:*'])
+  t.ok(follows(toolNamed('web_fetch')))
+  t.ok(follows(remove))
+  t.notOk(follows(bash))
+})
