@@ -227,6 +227,7 @@ const ENTRY_FIELDS = {
       }),
     ),
   ),
+  run: optional(field(text('Keyed hash of the run that the call names; left out when it names none.'))),
   /** At most MAXIMUM_SEALED_TOOLS and one for all others; absent for a call without tools. */
   tools: optional(
     field<SealedTool[]>(

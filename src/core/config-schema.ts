@@ -8,6 +8,7 @@ import { LOG_SECTION, METRICS_SECTION } from './observability-sections.ts'
 import { PLACEHOLDER_STYLES, STYLES } from './placeholder-style.ts'
 import { PRICES_SECTION } from './prices-section.ts'
 import { keptUser, retain, retainDays } from './retention-section.ts'
+import { RUNS_SECTION } from './runs-section.ts'
 import { address, integer, reference, section } from './schema-parts.ts'
 import { mutualTls, serverTls } from './tls-config.ts'
 import { PASS_METHODS } from './unscanned-paths.ts'
@@ -82,6 +83,7 @@ export const CONFIG_SCHEMA = {
       },
     }),
     prices: PRICES_SECTION,
+    runs: RUNS_SECTION,
     keys: KEYS_SCHEMA,
     pii: section('Detection of personal data.', {
       kinds: {

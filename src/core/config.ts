@@ -64,6 +64,8 @@ export interface Config {
     readonly placeholders: PlaceholderStyle
   }
   readonly tools: { readonly servers: 'pass' | 'refuse' }
+  /** Members of a body and headers that name the run of a call; the first counts. */
+  readonly runs: { readonly fields: readonly string[]; readonly headers: readonly string[] }
   readonly policy: { readonly refusalStatus?: RefusalStatus }
   readonly audit: {
     readonly retainDays: number

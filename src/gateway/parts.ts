@@ -15,6 +15,7 @@ import { UsageMinutes } from '../metrics/usage-minutes.ts'
 import { GivenIds } from '../pipeline/answer/given-ids.ts'
 import { ThoughtMemory } from '../pipeline/answer/thought-memory.ts'
 import { AdmissionControl } from '../pipeline/call/admission.ts'
+import { RunNames } from '../pipeline/call/run-names.ts'
 import { ParallelCalls } from '../pipeline/limits/parallel-calls.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { Identifiers } from '../pipeline/prompt/identifiers.ts'
@@ -255,6 +256,7 @@ function buildPipeline(
       () => parts.fleet?.userKey ?? folder.userKey,
     ),
     identifiers: new Identifiers(folder.signingKey),
+    runs: new RunNames(config.runs, folder.signingKey, () => parts.fleet?.userKey ?? folder.userKey),
     log: store.log,
     intents: folder.intents,
     keys: store.ring,

@@ -59,17 +59,21 @@ function chargesOf(intent: Intent, store: Recovered, rules: RuleSet): CounterCha
   const models = unscanned === undefined ? (intent.models ?? [model]) : null
   const key = { line, terms: { ...NO_TERMS, labels } }
   const atMs = Date.parse(intent.created_at)
+  const caller = { run: intent.run ?? null, user: intent.user ?? null }
   return rules
     .select(models, { name, labels })
     .limits.filter(({ unit }) => unit !== 'parallel')
-    .flatMap((limit) => store.counters.charge(spendingOf(limit, key, chargeOf(intent, limit.unit), atMs)))
+    .flatMap((limit) =>
+      store.counters.charge(spendingOf(limit, key, chargeOf(intent, limit.unit), atMs, caller)),
+    )
 }
 
 /** The upstream may have done all that the call asked for. */
 function chargeOf(intent: Intent, unit: UsageLimit['unit']): number {
   const { prompt_tokens, most_tokens = prompt_tokens, most_cost = 0 } = intent
   if (unit === 'usd') return most_cost
-  return unit === 'requests' ? 1 : most_tokens
+  // At least one tool call may have been asked for.
+  return unit === 'requests' || unit === 'tool_calls' ? 1 : most_tokens
 }
 
 /** Counts the prompt, which the upstream may have read. Nothing of the answer was captured. */

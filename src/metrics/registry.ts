@@ -206,4 +206,5 @@ function createFirstSeries(metrics: Metrics): void {
     metrics.priceReloads.inc({ result }, 0)
   }
   for (const decision of ['pass', 'block']) metrics.binaryParts.inc({ decision }, 0)
+  for (const decision of ['called', 'refused']) metrics.toolCalls.inc({ tool: 'other', decision }, 0)
 }

@@ -123,6 +123,7 @@ async function read(
   call.record.prices = prices()
   // Before redaction, which would make all users alike.
   call.record.user = endUsers.read(request.body)
+  call.record.run = pipeline.runs.read(request.body, client.headers)
   const named = continueAnswers(pipeline, call, request)
   const continuation = isLong ? await inSlices(named, clock, check) : atOnce(named)
   const routes = continuation?.routes ?? upstreams.routesFor(call.api.family, model)

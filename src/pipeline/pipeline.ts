@@ -20,6 +20,7 @@ import type { Admission, AdmissionControl } from './call/admission.ts'
 import type { KeySources } from './call/authenticate.ts'
 import type { Call } from './call/call.ts'
 import type { Client } from './call/client.ts'
+import type { RunNames } from './call/run-names.ts'
 import type { ParallelCalls } from './limits/parallel-calls.ts'
 import type { DecisionParts } from './prompt/decide-prompt.ts'
 import type { Identifiers } from './prompt/identifiers.ts'
@@ -47,6 +48,7 @@ export interface Pipeline extends RecordParts, DecisionParts, KeySources {
   readonly thoughts: ThoughtMemory
   readonly givenIds: GivenIds
   readonly identifiers: Identifiers
+  readonly runs: RunNames
   /** Memory for long prompts and answers under scan, bytes. */
   readonly searches: ScanMemory
   readonly admission: AdmissionControl

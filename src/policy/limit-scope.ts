@@ -1,10 +1,25 @@
-// Says which calls share the count of a limit: those of one key, of one value of a label, or all.
+// Says which calls share the count of a limit: those of one key, of one value of a label, of one
+// run, of one end user, or all.
 
 import { hash } from 'node:crypto'
 import type { CallKey } from '../core/key-terms.ts'
 
 /** What shares one count. */
-export type LimitScope = 'key' | 'all' | { readonly label: string }
+export type LimitScope = 'key' | 'all' | 'run' | 'user' | { readonly label: string }
+
+/** Who makes a call, besides its key: hashes, null where the call names none. */
+export interface Caller {
+  readonly run: string | null
+  readonly user: string | null
+}
+
+export const NO_CALLER: Caller = { run: null, user: null }
+
+/** Begins the name of the count of a run or an end user, of which there may be any number. */
+const UNBOUNDED = /^(?:run|user)-/
+
+/** Reports whether the count of a subject is one of any number. */
+export const isUnbounded = (subject: string): boolean => UNBOUNDED.test(subject)
 
 /** The name of the count that all keys share. */
 export const ALL_KEYS = 'all'
@@ -15,15 +30,22 @@ const LABEL_DIGITS = 40
 /** Reads `per` of a rule that fits the schema. */
 export function readScope(per = 'key'): LimitScope {
   if (per.startsWith(LABEL)) return { label: per.slice(LABEL.length) }
-  return per === 'all' ? 'all' : 'key'
+  return per === 'all' || per === 'run' || per === 'user' ? per : 'key'
 }
 
 /**
  * Returns the name of the count for the calls of a key. Keys that replace each other share theirs,
- * and so do all keys without the label.
+ * and so do all keys without the label. The calls of a key without a run, or a user, share one. A
+ * run is of one key, because its client chooses the name.
  */
-export function subjectOf(scope: LimitScope, { line, terms }: Pick<CallKey, 'line' | 'terms'>): string {
+export function subjectOf(
+  scope: LimitScope,
+  { line, terms }: Pick<CallKey, 'line' | 'terms'>,
+  { run, user }: Caller = NO_CALLER,
+): string {
   if (scope === 'key') return line
+  if (scope === 'run') return run === null ? `no-run-${line}` : `run-${line}-${run}`
+  if (scope === 'user') return user === null ? `no-user-${line}` : `user-${user}`
   if (scope === 'all') return ALL_KEYS
   const value = Object.hasOwn(terms.labels, scope.label) ? terms.labels[scope.label] : undefined
   return labelSubject(scope.label, value ?? null)
@@ -36,5 +58,7 @@ export const labelSubject = (label: string, value: string | null): string =>
 /** The calls that share the count, for messages. */
 export function describeScope(scope: LimitScope): string {
   if (scope === 'key') return 'this API key'
+  if (scope === 'run') return 'this run'
+  if (scope === 'user') return 'this end user'
   return scope === 'all' ? 'all API keys' : `all API keys with the same label "${scope.label}"`
 }

@@ -7,6 +7,15 @@ import type { Milliseconds } from '../core/clock.ts'
 /** The window of a limit that counts by the months of the calendar, in UTC. It does not slide. */
 export const CALENDAR_MONTH: Milliseconds = 2 ** 40
 
+/** The window of a limit that counts a whole run, until seven days after its last call. */
+export const RUN_WINDOW: Milliseconds = 2 ** 41
+
+/** The bucket of such a window. No other has this length: the longest window has 30 days. */
+const RUN_BUCKET_MS: Milliseconds = 86_400_000
+
+/** Buckets of a run that count: the current day and the seven before it. */
+const LIVE_RUN_BUCKETS = 8
+
 /** Buckets in a window: how finely it slides. */
 const BUCKETS_PER_WINDOW = 60
 
@@ -76,7 +85,8 @@ export interface QuotaRequest {
 
 /** The length of a bucket; rounded up, so that the buckets cover the window. */
 export function bucketLength(windowMs: Milliseconds): Milliseconds {
-  return windowMs === CALENDAR_MONTH ? CALENDAR_MONTH : Math.ceil(windowMs / BUCKETS_PER_WINDOW)
+  if (windowMs === CALENDAR_MONTH) return CALENDAR_MONTH
+  return windowMs === RUN_WINDOW ? RUN_BUCKET_MS : Math.ceil(windowMs / BUCKETS_PER_WINDOW)
 }
 
 const MONTHS_A_YEAR = 12
@@ -102,7 +112,10 @@ export function isLive(bucketMs: Milliseconds, index: number, currentIndex: numb
   return index > currentIndex - live && index < currentIndex + live
 }
 
-const liveBuckets = (bucketMs: Milliseconds): number => (bucketMs === CALENDAR_MONTH ? 1 : LIVE_BUCKETS)
+function liveBuckets(bucketMs: Milliseconds): number {
+  if (bucketMs === CALENDAR_MONTH) return 1
+  return bucketMs === RUN_BUCKET_MS ? LIVE_RUN_BUCKETS : LIVE_BUCKETS
+}
 
 export const openWindow = (windowMs: Milliseconds): QuotaWindow => ({
   bucketMs: bucketLength(windowMs),
@@ -170,6 +183,29 @@ export function charge(window: QuotaWindow, index: number, tokens: number, held 
   } else if (tokens > 0) buckets.splice(place, 0, { index, tokens, held: Math.max(0, held) })
 }
 
+/** A bucket whose tokens, as far as no running call holds them, count in a later one. */
+export interface MovedTokens {
+  readonly index: number
+  readonly tokens: number
+}
+
+/**
+ * Lets all that counts of a run count in its current bucket, so that it counts until the run has
+ * been idle.
+ * @returns what moved
+ */
+export function gatherRun(window: QuotaWindow, nowMs: Milliseconds): readonly MovedTokens[] {
+  const current = bucketAt(window.bucketMs, nowMs)
+  const last = window.buckets.at(-1)
+  if (last === undefined || (window.buckets.length === 1 && last.index >= current)) return []
+  expire(window, current)
+  const index = Math.max(current, window.buckets.at(-1)?.index ?? current)
+  const moved = window.buckets.filter((bucket) => bucket.index < index)
+  const all = { index, tokens: usedTokens(window), held: heldTokens(window) }
+  window.buckets = all.tokens > 0 || all.held > 0 ? [all] : []
+  return moved.map(({ index, tokens, held }) => ({ index, tokens: tokens - held }))
+}
+
 /** Drops buckets that no longer count. */
 export function expire(window: QuotaWindow, currentIndex: number): void {
   const { buckets } = window
@@ -202,8 +238,12 @@ export function windowUse(window: QuotaWindow, nowMs: Milliseconds): WindowUse {
   return { used: usedTokens(live), resetMs: timeUntilEmpty(live, nowMs) }
 }
 
-/** The length of the window of a limit; of a month of the calendar, that of the current one. */
+/**
+ * The length of the window of a limit; of a month of the calendar, that of the current one, and of
+ * a run the time after its last call.
+ */
 export function windowLength(windowMs: Milliseconds, nowMs: Milliseconds): Milliseconds {
+  if (windowMs === RUN_WINDOW) return (LIVE_RUN_BUCKETS - 1) * RUN_BUCKET_MS
   if (windowMs !== CALENDAR_MONTH) return windowMs
   const month = bucketAt(CALENDAR_MONTH, nowMs)
   return bucketStart(CALENDAR_MONTH, month + 1) - bucketStart(CALENDAR_MONTH, month)

@@ -43,6 +43,11 @@ export interface TypedRule<Pattern> {
   }
 }
 
+/** Fields of a rule that the meaning of its pattern depends on. */
+export interface OtherFields extends WrittenConditions {
+  readonly per?: string
+}
+
 /** A warning about a valid rule that is probably wrong. */
 export interface RuleWarning {
   readonly field: 'pattern' | 'action'
@@ -70,8 +75,8 @@ export interface RuleType<Pattern extends { readonly type: string } = { readonly
   readonly writing: string
   /** How a form asks for its pattern: as a text or as a list of one item a line, with a hint. */
   readonly form: { readonly isList: boolean; readonly hint: string }
-  /** @param conditions the fields that narrow a rule; none for a type without them */
-  parse(written: WrittenPattern, conditions: WrittenConditions): Pattern | PatternRefusal
+  /** @param fields of the rule that its pattern depends on */
+  parse(written: WrittenPattern, fields: OtherFields): Pattern | PatternRefusal
   /**
    * Reports whether the first rule fires wherever the other does, on calls that both concern.
    * Absent for pii, of whose rules one decides on each kind (rulecheck/scope.ts).

@@ -1,8 +1,13 @@
 // Lists the rule types, and reads patterns by the type of their rule.
 
 import { controlCharacterIn } from './control-character.ts'
-import { type PatternRefusal, type RuleType, refuse, type WrittenPattern } from './rule-type.ts'
-import type { WrittenConditions } from './tool-conditions.ts'
+import {
+  type OtherFields,
+  type PatternRefusal,
+  type RuleType,
+  refuse,
+  type WrittenPattern,
+} from './rule-type.ts'
 import { CAPTURE } from './types/capture.ts'
 import { KEYWORD_BLOCK } from './types/keyword-block.ts'
 import { MODEL_ACCESS } from './types/model-access.ts'
@@ -36,11 +41,11 @@ export function typeNames(isMeant: (type: RuleType) => boolean | undefined): str
 /** Returns the type of a name. */
 export const ruleTypeOf = (name: RuleTypeName): RuleType => BY_NAME.get(name)!
 
-/** Reads the pattern of a rule, with the fields that narrow it. */
+/** Reads the pattern of a rule, with the fields that it depends on. */
 export function parsePattern(
   name: RuleTypeName,
   written: WrittenPattern,
-  beside: WrittenConditions = {},
+  fields: OtherFields = {},
 ): RulePattern | PatternRefusal {
   const type = ruleTypeOf(name)
   if (!type.form.isList) {
@@ -49,5 +54,5 @@ export function parsePattern(
     const control = controlCharacterIn(written)
     if (control !== null) return refuse(control)
   }
-  return type.parse(written, beside) as RulePattern | PatternRefusal
+  return type.parse(written, fields) as RulePattern | PatternRefusal
 }

@@ -63,9 +63,9 @@ export const RULE_SCHEMA = {
       default: '',
     },
     per: {
-      description: `For ${typeNames(({ isCounted }) => isCounted === true)}, the calls that share one count: those of one key and its successors (\`key\`, the default), of all keys (\`all\`), or of keys with the same value of a label (\`label:team\`); keys without the label share one.`,
+      description: `For ${typeNames(({ isCounted }) => isCounted === true)}, the calls that share one count: those of one key and its successors (\`key\`, the default), of all keys (\`all\`), of keys with the same value of a label (\`label:team\`; keys without the label share one), of one run of an agent (\`run\`), or of one end user (\`user\`); the calls of a key without a run or a user share one.`,
       type: 'string',
-      pattern: '^(key|all|label:[^\\p{C}]{1,64})$',
+      pattern: '^(key|all|run|user|label:[^\\p{C}]{1,64})$',
     },
     arguments: {
       description: `For ${TOOLS}, narrows the rule to calls of the refused tools whose arguments all match. Arguments that are not JSON, or longer than 256 KiB, match.`,

@@ -16,6 +16,7 @@ import { UsageMinutes } from '../../src/metrics/usage-minutes.ts'
 import { GivenIds } from '../../src/pipeline/answer/given-ids.ts'
 import { ThoughtMemory } from '../../src/pipeline/answer/thought-memory.ts'
 import { AdmissionControl } from '../../src/pipeline/call/admission.ts'
+import { RunNames } from '../../src/pipeline/call/run-names.ts'
 import { handle } from '../../src/pipeline/handle.ts'
 import { ParallelCalls } from '../../src/pipeline/limits/parallel-calls.ts'
 import type { Pipeline } from '../../src/pipeline/pipeline.ts'
@@ -180,6 +181,7 @@ async function call(
     shadow: null,
     capture: 'full',
     endUsers: new EndUsers('off', [], () => null),
+    runs: new RunNames({ fields: [], headers: [] }, 'secret', () => null),
   }
   const client = new Caller(content, options.named ?? { model: 'm' })
   if (options.token !== undefined) client.headers = { authorization: 'Bearer a.b.c' }

@@ -48,6 +48,7 @@ const used = (tokens: number): Used => ({
   tokens,
   answerTokens: 0,
   cost: 0,
+  toolCalls: 0,
   isForwarded: true,
   keepsReserved: false,
 })
@@ -249,4 +250,38 @@ t.test('parallel calls with a length limit never cost more than a limit of money
     ),
     { numRuns: 30 },
   )
+})
+
+t.test('a limit of tool calls settles to what the answer asked for', async (t) => {
+  const call = setting(t, limit('steps', '3 tool_calls/1d'))
+  const first = call(10)
+  t.match(first.settle({ ...used(10), toolCalls: 2 }), [{ ruleId: 'steps:tool_calls', tokens: 2 }])
+  const second = call(10)
+  t.same(second.settle({ ...used(10), toolCalls: 0, keepsReserved: true }), [], 'an answer without a call')
+  call(10).settle({ ...used(10), toolCalls: 1 })
+  t.same(exceeded(call(10)), ['steps'])
+})
+
+t.test('a limit of a run or a user is shared by its calls, and by those of a key without one', async (t) => {
+  const { counters } = openTestStore(t).store
+  const rules = [
+    rule('run', '1 requests/run', { type: 'rate_limit', per: 'run' }),
+    rule('user', '3 requests/1d', { type: 'rate_limit', per: 'user' }),
+  ]
+  const selection = compileRules(rules, 'r').select(['m'], keyOf(KEY.name))
+  const call = (run: string | null, user: string | null = null, key = KEY) => {
+    const parts = { counters, parallel: new ParallelCalls() }
+    const demand = { tokens: 1, unlimitedChoices: 0, money: NO_COST }
+    const quota = new Quota(parts, selection, key, demand, START_MS, { run, user })
+    quota.settle(used(1))
+    return exceeded(quota)
+  }
+  t.same(call('a', 'u'), [])
+  t.same(call('a', 'u'), ['run'])
+  t.same(call('b', 'u'), [])
+  t.same(call('c', 'u'), [])
+  t.same(call('d', 'u'), ['user'])
+  t.same(call('a', 'v', callKey('other', {}, 'other')), [], 'a run is of one key')
+  t.same(call(null, 'w'), [])
+  t.same(call(null, 'w'), ['run'], 'calls without a run share one count')
 })

@@ -99,6 +99,23 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
     [['action', /is not allowed for keyword_block rules; use `block` or `monitor`$/]],
   ],
   [
+    'conditions of a rule on tools on another type',
+    rule('r', 'x', { after: ['a'], afterInjection: 0.5 }),
+    [
+      ['after', /^is allowed for tool_access rules only; remove it$/],
+      ['afterInjection', /^is allowed for tool_access rules only; remove it$/],
+    ],
+  ],
+  [
+    'conditions that cannot be read',
+    rule('r', ['bash'], { type: 'tool_access', arguments: [{ path: 'x', pattern: '(' }] }),
+    [
+      ['pattern', /^needs the tools that it refuses/],
+      ['arguments[0].path', /^must be a JSON pointer/],
+      ['arguments[0].pattern', /^alternative 1/],
+    ],
+  ],
+  [
     'a capture rule with an action',
     rule('r', 'metadata', { type: 'capture' }),
     [['action', /^must be removed: capture rules have no action$/]],

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CALENDAR_MONTH } from '../../src/policy/limit.ts'
+import { CALENDAR_MONTH, RUN_WINDOW } from '../../src/policy/limit.ts'
 import { parsePattern } from '../../src/policy/rule-types.ts'
 
 const DAY_MS = 86_400_000
@@ -179,4 +179,17 @@ t.test('a pointer is read with its escapes', async (t) => {
   t.match(parsePattern('tool_access', ['*', '!bash'], beside), {
     arguments: [{ path: ['files', '*', 'a/b~c'] }],
   })
+})
+
+t.test('a limit of a run says so, and counts tool calls too', async (t) => {
+  const run = { per: 'run' }
+  t.match(parsePattern('rate_limit', '5 USD/run', run), { limit: { unit: 'usd', windowMs: RUN_WINDOW } })
+  t.match(parsePattern('rate_limit', '50 tool_calls/run', run), {
+    limit: { unit: 'tool_calls', amount: 50, windowMs: RUN_WINDOW },
+  })
+  t.match(parsePattern('rate_limit', '5 tool_calls/1d'), { limit: { unit: 'tool_calls', windowMs: DAY_MS } })
+  t.match(parsePattern('rate_limit', '5 parallel', run), { limit: { unit: 'parallel' } })
+  t.match(parsePattern('rate_limit', '5 USD/run'), { messages: [/needs `per: run`/] })
+  t.match(parsePattern('rate_limit', '5 USD/week', run), { messages: [/windows s, m, h, d, 1mo and run/] })
+  t.match(parsePattern('rate_limit', '5 tool_calls', run), { messages: [/tool_calls\/<window>/] })
 })

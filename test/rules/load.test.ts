@@ -103,12 +103,12 @@ t.test('every error of every file is reported at once, with its position', async
   ])
   t.same(problems.map(formatProblem), [
     'a.yaml:4:14 rules[0].pattern: alternative 2 is not a valid RE2 expression: missing closing ): `(b`',
-    'a.yaml:5:13 rules[0].action: must be one of: block, redact, restore, monitor, allow (not `blok`); did you mean `block`?',
+    'a.yaml:5:13 rules[0].action: must be one of: block, remove, redact, restore, monitor, allow (not `blok`); did you mean `block`?',
     `a.yaml:8:14 rules[1].pattern: \`emial\` is not a kind of personal data; did you mean \`email\`? (kinds: ${PII_KINDS.join(', ')})`,
     'a.yaml:11:7 rules[1].match.directoin: is not a known key; did you mean `direction`? (known: models, keys, labels, direction, parts)',
     'b.yaml:4:14 rules[0].pattern: alternative 2 is not a valid RE2 expression: missing closing ): `(b|`',
     'b.yaml:5:13 rules[0].action: `redact` is not allowed for keyword_block rules; use `block` or `monitor`',
-    'b.yaml:6:45 rules[1].pattern: must be <tokens>/<window>, <n> requests/<window>, <n> parallel or <amount> USD/<window>, e.g. `60000/1m`, `2M tokens/1d`, `100 requests/1mo`, `5 parallel` or `20 USD/1d` (suffixes k, M; windows s, m, h, d and 1mo)',
+    'b.yaml:6:45 rules[1].pattern: must be <tokens>/<window>, <n> requests/<window>, <n> tool_calls/<window>, <n> parallel or <amount> USD/<window>, e.g. `60000/1m`, `2M tokens/1d`, `100 requests/1mo`, `50 tool_calls/run`, `5 parallel` or `20 USD/1d` (suffixes k, M; windows s, m, h, d, 1mo and run)',
     'b.yaml:6:81 rules[1].match.models: must not be empty',
     `b.yaml:7:12 rules[2].name: has the wrong format: Unique across all files, ignoring case and Unicode form; shown to clients and in the usage log. It must have no white space at the ends and no characters that nobody sees.`,
     'c.yaml:1:21 duplicate key; remove one of the two',

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { CALENDAR_MONTH } from '../../src/policy/limit.ts'
+import { CALENDAR_MONTH, RUN_WINDOW } from '../../src/policy/limit.ts'
 import { type Counters, MAXIMUM_COUNTERS, type ReserveRequest } from '../../src/store/limits/counters.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { id, openTestStore, START_MS, type TestStore } from './fixture.ts'
@@ -320,4 +320,44 @@ t.test('what is in use is listed by rule, subject and window, until it expires',
   clock.advance(31_000)
   t.same(inUse(again), [{ ...month, resetMs: endOfMonthMs - 61_000 }])
   t.equal(again.counters.size, 2, 'only a sweep forgets')
+})
+
+const DAY_MS = 86_400_000
+
+t.test('a run counts from its first call until it has been idle for seven days, over restarts', async (t) => {
+  let test = openTestStore(t)
+  let n = 0
+  const call = async (day: number) => {
+    const nowMs = START_MS + day * DAY_MS
+    test.clock.advance(nowMs - test.clock.now())
+    const { counters } = test.store
+    const run = { subject: 'run-key-a', windowMs: RUN_WINDOW, nowMs }
+    const reservation = counters.reserve(request(100, run))
+    await test.store.log.append(requestDraft({ id: id(n++) }), {
+      counters: counters.settle(reservation, 100, 0),
+    })
+    return 1000 - reservation.remaining
+  }
+  t.equal(await call(0), 100)
+  t.equal(await call(6), 200)
+  t.equal(await call(12), 300, 'the first call still counts')
+  test = await test.reopen()
+  t.equal(await call(18), 400, 'after a restart, too')
+  await test.store.counters.sweep()
+  test = await test.reopen()
+  t.equal(await call(24.5), 500)
+  t.equal(await call(33), 100, 'after more than seven idle days it begins anew')
+})
+
+t.test('the run that was idle the longest is forgotten first', async (t) => {
+  const { store } = openTestStore(t)
+  const { counters } = store
+  const run = (n: number) => ({ subject: `run-key-${n}`, windowMs: RUN_WINDOW, limitTokens: 10 })
+  for (let n = 0; n < 100_000; n++) counters.reserve(request(1, run(n)))
+  counters.reserve(request(1, run(0)))
+  counters.reserve(request(1, run(100_000)))
+  t.equal(counters.size, 100_000)
+  t.equal(counters.reserve(request(1, run(0))).remaining, 7, 'used again in time')
+  t.equal(counters.reserve(request(1, run(1))).remaining, 9, 'forgotten')
+  t.equal(counters.reserve(request(1)).allowed, true, 'other limits are counted apart')
 })

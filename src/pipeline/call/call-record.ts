@@ -99,6 +99,8 @@ export class CallRecord {
   responseBytes = 0
   /** The end user that the client names; null without one. */
   user: StoredUser | null = null
+  /** Hash of the run that the client names; null without one. */
+  run: string | null = null
   hits: RuleHit[] = []
   /** What the call does with tools; null while there is nothing to count. */
   tools: ToolUse | null = null

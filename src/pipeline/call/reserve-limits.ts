@@ -12,7 +12,9 @@ export function reserveLimits(
   selection: Selection,
   demand: Demand,
 ): Quota {
-  const quota = new Quota(parts, selection, call.key, demand, parts.clock.now())
+  const { run, user } = call.record
+  const caller = { run, user: user?.hash.toString('hex') ?? null }
+  const quota = new Quota(parts, selection, call.key, demand, parts.clock.now(), caller)
   call.hold(() => quota.release())
   call.record.quota = quota
   call.record.limits = quota.states

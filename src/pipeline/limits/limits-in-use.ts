@@ -47,7 +47,7 @@ export function limitsInUse(
   { keys, key }: CountedKeys,
   nowMs: Milliseconds,
 ): { readonly limits: readonly LimitInUse[]; readonly truncated: boolean } {
-  const limits = rules.limits(key === null ? null : matchedKey(key)).filter(({ unit }) => unit !== 'parallel')
+  const limits = rules.limits(key === null ? null : matchedKey(key)).filter(isListed)
   const nameOf = subjectNames(limits, keys, nowMs)
   const uses = key === null ? usesOfAll(limits, counts) : usesOfKey(limits, counts, key)
   const named = uses.flatMap(({ limit, subject, used, resetMs }) => {
@@ -56,6 +56,10 @@ export function limitsInUse(
   })
   return { limits: highest(named), truncated: named.length > MAXIMUM_LISTED_LIMITS }
 }
+
+/** Runs and end users are not listed: there may be any number of them. */
+const isListed = ({ unit, scope }: LimitRule): boolean =>
+  unit !== 'parallel' && scope !== 'run' && scope !== 'user'
 
 interface SubjectUse extends Omit<LimitInUse, 'subject'> {
   /** As `subjectOf` names it. */
@@ -114,6 +118,7 @@ function subjectNames(
       const key = lines.get(subject)
       return key === undefined ? null : { scope, subject: key.id, keyName: key.name }
     }
+    if (typeof scope === 'string') return null
     const value = labels.get(scope.label)?.get(subject)
     return value === undefined ? null : { scope: 'label', subject: value, keyName: null }
   }

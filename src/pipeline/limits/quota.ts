@@ -9,7 +9,7 @@ import type { NanoUsd } from '../../core/money.ts'
 import type { LimitRule, Selection } from '../../policy/compile.ts'
 import type { LimitEvidence } from '../../policy/decide.ts'
 import { EXPECTED_ANSWER_TOKENS } from '../../policy/limit.ts'
-import { subjectOf } from '../../policy/limit-scope.ts'
+import { type Caller, NO_CALLER, subjectOf } from '../../policy/limit-scope.ts'
 import type { UsageLimit } from '../../policy/types/rate-limit.ts'
 import type { CounterChange } from '../../store/limits/counter-changes.ts'
 import type { Counters, Reservation, ReserveRequest, Spending } from '../../store/limits/counters.ts'
@@ -62,6 +62,8 @@ export interface Used {
   /** Cost of the whole call; 0 when it is not known. */
   readonly cost: NanoUsd
   /** Whether the upstream may have read the call; only then it counts as a request. */
+  /** Tool calls that the answer asked for. */
+  readonly toolCalls: number
   readonly isForwarded: boolean
   /** Whether each limit keeps at least what it reserved, because what was used is not known. */
   readonly keepsReserved: boolean
@@ -115,9 +117,10 @@ export const spendingOf = (
   key: Pick<CallKey, 'line' | 'terms'>,
   tokens: number,
   atMs: Milliseconds,
+  caller: Caller = NO_CALLER,
 ): Spending => ({
   ruleId: countOf(limit),
-  subject: subjectOf(limit.scope, key),
+  subject: subjectOf(limit.scope, key, caller),
   windowMs: limit.windowMs,
   tokens,
   atMs,
@@ -148,10 +151,11 @@ export class Quota {
     key: CallKey,
     demand: Demand,
     nowMs: Milliseconds,
+    caller: Caller = NO_CALLER,
   ) {
     this.#counters = counters
     const reserve = (limit: AppliedLimit): Reservation => {
-      const subject = subjectOf(limit.scope, key)
+      const subject = subjectOf(limit.scope, key, caller)
       const force = limit.rule?.action === 'monitor'
       if (limit.unit === 'parallel' || limit.rule === null)
         return this.#reserveParallel(parallel, `${limit.rule?.id ?? ''}\0${subject}`, limit, force)
@@ -222,7 +226,8 @@ export class Quota {
     this.release()
     return this.#held.flatMap(({ limit, reservation }) => {
       const [amount, answer] = usedOf(limit.unit, used)
-      const keepsReserved = used.keepsReserved && limit.unit !== 'requests'
+      const isCounted = limit.unit === 'requests' || limit.unit === 'tool_calls'
+      const keepsReserved = used.keepsReserved && !isCounted
       return this.#counters.settle(reservation, amount, answer, keepsReserved)
     })
   }
@@ -233,7 +238,11 @@ export class Quota {
   }
 }
 
-const NOTHING: Used = { tokens: 0, answerTokens: 0, cost: 0, isForwarded: false, keepsReserved: false }
+const NOTHING: Used = {
+  ...{ tokens: 0, answerTokens: 0, cost: 0, toolCalls: 0 },
+  isForwarded: false,
+  keepsReserved: false,
+}
 
 /** In the place of a reservation, for a limit of money on a call without a price. */
 const NO_PRICE: Reservation = { allowed: false, remaining: 0, resetMs: 0, retryAfterMs: 0, isHeld: false }
@@ -257,9 +266,10 @@ const neverFits = ({ unit, amount }: AppliedLimit, demand: Demand): boolean =>
 /** What a call used of a limit of a unit, and the part that the answer took. */
 function usedOf(
   unit: UsageLimit['unit'],
-  { tokens, answerTokens, cost, isForwarded }: Used,
+  { tokens, answerTokens, cost, toolCalls, isForwarded }: Used,
 ): [amount: number, answer: number] {
   if (unit === 'tokens') return [tokens, answerTokens]
+  if (unit === 'tool_calls') return [toolCalls, 0]
   if (unit !== 'usd') return [Number(isForwarded), 0]
   // A cost without tokens is that of the answer.
   return [cost, tokens === 0 ? cost : Math.round(cost * (answerTokens / tokens))]

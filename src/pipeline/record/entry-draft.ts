@@ -104,6 +104,7 @@ export function draftEntry(
     ...(noted.hits.length > MAXIMUM_SEALED_RULES && {
       rules_omitted: noted.hits.length - MAXIMUM_SEALED_RULES,
     }),
+    ...(noted.run !== null && { run: noted.run }),
     ...(noted.tools !== null && { tools: noted.tools.sealed() }),
     injection: noted.injection === null ? null : sealedInjection(noted.injection),
     policy_revision: noted.policyRevision,

@@ -207,4 +207,7 @@ function budgetMessage(
 }
 
 /** Units as messages name them. */
-const UNITS = { tokens: 'token', requests: 'request', parallel: 'parallel call' } as const
+const UNITS = {
+  ...{ tokens: 'token', requests: 'request', parallel: 'parallel call' },
+  tool_calls: 'tool call',
+} as const

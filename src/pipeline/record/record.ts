@@ -114,6 +114,8 @@ export async function recordIntent(
     prompt_tokens: noted.estimatedPromptTokens,
     ...(noted.mostCost > 0 && { most_cost: noted.mostCost }),
     ...(noted.mostTokens > 0 && { most_tokens: noted.mostTokens }),
+    ...(noted.run !== null && { run: noted.run }),
+    ...(noted.user !== null && { user: noted.user.hash.toString('hex') }),
     ...(noted.unscanned !== null && { unscanned: noted.unscanned }),
   })
   noted.forwarded = true
@@ -166,16 +168,25 @@ const isUseLost = (noted: CallRecord, { outcome }: Ending): boolean =>
 function usedBy(noted: CallRecord, draft: RequestDraft, ending: Ending, isLater: boolean): Used {
   const { forwarded: isForwarded, mostTokens, mostCost } = noted
   const { total_tokens: tokens, completion_tokens: answerTokens, cost } = draft
+  const toolCalls = noted.tools?.calls ?? 0
   if (isLater)
-    return { tokens: mostTokens, answerTokens: 0, cost: mostCost, isForwarded, keepsReserved: false }
+    return {
+      tokens: mostTokens,
+      answerTokens: 0,
+      cost: mostCost,
+      toolCalls,
+      isForwarded,
+      keepsReserved: false,
+    }
   if (!isUseLost(noted, ending))
-    return { tokens, answerTokens, cost: cost ?? 0, isForwarded, keepsReserved: false }
+    return { tokens, answerTokens, cost: cost ?? 0, toolCalls, isForwarded, keepsReserved: false }
   const share = Math.min(1, mostMade(noted, draft) / mostTokens)
   return {
     tokens: Math.max(tokens, Math.ceil(share * mostTokens)),
     answerTokens: 0,
     // An answer costs no less a token than a prompt, so the share of the cost is no larger.
     cost: Math.max(cost ?? 0, Math.ceil(share * mostCost)),
+    toolCalls,
     isForwarded,
     keepsReserved: share === 1,
   }

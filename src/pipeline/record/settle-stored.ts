@@ -123,7 +123,9 @@ function settleAsked(
           const more = usesTokens ? used - reserved : 0
           // What was reserved in vain is given back where it was counted.
           const atMs = more > 0 ? call.createdAtMs : answer.createdAtMs
-          return counters.charge(spendingOf(limit, key, more, atMs))
+          const { run, user } = noted
+          const caller = { run, user: user?.hash.toString('hex') ?? null }
+          return counters.charge(spendingOf(limit, key, more, atMs, caller))
         }),
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Milliseconds } from '../../core/clock.ts'
 import { readUsd } from '../../core/money.ts'
-import { CALENDAR_MONTH } from '../limit.ts'
+import { CALENDAR_MONTH, RUN_WINDOW } from '../limit.ts'
 import { type PatternRefusal, type RuleType, refuse } from '../rule-type.ts'
 
 interface LimitPattern {
@@ -12,10 +12,10 @@ interface LimitPattern {
 
 /** At most `amount` of `unit` in any window of `windowMs`; for `parallel`, at any time. */
 export interface UsageLimit {
-  readonly unit: 'tokens' | 'requests' | 'parallel' | 'usd'
+  readonly unit: 'tokens' | 'requests' | 'parallel' | 'tool_calls' | 'usd'
   /** For `usd` in 10⁻⁹ USD. */
   readonly amount: number
-  /** CALENDAR_MONTH for a month of the calendar, UTC; 0 for `parallel`. */
+  /** CALENDAR_MONTH for a month of the calendar, UTC; RUN_WINDOW for a run; 0 for `parallel`. */
   readonly windowMs: Milliseconds
 }
 
@@ -24,11 +24,15 @@ export const RATE_LIMIT: RuleType<LimitPattern> = {
   actions: ['block', 'monitor'],
   directions: { allowed: [], because: 'a limit counts the whole call' },
   isCounted: true,
-  checks: 'tokens, requests or money over time, or calls at a time',
+  checks: 'tokens, requests, tool calls or money over time, or calls at a time',
   writing:
-    '`60000 tokens/1m` (`60000/1m` for short), `100 requests/1mo`, `20 USD/1d` or `5 parallel`; windows s, m, h, d and 1mo, the calendar month in UTC',
+    '`60000 tokens/1m` (`60000/1m` for short), `100 requests/1mo`, `20 USD/1d`, `50 tool_calls/run` or `5 parallel`; windows s, m, h, d, 1mo (the calendar month in UTC), and with `per: run` also run',
   form: { isList: false, hint: 'Such as 2M tokens/1d, 100 requests/1mo, 5 parallel or 20 USD/1d.' },
-  parse: (written) => parseLimit(String(written)),
+  parse(written, { per }) {
+    const parsed = parseLimit(String(written))
+    if ('messages' in parsed || parsed.limit.windowMs !== RUN_WINDOW || per === 'run') return parsed
+    return refuse('has the window `run`, which needs `per: run`; or write a time such as `1d`')
+  },
   includes(wide, narrow) {
     const [outer, inner] = [wide.pattern.limit, narrow.pattern.limit]
     const isAlike = outer.unit === inner.unit && wide.rule.per === narrow.rule.per
@@ -44,19 +48,23 @@ const MAXIMUM_WINDOW_MS: Milliseconds = 30 * 86_400_000
 const MAXIMUM_AMOUNT = 1e12
 const MAXIMUM_PARALLEL = 100_000
 const MONTH = 'mo'
-const LIMIT = /^(\d{1,15})([kM]?)\s*(tokens|requests|parallel)?(?:\s*\/\s*(\d{1,9})(s|m|h|d|mo))?$/
+const RUN = 'run'
+const LIMIT =
+  /^(\d{1,15})([kM]?)\s*(tokens|requests|parallel|tool_calls)?(?:\s*\/\s*(?:(\d{1,9})(s|m|h|d|mo)|(run)))?$/
 /** A million USD, so that the sums of a window stay exact. */
 const MAXIMUM_USD = 1_000_000
-const MONEY = /^(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]{3}|[$€£¥])\s*\/\s*(\d{1,9})(s|m|h|d|mo)$/
+const MONEY = /^(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]{3}|[$€£¥])\s*\/\s*(?:(\d{1,9})(s|m|h|d|mo)|(run))$/
 const LIMIT_FORM =
-  'must be <tokens>/<window>, <n> requests/<window>, <n> parallel or <amount> USD/<window>, e.g. `60000/1m`, `2M tokens/1d`, `100 requests/1mo`, `5 parallel` or `20 USD/1d` (suffixes k, M; windows s, m, h, d and 1mo)'
+  'must be <tokens>/<window>, <n> requests/<window>, <n> tool_calls/<window>, <n> parallel or <amount> USD/<window>, e.g. `60000/1m`, `2M tokens/1d`, `100 requests/1mo`, `50 tool_calls/run`, `5 parallel` or `20 USD/1d` (suffixes k, M; windows s, m, h, d, 1mo and run)'
 
 function parseLimit(pattern: string): LimitPattern | PatternRefusal {
   const money = MONEY.exec(pattern.trim())
   if (money !== null) return parseMoney(money)
-  const [, written = '', suffix = '', name = 'tokens', length, time] = LIMIT.exec(pattern.trim()) ?? []
+  const [, written = '', suffix = '', name = 'tokens', length, unitOfTime, run] =
+    LIMIT.exec(pattern.trim()) ?? []
+  const time = unitOfTime ?? run
   const unit = name as UsageLimit['unit']
-  if (written === '' || (unit === 'parallel') !== (length === undefined)) return refuse(LIMIT_FORM)
+  if (written === '' || (unit === 'parallel') !== (time === undefined)) return refuse(LIMIT_FORM)
   const amount = Number(written) * SUFFIXES[suffix]!
   const most = unit === 'parallel' ? MAXIMUM_PARALLEL : MAXIMUM_AMOUNT
   if (amount < 1 || amount > most) return refuse(`${unit} must be from 1 to ${most.toLocaleString('en')}`)
@@ -64,14 +72,14 @@ function parseLimit(pattern: string): LimitPattern | PatternRefusal {
   return limitOf(unit, amount, Number(length), time!)
 }
 
-function parseMoney([, written = '', currency = '', length, time]: RegExpExecArray):
+function parseMoney([, written = '', currency = '', length, time, run]: RegExpExecArray):
   | LimitPattern
   | PatternRefusal {
   if (currency !== 'USD') return refuse(`\`${currency}\` is not a currency of limits; write USD`)
   const amount = readUsd(written)
   if (amount === null || amount < 1 || amount > MAXIMUM_USD * 1e9)
     return refuse(`USD must be above 0 and at most ${MAXIMUM_USD.toLocaleString('en')}`)
-  return limitOf('usd', amount, Number(length), time!)
+  return limitOf('usd', amount, Number(length), time ?? run!)
 }
 
 function limitOf(
@@ -80,6 +88,7 @@ function limitOf(
   length: number,
   time: string,
 ): LimitPattern | PatternRefusal {
+  if (time === RUN) return { type: 'rate_limit', limit: { unit, amount, windowMs: RUN_WINDOW } }
   if (time === MONTH) {
     if (length !== 1) return refuse('a window of the calendar is one month, `1mo`')
     return { type: 'rate_limit', limit: { unit, amount, windowMs: CALENDAR_MONTH } }

@@ -13,7 +13,7 @@ export const LIMIT_SCHEMAS: Record<string, JsonObject> = {
   UsageLimit: object({
     rule_id: text('Id of the rule.'),
     rule_name: text('Name of the rule.'),
-    unit: choice('What the limit counts.', 'tokens', 'requests', 'usd'),
+    unit: choice('What the limit counts.', 'tokens', 'requests', 'tool_calls', 'usd'),
     scope: choice(
       'What shares the count: a key and those that replace it, keys with the same label, or all keys.',
       'key',

@@ -51,6 +51,9 @@ export interface Intent {
   readonly most_cost?: number
   /** The same in tokens; absent when the call uses none. */
   readonly most_tokens?: number
+  /** Hash of the run, and of the end user; absent for a call that names none. */
+  readonly run?: string
+  readonly user?: string
   /** Absent for a call that is scanned. */
   readonly unscanned?: UnscannedRequest
 }

@@ -9,14 +9,18 @@ import {
   bucketStart,
   charge,
   expire,
+  gatherRun,
   isLive,
   learn,
+  type MovedTokens,
   openWindow,
   type QuotaWindow,
+  RUN_WINDOW,
   reserveTokens,
   type WindowUse,
   windowUse,
 } from '../../policy/limit.ts'
+import { isUnbounded } from '../../policy/limit-scope.ts'
 import type { Environment } from '../environment/journaled.ts'
 import { readU64 } from '../tables/layout.ts'
 import {
@@ -33,6 +37,8 @@ import {
  * stop counting.
  */
 export const MAXIMUM_COUNTERS = 50_000
+/** Maximum counts of runs and end users; the one that was idle the longest is forgotten first. */
+const MAXIMUM_RUNS = 100_000
 /** When a call that found no room for its counter may try again. */
 const RETRY_WHEN_FULL_MS: Milliseconds = 1000
 /** Rows that one sweep checks, so the event loop is not blocked. */
@@ -94,6 +100,10 @@ export class Counters {
   readonly #environment: Environment
   readonly #time: WindowTime
   readonly #windows = new Map<string, QuotaWindow>()
+  /** Counts of runs and end users, the longest idle first. */
+  readonly #runs = new Map<string, QuotaWindow>()
+  /** What moved within the window of a run and is not written yet. */
+  readonly #gathered = new WeakMap<QuotaWindow, MovedTokens[]>()
   readonly #held = new WeakMap<Reservation, HeldTokens>()
   #sweepFrom: Buffer | undefined
   /** Rows that a clock dated ahead, with their new places. The next sweep moves them. */
@@ -122,14 +132,14 @@ export class Counters {
 
   /** Number of counters in memory. */
   get size(): number {
-    return this.#windows.size
+    return this.#windows.size + this.#runs.size
   }
 
   /** Returns the most that one subject has used of a limit, what running calls reserve included. */
   highestUse(ruleId: string, windowMs: Milliseconds): number {
     const nowMs = this.#time.now()
     let highest = 0
-    for (const [name, window] of this.#windows) {
+    for (const [name, window] of this.#all()) {
       if (!name.startsWith(`${ruleId}\0`) || !name.endsWith(`\0${windowMs}`)) continue
       highest = Math.max(highest, windowUse(window, nowMs).used)
     }
@@ -143,7 +153,7 @@ export class Counters {
   inUse(nowMs: Milliseconds): CountInUse[] {
     const atMs = this.#time.at(nowMs)
     const counts: CountInUse[] = []
-    for (const [name, window] of this.#windows) {
+    for (const [name, window] of this.#all()) {
       const use = windowUse(window, atMs)
       if (use.used > 0) counts.push({ ...readWindowName(name), ...use })
     }
@@ -157,7 +167,8 @@ export class Counters {
   reserve(request: ReserveRequest): Reservation {
     const { ruleId, subject, windowMs, force } = request
     const nowMs = this.#time.at(request.nowMs)
-    if (this.#windows.size >= MAXIMUM_COUNTERS && !this.#windows.has(windowName(ruleId, subject, windowMs))) {
+    const isNew = !isUnbounded(subject) && !this.#windows.has(windowName(ruleId, subject, windowMs))
+    if (isNew && this.#windows.size >= MAXIMUM_COUNTERS) {
       this.#forgetExpired(nowMs)
       if (this.#windows.size >= MAXIMUM_COUNTERS) {
         return {
@@ -170,6 +181,7 @@ export class Counters {
       }
     }
     const window = this.#window(ruleId, subject, windowMs)
+    if (windowMs === RUN_WINDOW) this.#gather(window, nowMs)
     const answer = reserveTokens(window, { ...request, nowMs, enforced: !force })
     const { bucketIndex, charged, ...reservation } = answer
     if (bucketIndex !== null) this.#held.set(reservation, { request, window, bucketIndex, tokens: charged })
@@ -192,11 +204,18 @@ export class Counters {
     if (held === undefined) return []
     this.#held.delete(reservation)
     const { ruleId, subject, windowMs, unlimitedChoices } = held.request
-    const { window, bucketIndex } = held
+    const { window } = held
+    // What a run holds moves with the rest of it.
+    const last = windowMs === RUN_WINDOW ? window.buckets.at(-1) : undefined
+    const bucketIndex = last?.index ?? held.bucketIndex
     const tokens = keepsReserved ? Math.max(usedTokens, held.tokens) : usedTokens
     charge(window, bucketIndex, tokens - held.tokens, -held.tokens)
     if (unlimitedChoices > 0) learn(window, answerTokens, unlimitedChoices)
-    return tokens > 0 ? [{ ruleId, subject, windowMs, bucketIndex, tokens }] : []
+    if (tokens === 0) return []
+    return [{ bucketIndex, tokens }, ...this.#takeGathered(window, bucketIndex)].map((change) => ({
+      ...{ ruleId, subject, windowMs },
+      ...change,
+    }))
   }
 
   /**
@@ -246,20 +265,58 @@ export class Counters {
     this.#moved = []
   }
 
+  /** Lets a run count from its first call on, as long as it is not idle. */
+  #gather(window: QuotaWindow, nowMs: Milliseconds): void {
+    const moved = gatherRun(window, nowMs)
+    if (moved.length === 0) return
+    this.#gathered.set(window, [...(this.#gathered.get(window) ?? []), ...moved])
+  }
+
+  /** Returns the changes that move the written counts of a run to its newest bucket, once. */
+  #takeGathered(window: QuotaWindow, to: number): Pick<CounterChange, 'bucketIndex' | 'tokens'>[] {
+    const moved = this.#gathered.get(window) ?? []
+    this.#gathered.delete(window)
+    return moved
+      .filter(({ index, tokens }) => index !== to && tokens > 0)
+      .flatMap(({ index, tokens }) => [
+        { bucketIndex: index, tokens: -tokens },
+        { bucketIndex: to, tokens },
+      ])
+  }
+
+  *#all(): Iterable<[string, QuotaWindow]> {
+    yield* this.#windows
+    yield* this.#runs
+  }
+
   #window(ruleId: string, subject: string, windowMs: Milliseconds): QuotaWindow {
     const name = windowName(ruleId, subject, windowMs)
-    let window = this.#windows.get(name)
+    const windows = isUnbounded(subject) ? this.#runs : this.#windows
+    let window = windows.get(name)
     if (window === undefined) {
       window = openWindow(windowMs)
-      this.#windows.set(name, window)
+      if (windows === this.#runs && windows.size >= MAXIMUM_RUNS) this.#forgetOldestRun()
+      windows.set(name, window)
+    } else if (windows === this.#runs) {
+      windows.delete(name)
+      windows.set(name, window)
     }
     return window
   }
 
+  #forgetOldestRun(): void {
+    for (const name of this.#runs.keys()) {
+      this.#runs.delete(name)
+      return
+    }
+  }
+
   #forgetExpired(nowMs: Milliseconds): void {
-    for (const [name, window] of this.#windows) {
+    for (const [name, window] of this.#all()) {
       expire(window, bucketAt(window.bucketMs, nowMs))
-      if (window.buckets.length === 0) this.#windows.delete(name)
+      if (window.buckets.length > 0) continue
+      this.#windows.delete(name)
+      this.#runs.delete(name)
     }
   }
 }
