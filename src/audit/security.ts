@@ -35,6 +35,8 @@ export type SecurityEvent = {
   readonly pii_types: string[]
   /** Evidence of a `prompt_injection` rule; null on every other event. */
   readonly injection: EventInjection | null
+  /** Tools that the call was refused or lost, for a `tool_access` rule; empty on other events. */
+  readonly tools: string[]
   readonly key_id: string
   readonly key_name: string
   readonly model: string
@@ -76,6 +78,7 @@ export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
       action,
       pii_types: [...new Set(findings.map((finding) => finding.kind))],
       injection: injectionOf(rule, sealed.injection),
+      tools: rule?.type === 'tool_access' ? refusedTools(sealed) : [],
       key_id: sealed.key_id,
       key_name: sealed.key_name,
       model: sealed.model,
@@ -111,6 +114,9 @@ export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
   }
   return events
 }
+
+const refusedTools = ({ tools = [] }: SealedRequest): string[] =>
+  tools.flatMap(({ name, refused }) => (refused > 0 ? [name] : []))
 
 const THOUSANDTHS = 1000
 

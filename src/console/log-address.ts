@@ -7,6 +7,8 @@ export const LOG_FILTERS = [
   'key_id',
   'model',
   'outcome',
+  'tool',
+  'run',
   'blocked',
   'pii_detected',
   'user',

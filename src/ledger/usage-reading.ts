@@ -152,7 +152,7 @@ export class UsageReading {
 
   /** An index answers the first of: a user with few calls, a key, a log, calls with events. */
   async #searchOf(query: UsageQuery, logs: readonly string[] | null): Promise<Search> {
-    const { filter = {}, outcome = null } = query
+    const { filter = {}, outcome = null, tool = null, run = null } = query
     const { keyId = null, model = null, blocked = null, piiDetected = null } = filter
     const { sinceMs = null, untilMs = null } = filter
     const user = query.user == null ? null : await this.#findUser(query.user)
@@ -172,6 +172,8 @@ export class UsageReading {
     if (piiDetected !== null) keep.push((add) => `e.pii = ${add(piiDetected)}`)
     if (model !== null) keep.push((add) => `e.model = ${add(storable(model))}`)
     if (outcome !== null) keep.push((add) => `e.outcome = ${add(outcome)}`)
+    if (tool !== null) keep.push(hasMembers(tool, { tools: [{ name: storable(tool) }] }))
+    if (run !== null) keep.push(hasMembers(run, { run: storable(run) }))
     if (sinceMs !== null) read.push((add) => `e.created_at >= ${add(isoTime(sinceMs))}::timestamptz`)
     if (untilMs !== null) read.push((add) => `e.created_at <= ${add(isoTime(untilMs))}::timestamptz`)
     if (user?.isFew === false)
@@ -269,6 +271,13 @@ function startOf({ cursor, offset }: UsageQuery): PageStart {
 /** Returns the text of a cursor, opaque to clients. */
 const cursorText = ({ place, skip }: PageStart): string =>
   Buffer.from(`${skip}:${placeText(place!)}`).toString('base64url')
+
+/** Keeps entries with some members. Reads the JSON only of those whose bytes hold a text. */
+const hasMembers =
+  (text: string, members: JsonObject): Condition =>
+  (add) =>
+    `case when position(convert_to(${add(JSON.stringify(storable(text)))}, 'UTF8') in e.body) > 0
+      then convert_from(e.body, 'UTF8')::jsonb @> ${add(JSON.stringify(members))}::jsonb else false end`
 
 /** Returns null for an entry that its sidecar made by other rules, which has no view. */
 function viewOf({ hash, body, sidecar, user_hash, user_clear }: CallRow): UsagePage['logs'][number] | null {

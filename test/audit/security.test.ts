@@ -51,6 +51,7 @@ t.test('every event field comes from the entry', async (t) => {
       action: 'block',
       pii_types: [],
       injection: null,
+      tools: [],
       key_id: draft.key_id,
       key_name: draft.key_name,
       model: draft.model,
@@ -67,6 +68,7 @@ t.test('every event field comes from the entry', async (t) => {
       action: 'block',
       pii_types: [],
       injection: null,
+      tools: [],
       key_id: draft.key_id,
       key_name: draft.key_name,
       model: draft.model,
@@ -160,4 +162,19 @@ t.test('reversibly redacted data is listed as restore, unless a stronger action 
   t.equal(events({ rules: [undone], pii: both })[0]?.action, 'redact')
   const weaker = [finding('email', 'request', 'restore'), finding('iban', 'request', 'monitor')]
   t.equal(events({ rules: [undone], pii: weaker })[0]?.action, 'restore')
+})
+
+t.test('the events of a rule on tools name the tools that were refused', async (t) => {
+  const rule = {
+    ...{ id: 't', name: 'no-shell', type: 'tool_access', action: 'remove' },
+    direction: 'response' as const,
+  } as const
+  const tools = [
+    { called: 0, defined: true, name: 'read', refused: 0 },
+    { called: 1, defined: true, name: 'shell', refused: 1 },
+  ]
+  t.match(events({ blocked: true, rules: [rule], tools }), [
+    { type: 'blocked_request', rule_name: 'no-shell', direction: 'response', tools: ['shell'] },
+    { type: 'rule_trigger', action: 'remove', tools: ['shell'] },
+  ])
 })

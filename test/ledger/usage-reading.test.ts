@@ -50,11 +50,13 @@ const anyCall = fc.record({
   blocked: fc.boolean(),
   directions: fc.subarray(['request', 'response'] as const),
   rules: fc.nat(2),
+  tool: fc.constantFrom(null, 'bash', 'bash_history'),
+  run: fc.constantFrom(null, 'a1', 'b2'),
 })
 type AnyCall = typeof anyCall extends fc.Arbitrary<infer One> ? One : never
 
 async function store(calls: readonly AnyCall[]): Promise<void> {
-  for (const { log, minute, key, model, outcome, user, blocked, directions, rules } of calls) {
+  for (const { log, minute, key, model, outcome, user, blocked, directions, rules, tool, run } of calls) {
     const draft = requestDraft({
       ...{ id: randomUUID(), key_id: key, model, outcome, blocked },
       created_at: isoTime(NOW_MS - minute * 6 * 3_600_000),
@@ -70,6 +72,8 @@ async function store(calls: readonly AnyCall[]): Promise<void> {
         },
       })),
       ...(user !== null && { has_user: true as const }),
+      ...(run !== null && { run }),
+      ...(tool !== null && { tools: [{ called: 1, defined: true, name: tool, refused: 0 }] }),
     })
     const shipped: ShippedDraft = {
       draft,
@@ -82,8 +86,10 @@ async function store(calls: readonly AnyCall[]): Promise<void> {
 
 await store(fc.sample(anyCall, { numRuns: 150, seed: 7 }))
 
+type AskedQuery = Pick<UsageQuery, 'filter' | 'user' | 'outcome' | 'sidecar' | 'tool' | 'run'>
+
 const orNull = <Value>(one: fc.Arbitrary<Value>) => fc.option(one, { nil: null })
-const anyQuery: fc.Arbitrary<Pick<UsageQuery, 'filter' | 'user' | 'outcome' | 'sidecar'>> = fc.record({
+const anyQuery: fc.Arbitrary<AskedQuery> = fc.record({
   filter: fc.record({
     keyId: orNull(fc.constantFrom(...KEYS, 'none\0')),
     model: orNull(fc.constantFrom(...MODELS)),
@@ -95,15 +101,12 @@ const anyQuery: fc.Arbitrary<Pick<UsageQuery, 'filter' | 'user' | 'outcome' | 's
   user: orNull(fc.constantFrom('alice', 'bob', 'nobody', hashUser(FLEET_KEY, 'alice').toString('hex'))),
   outcome: orNull(fc.constantFrom(...OUTCOMES)),
   sidecar: orNull(fc.constantFrom(...SIDECARS, 'id-2')),
+  tool: orNull(fc.constantFrom('bash', 'bash_history', 'none\0')),
+  run: orNull(fc.constantFrom('a1', 'b2')),
 })
 
 /** The ids of the calls that match, newest first. */
-function expected({
-  filter = {},
-  user,
-  outcome,
-  sidecar,
-}: Pick<UsageQuery, 'filter' | 'user' | 'outcome' | 'sidecar'>): string[] {
+function expected({ filter = {}, user, outcome, sidecar, tool, run }: AskedQuery): string[] {
   const isIn = (one: KnownCall) => {
     const { sealed } = one
     const at = Date.parse(sealed.created_at)
@@ -115,6 +118,8 @@ function expected({
       at >= (filter.sinceMs ?? 0) &&
       at <= (filter.untilMs ?? NOW_MS) &&
       (outcome ?? sealed.outcome) === sealed.outcome &&
+      (tool == null || sealed.tools?.some(({ name }) => name === tool) === true) &&
+      (run == null || sealed.run === run) &&
       (user == null ||
         (one.user !== null && [one.user, hashUser(FLEET_KEY, one.user).toString('hex')].includes(user))) &&
       (sidecar == null || one.sidecar === (sidecar === 'id-2' ? SIDECARS[2] : sidecar))

@@ -3,6 +3,7 @@
 import t from 'tap'
 import type { Clock } from '../../src/core/clock.ts'
 import type { JsonObject } from '../../src/core/json.ts'
+import { toolNamed } from '../../src/core/tool-name.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import type { Call } from '../../src/pipeline/call/call.ts'
@@ -10,7 +11,7 @@ import type { CallRecord } from '../../src/pipeline/call/call-record.ts'
 import { ScanMemory } from '../../src/pipeline/prompt/memory-turn.ts'
 import { Shadow } from '../../src/pipeline/record/shadow.ts'
 import type { Rule, RuleHit } from '../../src/policy/rule.ts'
-import { compileRules } from '../policy/rules.ts'
+import { compileRules, rule } from '../policy/rules.ts'
 import { newCall, STILL_CLOCK } from './fixture.ts'
 
 const counter = { inc: () => {} } as never
@@ -145,4 +146,31 @@ t.test('waiting calls are bounded by bytes, and judged calls free them', async (
   shadow.observe(call({}, large))
   await turns(10)
   t.match(shadow.report(), { calls: 3, skipped: 1 })
+})
+
+t.test('the candidate judges the tools of a call, removed ones included', async (t) => {
+  const candidate = compileRules(
+    [
+      rule('hidden', ['*', '!shell'], { type: 'tool_access', action: 'remove' }),
+      rule('no-rm', ['*', '!bash'], {
+        type: 'tool_access',
+        arguments: [{ path: '/command', pattern: 'rm' }],
+      }),
+    ],
+    'candidate',
+  )
+  const { shadow, errors } = trial(candidate)
+  const calls = [{ function: { name: 'bash', arguments: '{"command":"rm"}' } }]
+  shadow.observe(
+    noted(call({ choices: [{ message: { tool_calls: calls } }] }), {
+      models: ['m'],
+      removedTools: [toolNamed('shell')],
+    }),
+  )
+  await turns(10)
+  t.same(errors, [])
+  t.match(shadow.report().differences, [
+    { rule: 'hidden', direction: 'request', live: 'none', candidate: 'remove' },
+    { rule: 'no-rm', direction: 'response', live: 'none', candidate: 'block' },
+  ])
 })

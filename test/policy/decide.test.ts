@@ -229,6 +229,21 @@ t.test('a model is allowed when the key and every rule allow it', async (t) => {
   t.match(judgeModels(['Gpt-4o'], ['gpt-*']), { reason: 'model_not_allowed' }, 'case counts')
 })
 
+t.test('a refused tool denies a call after models and before content and limits', async (t) => {
+  const tool = rule('no-bash', ['*', '!bash'], { type: 'tool_access' })
+  const set = select([tool])
+  const named = { id: 'no-bash', name: 'no-bash', type: 'tool_access', action: 'block' } as const
+  const tools = { hits: [named], denied: { rule: named, tool: 'bash' } }
+  const denied = { outcome: 'denial', reason: 'tool_not_allowed', rule: { name: 'no-bash' }, tool: 'bash' }
+  const evidence = { ...NOTHING_FOUND, selection: set, tools, limits: [{ rule: limit, exceeded: true }] }
+  t.match(judge(evidence), { ...denied, hits: [{ rule: named, direction: 'request' }, { rule: limit }] })
+  t.match(judge({ ...evidence, keyModels: [] }), { reason: 'model_not_allowed' })
+  t.match(judge({ ...evidence, tools: { hits: [named], denied: null }, limits: [] }), {
+    outcome: 'permit',
+    hits: [{ rule: named }],
+  })
+})
+
 t.test("the key's own limit denies a call without a rule", async (t) => {
   t.match(judge({ ...NOTHING_FOUND, limits: [{ rule: null, exceeded: true }] }), {
     reason: 'rate_limited',

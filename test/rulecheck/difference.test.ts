@@ -36,6 +36,7 @@ const CHANGES = [
     { pattern: ['m', 'a,b'] },
     ['pattern', '["m"]', '["m","a,b"]'],
   ],
+  [rule('r', ['*', '!a'], { type: 'tool_access' }), { after: ['web_*'] }, ['after', null, '["web_*"]']],
 ] as const
 
 t.test('each field of a declaration that changed is reported', async (t) => {
@@ -49,4 +50,31 @@ t.test('each field of a declaration that changed is reported', async (t) => {
 t.test('members of match in another order are no change', async (t) => {
   const other = parsed({ ...LIMIT, match: { labels: { env: 'b', team: 'a' } } })
   t.same((await compareRuleSets([parsed(LIMIT)], [other], [], ENVIRONMENT)).rules, [])
+})
+
+t.test('recorded calls with tools are replayed under both rule sets', async (t) => {
+  const message = (name: string) => ({
+    content: null,
+    tool_calls: [{ id: 'c', type: 'function', function: { name, arguments: '{"command":"rm"}' } }],
+  })
+  const exchange = (name: string) => ({
+    where: name,
+    api: 'chat',
+    request: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
+    key: { name: 'k', labels: {} },
+    answer: { choices: [{ index: 0, message: message(name), finish_reason: 'tool_calls' }] },
+  })
+  const rules = [
+    parsed(
+      rule('no-rm', ['*', '!bash'], {
+        type: 'tool_access',
+        arguments: [{ path: '/command', pattern: 'rm' }],
+      }),
+    ),
+  ]
+  const { exchanges } = await compareRuleSets([], rules, [exchange('bash'), exchange('read')], ENVIRONMENT)
+  t.match(exchanges, [
+    { where: 'bash', old: { decision: 'allow' }, new: { decision: 'block', rules: ['no-rm'] } },
+  ])
+  t.equal(exchanges.length, 1)
 })

@@ -129,6 +129,21 @@ t.test('a filter scans a limited number of calls and reports it', async (t) => {
   })
 })
 
+t.test('a tool is a filter by its whole name, with others and by cursor', async (t) => {
+  const { log, close } = openTestLog({ path: t.testdir(), clock: testClock() })
+  t.teardown(close)
+  for (let n = 0; n < 40; n++) {
+    const names = ['bash', 'bash_history', 'read'].slice(n % 3, (n % 3) + 1)
+    const tools = names.map((name) => ({ called: 1, defined: true, name, refused: 0 }))
+    await log.append(requestDraft({ id: id(n), ...(n % 4 !== 0 && { tools }) }))
+  }
+  const pages = await walk((query) => log.list({ ...query, tool: 'bash' }), {}, 3)
+  const logs = pages.flatMap((page) => page.logs)
+  t.equal(logs.length, 10)
+  t.ok(logs.every(({ tools }) => tools?.[0]?.name === 'bash'))
+  t.equal((await log.list({ limit: 1, offset: 0, tool: 'bas' })).total, 0)
+})
+
 t.test('an outcome is a filter, by offset and by cursor, also for rows of older releases', async (t) => {
   const { environment, log, close } = openTestLog({ path: t.testdir(), clock: testClock() })
   t.teardown(close)

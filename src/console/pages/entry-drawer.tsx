@@ -64,6 +64,13 @@ function Entry({ entry }: { readonly entry: WholeEntry }) {
             <Inert text={entry.user} />
           </Fact>
         )}
+        {entry.run === undefined ? null : (
+          <Fact name="Run">
+            <a href={`/console/log?run=${encodeURIComponent(entry.run)}`}>
+              <Inert text={entry.run} />
+            </a>
+          </Fact>
+        )}
         <Fact name="Model">
           <Inert text={entry.model} /> <span class="muted">{entry.api}</span>
         </Fact>
@@ -95,6 +102,15 @@ function Entry({ entry }: { readonly entry: WholeEntry }) {
                 </span>
               ))}
         </Fact>
+        {entry.tools === undefined ? null : (
+          <Fact name="Tools">
+            {entry.tools.map((tool) => (
+              <div key={tool.name}>
+                <Inert text={tool.name} />: {describeTool(tool)}
+              </div>
+            ))}
+          </Fact>
+        )}
         <Fact name="Rule set">
           <code>{entry.policy_revision}</code>
         </Fact>
@@ -118,6 +134,14 @@ function Entry({ entry }: { readonly entry: WholeEntry }) {
     </>
   )
 }
+
+/** Says what a call did with a tool. */
+const describeTool = ({ defined, called, refused }: NonNullable<UsageView['tools']>[number]): string =>
+  [
+    ...(defined ? ['defined'] : []),
+    ...(called > 0 ? [`called ${called}×`] : []),
+    ...(refused > 0 ? [`refused ${refused}×`] : []),
+  ].join(', ')
 
 const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
   <div>

@@ -60,6 +60,14 @@ export function LogFilters({ filters }: { readonly filters: Readonly<Record<stri
         {choice('outcome', OUTCOMES)}
       </label>
       <label>
+        Tool
+        <input name="tool" value={filters['tool']} />
+      </label>
+      <label>
+        Run
+        <input name="run" value={filters['run']} />
+      </label>
+      <label>
         Blocked
         {choice('blocked', YES_OR_NO)}
       </label>

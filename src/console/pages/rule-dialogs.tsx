@@ -178,7 +178,7 @@ export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
                 label="Count per"
                 name="per"
                 failure={failure}
-                hint="key (as when empty), all, or label:NAME."
+                hint="key (as when empty), all, run, user, or label:NAME."
               >
                 <input {...input('per')} />
               </Field>

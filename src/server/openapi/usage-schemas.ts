@@ -120,6 +120,7 @@ export const USAGE_SCHEMAS: Record<string, JsonObject> = {
     action: orNull(text('Action taken.')),
     pii_types: list(text('Kind of personal data.')),
     injection: orNull(object(INJECTION)),
+    tools: list(text('Tool that a `tool_access` rule refused in the call.')),
     key_id: text('Id of the API key.'),
     key_name: text('Name of the API key.'),
     model: text('Model of the call.'),

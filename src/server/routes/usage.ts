@@ -17,7 +17,18 @@ import { type ApiRoute, ok } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
 import { QueryString } from '../query-string.ts'
 
-const FILTERS = ['key_id', 'user', 'model', 'outcome', 'blocked', 'pii_detected', 'since', 'until']
+const FILTERS = [
+  'key_id',
+  'user',
+  'model',
+  'outcome',
+  'tool',
+  'run',
+  'blocked',
+  'pii_detected',
+  'since',
+  'until',
+]
 const DEFAULT_LIMIT = 50
 const MAXIMUM_LIMIT = 1000
 const DEFAULT_DAYS = 7
@@ -75,6 +86,8 @@ export function usageRoutes(log: Calls, clock: Clock, form = OF_GATEWAY): ApiRou
           user: text('End user, as the client names the user, or the hash in `user` of an entry.'),
           model: { type: 'string' },
           outcome: choice('How a call ended.', ...OUTCOMES),
+          tool: text('Name of a tool that calls defined or called.'),
+          run: text('Run, by the hash in `run` of an entry.'),
           blocked: { type: 'boolean' },
           pii_detected: { type: 'boolean' },
           since: { type: 'string', format: 'date-time' },
@@ -95,6 +108,8 @@ export function usageRoutes(log: Calls, clock: Clock, form = OF_GATEWAY): ApiRou
             sidecar: query.text('sidecar'),
             user: query.text('user'),
             outcome: query.choice('outcome', OUTCOMES),
+            tool: query.text('tool'),
+            run: query.text('run'),
             filter: {
               keyId: query.text('key_id'),
               model: query.text('model'),

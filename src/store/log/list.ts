@@ -2,6 +2,7 @@
 // filter, a bounded number of summaries is scanned, and a cursor marks where to continue.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { SealedRequest } from '../../audit/entry.ts'
 import type { Outcome, UsageView } from '../../audit/entry-fields.ts'
 import { badCursor, type UsagePage, type UsageQuery } from '../../audit/usage-query.ts'
 import { readU64, summaryOutcome, summarySeq, summaryTest, u64 } from '../tables/layout.ts'
@@ -33,11 +34,28 @@ type SummaryTest = (bytes: Buffer) => boolean
 
 const acceptAll: SummaryTest = () => true
 
-/** Returns the filter and the outcome as a test of summaries; null if they accept everything. */
-function testOf(tables: StoreTables, { filter = {}, outcome = null }: UsageQuery): SummaryTest | null {
+/** Returns what a query asks for as a test of summaries; null if it accepts everything. */
+function testOf(
+  tables: StoreTables,
+  { filter = {}, outcome = null, tool = null, run = null }: UsageQuery,
+): SummaryTest | null {
   const test = summaryTest(filter)
-  if (outcome === null) return test
-  return (bytes) => (test === null || test(bytes)) && outcomeOf(tables, bytes) === outcome
+  if (outcome === null && tool === null && run === null) return test
+  return (bytes) =>
+    (test === null || test(bytes)) &&
+    (outcome === null || outcomeOf(tables, bytes) === outcome) &&
+    (tool === null || hasTool(tables, summarySeq(bytes), tool)) &&
+    (run === null || entryWith(tables, summarySeq(bytes), run)?.run === run)
+}
+
+/** Reports whether a call defined or called a tool. */
+const hasTool = (tables: StoreTables, seq: number, tool: string): boolean =>
+  entryWith(tables, seq, tool)?.tools?.some(({ name }) => name === tool) === true
+
+/** Reads an entry only where its bytes hold a text; else null. */
+function entryWith(tables: StoreTables, seq: number, text: string): SealedRequest | null {
+  const isThere = tables.entries.get(u64(seq))?.includes(JSON.stringify(text)) === true
+  return isThere ? readRequest(tables, seq) : null
 }
 
 /** Reads the entry where a summary does not hold its outcome. */
