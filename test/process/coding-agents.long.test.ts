@@ -36,6 +36,7 @@ const CONTACTS = `owner: ${OWNER}\ncopy: ${COPY}\nphone: ${PHONE}\ntoken: ${TOKE
 const STRICT = `
 rules:
   - {name: nowhere-zenith, type: keyword_block, pattern: zenith, action: block, match: {keys: [strict]}}
+  - {name: no-forbidden, type: tool_access, pattern: ["*", "!*"], arguments: [{path: "", pattern: 'touch\\s+forbidden'}], action: block, match: {keys: [strict]}}
 `
 
 /**
@@ -163,6 +164,18 @@ async function testClients(bin: string): Promise<void> {
       const inThought = await refused(t, client, thinking, 'Go on.', strictKey)
       t.match(inThought.shown, client.errorText('The answer was .* rule "nowhere-zenith"\\.'))
       t.equal(inThought.turns, client.callsOfThought)
+    })
+
+    t.test(`${client.name} carries out no command that a rule forbids`, async (t) => {
+      const script: Script = () => ({ act: 'run', command: 'touch forbidden.txt' })
+      const { code, shown, stdout, read } = await use(t, client, script, 'Go on.', strictKey)
+      t.not(code, 0, stdout)
+      t.match(shown, client.errorText('The answer was .* rule "no-forbidden" because it calls the tool .*'))
+      t.equal(read('forbidden.txt'), null)
+      const [{ rules, run }] = (await gateway.api('GET', '/usage/logs?limit=1&blocked=true')).body.logs
+      t.match(rules.at(-1), { name: 'no-forbidden', action: 'block' })
+      // Headers of Claude Code and Codex name the run.
+      if (client.name !== 'opencode') t.match(run, /^[0-9a-f]{32}$/)
     })
 
     t.test(`${client.name} writes placeholders where no rule restores`, async (t) => {
