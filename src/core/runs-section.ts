@@ -19,12 +19,12 @@ export const RUNS_SECTION = section(
     },
     headers: {
       description:
-        'Headers that name the run where no member does, in lower case. By default those of Codex and Claude Code.',
+        'Headers that name the run where no member does, in lower case. By default those of Codex, Claude Code and opencode.',
       type: 'array',
       maxItems: 16,
       uniqueItems: true,
       items: { description: 'A header, such as `session-id`.', type: 'string', pattern: HEADER },
-      default: ['session-id', 'session_id', 'x-claude-code-session-id'],
+      default: ['session-id', 'session_id', 'x-claude-code-session-id', 'x-session-id'],
     },
   },
 )

@@ -56,7 +56,7 @@ t.test('a run is named by its header, then the body, then the headers of agents'
   const byField = await hashOf(agent, { metadata: { run_id: 'two' }, prompt_cache_key: 'three' })
   t.equal(byField, await hashOf(run('two')))
   t.equal(await hashOf(agent, { prompt_cache_key: 'three' }), await hashOf(run('three')))
-  for (const name of ['session-id', 'session_id', 'x-claude-code-session-id'])
+  for (const name of ['session-id', 'session_id', 'x-claude-code-session-id', 'x-session-id'])
     t.equal(await hashOf({ [name]: 'four' }), await hashOf(run('four')), name)
   t.equal(await hashOf({}), undefined)
   t.ok(upstream.received.every(({ headers }) => headers['x-sidegate-run'] === undefined))
