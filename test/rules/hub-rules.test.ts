@@ -111,7 +111,7 @@ t.test('an override of the hub ends by its time, with and without a call', async
 t.test('a set with an error is refused with its rule, its path and the reason', async (t) => {
   const cases: [FleetRule[], object][] = [
     [[rule('good'), rule('bad', { pattern: '(' })], { rule: 'bad', path: 'pattern' }],
-    [[rule('bad', { type: 'tool_access' })], { rule: 'bad', path: 'type' }],
+    [[rule('bad', { type: 'later' })], { rule: 'bad', path: 'type' }],
     [[rule('bad', { later: 1 })], { rule: 'bad', path: 'later' }],
     [[rule('bad', { match: { tools: [] } })], { rule: 'bad', path: 'match.tools' }],
     [[rule('bad', { action: 'redact' })], { rule: 'bad', path: 'action' }],
