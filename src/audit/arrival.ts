@@ -71,25 +71,30 @@ export interface ArrivalFault {
   readonly stored: string | null
 }
 
+/** What the caller needs of an entry, whose members are there only during a call. */
+export interface EntryReader<Kept> {
+  /** Returns what is wrong with the members beyond the envelope; null if nothing is. */
+  readonly faultOf: (members: Members) => string | null
+  readonly keep: (members: Members) => Kept
+}
+
 const PLAIN = new PlainObject()
 
 /**
  * Checks consecutive entries of a log by themselves: hash, canonical form, envelope, the chain
  * among them, and the hash of each exchange. Entries of an unknown version pass like others.
  * Pauses after each entry.
- * @param keep returns what the caller needs of an entry, whose members are there only during the
- * call
  */
 export function* checkArrival<Sent extends ArrivingEntry, Kept>(
   log: string,
   entries: readonly Sent[],
-  keep: (members: Members) => Kept,
+  reader: EntryReader<Kept>,
 ): Steps<readonly ArrivedEntry<Sent, Kept>[] | ArrivalFault> {
   const arrived: ArrivedEntry<Sent, Kept>[] = []
   for (const sent of entries) {
     const before = arrived.at(-1)
     const head = before === undefined ? null : { log, seq: before.seq, hash: before.sent.hash }
-    const entry = checkEntry(sent, log, head, keep)
+    const entry = checkEntry(sent, log, head, reader)
     if ('reason' in entry) return entry
     if (sent.content !== null) {
       const { contentHash } = entry
@@ -119,7 +124,7 @@ function checkEntry<Sent extends ArrivingEntry, Kept>(
   sent: Sent,
   log: string,
   head: Head | null,
-  keep: (members: Members) => Kept,
+  { faultOf, keep }: EntryReader<Kept>,
 ): CheckedEntry<Sent, Kept> | ArrivalFault {
   const forged = faultOfHash(sent)
   const members = readCanonical(sent.bytes, PLAIN)
@@ -139,6 +144,8 @@ function checkEntry<Sent extends ArrivingEntry, Kept>(
   if (sealedMs === null || sealedMs < 0) return fault('form', seq, 'the entry has no valid time', sent)
   if (sent.user !== null && members.get('has_user') !== true)
     return fault('form', seq, 'the entry is of a call without an end user', sent)
+  const wrong = isVersion(members.get('v')) ? faultOf(members) : 'v must be a whole number of at least 1'
+  if (wrong !== null) return fault('form', seq, `a member of the entry is wrong: ${wrong}`, sent)
   return {
     ...{ sent, seq, sealedMs },
     prev: members.get('prev') as string | null,
@@ -147,6 +154,8 @@ function checkEntry<Sent extends ArrivingEntry, Kept>(
     kept: keep(members),
   }
 }
+
+const isVersion = (v: unknown): boolean => Number.isSafeInteger(v) && (v as number) > 0
 
 /** Returns the entry before the first one that was sent, as that one names it. */
 function firstHead(members: Members, log: string, seq: number): Head | null {

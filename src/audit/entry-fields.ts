@@ -103,6 +103,8 @@ declare const SEALED: unique symbol
 interface EntryField<Sealed, ShownAs, IsOptional> {
   /** Type of the sealed value, for the compiler only. */
   readonly [SEALED]?: Sealed
+  /** Describes what must be in the sealed value, where `schema` does not. */
+  readonly sealed?: Schema | undefined
   /** The usage API shows it as it is sealed, in another form (usage-view.ts), or not. */
   readonly shown: ShownAs
   /** The entries of some calls lack it. */
@@ -126,10 +128,18 @@ const field = <Value>(schema: Schema<Value>): ShownField<Value, Value, 'as seale
   isOptional: false,
 })
 /** A field that the usage API does not show. */
-const hidden = <Sealed>(): EntryField<Sealed, 'never', false> => ({ shown: 'never', isOptional: false })
+const hidden = <Sealed>(sealed?: Schema): EntryField<Sealed, 'never', false> => ({
+  sealed,
+  shown: 'never',
+  isOptional: false,
+})
 /** A field that the usage API shows in another form than the entry. */
-const converted = <Sealed, Shown>(schema: Schema<Shown>): ShownField<Sealed, Shown, 'converted'> => ({
+const converted = <Sealed, Shown>(
+  schema: Schema<Shown>,
+  sealed?: Schema,
+): ShownField<Sealed, Shown, 'converted'> => ({
   schema,
+  sealed,
   shown: 'converted',
   isOptional: false,
 })
@@ -160,6 +170,21 @@ export const CALL_COUNTS = [
 ] as const
 
 type Labels = Readonly<Record<string, string>>
+const LABELS: Schema<Labels> = {
+  type: 'object',
+  additionalProperties: { type: 'string' },
+  description: 'Labels of the key at the time of the call.',
+}
+const FINDINGS = list(object({ kind: text('Kind.'), direction: text('Direction.'), count: whole('Number.') }))
+/** Part of a rule that is checked and shown. */
+const FIRED_RULES = list(
+  object({
+    id: text('Id of the rule.'),
+    name: text('Name of the rule.'),
+    action: choice<string>('Action of the rule.', ...RULE_ACTIONS),
+  }),
+)
+const MAXIMUM_STATUS = 999
 
 /** In the order in which the usage API shows them. Times are whole milliseconds. */
 const ENTRY_FIELDS = {
@@ -173,21 +198,17 @@ const ENTRY_FIELDS = {
   blocked: summed(1, 'Calls that a rule blocked.', field(flag('A rule blocked the request or the answer.'))),
   pii_detected: field(flag('Personal data was found in the request or the answer.')),
   pii_types: field(list(choice<string>('Kind of personal data.', ...PII_KINDS))),
-  pii: hidden<readonly SealedFindings[]>(),
+  pii: hidden<readonly SealedFindings[]>(FINDINGS),
   hash: added(text('`sha256:` and the hash of the sealed entry.')),
   seq: added(whole('Sequence number in the chain.')),
   prev_hash: added(orNull(text('Hash of the previous entry; null for the first.'))),
   key_id: field(text('Id of the API key.')),
   key_name: field(text('Name of the API key.')),
   /** Absent without any. */
-  labels: optional(
-    converted<Labels, Labels>({
-      type: 'object',
-      additionalProperties: { type: 'string' },
-      description: 'Labels of the key at the time of the call.',
-    }),
+  labels: optional(converted<Labels, Labels>(LABELS, LABELS)),
+  status: field(
+    whole('HTTP status of the answer; 499 when the client disconnected first.', 0, MAXIMUM_STATUS),
   ),
-  status: field(whole('HTTP status of the answer; 499 when the client disconnected first.')),
   outcome: field(choice('How the call ended.', ...OUTCOMES)),
   error_code: hidden<string | null>(),
   stream: field(flag('The client asked for a stream.')),
@@ -205,6 +226,7 @@ const ENTRY_FIELDS = {
         description:
           'Cost in USD, as the upstream or the price book says; null when it is not known. Before entry version 2: as the upstream reported it, in its own currency.',
       }),
+      orNull(whole('In the unit of its version.')),
     ),
   ),
   /** Absent when the cost is not known, and in entries of version 1. */
@@ -219,13 +241,8 @@ const ENTRY_FIELDS = {
   overhead_ms: field(whole('Milliseconds that the gateway itself added.')),
   /** At most MAXIMUM_SEALED_RULES. */
   rules: converted<readonly SealedRule[], Pick<SealedRule, 'id' | 'name' | 'action'>[]>(
-    list(
-      object({
-        id: text('Id of the rule.'),
-        name: text('Name of the rule.'),
-        action: choice<string>('Action of the rule.', ...RULE_ACTIONS),
-      }),
-    ),
+    FIRED_RULES,
+    FIRED_RULES,
   ),
   run: optional(field(text('Keyed hash of the run that the call names; left out when it names none.'))),
   /** At most MAXIMUM_SEALED_TOOLS and one for all others; absent for a call without tools. */
@@ -297,7 +314,7 @@ type Shown<Name extends FieldName> = Fields[Name] extends { readonly schema: inf
   : never
 
 /** Fields of a draft. */
-type Drafted = Exclude<FieldName, NamesShown<'added'>>
+export type Drafted = Exclude<FieldName, NamesShown<'added'>>
 export type RequestFields = { readonly [Name in Exclude<Drafted, Optional>]: Sealed<Name> } & {
   readonly [Name in Drafted & Optional]?: Sealed<Name>
 }
@@ -319,6 +336,21 @@ const ROWS = Object.entries<AnyField>(ENTRY_FIELDS)
 
 /** The rows of a draft's fields. */
 export const DRAFTED_FIELDS = ROWS.filter(([, { shown }]) => shown !== 'added')
+/** What an entry says in a member. */
+export interface SealedMember {
+  readonly name: string
+  readonly schema: Schema
+  readonly isOptional: boolean
+}
+
+/** Returns what an entry says in a member. @throws TypeError for a row without a schema of it */
+export function sealedMember(name: Drafted): SealedMember {
+  const { schema, sealed, shown, isOptional }: AnyField = ENTRY_FIELDS[name]
+  const own = sealed ?? (shown === 'as sealed' ? schema : undefined)
+  if (own === undefined) throw new TypeError(`the field ${name} has no schema of its sealed value`)
+  return { name, schema: own, isOptional }
+}
+
 /** The rows of the view's fields. */
 export const SHOWN_FIELDS = ROWS.flatMap(([name, { schema, ...row }]) =>
   schema === undefined ? [] : ([[name, { ...row, schema }]] as const),

@@ -19,10 +19,11 @@ export const flag = <Value extends boolean = boolean>(description: string): Sche
   description,
 })
 export const number = (description: string): Schema<number> => ({ type: 'number', description })
-/** An integer of at least `minimum`. */
-export const whole = (description: string, minimum = 0): Schema<number> => ({
+/** An integer of at least `minimum`, and at most `maximum` if there is one. */
+export const whole = (description: string, minimum = 0, maximum?: number): Schema<number> => ({
   type: 'integer',
   minimum,
+  ...(maximum === undefined ? {} : { maximum }),
   description,
 })
 /** An integer within bounds, each inclusive. */

@@ -17,7 +17,7 @@ import {
   ShipmentError,
   type ShippedEntry,
 } from '../fleet/shipping.ts'
-import { columnsOf } from '../ledger/entry-columns.ts'
+import { COLUMN_READER } from '../ledger/entry-columns.ts'
 import type { Shipment, ShipmentResult } from '../ledger/shipped-logs.ts'
 import type { HubMetrics } from '../metrics/hub-metrics.ts'
 import type { Logger } from '../pipeline/record/record.ts'
@@ -110,7 +110,7 @@ class Shipping {
     const entries = await this.#entriesOf(await readBody(request, isLong, this.#parts.timers))
     const [first] = entries
     if (first === undefined) throw atLine(1, 'there are no entries')
-    const checked = await inSlices(checkArrival(log, entries, columnsOf), this.#parts.clock)
+    const checked = await inSlices(checkArrival(log, entries, COLUMN_READER), this.#parts.clock)
     if (!('reason' in checked)) return { log, sidecar, entries: checked, beginning: first.before }
     await this.#note(checked, log, sidecar, false)
     throw atLine(entries.indexOf(checked.entry as ShippedEntry) + 1, checked.reason)

@@ -1,11 +1,14 @@
 // The columns of the table `entry` that repeat what an entry says, so that entries are found: one
 // table for what writes them and for what compares them with the entry.
 
+import type { EntryReader } from '../audit/arrival.ts'
 import { canonicalize } from '../audit/canonical.ts'
 import type { SealedRequest } from '../audit/entry.ts'
+import { type Drafted, sealedMember } from '../audit/entry-fields.ts'
 import { costOfEntry } from '../audit/usage-view.ts'
 import { isKnownVersion } from '../audit/verify.ts'
 import { isObject } from '../core/json.ts'
+import { schemaFault } from '../core/schema-fault.ts'
 import { isoTime, parseTime } from '../core/time.ts'
 import type { Queries } from './database.ts'
 
@@ -48,6 +51,8 @@ interface EntryColumn {
   readonly name: string
   readonly type: ColumnType
   readonly having: Having
+  /** Member of a call's entry that the column repeats; absent for one of any envelope. */
+  readonly of?: Drafted
   /** Returns the value for any members of such an entry whose envelope is right. */
   readonly value: (members: EntryMembers) => ColumnValue
 }
@@ -114,29 +119,29 @@ const prevOf = (members: EntryMembers): Buffer | null => {
   return typeof prev === 'string' ? digestOf(prev) : null
 }
 
-const member =
-  (name: string, read: (value: unknown) => ColumnValue): EntryColumn['value'] =>
-  (members) =>
-    read(members.get(name))
+const member = (
+  of: Drafted,
+  read: (value: unknown) => ColumnValue,
+): Required<Pick<EntryColumn, 'of' | 'value'>> => ({ of, value: (members) => read(members.get(of)) })
 
 /** In the order of the parameters. The types are those of schema.ts. */
 const ENTRY_COLUMNS: readonly EntryColumn[] = [
   { name: 'prev', type: BYTES, having: 'any', value: prevOf },
-  { name: 'created_at', type: TIME, having: 'any', value: createdAt },
-  { name: 'type', type: TEXT, having: 'any', value: member('type', textOf) },
-  { name: 'call_id', type: TEXT, having: 'call', value: member('id', textOf) },
-  { name: 'key_id', type: TEXT, having: 'known', value: member('key_id', textOf) },
-  { name: 'model', type: TEXT, having: 'call', value: member('model', textOf) },
-  { name: 'outcome', type: TEXT, having: 'call', value: member('outcome', textOf) },
-  { name: 'status', type: INTEGER, having: 'call', value: statusOf },
-  { name: 'prompt_tokens', type: BIGINT, having: 'call', value: member('prompt_tokens', wholeOf) },
-  { name: 'completion_tokens', type: BIGINT, having: 'call', value: member('completion_tokens', wholeOf) },
-  { name: 'cost', type: BIGINT, having: 'call', value: costOf },
-  { name: 'blocked', type: BOOLEAN, having: 'call', value: member('blocked', flagOf) },
-  { name: 'pii', type: BOOLEAN, having: 'call', value: member('pii_detected', flagOf) },
-  { name: 'pii_detections', type: INTEGER, having: 'call', value: detectionsOf },
-  { name: 'rule_triggers', type: INTEGER, having: 'call', value: rulesOf },
-  { name: 'labels', type: JSON_OBJECT, having: 'call', value: labelsOf },
+  { name: 'created_at', type: TIME, having: 'any', of: 'created_at', value: createdAt },
+  { name: 'type', type: TEXT, having: 'any', value: (members) => textOf(members.get('type')) },
+  { name: 'call_id', type: TEXT, having: 'call', ...member('id', textOf) },
+  { name: 'key_id', type: TEXT, having: 'known', ...member('key_id', textOf) },
+  { name: 'model', type: TEXT, having: 'call', ...member('model', textOf) },
+  { name: 'outcome', type: TEXT, having: 'call', ...member('outcome', textOf) },
+  { name: 'status', type: INTEGER, having: 'call', of: 'status', value: statusOf },
+  { name: 'prompt_tokens', type: BIGINT, having: 'call', ...member('prompt_tokens', wholeOf) },
+  { name: 'completion_tokens', type: BIGINT, having: 'call', ...member('completion_tokens', wholeOf) },
+  { name: 'cost', type: BIGINT, having: 'call', of: 'cost', value: costOf },
+  { name: 'blocked', type: BOOLEAN, having: 'call', ...member('blocked', flagOf) },
+  { name: 'pii', type: BOOLEAN, having: 'call', ...member('pii_detected', flagOf) },
+  { name: 'pii_detections', type: INTEGER, having: 'call', of: 'pii', value: detectionsOf },
+  { name: 'rule_triggers', type: INTEGER, having: 'call', of: 'rules', value: rulesOf },
+  { name: 'labels', type: JSON_OBJECT, having: 'call', of: 'labels', value: labelsOf },
 ]
 
 /** Returns which columns an entry has. */
@@ -150,6 +155,26 @@ const HAS: Readonly<Record<Having, ReadonlySet<Having>>> = {
   any: new Set(['any']),
   known: new Set(['any', 'known']),
   call: new Set(['any', 'known', 'call']),
+}
+
+/** Members of a call's entry that columns repeat. */
+const REPEATED = [...new Set(ENTRY_COLUMNS.flatMap(({ of }) => (of === undefined ? [] : [of])))].map(
+  sealedMember,
+)
+
+/**
+ * Returns what is wrong with a member of a call's entry that a column repeats; null for any entry
+ * of another type or of an unknown version.
+ */
+function faultOfCall(members: EntryMembers): string | null {
+  if (havingOf(members) !== 'call') return null
+  for (const { name, schema, isOptional } of REPEATED) {
+    const value = members.get(name)
+    if (value === undefined && isOptional) continue
+    const fault = value === undefined ? `${name} is required` : schemaFault(value, schema, name)
+    if (fault !== null) return fault
+  }
+  return null
 }
 
 /** Names of the columns, for a `select` whose rows `differingColumn` compares. */
@@ -171,6 +196,9 @@ export function columnsOf(members: EntryMembers): readonly ColumnValue[] {
   const has = HAS[havingOf(members)]
   return ENTRY_COLUMNS.map(({ having, value }) => (has.has(having) ? value(members) : null))
 }
+
+/** Checks and reads the entries that arrive. */
+export const COLUMN_READER: EntryReader<readonly ColumnValue[]> = { faultOf: faultOfCall, keep: columnsOf }
 
 /** Returns the place of a column among the values of `columnsOf`. */
 const placeOf = (wanted: string): number => ENTRY_COLUMNS.findIndex(({ name }) => name === wanted)

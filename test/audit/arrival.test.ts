@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { checkArrival, type LogBeginning, placeArrival } from '../../src/audit/arrival.ts'
+import { checkArrival, type EntryReader, type LogBeginning, placeArrival } from '../../src/audit/arrival.ts'
 import type { Head } from '../../src/audit/chain.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import type { ShippedEntry } from '../../src/fleet/shipping.ts'
@@ -10,8 +10,12 @@ import { requestDraft } from './drafts.ts'
 import { LOG } from './logs.ts'
 import { SidecarLog, shipped } from './sidecar-log.ts'
 
-const check = (entries: readonly ShippedEntry[], log = LOG) =>
-  atOnce(checkArrival(log, entries, (members) => members.get('type')))
+/** Finds fault with a name. */
+const READER: EntryReader<unknown> = {
+  faultOf: (members) => (members.get('name') === 7 ? 'name must be a text' : null),
+  keep: (members) => members.get('type'),
+}
+const check = (entries: readonly ShippedEntry[], log = LOG) => atOnce(checkArrival(log, entries, READER))
 
 const arrived = (entries: readonly ShippedEntry[]) => {
   const result = check(entries)
@@ -68,7 +72,16 @@ const FAULTS: readonly [what: string, entries: readonly ShippedEntry[], kind: st
   ['a time that is none', [log.crafted({ ts: 'today' })], 'form', /no valid time/],
   ['a time before 1970', [log.crafted({ ts: '0000-01-01T00:00:00Z' })], 'form', /no valid time/],
   ['no type', [log.crafted({ type: null })], 'form', /lacks a time or a type/],
-  ['a second genesis entry', [log.crafted({ type: 'genesis' })], 'form', /second genesis/],
+  [
+    'a second genesis entry',
+    [log.crafted({ type: 'genesis' })],
+    'form',
+    /genesis entry has sequence number 0/,
+  ],
+  ['no version', [log.crafted({ v: null })], 'form', /: v must be a whole number of at least 1/],
+  ['a version that is a text', [log.crafted({ v: '2' })], 'form', /: v must be/],
+  ['a version below 1', [log.crafted({ v: 0 })], 'form', /: v must be/],
+  ['a member that the reader refuses', [log.crafted({ name: 7 })], 'form', /: name must be a text/],
   ['a first entry that is no genesis', [log.crafted({ seq: 0 })], 'form', /not a genesis/],
   ['a gap', [first, third], 'gap', /another sequence number/],
   ['an entry twice', [second, second], 'gap', /another sequence number/],

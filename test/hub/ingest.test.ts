@@ -6,7 +6,7 @@ import { checkArrival } from '../../src/audit/arrival.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import type { Timers } from '../../src/core/timers.ts'
 import { Ingest } from '../../src/hub/ingest.ts'
-import { columnsOf } from '../../src/ledger/entry-columns.ts'
+import { COLUMN_READER } from '../../src/ledger/entry-columns.ts'
 import type { Shipment, ShipmentResult } from '../../src/ledger/shipped-logs.ts'
 import { SidecarLog } from '../audit/sidecar-log.ts'
 import { id } from '../store/fixture.ts'
@@ -16,7 +16,7 @@ const timers: Timers = { set: (callback) => setImmediate(callback), clear: () =>
 /** A shipment of a log, with as many entries as it is to have. */
 function shipment(n: number, count = 1): Shipment {
   const log = new SidecarLog(id(n)).addMany(count - 1)
-  const entries = atOnce(checkArrival(log.log, log.entries, columnsOf))
+  const entries = atOnce(checkArrival(log.log, log.entries, COLUMN_READER))
   if ('reason' in entries) throw new Error(entries.reason)
   return { log: log.log, sidecar: 'one', entries, beginning: null }
 }

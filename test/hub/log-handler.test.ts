@@ -87,6 +87,7 @@ t.test('what does not fit is refused, kept, counted and logged', async (t) => {
   const wrong = [
     ['forged', { ...next, hash: log.head.hash }, /^line 1: the hash does not match/],
     ['form', { ...log.crafted({ log: id(77) }) }, /^line 1: .*another log/],
+    ['form', log.crafted({ ...requestDraft(), cost: -1 }), /^line 1: .* cost must be a whole number/],
   ] as const
   for (const [kind, entry, message] of wrong) {
     const before = await metric(`sidegate_hub_conflicts_total{kind="${kind}"}`)
@@ -97,7 +98,7 @@ t.test('what does not fit is refused, kept, counted and logged', async (t) => {
   t.match(await two.ship(log.log, [next]), { status: 403, body: { error: { code: 'forbidden' } } })
   t.match(
     (await conflictsOf(log.log)).map(({ kind }) => kind),
-    ['forged', 'form', 'foreign'],
+    ['forged', 'form', 'form', 'foreign'],
   )
   t.match(await one.ship(log.log, [next]), { status: 200 }, 'the log goes on')
   const rewritten = log.fork(2).add(requestDraft({ model: 'x' }))
@@ -110,7 +111,7 @@ t.test('what does not fit is refused, kept, counted and logged', async (t) => {
   })
   t.match(
     hub.logs.filter((line) => line['log'] === log.log),
-    [{ kind: 'forged' }, { kind: 'form' }, { kind: 'foreign' }, { kind: 'fork', seq: 2 }],
+    [{ kind: 'forged' }, { kind: 'form' }, { kind: 'form' }, { kind: 'foreign' }, { kind: 'fork', seq: 2 }],
   )
   const api = await hub.signIn()
   t.equal((await api('GET', '/fleet')).status, 200)
@@ -190,8 +191,20 @@ t.test('only the credential of a sidecar opens a log', async (t) => {
   const authorization = `Bearer ${one.token}`
   t.equal(await ask({ authorization }, '/fleet/v1/logs/x'), 404)
   t.equal(await ask({ authorization }, logPath(log.log.toUpperCase().replace('01980000', '0198000A'))), 404)
-  t.equal(await ask({ authorization }, logPath(log.log), 'GET'), 404)
   t.strictSame(await storedOf(log.log), [])
+})
+
+t.test('a path of a log says by which method it is used', async (t) => {
+  const ask = async (method: string, path: string) => {
+    const answer = await fetchInTime(hub.url + path, { method })
+    return { status: answer.status, allow: answer.headers.get('allow'), text: await answer.text() }
+  }
+  for (const path of [logPath(id(1)), checkpointPath(id(1))])
+    for (const method of ['GET', 'PUT'])
+      t.match(await ask(method, path), { status: 405, allow: 'POST', text: /use POST/ })
+  const unknown = await ask('GET', '/fleet/v1/logs/x')
+  t.match(unknown, { status: 404, text: /POST to \/fleet\/v1\/logs\/\{id\}/ })
+  t.notMatch(unknown.text, /SDK/)
 })
 
 t.test('the log of the hubs takes no entries of sidecars', async (t) => {

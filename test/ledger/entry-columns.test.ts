@@ -5,8 +5,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import { canonicalize } from '../../src/audit/canonical.ts'
 import { genesis, hashEntry, seal } from '../../src/audit/chain.ts'
+import { OUTCOMES } from '../../src/audit/entry-fields.ts'
+import { MAXIMUM_NANO_USD } from '../../src/core/money.ts'
 import {
   COLUMN_NAMES,
+  COLUMN_READER,
   columnsOf,
   differingColumn,
   type EntryRow,
@@ -88,6 +91,68 @@ t.test('what is stored equals what the entry says, for anything that an entry ma
   await fc.assert(
     fc.asyncProperty(any, async (entry) => differingColumn(await stored(entry), membersOf(entry)) === null),
     { numRuns: 100 },
+  )
+  t.pass()
+})
+
+const faultOf = (entry: object) => COLUMN_READER.faultOf(membersOf(entry))
+
+const WRONG: readonly [member: string, values: readonly unknown[], fault: RegExp][] = [
+  ['id', [7, null, {}], /^id must be a text$/],
+  ['created_at', ['nope', 7, '1969-12-31T23:59:59Z'], /^created_at must be an RFC 3339 time since 1970$/],
+  ['key_id', [7], /^key_id must be a text$/],
+  ['model', [[]], /^model must be a text$/],
+  ['outcome', [null], /^outcome must be a text$/],
+  ['status', ['x', -1, 1000], /^status must be a whole number from 0 to 999$/],
+  ['prompt_tokens', [-1, '1', 0.5], /^prompt_tokens must be a whole number of at least 0$/],
+  ['completion_tokens', [null], /^completion_tokens must be a whole number of at least 0$/],
+  ['cost', [-9e15, '1'], /^cost must be a whole number of at least 0 or null$/],
+  ['blocked', [1], /^blocked must be true or false$/],
+  ['pii_detected', ['true'], /^pii_detected must be true or false$/],
+  ['pii', ['x', null], /^pii must be a list$/],
+  ['pii', [[{ kind: 'email', direction: 'request', count: -1 }]], /^pii\[0\]\.count must be a whole number/],
+  ['rules', ['none'], /^rules must be a list$/],
+  ['rules', [[null]], /^rules\[0\] must be an object$/],
+  ['rules', [[{ id: 'a', name: 'a' }]], /^rules\[0\]\.action is required$/],
+  ['labels', ['x', null, []], /^labels must be an object$/],
+  ['labels', [{ team: 7 }], /^labels\.\* must be a text$/],
+]
+t.test('a member of a call that a column repeats has the type and range of its field', async (t) => {
+  for (const v of [1, 2])
+    for (const [member, values, fault] of WRONG)
+      for (const value of values)
+        t.match(faultOf({ ...sealed(requestDraft()), v, [member]: value }), fault, `${member} ${value}`)
+  for (const [member] of WRONG.filter(([name]) => name !== 'labels')) {
+    const { [member]: _, ...rest } = sealed(requestDraft())
+    t.equal(faultOf(rest), `${member} is required`)
+  }
+})
+
+t.test('entries of another type or an unknown version are not looked into', async (t) => {
+  t.equal(faultOf({ ...sealed(requestDraft()), v: 3, id: 7 }), null)
+  t.equal(faultOf({ ...sealed(bootDraft('k')), id: 7, cost: -1 }), null)
+})
+
+t.test('every call that this release or one before can seal is right', async (t) => {
+  const more = fc.record(
+    {
+      labels: fc.dictionary(fc.string(), fc.string()),
+      pii: fc.constant([{ action: 'allow', count: 1, direction: 'request' as const, kind: 'email' }]),
+      rules: fc.constant([
+        { action: 'block', direction: 'request' as const, id: 'a', name: 'a', threshold: 1, type: 'x' },
+      ]),
+      outcome: fc.constantFrom(...OUTCOMES, 'later' as never),
+      status: fc.integer({ min: 0, max: 599 }),
+      cost: fc.constantFrom(null, 0, MAXIMUM_NANO_USD),
+      cost_source: fc.constant('book' as const),
+      api: fc.string(),
+    },
+    { requiredKeys: [] },
+  )
+  fc.assert(
+    fc.property(anyRequestDraft, more, fc.constantFrom(1, 2), (draft, changes, v) => {
+      return faultOf({ ...sealed({ ...draft, ...changes }), v }) === null
+    }),
   )
   t.pass()
 })

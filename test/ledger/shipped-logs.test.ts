@@ -9,7 +9,7 @@ import { atOnce } from '../../src/core/steps.ts'
 import type { ShippedEntry } from '../../src/fleet/shipping.ts'
 import { verifyLogs } from '../../src/hub/fleet-verification.ts'
 import type { Queries } from '../../src/ledger/database.ts'
-import { columnsOf } from '../../src/ledger/entry-columns.ts'
+import { COLUMN_READER } from '../../src/ledger/entry-columns.ts'
 import { LogStates } from '../../src/ledger/log-states.ts'
 import { inStoredTree } from '../../src/ledger/log-tiles.ts'
 import { type Shipment, ShippedLogs } from '../../src/ledger/shipped-logs.ts'
@@ -33,7 +33,7 @@ let logsMade = 0
 const newLog = () => new SidecarLog(id(++logsMade))
 
 function shipment(log: string, entries: readonly ShippedEntry[], sidecar = 'one'): Shipment {
-  const checked = atOnce(checkArrival(log, entries, columnsOf))
+  const checked = atOnce(checkArrival(log, entries, COLUMN_READER))
   if ('reason' in checked) throw new Error(checked.reason)
   return { log, sidecar, entries: checked, beginning: entries[0]!.before }
 }
