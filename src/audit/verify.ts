@@ -158,7 +158,7 @@ export function faultOfPlace(members: Members, expected: number, head: Head | nu
     const isGenesis = type === 'genesis' && members.get('prev') === null
     return isGenesis ? null : 'the first entry is not a genesis entry'
   }
-  if (type === 'genesis') return 'a second genesis entry'
+  if (type === 'genesis') return 'a genesis entry has sequence number 0, and this one has another'
   if (log !== head.log) return 'the entry belongs to another log'
   return members.get('prev') === head.hash ? null : UNLINKED
 }

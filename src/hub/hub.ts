@@ -45,7 +45,7 @@ import type { ApiRoute } from '../server/api.ts'
 import { type Handler, type Listener, listen } from '../server/listener.ts'
 import { answerRoute, failRequest, type ManagementParts } from '../server/management.ts'
 import { opsHandler } from '../server/ops.ts'
-import { Router } from '../server/router.ts'
+import { notAllowed, Router } from '../server/router.ts'
 import { DatabaseClock } from './database-clock.ts'
 import { Fleet } from './fleet.ts'
 import { fleetHandler } from './fleet-handler.ts'
@@ -273,13 +273,18 @@ async function answerSidecars(
   return { answers: [fleetHandler({ ...parts, verify, feeds, sidecars, uses }), logs.handler], logs }
 }
 
+/** Methods by which sidecars ask. */
+const SIDECAR_METHODS = ['GET', 'POST']
+const NOTHING_HERE =
+  'There is nothing at this path of a hub, which takes no calls of apps. GET /openapi.json lists its API. A sidecar sends its log by POST to /fleet/v1/logs/{id}, a UUID in lowercase.'
+
 /** Serves sidecars and the management API. */
 function hubHandler(
   parts: ManagementParts,
   routes: readonly ApiRoute[],
   fleetAnswers: readonly ReturnType<typeof fleetHandler>[],
 ): Handler {
-  const router = new Router<ApiRoute>(routes)
+  const router = new Router<ApiRoute>(routes, () => NOTHING_HERE)
   return (request: IncomingMessage, response: ServerResponse) => {
     const { path, search } = splitTarget(request.url ?? '/')
     try {
@@ -290,6 +295,8 @@ function hubHandler(
         void answer(request, response)
         return
       }
+      const allowed = SIDECAR_METHODS.filter((one) => fleetAnswers.some((of) => of(one, path) !== null))
+      if (allowed.length > 0) throw notAllowed(allowed)
       const { route, params } = router.find(method, path)
       void answerRoute(parts, route, request, response, { params, search })
     } catch (error) {

@@ -19,10 +19,13 @@ interface Entry<T> {
 
 export class Router<T extends { readonly method: string; readonly path: string }> {
   readonly #entries: readonly Entry<T>[]
+  readonly #nothingAt: (method: string, path: string) => string
   /** Routes without names in their patterns, by path and method. */
   readonly #literal = new Map<string, Map<string, Matched<T>>>()
 
-  constructor(routes: readonly T[]) {
+  /** @param nothing returns the message for a path that no route has */
+  constructor(routes: readonly T[], nothing = nothingAt) {
+    this.#nothingAt = nothing
     for (const route of routes) {
       const { method, path } = route
       if (/[:*]/.test(path)) continue
@@ -56,13 +59,18 @@ export class Router<T extends { readonly method: string; readonly path: string }
       allowed.push(entry.method)
     }
     if (allowed.length === 0) {
-      throw new GatewayError('not_found', nothingAt(method, path))
+      throw new GatewayError('not_found', this.#nothingAt(method, path))
     }
-    const allow = [...new Set(allowed)].join(', ')
-    throw new GatewayError('method_not_allowed', `The method is not allowed here; use ${allow}.`, {
-      headers: { allow },
-    })
+    throw notAllowed(allowed)
   }
+}
+
+/** The error of a path that answers other methods only. */
+export function notAllowed(allowed: readonly string[]): GatewayError {
+  const allow = [...new Set(allowed)].join(', ')
+  return new GatewayError('method_not_allowed', `The method is not allowed here; use ${allow}.`, {
+    headers: { allow },
+  })
 }
 
 /** What an error says of a path that is never forwarded without a scan. */

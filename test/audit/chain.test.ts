@@ -212,7 +212,7 @@ t.test('a verdict names the fault', async (t) => {
     ['the entry names no log', forged({ log: 5 })],
     ['the entry belongs to another log', forged({ log: OTHER_LOG })],
     ['the entry does not link to the one before', forged({ prev: 'sha256:00' })],
-    ['a second genesis entry', forged({ type: 'genesis' })],
+    ['a genesis entry has sequence number 0, and this one has another', forged({ type: 'genesis' })],
     ['the entry lacks a time or a type', forged({ ts: 5 })],
     ['the first entry is not a genesis entry', [{ seq: 0, ...reseal({ ...second, seq: 0 }) }]],
     ['the entry is not UTF-8', raw(Buffer.from([0x22, 0xff, 0x22]))],
