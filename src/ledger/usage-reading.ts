@@ -42,7 +42,9 @@ const MAXIMUM_USER_CALLS = 5000
 
 /** Columns of `entry` that conditions and views read. */
 const COLUMNS =
-  'e.created_at, e.log_id, e.seq, e.hash, e.body, e.call_id, e.key_id, e.model, e.outcome, e.blocked, e.pii'
+  'e.created_at, e.log_id, e.seq, e.hash, e.body, e.call_id, e.key_id, e.model, e.outcome, e.blocked, e.pii, e.rule_triggers'
+/** Calls that have a view. A hub that checked less may have stored others. */
+const LISTED = 'e.call_id is not null and e.rule_triggers is not null'
 /** A call, with its sidecar and its end user. */
 const JOINED = `p.created_at, p.log_id, p.seq, p.hash, p.body, coalesce(s.name, h.sidecar) as sidecar,
   u.hash as user_hash, u.clear as user_clear`
@@ -157,7 +159,7 @@ export class UsageReading {
     const { sinceMs = null, untilMs = null } = filter
     const user = query.user == null ? null : await this.#findUser(query.user)
     const read: Condition[] = []
-    const keep: Condition[] = [() => 'e.call_id is not null']
+    const keep: Condition[] = [() => LISTED]
     let isFound = user?.isFew === true
     const found = (condition: Condition) => {
       ;(isFound ? keep : read).push(condition)
@@ -282,7 +284,8 @@ const hasMembers =
 /** Returns null for an entry that its sidecar made by other rules, which has no view. */
 function viewOf({ hash, body, sidecar, user_hash, user_clear }: CallRow): UsagePage['logs'][number] | null {
   try {
-    const sealed = { ...JSON.parse(body.toString()), hash: hashText(hash) } as SealedRequest
+    const entry = JSON.parse(body.toString())
+    const sealed: SealedRequest = { ...entry, rules: entry.rules.filter(isObject), hash: hashText(hash) }
     return { ...toUsageView(sealed, user_hash === null ? null : userName(user_hash, user_clear)), sidecar }
   } catch {
     return null
