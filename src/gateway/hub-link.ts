@@ -143,7 +143,7 @@ export class HubLink {
       this.#whyRefused(),
       ...this.#shipment.problems(),
     ].filter((reason) => reason !== null)
-    return { fleet: reasons.length === 0 ? 'ok' : reasons.join('; ') }
+    return { fleet: reasons.length === 0 ? 'ok' : [...new Set(reasons)].join('; ') }
   }
 
   #whyRefused(): string | null {

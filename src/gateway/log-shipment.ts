@@ -121,9 +121,11 @@ export class LogShipment {
   }
 }
 
+const NEXT_STEP =
+  'it is in a folder predecessor-… or quarantine-…: verify it (`sidegate audit verify` with a configuration whose data.path is that folder), then move it out of the data folder or delete it; the next start no longer names it'
+
 function whatIsLeft({ log, head, shipped }: LeftBehind): string {
   const named = `the earlier log ${log ?? ''} of this data folder`.replace('  ', ' ')
-  const kept = 'it is in a folder predecessor-… or quarantine-…'
-  if (head === null) return `${named} may have entries that no hub has; ${kept}`
-  return `up to ${head - (shipped ?? -1)} entries of ${named} were never sent to a hub; ${kept}`
+  if (head === null) return `${named} may have entries that no hub has; ${NEXT_STEP}`
+  return `up to ${head - (shipped ?? -1)} entries of ${named} were never sent to a hub; ${NEXT_STEP}`
 }
