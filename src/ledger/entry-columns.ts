@@ -202,9 +202,9 @@ export const COLUMN_READER: EntryReader<readonly ColumnValue[]> = { faultOf: fau
 
 /** Returns the place of a column among the values of `columnsOf`. */
 const placeOf = (wanted: string): number => ENTRY_COLUMNS.findIndex(({ name }) => name === wanted)
-const [LABELS, CALL_ID, KEY_ID, CREATED_AT, TYPE] = (
-  ['labels', 'call_id', 'key_id', 'created_at', 'type'] as const
-).map(placeOf) as [number, number, number, number, number]
+const [LABELS, CALL_ID, KEY_ID, CREATED_AT] = (['labels', 'call_id', 'key_id', 'created_at'] as const).map(
+  placeOf,
+) as [number, number, number, number]
 
 /** Returns the labels among the values of `columnsOf`, as JSON; null without any. */
 export const labelsIn = (columns: readonly ColumnValue[]): ColumnValue => columns[LABELS] ?? null
@@ -215,7 +215,6 @@ export const erasableIn = (columns: readonly ColumnValue[]) => ({
   key_id: columns[KEY_ID] as string | null,
   /** RFC 3339. */
   created_at: columns[CREATED_AT] as string,
-  type: columns[TYPE] as string,
 })
 
 /**

@@ -32,14 +32,13 @@ interface SealedReason {
   readonly isFirst?: boolean
 }
 
-/** Removes exchanges and end users of a slice of entries inside a transaction. */
-export async function eraseRows(
+/** Removes exchanges and end users of entries. @returns how many of each */
+export const removeRows = (
   queries: Queries,
   places: readonly ReceivedPlace[],
-  { isFirst = false, ...reason }: SealedReason,
-): Promise<Pick<LedgerChange<ErasedRows>, 'draft' | 'result'>> {
-  const { erased, users } = await onlyRow(
-    queries.rows<{ erased: number; users: number }>(
+): Promise<{ erased: number; users: number }> =>
+  onlyRow(
+    queries.rows(
       `with place as (
          select * from unnest($1::uuid[], $2::bigint[], $3::timestamptz[]) as p(log_id, seq, received_at)),
        texts as (
@@ -55,6 +54,14 @@ export async function eraseRows(
       ],
     ),
   )
+
+/** Removes exchanges and end users of a slice of entries inside a transaction. */
+export async function eraseRows(
+  queries: Queries,
+  places: readonly ReceivedPlace[],
+  { isFirst = false, ...reason }: SealedReason,
+): Promise<Pick<LedgerChange<ErasedRows>, 'draft' | 'result'>> {
+  const { erased, users } = await removeRows(queries, places)
   const isSealed = isFirst || erased + users > 0
   const draft = { type: 'erase', erased, ...(users > 0 && { users }), ...reason } as const
   return { draft: isSealed ? draft : null, result: { erased, entries: isSealed ? 1 : 0 } }

@@ -16,16 +16,11 @@ import { TileCollector } from '../audit/tiles.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { KeptUser } from '../core/retention-section.ts'
 import type { Database, Queries } from './database.ts'
-import {
-  type ColumnValue,
-  digestOf,
-  erasableIn,
-  insertEntries,
-  labelsIn,
-  storableText,
-} from './entry-columns.ts'
-import { OpenOrders } from './erase-orders.ts'
+import { type ColumnValue, digestOf, erasableIn, insertEntries } from './entry-columns.ts'
+import { insertExchanges, insertUsers } from './erasable-rows.ts'
+import { IngestOrders, type IngestScope } from './erase-orders.ts'
 import { hashText } from './hub-log.ts'
+import { eraseLate, type LatePass } from './late-erasure.ts'
 import { storeTiles } from './log-tiles.ts'
 
 /** Times that a transaction is tried when other hubs write the same logs. */
@@ -82,6 +77,9 @@ interface Append {
   readonly first: Frontier
 }
 
+/** By log, the entry up to which a late erasure has come. */
+type LateProgress = ReadonlyMap<string, number>
+
 /** Another hub wrote one of the logs since they were read. */
 class LostRaceError extends Error {
   override readonly name = 'LostRaceError'
@@ -104,10 +102,15 @@ export class ShippedLogs {
    * @throws GatewayError (rejects) `fleet_unavailable`; the error of the server
    */
   async store(shipments: readonly Shipment[]): Promise<readonly ShipmentResult[]> {
-    for (let attempt = 1; attempt <= MAXIMUM_ATTEMPTS; attempt++) {
+    const parts = { shipments, keptUser: this.#keptUser }
+    let late: LateProgress = new Map()
+    for (let attempt = 1; attempt <= MAXIMUM_ATTEMPTS; ) {
       try {
-        return await this.#database.transaction((queries) => storeIn(queries, shipments, this.#keptUser))
+        const stored = await this.#database.transaction((queries) => storeIn(queries, parts, late))
+        if (!('late' in stored)) return stored
+        late = stored.late
       } catch (error) {
+        attempt++
         if (!(error instanceof LostRaceError) && !LOST_RACE.has((error as { code?: unknown }).code))
           throw error
       }
@@ -118,14 +121,14 @@ export class ShippedLogs {
   }
 }
 
+/** @returns the results; or how far a late erasure has come, when only that was done */
 async function storeIn(
   queries: Queries,
-  shipments: readonly Shipment[],
-  keptUser: KeptUser,
-): Promise<readonly ShipmentResult[]> {
-  const logs = shipments.map(({ log }) => log)
-  const orders = await OpenOrders.read(queries, logs)
+  { shipments, keptUser }: { shipments: readonly Shipment[]; keptUser: KeptUser },
+  late: LateProgress,
+): Promise<readonly ShipmentResult[] | { readonly late: LateProgress }> {
   const heads = await headsOf(queries, shipments)
+  const orders = await IngestOrders.read(queries, scopeOf(shipments))
   const hashes = await storedHashes(queries, shipments, heads)
   const appends: Append[] = []
   const results = shipments.map((shipment): ShipmentResult => {
@@ -141,8 +144,55 @@ async function storeIn(
     appends.push(append)
     return { head: append.after, added: entries.length }
   })
+  const progress = await eraseSlices(queries, appends, { orders, late })
+  if (progress !== null) return { late: progress }
   if (appends.length > 0) await write(queries, appends, orders, keptUser)
   return results
+}
+
+/** What the orders of erasure need to know of shipments. */
+function scopeOf(shipments: readonly Shipment[]): IngestScope {
+  const entries = shipments.flatMap((shipment) => shipment.entries)
+  const erasable = entries.filter(({ sent }) => sent.content !== null || sent.user !== null)
+  return {
+    logs: shipments.map(({ log }) => log),
+    oldestMs: erasable.length === 0 ? null : Math.min(...erasable.map(({ sealedMs }) => sealedMs)),
+    named: entries.flatMap((entry) => orderNamedIn(entry) ?? []),
+  }
+}
+
+/** Returns the order that an entry says its log has applied; null for any other entry. */
+function orderNamedIn({ type, sent }: Append['entries'][number]): number | null {
+  if (type !== 'erase') return null
+  const { order } = JSON.parse(sent.bytes.toString()) as { order?: unknown }
+  return Number.isSafeInteger(order) ? (order as number) : null
+}
+
+/**
+ * Erases a slice of what logs have stored before entries that say it was erased.
+ * @returns how far it came; null when nothing is left, and the entries may be stored
+ */
+async function eraseSlices(
+  queries: Queries,
+  appends: readonly Append[],
+  { orders, late }: { readonly orders: IngestOrders; readonly late: LateProgress },
+): Promise<LateProgress | null> {
+  const progress = new Map(late)
+  let isMore = false
+  for (const { shipment, entries, before } of appends) {
+    const { log } = shipment
+    const passes = entries.flatMap((entry): LatePass[] => {
+      const rev = orderNamedIn(entry)
+      const order = rev === null ? null : orders.expect(log, rev)
+      return order === null ? [] : [{ order, seq: entry.seq }]
+    })
+    const after = late.get(log) ?? null
+    if (passes.length === 0 || before === null || (after ?? -1) >= before.seq) continue
+    const reached = await eraseLate(queries, log, passes, after)
+    progress.set(log, reached)
+    isMore ||= reached < before.seq
+  }
+  return isMore ? progress : null
 }
 
 /** Reads and locks the heads, in an order that all hubs share. */
@@ -204,7 +254,7 @@ function appendOf(shipment: Shipment, entries: Shipment['entries'], before: Head
 async function write(
   queries: Queries,
   appends: readonly Append[],
-  orders: OpenOrders,
+  orders: IngestOrders,
   keptUser: KeptUser,
 ): Promise<void> {
   const tiles = appends.flatMap(({ shipment, entries, before, frontier, first }) => {
@@ -215,9 +265,9 @@ async function write(
   })
   await moveHeads(queries, appends)
   const rows = appends.flatMap(({ shipment: { log }, entries }) =>
-    entries.map(({ sent, seq, kept }) => ({
-      ...{ log, seq, sent, columns: kept },
-      isErased: isErased(orders, log, { sent, kept }),
+    entries.map((entry) => ({
+      ...{ log, seq: entry.seq, sent: entry.sent, columns: entry.kept },
+      isErased: isErased(orders, log, entry),
     })),
   )
   await saveGaps(queries, appends)
@@ -252,17 +302,12 @@ async function saveGaps(queries: Queries, appends: readonly Append[]): Promise<v
 }
 
 /** Reports whether what is apart from an entry was erased; notes the orders that its log passes. */
-function isErased(
-  orders: OpenOrders,
-  log: string,
-  { sent, kept }: Pick<Append['entries'][number], 'sent' | 'kept'>,
-): boolean {
-  const { type, ...entry } = erasableIn(kept)
-  if (type === 'erase') {
-    const { order } = JSON.parse(sent.bytes.toString()) as { order?: unknown }
-    if (typeof order === 'number') orders.pass(log, order)
-  }
-  return orders.isErased(log, { ...entry, user: sent.user?.hash ?? null })
+function isErased(orders: IngestOrders, log: string, entry: Append['entries'][number]): boolean {
+  const { sent, kept, sealedMs } = entry
+  const rev = orderNamedIn(entry)
+  if (rev !== null) orders.pass(log, rev)
+  if (sent.content === null && sent.user === null) return false
+  return orders.isErased(log, { ...erasableIn(kept), user: sent.user?.hash ?? null }, sealedMs)
 }
 
 const stateAfter = ({ entries }: Append): string => (entries.at(-1)!.type === 'stop' ? 'closed' : 'open')
@@ -324,40 +369,3 @@ const arrayText = (frontier: Frontier): string =>
     .nodes()
     .map((node) => `"\\\\x${node.toString('hex')}"`)
     .join(',')}}`
-
-/** An entry to write, with what is stored apart from it. */
-interface ShippedRow {
-  readonly log: string
-  readonly seq: number
-  readonly sent: ArrivingEntry
-  readonly columns: readonly ColumnValue[]
-}
-
-async function insertExchanges(queries: Queries, rows: readonly ShippedRow[]): Promise<void> {
-  if (rows.length === 0) return
-  await queries.rows(
-    `insert into exchange (received_at, log_id, seq, labels, bytes)
-     select now(), * from unnest($1::uuid[], $2::bigint[], $3::jsonb[], $4::bytea[])`,
-    [
-      rows.map(({ log }) => log),
-      rows.map(({ seq }) => seq),
-      rows.map(({ columns }) => labelsIn(columns)),
-      rows.map(({ sent }) => sent.content),
-    ],
-  )
-}
-
-async function insertUsers(queries: Queries, rows: readonly ShippedRow[], keptUser: KeptUser): Promise<void> {
-  if (rows.length === 0 || keptUser === 'off') return
-  const clearOf = ({ sent }: ShippedRow) => (keptUser === 'clear' ? sent.user!.clear : null)
-  await queries.rows(
-    `insert into entry_user (log_id, seq, hash, clear)
-     select * from unnest($1::uuid[], $2::bigint[], $3::bytea[], $4::text[])`,
-    [
-      rows.map(({ log }) => log),
-      rows.map(({ seq }) => seq),
-      rows.map(({ sent }) => sent.user!.hash),
-      rows.map(clearOf).map((clear) => (clear === null ? null : storableText(clear))),
-    ],
-  )
-}

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { MAXIMUM_OPEN_ORDERS, type OrderSelection } from '../../src/keys/erase-order.ts'
 import type { Database } from '../../src/ledger/database.ts'
-import { OpenOrders } from '../../src/ledger/erase-orders.ts'
+import { IngestOrders } from '../../src/ledger/erase-orders.ts'
 import { ERASE_SLICE_ROWS } from '../../src/ledger/erased-rows.ts'
 import { Erasures } from '../../src/ledger/erasures.ts'
 import { openDatabase, partsOn, SidecarRows } from './fixture.ts'
@@ -24,6 +24,9 @@ async function open(t: Test) {
   const erasures = new Erasures({ ...parts, random: (length) => Buffer.alloc(length, 3) })
   return { owner, database, erasures, log: parts.log, sidecar: new SidecarRows(database, owner) }
 }
+
+/** Entries of logs that may be stored, without the end of an order. */
+const scopeOf = (logs: readonly string[]) => ({ logs, oldestMs: CALLED_MS, named: [] })
 
 const erased = async (database: Database): Promise<object[]> => {
   const rows = await database.rows<{ body: Buffer }>(
@@ -104,8 +107,8 @@ t.test(
     const stored = Promise.withResolvers<void>()
     const mayCommit = Promise.withResolvers<void>()
     const early = database.transaction(async (queries) => {
-      const orders = await OpenOrders.read(queries, [sidecar.log])
-      t.equal(orders.isErased(sidecar.log, entry), false)
+      const orders = await IngestOrders.read(queries, scopeOf([sidecar.log]))
+      t.equal(orders.isErased(sidecar.log, entry, CALLED_MS), false)
       await sidecar.store(queries, [{ user: ANN }])
       stored.resolve()
       await mayCommit.promise
@@ -118,8 +121,8 @@ t.test(
     })
     await waiting(database, 1)
     const late = database.transaction(async (queries) => {
-      const orders = await OpenOrders.read(queries, [sidecar.log])
-      return orders.isErased(sidecar.log, entry)
+      const orders = await IngestOrders.read(queries, scopeOf([sidecar.log]))
+      return orders.isErased(sidecar.log, entry, CALLED_MS)
     })
     await waiting(database, 2)
     t.equal(isOrdered, false, 'the order waits for the ingest that began before')
@@ -148,19 +151,21 @@ t.test('an entry is dropped until its log has passed the order, in the same tran
   const entry = { call_id: null, key_id: 'k', created_at: new Date(CALLED_MS).toISOString(), user: null }
   const other = randomUUID()
   await database.transaction(async (queries) => {
-    const orders = await OpenOrders.read(queries, [sidecar.log, other])
-    t.equal(orders.isErased(sidecar.log, entry), true)
-    t.equal(orders.isErased(sidecar.log, { ...entry, key_id: 'other' }), false)
+    const orders = await IngestOrders.read(queries, scopeOf([sidecar.log, other]))
+    t.equal(orders.isErased(sidecar.log, entry, CALLED_MS), true)
+    t.equal(orders.isErased(sidecar.log, { ...entry, key_id: 'other' }, CALLED_MS), false)
     orders.pass(sidecar.log, order + 1)
-    t.equal(orders.isErased(sidecar.log, entry), true, 'the log has passed no such order')
+    t.equal(orders.isErased(sidecar.log, entry, CALLED_MS), true, 'the log has passed no such order')
     orders.pass(sidecar.log, order)
-    t.equal(orders.isErased(sidecar.log, entry), false)
-    t.equal(orders.isErased(other, entry), true)
+    t.equal(orders.isErased(sidecar.log, entry, CALLED_MS), false)
+    t.equal(orders.isErased(other, entry, CALLED_MS), true)
     await orders.save(queries)
   })
-  const again = await database.transaction((queries) => OpenOrders.read(queries, [sidecar.log, other]))
-  t.equal(again.isErased(sidecar.log, entry), false)
-  t.equal(again.isErased(other, entry), true)
+  const again = await database.transaction((queries) =>
+    IngestOrders.read(queries, scopeOf([sidecar.log, other])),
+  )
+  t.equal(again.isErased(sidecar.log, entry, CALLED_MS), false)
+  t.equal(again.isErased(other, entry, CALLED_MS), true)
 })
 
 /** What a sidecar and its log are, and whether an order that the log has not passed is closed. */
