@@ -82,7 +82,7 @@ still verifies. Erased exchanges cannot be restored.
   --key ID            those of all calls with an API key
   --user VALUE        those of all calls for an end user, as the client names the user, and
                       with them who it was
-  --before TIME       those of all calls that arrived before TIME`,
+  --before TIME       those of all calls that arrived before TIME, at most a day from now`,
   },
   {
     name: 'rollup',

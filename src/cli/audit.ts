@@ -5,9 +5,10 @@ import type { AuditorEvidence } from '../audit/survey.ts'
 import { verdictObject } from '../audit/verdict.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, readConfig } from '../core/config.ts'
-import { parseEndTime, parseTime } from '../core/time.ts'
+import { isoTime, parseEndTime, parseTime } from '../core/time.ts'
 import { describeDamage } from '../store/environment/damage.ts'
 import { StoreOpenError } from '../store/environment/lmdb.ts'
+import { isTooFarAhead } from '../store/log/erase.ts'
 import { DirectorySource } from '../store/verification/directory.ts'
 import { ExportSource } from '../store/verification/exportfile.ts'
 import { type LogSource, openDirectory, SourceError } from '../store/verification/log-source.ts'
@@ -199,7 +200,7 @@ function sourceOf(values: Values, spool: Spool | null, io: CommandIo): VerifiedS
 async function runErase(values: Values, io: CommandIo): Promise<ExitCode> {
   refuseOptions(values, [...CHECKS, ...EXPORTS, ...OTHERS], 'erase')
   const { request, key, user, before } = values
-  const selection = readSelection(request, key, user, readTime('before', before))
+  const selection = readSelection(request, key, user, readBefore(before, systemClock.now()))
   const config = configOf(values, io)
   return config === null ? 2 : erase(config, selection, io)
 }
@@ -228,6 +229,15 @@ async function runNewLog(values: Values, io: CommandIo): Promise<ExitCode> {
   refuseOptions(values, [...CHECKS, ...EXPORTS, ...SELECTIONS, ...OTHERS], 'new-log')
   const config = configOf(values, io)
   return config === null ? 2 : beginNewLog(config.data.path, io)
+}
+
+function readBefore(text: string | undefined, nowMs: number): number | null {
+  const beforeMs = readTime('before', text)
+  if (beforeMs !== null && isTooFarAhead(beforeMs, nowMs))
+    throw new UsageError(
+      `--before is ${isoTime(beforeMs)}, more than a day from now, and would erase everything; check the year, or give ${isoTime(nowMs)} if you mean all calls so far`,
+    )
+  return beforeMs
 }
 
 function configOf({ config: file }: Values, io: CommandIo): Config | null {

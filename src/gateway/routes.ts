@@ -57,7 +57,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     ...ruleRoutes(parts.rules, parts.editor),
     ...candidateRoutes(parts.shadowRules),
     ...priceRoutes(parts.prices),
-    eraseRoute(store.log),
+    eraseRoute(store.log, systemClock),
     ...usageRoutes(store.log, systemClock),
     usageReportRoute(store.rollups, systemClock),
     changesRoute(store.log),

@@ -62,7 +62,7 @@ export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
     ...fleetRoutes({ state, sidecars, states, feeds, policy, catchUp }),
     ...joinRoutes(parts.joinTokens, systemClock),
     ...logRoutes(parts),
-    confirmedErasure(eraseRoute(parts.erasures), confirmation),
+    confirmedErasure(eraseRoute(parts.erasures, systemClock), confirmation),
     checkpointRoute(parts.checkpoints, 'log of the hubs'),
     { ...statusRoute(() => ({ ...begun, ...fleet.status() })), operation: STATUS },
   ]

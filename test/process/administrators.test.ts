@@ -208,7 +208,7 @@ t.test('every change names who made it, over REST and by a command', async (t) =
   const create = await runProgram(['keys', 'create', '--name', 'by-command', '--config', file])
   const { id } = JSON.parse(create.stdout)
   await runProgram(['keys', 'revoke', id, '--config', file])
-  await runProgram(['audit', 'erase', '--before', '2100-01-01', '--config', file])
+  await runProgram(['audit', 'erase', '--before', new Date().toISOString(), '--config', file])
 
   const user = `cli:${userInfo().username}`
   const all = await changes()

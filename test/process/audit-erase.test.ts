@@ -163,11 +163,15 @@ t.test('a copy and its folder are synced to the disk before the command ends', a
   t.strictSame(new Set(synced), new Set([join(copy, 'data.mdb'), join(copy, 'signing-key.pem'), copy]))
 })
 
+/** A time that nobody means. */
+const farAhead = () => new Date(Date.now() + 86_400_000 + 60_000).toISOString()
+
 t.test('the command refuses wrong options and names them', async (t) => {
   for (const args of [
     [],
     ['--request', 'a', '--key', 'b'],
     ['--before', 'soon'],
+    ['--before', farAhead()],
     ['--key', 'k', '--since', '2026-03-01'],
   ]) {
     const { code, stderr } = await erase(...args)
@@ -185,6 +189,7 @@ t.test('the API requires a session and exactly one selection', async (t) => {
     [{ request_id: 'a', key_id: 'b' }, 'invalid_body'],
     [{ request_id: 5 }, 'invalid_body'],
     [{ before: 'soon' }, 'invalid_body'],
+    [{ before: farAhead() }, 'invalid_body'],
     [{ everything: true }, 'invalid_body'],
     [[], 'invalid_body'],
   ]

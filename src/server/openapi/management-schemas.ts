@@ -354,7 +354,9 @@ export const BODY_SCHEMAS: Record<string, JsonObject> = {
           'All calls for this end user, as the client names the user, or the hash in `user` of an entry.',
         ),
       }),
-      object({ before: time('All calls that arrived before this time.') }),
+      object({
+        before: time('All calls that arrived before this time, which is at most a day from now.'),
+      }),
     ],
   },
   ...Object.fromEntries(APIS.map(({ document: { request } }) => [request.name, request.schema])),

@@ -2,10 +2,11 @@
 // a time.
 
 import type { Actor } from '../../core/actor.ts'
+import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { parseTime } from '../../core/time.ts'
-import type { EraseSelection, Erasure } from '../../store/log/erase.ts'
+import { isoTime, parseTime } from '../../core/time.ts'
+import { type EraseSelection, type Erasure, isTooFarAhead } from '../../store/log/erase.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
 
@@ -19,7 +20,7 @@ interface Erasing {
   erase(selection: EraseSelection, actor: Actor): Promise<Erasure | null>
 }
 
-export function eraseRoute(log: Erasing): Exclude<ApiRoute, { access: 'open' }> {
+export function eraseRoute(log: Erasing, clock: Pick<Clock, 'now'>): Exclude<ApiRoute, { access: 'open' }> {
   return {
     method: 'POST',
     path: '/api/v1/audit/erase',
@@ -30,7 +31,7 @@ export function eraseRoute(log: Erasing): Exclude<ApiRoute, { access: 'open' }> 
       errors: [404, 503],
     }),
     async answer(request) {
-      const selection = readSelection(await readFields(request, SELECTIONS))
+      const selection = readSelection(await readFields(request, SELECTIONS), clock.now())
       const erasure = await log.erase(selection, request.session.name)
       if (erasure === null)
         throw new GatewayError(
@@ -42,7 +43,7 @@ export function eraseRoute(log: Erasing): Exclude<ApiRoute, { access: 'open' }> 
   }
 }
 
-function readSelection(fields: JsonObject): EraseSelection {
+function readSelection(fields: JsonObject, nowMs: Milliseconds): EraseSelection {
   const [name, more] = Object.keys(fields)
   if (name === undefined || more !== undefined) {
     throw new GatewayError('invalid_body', `Give exactly one of ${SELECTIONS.join(', ')}.`, {
@@ -53,13 +54,22 @@ function readSelection(fields: JsonObject): EraseSelection {
   const text = requireText(fields, name, MAXIMUM_TEXT)
   if (name === 'request_id') return { requestId: text }
   if (name === 'key_id') return { keyId: text }
+  return { beforeMs: readBefore(text, nowMs) }
+}
+
+function readBefore(text: string, nowMs: Milliseconds): Milliseconds {
   const beforeMs = parseTime(text)
-  if (beforeMs !== null) return { beforeMs }
-  throw new GatewayError(
-    'invalid_body',
-    'before must be a date or a time with its zone, like 2026-01-31T12:00:00Z.',
-    {
-      param: 'before',
-    },
-  )
+  if (beforeMs === null)
+    throw new GatewayError(
+      'invalid_body',
+      'before must be a date or a time with its zone, like 2026-01-31T12:00:00Z.',
+      { param: 'before' },
+    )
+  if (isTooFarAhead(beforeMs, nowMs))
+    throw new GatewayError(
+      'invalid_body',
+      `before is ${isoTime(beforeMs)}, more than a day from now, and would erase everything; check the year, or give ${isoTime(nowMs)} if you mean all calls so far.`,
+      { param: 'before' },
+    )
+  return beforeMs
 }

@@ -31,6 +31,13 @@ export type EraseSelection =
   | { readonly userHash: Buffer }
   | { readonly beforeMs: Milliseconds }
 
+/** How far ahead the time of `before` may be: a clock that is behind, and the day that ends. */
+const MAXIMUM_BEFORE_AHEAD_MS: Milliseconds = 86_400_000
+
+/** Reports whether the time of `before` is later than anybody means: it selects all calls. */
+export const isTooFarAhead = (beforeMs: Milliseconds, nowMs: Milliseconds): boolean =>
+  beforeMs - nowMs > MAXIMUM_BEFORE_AHEAD_MS
+
 /** Selects exchanges whose time is over (`audit.retain`). */
 export interface ExpirySelection {
   readonly olderThanDays: number
