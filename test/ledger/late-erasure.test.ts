@@ -6,7 +6,7 @@ import { checkArrival } from '../../src/audit/arrival.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import type { ShippedEntry } from '../../src/fleet/shipping.ts'
 import type { OrderSelection } from '../../src/keys/erase-order.ts'
-import { columnsOf } from '../../src/ledger/entry-columns.ts'
+import { COLUMN_READER } from '../../src/ledger/entry-columns.ts'
 import { Erasures } from '../../src/ledger/erasures.ts'
 import { LATE_WINDOW_ENTRIES } from '../../src/ledger/late-erasure.ts'
 import { type Shipment, ShippedLogs } from '../../src/ledger/shipped-logs.ts'
@@ -61,7 +61,7 @@ async function open(t: Test) {
 }
 
 function shipment(log: string, entries: readonly ShippedEntry[]): Shipment {
-  const checked = atOnce(checkArrival(log, entries, columnsOf))
+  const checked = atOnce(checkArrival(log, entries, COLUMN_READER))
   if ('reason' in checked) throw new Error(checked.reason)
   return { log, sidecar: 'one', entries: checked, beginning: entries[0]!.before }
 }
