@@ -6,7 +6,7 @@ import { badCursor } from '../audit/usage-query.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Queries } from './database.ts'
-import { storable } from './entry-columns.ts'
+import { MEMBERS_OF_BODY, storable, storableText } from './entry-columns.ts'
 import { hashText } from './hub-log.ts'
 import {
   after,
@@ -107,11 +107,7 @@ export class ChangeReading {
     // Those of the witness record no change.
     if (type === null) keep.push(() => "e.type <> 'fleet_witness'")
     else keep.push((add) => `e.type = ${add(storable(type))}`)
-    // As JSON text: a value with an escaped NUL is no text of PostgreSQL.
-    if (actor !== null)
-      keep.push(
-        (add) => `(convert_from(e.body, 'UTF8')::json -> 'actor')::text = ${add(JSON.stringify(actor))}`,
-      )
+    if (actor !== null) keep.push((add) => `${MEMBERS_OF_BODY} ->> 'actor' = ${add(storableText(actor))}`)
     const { values, add } = parameters()
     const rows = await this.#queries.rows<ChangeRow>(
       `select e.*, coalesce(s.name, h.sidecar) as sidecar from (

@@ -63,6 +63,12 @@ const HARMLESS = /^[\x20-\x7e]*$/
 export const storableText = (text: string): string =>
   HARMLESS.test(text) ? text : text.replaceAll('\0', '\ufffd').toWellFormed()
 
+/**
+ * The members of the entry in a row `e`, as jsonb, with texts as `storableText` returns them.
+ * PostgreSQL reads neither json nor jsonb with an escaped NUL in any member.
+ */
+export const MEMBERS_OF_BODY = "replace(convert_from(e.body, 'UTF8'), '\\u0000', '\\ufffd')::jsonb"
+
 /** Returns a text as a column holds it, for a search. */
 export const storable = (text: string): string => storableText(text.slice(0, MAXIMUM_COLUMN_CHARACTERS))
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? storable(value) : null)

@@ -4,6 +4,7 @@
 import type { Checkpoint } from '../audit/checkpoint.ts'
 import { Frontier } from '../audit/merkle.ts'
 import { treeRoot } from '../audit/proof.ts'
+import { parseObject } from '../audit/survey.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { isoTime } from '../core/time.ts'
 import { type Database, onlyRow, type Queries } from './database.ts'
@@ -84,12 +85,16 @@ export class LedgerCheckpoints {
       'select hash from entry where log_id = $1 and seq = $2',
       [log, size - 1],
     )
-    const [boot] = await this.#database.rows<{ signer: string | null }>(
-      `select convert_from(body, 'UTF8')::jsonb ->> 'signer' as signer from entry
+    const [boot] = await this.#database.rows<{ body: Buffer }>(
+      `select body from entry
        where log_id = $1 and type = 'boot' and seq < $2 order by seq desc limit 1`,
       [log, size],
     )
-    return { root, head: newest === undefined ? null : hashText(newest.hash), signer: boot?.signer ?? null }
+    const signer = boot === undefined ? null : parseObject(boot.body)?.['signer']
+    return {
+      ...{ root, head: newest === undefined ? null : hashText(newest.hash) },
+      signer: typeof signer === 'string' ? signer : null,
+    }
   }
 
   /** Returns the first entry of a forked log at which it forked; null if that is not known. */

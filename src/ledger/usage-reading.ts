@@ -16,7 +16,7 @@ import { hashUser, isUserHash, userName } from '../audit/user-hash.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { isoTime } from '../core/time.ts'
 import { onlyRow, type Queries } from './database.ts'
-import { storable } from './entry-columns.ts'
+import { MEMBERS_OF_BODY, storable } from './entry-columns.ts'
 import { hashText } from './hub-log.ts'
 import {
   after,
@@ -279,7 +279,7 @@ const hasMembers =
   (text: string, members: JsonObject): Condition =>
   (add) =>
     `case when position(convert_to(${add(JSON.stringify(storable(text)))}, 'UTF8') in e.body) > 0
-      then convert_from(e.body, 'UTF8')::jsonb @> ${add(JSON.stringify(members))}::jsonb else false end`
+      then ${MEMBERS_OF_BODY} @> ${add(JSON.stringify(members))}::jsonb else false end`
 
 /** Returns null for an entry that its sidecar made by other rules, which has no view. */
 function viewOf({ hash, body, sidecar, user_hash, user_clear }: CallRow): UsagePage['logs'][number] | null {

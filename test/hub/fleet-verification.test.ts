@@ -10,6 +10,7 @@ import { FleetWitness } from '../../src/ledger/fleet-witness.ts'
 import { LedgerCheckpoints } from '../../src/ledger/ledger-checkpoints.ts'
 import { StoredLogs } from '../../src/ledger/stored-logs.ts'
 import { newSigningKey } from '../../src/store/files/signingkey.ts'
+import { requestDraft } from '../audit/drafts.ts'
 import { openDatabase, partsOn } from '../ledger/fixture.ts'
 import { fleetDatabase } from '../ledger/postgres.ts'
 import { logId, ShippedLog } from '../ledger/shipped.ts'
@@ -91,6 +92,17 @@ t.test('psql alone finds nothing in an intact fleet, and reads each partition', 
     )
     t.equal(parts.length, 3)
     for (const { part } of parts) t.match(plan, part)
+  })
+})
+
+t.test('psql alone reads logs with an escaped NUL, and finds what was changed in them', async (t) => {
+  const log = new ShippedLog(logId(6), 'uid-1').add(requestDraft({ key_name: 'a\0b \\u0000' })).addCalls(2)
+  await tampered('select 1', async (queries) => {
+    await log.ship(queries)
+    t.same(await findWithPsql(queries), [])
+    const changed = `update entry set body = convert_to('{"seq":"\\u0000', 'UTF8') where log_id = $1 and seq = 3`
+    await queries.rows(changed, [log.id])
+    t.match(await findWithPsql(queries), [{ log_id: log.id, seq: 3, wrong_hash: true }])
   })
 })
 

@@ -58,7 +58,8 @@ type AnyCall = typeof anyCall extends fc.Arbitrary<infer One> ? One : never
 async function store(calls: readonly AnyCall[]): Promise<void> {
   for (const { log, minute, key, model, outcome, user, blocked, directions, rules, tool, run } of calls) {
     const draft = requestDraft({
-      ...{ id: randomUUID(), key_id: key, model, outcome, blocked },
+      // PostgreSQL reads no JSON with an escaped NUL.
+      ...{ id: randomUUID(), key_id: key, key_name: 'web\0', model, outcome, blocked },
       created_at: isoTime(NOW_MS - minute * 6 * 3_600_000),
       pii_detected: directions.length > 0,
       pii: directions.map((direction) => ({ kind: 'email', direction, count: 1 })),
