@@ -24,6 +24,8 @@ export type Beginning =
   | 'genesis'
   /** A later `prune` entry holds the hashes of the entries before. */
   | 'prune'
+  /** The hubs of a fleet dropped the months before, and hold the hashes apart from the log. */
+  | 'dropped'
   /** Nothing ties it: this is a part of a log, or its first entries are missing. */
   | 'unanchored'
 

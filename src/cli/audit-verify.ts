@@ -78,6 +78,7 @@ export function verdictText(verdict: LogVerdict): string {
 const BEGINNINGS = {
   genesis: 'from the genesis entry',
   prune: 'earlier ones pruned, as sealed in a prune entry',
+  dropped: 'earlier ones dropped with their months, as the hubs have noted in log_cut',
   unanchored: 'a part of a log: nothing ties it to the beginning (--partial accepts that in an export)',
 } as const
 

@@ -4,12 +4,11 @@
 import { openCheckpoint } from '../audit/checkpoint.ts'
 import { type LogVerdict, LogVerifier } from '../audit/log-verify.ts'
 import { type AuditorEvidence, LogSurvey } from '../audit/survey.ts'
-import type { LogFinding } from '../audit/verdict-builder.ts'
 import type { LogVerdictOf } from '../cli/hub.ts'
-import { isoTime } from '../core/time.ts'
 import { hashText } from '../ledger/hub-log.ts'
-import type { StoredConflict, StoredCut, StoredLog, StoredLogs } from '../ledger/stored-logs.ts'
+import type { StoredLog, StoredLogs } from '../ledger/stored-logs.ts'
 import { unreadableVerdict, verifyLog } from '../store/verification/verification.ts'
+import { addFacts, strayLimits } from './log-facts.ts'
 import { StoredLogSource } from './stored-log-source.ts'
 import { WitnessedRoots } from './witnessed-roots.ts'
 
@@ -25,7 +24,6 @@ export async function verifyLogs(
   progress: (done: number) => void,
 ): Promise<LogVerdictOf[]> {
   const stored = await logs.list()
-  const names = new Map(stored.map(({ sidecar, name }) => [sidecar, name]))
   const brought = new BroughtCheckpoints(evidence)
   const witnessed = new WitnessedRoots()
   const verdicts: LogVerdictOf[] = []
@@ -43,9 +41,13 @@ export async function verifyLogs(
     const own = brought.of(log_id, isHubs)
     const verdict = isDropped ? await verifyDropped(source, log, own) : await verifyLog(source, own, report)
     if (isHubs) coveredSeq = verdict.coveredSeq
-    const facts = { conflicts: await logs.conflicts(log_id), cuts }
-    const nameOf = (id: string) => names.get(id) ?? id
-    verdicts.push({ sidecar, name, state, verdict: withFacts(verdict, log, facts, nameOf) })
+    verdicts.push({ sidecar, name, state, verdict: await addFacts(verdict, log, cuts, logs) })
+  }
+  // They are of no log: the first verdict, that of the hubs, has them.
+  const [first] = verdicts
+  if (first !== undefined) {
+    const limits = [...first.verdict.limits, ...(await strayLimits(logs))]
+    verdicts[0] = { ...first, verdict: { ...first.verdict, limits } }
   }
   const known = new Set(stored.map(({ log_id }) => log_id))
   return [...verdicts, ...missingLogs(known, brought, witnessed)]
@@ -88,37 +90,6 @@ class BroughtCheckpoints {
     const unreadable = isHubs ? (this.#byLog.get('') ?? []) : []
     return { keys: this.#evidence.keys, checkpoints: [...own, ...unreadable] }
   }
-}
-
-interface LogFacts {
-  readonly conflicts: readonly StoredConflict[]
-  readonly cuts: readonly StoredCut[]
-}
-
-/** Adds what the database knows of a log besides its entries. */
-function withFacts(
-  verdict: LogVerdict,
-  { log_id, state, seq, sidecar }: StoredLog,
-  { conflicts, cuts }: LogFacts,
-  nameOf: (sidecar: string) => string,
-): LogVerdict {
-  const found: LogFinding[] = conflicts.map((one) => ({
-    seq: one.seq,
-    reason: `${nameOf(one.sidecar)} sent at ${isoTime(one.at)} what does not fit this log (${one.kind}); the row is in the table conflict`,
-  }))
-  if (state === 'forked' && conflicts.length === 0)
-    found.push({ seq: null, reason: 'the sidecar has another log than the one that is stored (forked)' })
-  const limits = [...verdict.limits]
-  if (cuts.some(({ first_seq }) => first_seq === verdict.firstSeq))
-    limits.push(
-      `entries before ${verdict.firstSeq} were dropped with their months; the row in log_cut is tied to them by checkpoints and the log of the hubs alone`,
-    )
-  if (state === 'cut' && sidecar !== null)
-    limits.push(
-      `the log is cut: it has no stop entry, and its sidecar is not heard any more; entries after ${seq} may be lost`,
-    )
-  const findings = [...verdict.findings, ...found]
-  return { ...verdict, log: verdict.log ?? log_id, ok: findings.length === 0, findings, limits }
 }
 
 /** Returns a verdict on each log that was witnessed or has a checkpoint, but is not stored. */

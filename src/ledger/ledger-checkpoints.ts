@@ -100,7 +100,8 @@ export class LedgerCheckpoints {
   /** Returns the first entry of a forked log at which it forked; null if that is not known. */
   async forkOf(log: string): Promise<number | null> {
     const [fork] = await this.#database.rows<{ seq: number | null }>(
-      "select min(seq) as seq from conflict where log_id = $1 and kind in ('fork', 'chain')",
+      `select min(c.seq) as seq from conflict c join log_head h using (log_id, sidecar)
+       where log_id = $1 and kind in ('fork', 'chain')`,
       [log],
     )
     return fork?.seq ?? null

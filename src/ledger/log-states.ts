@@ -15,6 +15,11 @@ const LAST_ENTRIES_MS: Milliseconds = 60_000
 /** Conflicts that are kept of one sidecar in one log, and of one sidecar. More are only counted. */
 const MAXIMUM_CONFLICTS = 100
 const MAXIMUM_SIDECAR_CONFLICTS = 1000
+/**
+ * What a sidecar sends to its own log as evidence of a rewrite. Of each kind MAXIMUM_CONFLICTS are
+ * kept in a log, and the conflict that forks it in any case, whatever else was sent before.
+ */
+const RESERVED_KINDS: readonly ConflictKind[] = ['fork', 'chain', 'checkpoint']
 /** Logs of one sidecar that are listed: a Pod without a volume begins one at each start. */
 const MAXIMUM_LISTED_LOGS = 10
 
@@ -58,12 +63,16 @@ export class LogStates {
       const kept = await queries.rows(
         `insert into conflict (at, sidecar, log_id, seq, kind, stored, sent, body)
          select now(), $1, $2, $3, $4, $5, $6, $7
-         where (select count(*) from conflict where log_id = $2 and sidecar = $1) < ${MAXIMUM_CONFLICTS}
-           and (select count(*) from conflict where sidecar = $1) < ${MAXIMUM_SIDECAR_CONFLICTS}
+         where (
+           (select count(*) from conflict where log_id = $2 and sidecar = $1) < ${MAXIMUM_CONFLICTS}
+             and (select count(*) from conflict where sidecar = $1) < ${MAXIMUM_SIDECAR_CONFLICTS}
+           or exists (select from log_head where log_id = $2 and sidecar = $1 and (
+             $8 and state <> 'forked' or $4 = any($9) and (select count(*) from conflict
+               where log_id = $2 and sidecar = $1 and kind = $4) < ${MAXIMUM_CONFLICTS})))
            and not exists (select from conflict where log_id = $2 and sidecar = $1 and kind = $4
              and seq is not distinct from $3 and sent is not distinct from $6)
          returning kind`,
-        [sidecar, log, seq, kind, storedDigest, sentDigest, body],
+        [sidecar, log, seq, kind, storedDigest, sentDigest, body, isFork, RESERVED_KINDS],
       )
       if (isFork)
         await queries.rows(`update log_head set state = 'forked' where log_id = $1 and sidecar = $2`, [

@@ -202,7 +202,8 @@ async function headsOf(
 ): Promise<ReadonlyMap<string, HeadRow>> {
   const rows = await queries.rows<HeadRow>(
     `select log_id, sidecar, seq, hash, frontier, first_seq, case when state = 'forked' then
-       coalesce((select min(seq) from conflict c where c.log_id = h.log_id and kind in ('fork', 'chain')), seq)
+       coalesce((select min(seq) from conflict c
+         where c.log_id = h.log_id and c.sidecar = h.sidecar and kind in ('fork', 'chain')), seq)
        end as forked_at,
        date_trunc('month', last_at at time zone 'UTC') > date_trunc('month', now() at time zone 'UTC') as is_later
      from log_head h where log_id = any($1) order by log_id for update`,

@@ -1,6 +1,7 @@
 // Reads the logs that a database keeps, for their verification. Names tables with their schema, so
 // that any role that may read them can.
 
+import type { ConflictKind } from '../audit/arrival.ts'
 import type { TilePlace } from '../audit/tiles.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import type { Queries } from './database.ts'
@@ -29,12 +30,19 @@ export interface StoredLog {
   readonly frontier: readonly Buffer[]
 }
 
-/** What a sidecar sent that does not fit its log, or another. */
+/** What a sidecar sent that does not fit its own log. */
 export interface StoredConflict {
   readonly at: Milliseconds
-  readonly sidecar: string
   readonly seq: number | null
-  readonly kind: string
+  readonly kind: ConflictKind
+}
+
+/** What one sidecar sent that was refused. */
+export interface ConflictTally {
+  /** Name of the sidecar; its id for one that is not registered any more. */
+  readonly sender: string
+  readonly count: number
+  readonly kinds: readonly string[]
 }
 
 /** A log before the first entry that is left of it. */
@@ -116,12 +124,39 @@ export class StoredLogs {
     )
   }
 
-  /** Returns the first conflicts of a log. */
-  conflicts(log: string): Promise<StoredConflict[]> {
+  /** Returns the first conflicts of some kinds that a sidecar sent to a log, by kind as given. */
+  conflicts(log: string, sidecar: string, kinds: readonly ConflictKind[]): Promise<StoredConflict[]> {
     return this.#queries.rows(
-      `select at, sidecar, seq, kind from ${SCHEMA}.conflict where log_id = $1
-       order by at limit ${MAXIMUM_READ_CONFLICTS}`,
-      [log],
+      `select at, seq, kind from ${SCHEMA}.conflict
+       where log_id = $1 and sidecar = $2 and kind = any($3)
+       order by array_position($3::text[], kind), at, seq limit ${MAXIMUM_READ_CONFLICTS}`,
+      [log, sidecar, kinds],
     )
   }
+
+  /**
+   * Counts all other conflicts of a log, by sender.
+   * @param sidecar the owner of the log; null for that of the hubs
+   */
+  refused(
+    log: string,
+    sidecar: string | null,
+    kinds: readonly ConflictKind[],
+    limit: number,
+  ): Promise<ConflictTally[]> {
+    const condition = 'c.log_id = $2 and (c.sidecar is distinct from $3 or c.kind <> all($4))'
+    return this.#queries.rows(tallyOf(condition), [limit, log, sidecar, kinds])
+  }
+
+  /** Counts the conflicts of logs that are not stored, by sender. */
+  strays(limit: number): Promise<ConflictTally[]> {
+    const condition = `not exists (select from ${SCHEMA}.log_head h where h.log_id = c.log_id)`
+    return this.#queries.rows(tallyOf(condition), [limit])
+  }
 }
+
+const tallyOf = (condition: string): string =>
+  `select coalesce(s.name, t.sidecar) as sender, t.count, t.kinds from (
+     select c.sidecar, count(*) as count, array_agg(distinct c.kind order by c.kind) as kinds
+     from ${SCHEMA}.conflict c where ${condition} group by c.sidecar order by count desc, c.sidecar limit $1) as t
+   left join ${SCHEMA}.sidecar s on s.id = t.sidecar order by t.count desc, t.sidecar`

@@ -164,10 +164,13 @@ t.test('what an owner changes in one log is found in that log', async (t) => {
       `update log_head set frontier[1] = sha256('x') where log_id = '${one.id}'`,
       /^null: the tree in log_head/,
     ],
-    [`update log_head set state = 'forked' where log_id = '${one.id}'`, /^null: .*\(forked\)/],
+    [
+      `update log_head set state = 'forked' where log_id = '${one.id}'`,
+      /^null: the log is forked: api-0 has another history .*; copy the volume .* sidegate audit new-log/,
+    ],
     [
       `insert into conflict (at, sidecar, log_id, seq, kind) values (now(), 'uid-1', '${one.id}', 5, 'fork')`,
-      /^5: api-0 sent at 20.* what does not fit this log \(fork\)/,
+      /^5: api-0 sent at 20.* another entry or tree than the one that is stored \(fork\).*; copy the volume/,
     ],
   ] as const)
     await tampered(statement, async (queries) => {
@@ -175,6 +178,54 @@ t.test('what an owner changes in one log is found in that log', async (t) => {
       t.same(failed, [one.id], statement)
       t.match(reasons(one.id)[0], finding)
     })
+})
+
+const CONFLICT = 'insert into conflict (at, sidecar, log_id, seq, kind)'
+
+t.test('what a sidecar sent to the logs of others, or was refused, makes no log fail', async (t) => {
+  const garbage = `${CONFLICT} select now(), sender, log_id::uuid, seq, kind
+    from (values ('uid-1', '${two.id}'), ('uid-1', '${hubLogId}'), ('uid-9', '${two.id}'), ('uid-1', '${logId(55)}'))
+      as sent (sender, log_id), generate_series(1, 60) as seq,
+      unnest(array['foreign', 'form', 'forged', 'fork', 'chain', 'checkpoint', 'gap']) as kind;
+    ${CONFLICT} values (now(), 'uid-2', '${two.id}', 5, 'form'), (now(), 'uid-2', '${two.id}', 5, 'gap')`
+  await tampered(garbage, async (queries) => {
+    await queries.rows('set local role sidegate_read')
+    const { failed, ofLog } = await verify(queries)
+    t.same(failed, [])
+    const everyKind = 'chain, checkpoint, foreign, forged, fork, form, gap; 420 rows in the table conflict'
+    t.same(ofLog(two.id)!.verdict.limits, [
+      `api-0 sent to this log what was refused (${everyKind}); it is not in the log`,
+      `uid-9 sent to this log what was refused (${everyKind}); it is not in the log`,
+      'uid-2 sent to this log what was refused (form, gap; 2 rows in the table conflict); it is not in the log',
+    ])
+    t.same(ofLog(hubLogId)!.verdict.limits, [
+      `api-0 sent to this log what was refused (${everyKind}); it is not in the log`,
+      `api-0 sent to logs that are not stored what was refused (${everyKind}); it is in no log`,
+    ])
+    t.same(ofLog(one.id)!.verdict.limits, [])
+  })
+})
+
+t.test('a forked log says so first, whatever its sidecar and others sent', async (t) => {
+  const rows = `update log_head set state = 'forked' where log_id = '${one.id}';
+    ${CONFLICT} select now(), 'uid-1', '${one.id}', seq, 'forged' from generate_series(1, 150) as seq;
+    ${CONFLICT} select now(), 'uid-2', '${one.id}', seq, 'foreign' from generate_series(1, 150) as seq;
+    ${CONFLICT} values (now(), 'uid-1', '${one.id}', 7, 'fork')`
+  await tampered(rows, async (queries) => {
+    const { failed, reasons, ofLog } = await verify(queries)
+    t.same(failed, [one.id])
+    t.match(reasons(one.id).slice(0, 3), [/^null: the log is forked/, /^7: .*\(fork\)/, /^1: .*\(forged\)/])
+    t.match(ofLog(one.id)!.verdict.limits, [/^uid-2 sent to this log what was refused \(foreign; 150 rows/])
+  })
+})
+
+t.test('many senders are named up to a bound', async (t) => {
+  const rows = `${CONFLICT} select now(), 'x-' || seq, '${one.id}', 1, 'foreign' from generate_series(1, 30) as seq`
+  await tampered(rows, async (queries) => {
+    const { limits } = (await verify(queries)).ofLog(one.id)!.verdict
+    t.equal(limits.length, 21)
+    t.equal(limits.at(-1), 'other sidecars sent to this log what was refused, too')
+  })
 })
 
 t.test('a cut end with its traces is convicted by what the hubs have witnessed', async (t) => {
@@ -265,7 +316,12 @@ t.test(
     await tampered(cut(real), async (queries) => {
       const { failed, ofLog } = await verify(queries)
       t.same(failed, [])
-      t.match(ofLog(one.id)!.verdict, { firstSeq: 256, entries: 46, limits: [/dropped .* log_cut/] })
+      t.match(ofLog(one.id)!.verdict, {
+        firstSeq: 256,
+        entries: 46,
+        beginning: 'dropped',
+        limits: [/dropped .* log_cut/],
+      })
     })
     await tampered(cut("array[sha256('x')]"), async (queries) => {
       const { reasons } = await verify(queries)
@@ -285,7 +341,7 @@ t.test('a log whose months were all dropped passes only with the tree that was w
   await tampered(dropped('hash', 'frontier'), async (queries) => {
     const { failed, ofLog } = await verify(queries)
     t.same(failed, [])
-    t.match(ofLog(two.id)!.verdict, { entries: 0, firstSeq: 22, head: { seq: 21 }, beginning: 'prune' })
+    t.match(ofLog(two.id)!.verdict, { entries: 0, firstSeq: 22, head: { seq: 21 }, beginning: 'dropped' })
   })
   const foreign = "array[sha256('x'), sha256('y'), sha256('z')]"
   for (const statement of [dropped("sha256('x')", 'frontier'), dropped('hash', foreign)])

@@ -301,6 +301,9 @@ t.test('a checkpoint of a shipped log is cosigned, and the hub witnesses the log
   const verdicts = await verifyLogs(new StoredLogs(database), NO_EVIDENCE, () => {})
   t.match(
     verdicts.find(({ verdict }) => verdict.log === log.log),
-    { state: 'forked', verdict: { ok: false, findings: [{ seq: 4, reason: /\(fork\)/ }] } },
+    {
+      state: 'forked',
+      verdict: { ok: false, findings: [{ reason: /is forked/ }, { seq: 4, reason: /\(fork\)/ }] },
+    },
   )
 })

@@ -1,7 +1,7 @@
 // Storing the logs of sidecars in PostgreSQL: once, whoever else writes them, and for good.
 
 import t from 'tap'
-import { checkArrival } from '../../src/audit/arrival.ts'
+import { type ConflictKind, checkArrival } from '../../src/audit/arrival.ts'
 import { Frontier, leafHash } from '../../src/audit/merkle.ts'
 import { treeRoot } from '../../src/audit/proof.ts'
 import { NO_EVIDENCE } from '../../src/audit/survey.ts'
@@ -10,6 +10,7 @@ import type { ShippedEntry } from '../../src/fleet/shipping.ts'
 import { verifyLogs } from '../../src/hub/fleet-verification.ts'
 import type { Queries } from '../../src/ledger/database.ts'
 import { COLUMN_READER } from '../../src/ledger/entry-columns.ts'
+import { LedgerCheckpoints } from '../../src/ledger/ledger-checkpoints.ts'
 import { LogStates } from '../../src/ledger/log-states.ts'
 import { inStoredTree } from '../../src/ledger/log-tiles.ts'
 import { type Shipment, ShippedLogs } from '../../src/ledger/shipped-logs.ts'
@@ -224,6 +225,40 @@ t.test('a conflict is kept once, a hundred of a log, and a fork ends the log', a
   await states.record({ ...conflict, log: forked.log, kind: 'fork', seq: 0, isFork: true })
   t.match(await headOf(forked.log), { state: 'forked', seq: 0 })
   t.strictSame(await ship(forked.log, forked.add().entries), { forkedAt: 0 }, 'also what would fit')
+})
+
+t.test('evidence of a rewrite is kept, whatever its sidecar sent before', async (t) => {
+  const log = newLog()
+  const [first] = log.entries as [ShippedEntry]
+  await ship(log.log, log.entries, 'flooder')
+  const conflict = (kind: ConflictKind, seq: number, inLog = log.log) => ({
+    ...{ sidecar: 'flooder', log: inLog, seq, kind, stored: null },
+    ...{ sent: first.hash, body: null, isFork: false },
+  })
+  await database.rows(
+    `insert into conflict (at, sidecar, log_id, seq, kind)
+     select now(), 'flooder', $1, seq, 'forged' from generate_series(1, 1000) as seq`,
+    [log.log],
+  )
+  t.equal(await states.record(conflict('form', 1)), false)
+  t.equal(await states.record(conflict('checkpoint', 1)), true)
+  t.equal(await states.record(conflict('chain', 1, id(97))), false, 'a log that is not its own')
+  for (let seq = 0; seq < 100; seq++) await states.record(conflict('chain', seq))
+  t.equal(await states.record(conflict('chain', 100)), false, 'a hundred of a kind')
+  t.equal(await states.record({ ...conflict('chain', 101), isFork: true }), true, 'what forks the log')
+  t.match(await headOf(log.log), { state: 'forked' })
+  t.equal(await states.record({ ...conflict('chain', 102), isFork: true }), false)
+  t.strictSame(await ship(log.log, log.add().entries, 'flooder'), { forkedAt: 0 })
+})
+
+t.test('what other sidecars sent does not say where a log forked', async (t) => {
+  const log = newLog().addMany(3)
+  await ship(log.log, log.entries)
+  const common = { log: log.log, kind: 'chain' as const, stored: null, sent: null, body: null }
+  await states.record({ ...common, sidecar: 'two', seq: 0, isFork: false })
+  await states.record({ ...common, sidecar: 'one', seq: 2, isFork: true })
+  t.strictSame(await ship(log.log, log.add().entries), { forkedAt: 2 })
+  t.equal(await new LedgerCheckpoints(database).forkOf(log.log), 2)
 })
 
 t.test('a log without a stop entry and without contact is cut, until it goes on', async (t) => {
