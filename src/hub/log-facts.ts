@@ -33,7 +33,7 @@ const NEXT_STEP =
 
 interface LogFacts {
   readonly cuts: readonly StoredCut[]
-  /** Of CONVICTING_KINDS, by the owner of the log. */
+  /** What the owner of the log sent of CONVICTING_KINDS. */
   readonly conflicts: readonly StoredConflict[]
   readonly refused: readonly ConflictTally[]
 }

@@ -16,8 +16,8 @@ const LAST_ENTRIES_MS: Milliseconds = 60_000
 const MAXIMUM_CONFLICTS = 100
 const MAXIMUM_SIDECAR_CONFLICTS = 1000
 /**
- * What a sidecar sends to its own log as evidence of a rewrite. Of each kind MAXIMUM_CONFLICTS are
- * kept in a log, and the conflict that forks it in any case, whatever else was sent before.
+ * What a sidecar sends to its own log as evidence of a rewrite. A log keeps MAXIMUM_CONFLICTS of
+ * each kind and the conflict that forks it, also of a sidecar that has flooded the table before.
  */
 const RESERVED_KINDS: readonly ConflictKind[] = ['fork', 'chain', 'checkpoint']
 /** Logs of one sidecar that are listed: a Pod without a volume begins one at each start. */

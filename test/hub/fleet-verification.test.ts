@@ -1,15 +1,21 @@
 // Verifies the logs of a fleet in their database: whole, tampered with, rewritten and lost.
 
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { cosignCheckpoint, originOf, signCheckpoint } from '../../src/audit/checkpoint.ts'
 import { readSigner } from '../../src/audit/note.ts'
 import { type AuditorEvidence, NO_EVIDENCE, type TrustedKey } from '../../src/audit/survey.ts'
+import { verdictText } from '../../src/cli/audit-verify.ts'
 import { verifyLogs } from '../../src/hub/fleet-verification.ts'
 import type { Queries } from '../../src/ledger/database.ts'
 import { FleetWitness } from '../../src/ledger/fleet-witness.ts'
 import { LedgerCheckpoints } from '../../src/ledger/ledger-checkpoints.ts'
+import { LogLines } from '../../src/ledger/log-lines.ts'
 import { StoredLogs } from '../../src/ledger/stored-logs.ts'
 import { newSigningKey } from '../../src/store/files/signingkey.ts'
+import { ExportSource } from '../../src/store/verification/exportfile.ts'
+import { verifyLog } from '../../src/store/verification/verification.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { openDatabase, partsOn } from '../ledger/fixture.ts'
 import { fleetDatabase } from '../ledger/postgres.ts'
@@ -322,6 +328,7 @@ t.test(
         beginning: 'dropped',
         limits: [/dropped .* log_cut/],
       })
+      t.match(verdictText(ofLog(one.id)!.verdict), /^entries +256 to 301, earlier ones dropped with their/m)
     })
     await tampered(cut("array[sha256('x')]"), async (queries) => {
       const { reasons } = await verify(queries)
@@ -332,6 +339,24 @@ t.test(
     })
   },
 )
+
+t.test('an export of a log whose months were dropped passes as a part only', async (t) => {
+  const file = join(t.testdir(), 'export.jsonl')
+  const drop = `delete from entry where log_id = '${one.id}' and seq < 256;
+    insert into log_cut (log_id, first_seq, prev, frontier)
+      select '${one.id}', 256, prev, array[frontier[1]] from log_head h join entry using (log_id)
+      where log_id = '${one.id}' and entry.seq = 256`
+  await tampered(drop, async (queries) => {
+    const all = { sidecar: null, log: one.id, sinceMs: null, untilMs: null }
+    const lines: string[] = []
+    for await (const line of await new LogLines(queries).lines(all)) lines.push(line)
+    writeFileSync(file, lines.join(''))
+    t.same((await verify(queries)).failed, [])
+  })
+  const verifyExport = (isPart: boolean) => verifyLog(new ExportSource(file, isPart), NO_EVIDENCE, () => {})
+  t.match(await verifyExport(false), { ok: false, findings: [{ reason: /^the log begins at 256/ }] })
+  t.match(await verifyExport(true), { ok: true, firstSeq: 256, entries: 46, agreeing: { beside: 1 } })
+})
 
 t.test('a log whose months were all dropped passes only with the tree that was witnessed', async (t) => {
   const dropped = (prev: string, frontier: string) => `
