@@ -374,11 +374,21 @@ end $$;
 create trigger keep before truncate on entry execute function refuse_change();
 create trigger keep_rows before update or delete on entry for each row execute function refuse_change();
 
-revoke execute on function add_month, add_months, drop_month from public;
+-- Keeps the edge of a log after entries that no hub gets: none of them, and none after, is stored.
+create function note_gap(of_log uuid, next_seq bigint, hash_before bytea, edge bytea[]) returns void
+language plpgsql security definer set search_path = ${SCHEMA}, pg_temp as $$
+begin
+  if exists (select from entry where log_id = of_log and seq >= next_seq - 1) then
+    raise exception 'there is no gap before entry %', next_seq using errcode = 'invalid_parameter_value';
+  end if;
+  insert into log_cut values (of_log, next_seq, hash_before, edge);
+end $$;
+
+revoke execute on function add_month, add_months, drop_month, note_gap from public;
 grant usage on schema ${SCHEMA} to ${HUB_ROLE};
-grant execute on function add_months, drop_month to ${HUB_ROLE};
+grant execute on function add_months, drop_month, note_gap to ${HUB_ROLE};
 grant select on all tables in schema ${SCHEMA} to ${HUB_ROLE};
-grant insert on entry, exchange, entry_user, checkpoint, conflict, change, log_cut, erase_passed to ${HUB_ROLE};
+grant insert on entry, exchange, entry_user, checkpoint, conflict, change, erase_passed to ${HUB_ROLE};
 grant update (rev) on fleet_head to ${HUB_ROLE};
 grant insert, update on api_key, sidecar, join_token, log_head, secret, tile, witnessed, erase_order to ${HUB_ROLE};
 grant delete on sidecar, exchange, entry_user, checkpoint to ${HUB_ROLE};

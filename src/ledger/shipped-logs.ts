@@ -296,7 +296,7 @@ const isAfterGap = ({ before, first }: Pick<Append, 'before' | 'first'>): boolea
 /** Keeps the edge of the tree after each gap, from which its further nodes are computed. */
 async function saveGaps(queries: Queries, appends: readonly Append[]): Promise<void> {
   for (const { shipment, entries, first } of appends.filter(isAfterGap))
-    await queries.rows('insert into log_cut (log_id, first_seq, prev, frontier) values ($1, $2, $3, $4)', [
+    await queries.rows('select note_gap($1, $2, $3, $4)', [
       ...[shipment.log, first.size],
       ...[digestOf(entries[0]!.prev!), first.nodes()],
     ])

@@ -69,18 +69,20 @@ export function parseConditions(
 
 const NO_NEGATION = 'must be a glob of tools without `!`, such as `web_*` or `mcp:*`'
 
+/** Reads one condition. A member that is missing has an error of its own. */
 function parseArgument(
-  { path: pointer, pattern }: WrittenArgument,
+  { path: pointer, pattern }: Partial<WrittenArgument>,
   at: string,
   problems: ConditionProblem[],
 ): ArgumentTest | null {
-  const path = parsePointer(pointer)
-  if (path === null)
+  const path = pointer === undefined ? null : parsePointer(pointer)
+  if (pointer !== undefined && path === null)
     problems.push({
       path: `${at}.path`,
       message:
         'must be a JSON pointer such as `/command` or `/files/*/path`, or empty for all strings; write `~` as `~0` and `/` in a name as `~1`',
     })
+  if (pattern === undefined) return null
   const control = controlCharacterIn(pattern)
   const keywords = control === null ? parseKeywords(pattern) : { messages: [control] }
   if ('messages' in keywords) {

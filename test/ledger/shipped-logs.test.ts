@@ -165,6 +165,8 @@ t.test('entries that were pruned before they were sent are a gap that the log ac
   t.strictSame(await ship(log.log, log.entries.slice(900)), { want: missing }, 'without the log before')
   const foreign = { ...first, before: { ...first.before!, hash: log.entries[0]!.hash } }
   t.match(await ship(log.log, [foreign]), { fault: { kind: 'chain' } })
+  const noGap = database.rows("select note_gap($1, 300, sha256('x'), '{}')", [log.log])
+  await t.rejects(noGap, { code: '22023' }, 'a hub cannot cut what is stored')
   const pruned = { type: 'prune', first_seq: 900, reason: 'size', actor: 'gateway' } as const
   const { hash: head, frontier } = first.before!
   log.add({ ...pruned, head, frontier: [...frontier], unshipped: 900 - missing })

@@ -156,6 +156,7 @@ t.test('a tool_access pattern is a list that can refuse something', async (t) =>
 const UNUSABLE_CONDITIONS: [beside: Parameters<typeof parsePattern>[2], path: string, message: RegExp][] = [
   [{ arguments: [{ path: 'command', pattern: 'x' }] }, 'arguments[0].path', /must be a JSON pointer such as/],
   [{ arguments: [{ path: '/a~2', pattern: 'x' }] }, 'arguments[0].path', /must be a JSON pointer such as/],
+  [{ arguments: [{ path: '', pattern: '' }] }, 'arguments[0].pattern', /must not be empty/],
   [{ arguments: [{ path: '', pattern: '(' }] }, 'arguments[0].pattern', /alternative 1/],
   [{ arguments: [{ path: '', pattern: '(?=x)' }] }, 'arguments[0].pattern', /alternative 1/],
   [{ after: ['!web'] }, 'after[0]', /without `!`/],

@@ -9,6 +9,19 @@ import { loadRules } from '../../src/rules/load.ts'
 import { snapshotOf } from '../../src/rules/snapshot.ts'
 import { publish, rulesText, temporaryFolder } from './fixture.ts'
 
+t.test('conditions with an empty or a missing member are errors with their place', async (t) => {
+  const folder = temporaryFolder(t)
+  const rule = (name: string, condition: string) =>
+    `  - {name: ${name}, type: tool_access, pattern: ["!bash"], action: block, arguments: [${condition}]}`
+  const lines = ['rules:', rule('a', '{path: /a, pattern: ""}'), rule('b', '{pattern: x}')]
+  writeFileSync(join(folder, 'a.yaml'), lines.join('\n'))
+  const { problems } = await loadRules(folder)
+  t.match(problems.map(formatProblem), [
+    /a\.yaml:2:\d+ rules\[0\]\.arguments\[0\]\.pattern: must not be empty/,
+    /a\.yaml:3:\d+ rules\[1\]\.arguments\[0\]\.path: is required/,
+  ])
+})
+
 t.test('a folder gives its rule files in the order of names and nothing else', async (t) => {
   const folder = temporaryFolder(t)
   const files: Record<string, string> = {
