@@ -160,13 +160,21 @@ const summed = <Row extends EntryField<number | boolean | null, string, boolean>
   row: Row,
 ): Row & FieldSum => ({ ...row, sum: { position, description } })
 
-/** Counts of calls, by the positions in packed sums that no field may have. */
+/** Counts over calls, by the positions in packed sums that no field may have. */
 export const CALL_COUNTS = [
-  { name: 'requests', position: 0 },
-  /** Calls whose cost is known. */
-  { name: 'priced_requests', position: 6 },
-  /** Calls that used tokens and whose cost is not known. */
-  { name: 'unpriced_requests', position: 7 },
+  { name: 'requests', position: 0, description: 'Number of calls.' },
+  { name: 'priced_requests', position: 6, description: 'Calls whose cost is known.' },
+  {
+    name: 'unpriced_requests',
+    position: 7,
+    description: 'Calls that used tokens and whose cost is not known.',
+  },
+  { name: 'tool_calls', position: 8, description: 'Calls of tools that the answers asked for.' },
+  {
+    name: 'tool_refusals',
+    position: 9,
+    description: 'Calls of tools, and definitions of tools, that a rule refused.',
+  },
 ] as const
 
 type Labels = Readonly<Record<string, string>>

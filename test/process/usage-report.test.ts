@@ -67,8 +67,9 @@ t.test('CSV has a header, and runs nothing in a spreadsheet', async (t) => {
 
 t.test('a wrong parameter is named with what it may be', async (t) => {
   for (const [search, param, message] of [
-    ['group_by=colour', 'group_by', /key, model, api, upstream, day, month, user and label:NAME/],
+    ['group_by=colour', 'group_by', /key, model, api, upstream, day, month, user, tool, run and label:NAME/],
     ['group_by=key,key', 'group_by', /each once/],
+    ['group_by=tool,user', 'group_by', /only one of user, tool, run/],
     ['group_by=', 'group_by', /list of/],
     ['group_by=label:', 'group_by', /list of/],
     ['format=xml', 'format', /json or csv/],

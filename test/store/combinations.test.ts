@@ -4,7 +4,13 @@
 import t from 'tap'
 import { hashUser } from '../../src/audit/user-hash.ts'
 import { openEnvironment } from '../../src/store/environment/journaled.ts'
-import { admitCombination, type Combination, readCombination } from '../../src/store/rollup/combinations.ts'
+import {
+  admitCombination,
+  type Combination,
+  combinationsBefore,
+  dropCombinations,
+  readCombination,
+} from '../../src/store/rollup/combinations.ts'
 import { ReportGroups } from '../../src/store/rollup/report-groups.ts'
 import type { GroupField } from '../../src/store/rollup/report-query.ts'
 import { requestDraft } from '../audit/drafts.ts'
@@ -12,7 +18,7 @@ import { DAY_MS, id, openTestStore, START_MS, type TestStore } from './fixture.t
 
 const KEY = Buffer.alloc(32, 7)
 const DAY = 20_000
-const BOUNDS = { users: 2, combinations: 4 }
+const BOUNDS = { users: 2, tools: 2, combinations: { call: 4, tool: 4, run: 6 }, runs: 2 }
 const HOUR_MS = 3_600_000
 
 const combination = (changes: Partial<Combination>): Combination => ({
@@ -48,6 +54,62 @@ t.test('beyond the bounds of a day, users and then models count together', async
   t.same(await admit({ model: 'm2' }), ['m2', null])
   t.same(await admit({ model: 'm3', ...named('eve') }, DAY + 1), ['m3', 'eve'], 'the next day')
   t.equal(tables.combinations.size, 7)
+})
+
+t.test('beyond the bounds of a day, tools and then models with tools count together', async (t) => {
+  const environment = openEnvironment(t.testdir(), { takesJournal: true })
+  t.teardown(() => environment.close())
+  const { tables } = environment
+  const admit = (changes: Partial<Combination>, day = DAY) =>
+    environment.transaction(() => {
+      const number = admitCombination(tables, combination(changes), day, BOUNDS)
+      const { model, tool } = readCombination(tables, number)
+      return [model, tool]
+    })
+  t.same(await admit({ tool: 'a' }), ['m', 'a'])
+  t.same(await admit({ tool: 'b' }), ['m', 'b'])
+  t.same(await admit({ tool: 'c' }), ['m', 'other'], 'a third tool')
+  t.same(await admit({ tool: 'a', model: 'm2' }), ['m2', 'a'])
+  t.same(await admit({ tool: 'a', model: 'm3' }), ['other', 'other'], 'a fifth combination')
+  t.same(await admit({ model: 'm4' }), ['m4', undefined], 'calls have bounds of their own')
+  t.same(await admit({ tool: 'c' }, DAY + 1), ['m', 'c'], 'the next day')
+})
+
+t.test('the run that was idle for the most days is forgotten, and its sums stay under other', async (t) => {
+  const environment = openEnvironment(t.testdir(), { takesJournal: true })
+  t.teardown(() => environment.close())
+  const { tables } = environment
+  const admit = (run: string, day: number, changes: Partial<Combination> = {}) =>
+    environment.transaction(() => admitCombination(tables, combination({ run, ...changes }), day, BOUNDS))
+  const numbers = [await admit('r1', DAY), await admit('r1', DAY, { model: 'm2' }), await admit('r2', DAY)]
+  await admit('r1', DAY + 1)
+  numbers.push(await admit('r3', DAY + 2))
+  const runs = (groupBy: GroupField[]) => {
+    const groups = new ReportGroups(tables, groupBy)
+    groups.setDay(DAY)
+    for (const number of numbers) groups.sumsOf(number)
+    return groups.finish().rows.map((row) => groupBy.map((field) => row[field]).join())
+  }
+  t.same(runs(['run']), ['other', 'r1', 'r3'])
+  t.same(runs(['run', 'model', 'day']), [
+    'other,,2024-10-04',
+    'r1,m,2024-10-04',
+    'r1,m2,2024-10-04',
+    'r3,m,2024-10-04',
+  ])
+  const late = await admit('r4', DAY - 1)
+  t.throws(() => readCombination(tables, late), /is missing/, 'the oldest of all is not kept at all')
+  const again = await admit('r2', DAY + 3)
+  t.not(numbers.includes(again) || again === late, 'a number is not used again')
+  t.same(runs(['run']), ['other', 'r3'])
+  for (let n = 0; n < 80; n++) numbers.push(await admit('r3', DAY + 10 + n, { model: `model-${n}` }))
+  t.equal(runs(['run', 'model']).filter((row) => row.startsWith('r3,')).length, 65, 'and one for all others')
+  await environment.transaction(() => {
+    const { old } = combinationsBefore(tables, DAY + 1000, 0, 1000)
+    dropCombinations(tables, old, DAY + 1000)
+  })
+  t.equal(tables.combinations.size, 0)
+  t.equal(tables.combinationruns.size, 1, 'the next number is left')
 })
 
 const seal = async ({ store, clock }: TestStore, n: number, user: string | null, model = 'm') =>

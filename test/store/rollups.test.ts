@@ -3,6 +3,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import type { SealedTool } from '../../src/audit/entry-fields.ts'
 import { hashUser } from '../../src/audit/user-hash.ts'
 import { MAXIMUM_NANO_USD } from '../../src/core/money.ts'
 import type { GroupField } from '../../src/store/rollup/report-query.ts'
@@ -28,6 +29,8 @@ interface Call {
   readonly blocked: boolean
   readonly tokens: number
   readonly cost: number | null
+  readonly tools: readonly SealedTool[]
+  readonly run: string | undefined
 }
 
 /** What a test expects a sealed call to count as. */
@@ -58,6 +61,8 @@ async function seal({ store, clock }: TestStore, call: Call): Promise<Counted> {
       ...(call.upstream !== undefined && { upstream: call.upstream }),
       ...(call.team !== undefined && { labels: { team: call.team } }),
       ...(call.user !== null && { has_user: true as const }),
+      ...(call.tools.length > 0 && { tools: call.tools.map((tool) => ({ ...tool })) }),
+      ...(call.run !== undefined && { run: call.run }),
     }),
     {
       content: '{"request":{},"response":null}',
@@ -77,6 +82,20 @@ const FIELDS: Readonly<Record<string, (one: Counted) => string | null>> = {
   month: ({ atMs }) => new Date(atMs).toISOString().slice(0, 7),
   user: ({ user }) => user,
   'label:team': ({ call }) => call.team ?? null,
+  tool: ({ call }) => call.tools[0]!.name,
+  run: ({ call }) => call.run!,
+}
+
+/** What the rows of a report count: calls, those of runs, or each call once for each of its tools. */
+function countedParts(counted: readonly Counted[], groupBy: readonly GroupField[]): readonly Counted[] {
+  if (groupBy.includes('run')) return counted.filter(({ call }) => call.run !== undefined)
+  if (!groupBy.includes('tool')) return counted
+  return counted.flatMap((one) =>
+    one.call.tools.map((tool) => {
+      const used = tool.called > 0 ? {} : { tokens: 0, cost: null }
+      return { ...one, call: { ...one.call, ...used, tools: [tool] } }
+    }),
+  )
 }
 
 /** The report by a sum over all calls. */
@@ -87,7 +106,7 @@ function expectedRows(
   end: number,
 ) {
   const groups = new Map<string, Counted[]>()
-  for (const one of counted) {
+  for (const one of countedParts(counted, groupBy)) {
     if (one.atMs < since || one.atMs >= end) continue
     const name = JSON.stringify(groupBy.map((field) => FIELDS[field]!(one)))
     groups.set(name, [...(groups.get(name) ?? []), one])
@@ -108,6 +127,8 @@ function expectedRows(
         total_tokens: sum(({ tokens }) => tokens),
         cost: !isKnown && unpriced > 0 ? null : cost,
         unpriced_requests: unpriced,
+        tool_calls: sum(({ tools }) => tools.reduce((all, { called }) => all + called, 0)),
+        tool_refusals: sum(({ tools }) => tools.reduce((all, { refused }) => all + refused, 0)),
       }
       return [name, sums]
     }),
@@ -122,18 +143,12 @@ async function report(
 ) {
   const answer = await store.rollups.report({ groupBy, sinceMs, untilMs })
   const rows = answer.rows.map((row) => {
-    const { requests, blocked, prompt_tokens, completion_tokens, total_tokens, cost, unpriced_requests } = row
     const name = JSON.stringify(groupBy.map((field) => row[field]))
-    const sums = {
-      requests,
-      blocked,
-      prompt_tokens,
-      completion_tokens,
-      total_tokens,
-      cost,
-      unpriced_requests,
-    }
-    return [name, sums] as const
+    const names: readonly string[] = [...groupBy, 'key_name']
+    return [
+      name,
+      Object.fromEntries(Object.entries(row).filter(([field]) => !names.includes(field))),
+    ] as const
   })
   return { ...answer, sums: new Map(rows) }
 }
@@ -166,7 +181,7 @@ async function rebuild({ store }: TestStore): Promise<void> {
 
 const call: Call = {
   ...{ key: 'k', model: 'm', api: undefined, upstream: undefined, team: undefined, user: null },
-  ...{ clear: false, blocked: false, tokens: 10, cost: 5 },
+  ...{ clear: false, blocked: false, tokens: 10, cost: 5, tools: [], run: undefined },
 }
 
 const anyCall: fc.Arbitrary<Call> = fc.record({
@@ -180,6 +195,16 @@ const anyCall: fc.Arbitrary<Call> = fc.record({
   blocked: fc.boolean(),
   tokens: fc.oneof(fc.nat(100), fc.maxSafeNat()),
   cost: fc.option(fc.oneof(fc.nat(1000), fc.constant(MAXIMUM_NANO_USD))),
+  tools: fc.uniqueArray(
+    fc.record({
+      name: fc.constantFrom('bash', 'mcp:jira/search', 'web_search'),
+      defined: fc.boolean(),
+      called: fc.nat(3),
+      refused: fc.nat(2),
+    }),
+    { maxLength: 3, selector: ({ name }) => name },
+  ),
+  run: fc.constantFrom('r1', 'r2', undefined),
 })
 
 const anyStep = fc.oneof(
@@ -200,6 +225,10 @@ const GROUPINGS: readonly (readonly GroupField[])[] = [
   ['day', 'key', 'label:team'],
   ['month'],
   ['api', 'upstream', 'user', 'day'],
+  ['tool'],
+  ['model', 'tool', 'day'],
+  ['run'],
+  ['key', 'month', 'run'],
 ]
 
 t.test('the report is the sum of the sealed calls, packed, pruned, erased and rebuilt', async (t) => {
@@ -232,6 +261,13 @@ t.test('the report is the sum of the sealed calls, packed, pruned, erased and re
             const { sums } = await report(test, groupBy, first, last)
             t.same(sums, expectedRows(counted, groupBy, first, last), groupBy.join())
           }
+          const totals = await Promise.all(
+            [['key'], ['tool'], ['run']].map(async ([field]) => {
+              const { total } = await report(test, [field as GroupField], first, last)
+              return total
+            }),
+          )
+          t.same(totals, [totals[0], totals[0], totals[0]], 'the total is of all calls')
         }
         await rebuild(test)
         for (const groupBy of GROUPINGS) {

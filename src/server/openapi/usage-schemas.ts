@@ -1,7 +1,7 @@
 // Schemas of the usage log, security events and dry runs, by their names in the description of the
 // API.
 
-import { SHOWN_FIELDS, SUMMED_FIELDS } from '../../audit/entry-fields.ts'
+import { CALL_COUNTS, SHOWN_FIELDS, SUMMED_FIELDS } from '../../audit/entry-fields.ts'
 import { PII_KINDS } from '../../core/finding.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { RULE_ACTIONS } from '../../core/rule-action.ts'
@@ -46,16 +46,15 @@ const INJECTION = {
 } satisfies Record<string, JsonObject>
 
 /** Sums of a usage report, in the order of its rows. */
-const USAGE_SUMS = {
-  requests: whole('Number of calls.'),
-  ...Object.fromEntries(
-    SUMMED_FIELDS.map(({ name, description }) => [
+const USAGE_SUMS: Record<string, JsonObject> = Object.fromEntries(
+  [...CALL_COUNTS, ...SUMMED_FIELDS]
+    .filter(({ name }) => name !== 'priced_requests')
+    .sort((one, other) => one.position - other.position)
+    .map(({ name, description }) => [
       name,
       name === 'cost' ? orNull(number(description)) : whole(description),
     ]),
-  ),
-  unpriced_requests: whole('Calls that used tokens and whose cost is not known.'),
-} satisfies Record<string, JsonObject>
+)
 
 export const USAGE_SCHEMAS: Record<string, JsonObject> = {
   UsageEntry: object(USAGE_ENTRY, OPTIONAL),
@@ -83,7 +82,7 @@ export const USAGE_SCHEMAS: Record<string, JsonObject> = {
     rows: list({
       ...object(USAGE_SUMS),
       description:
-        'The grouping fields, and their sums. A value is null where a call has none, such as a user. `key` is an id and comes with `key_name`.',
+        'The grouping fields, and their sums. A value is null where a call has none, such as a user. `key` is an id and comes with `key_name`. With `tool`, `requests` and `blocked` count the calls that define or call the tool, and tokens and cost are those of the calls that call it. A call may have several tools or none, so the rows do not add up to the total. With `run`, calls without a run are in the total only.',
       additionalProperties: orNull({ type: 'string' }),
     }),
     total: object(USAGE_SUMS),

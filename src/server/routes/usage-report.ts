@@ -26,8 +26,7 @@ export const usageReportRoute = (rollups: Rollups, clock: Clock): ApiRoute => ({
         group_by: {
           type: 'string',
           default: 'key',
-          description:
-            'Fields separated by commas: key, model, api, upstream, day, month, user, and label:NAME for a label of the key.',
+          description: `Fields ${GROUP_FIELDS_ALLOWED}. A label is one of the key.`,
         },
         since: time('Start, rounded down to the hour. By default that of the month, in UTC.'),
         until: time('End, rounded up to the hour; now by default. A date includes its whole day, in UTC.'),

@@ -12,6 +12,7 @@ import {
   ERASED,
   MAXIMUM_COMBINATIONS_OF_DAY,
 } from '../rollup/combinations.ts'
+import type { CountedPart } from '../rollup/counted-parts.ts'
 import { addToPacked, type CombinationSums, dropOpen, sumDay, sumsOf } from '../rollup/packed-sums.ts'
 import {
   dayOfHour,
@@ -192,9 +193,10 @@ export class RollupRebuild {
   /** @param first the first entry of the log. A log that continues another lacks its calls. */
   #writeBegin(first: SealedEntry): void {
     const { tables } = this.#environment
-    const known = readFirstHour(tables) ?? this.#startHour + 1
+    const known = (part: CountedPart) => readFirstHour(tables, part) ?? this.#startHour + 1
     const continues = first.type === 'genesis' && first.continues !== null
-    writeFirstHour(tables, Math.min(known, continues ? hourOf(sealedAtMs(first)) + 1 : this.#firstHour))
+    const hour = continues ? hourOf(sealedAtMs(first)) + 1 : this.#firstHour
+    writeFirstHour(tables, Math.min(known('call'), hour), Math.min(known('run'), hour))
   }
 }
 

@@ -2,13 +2,14 @@
 
 import { canonicalize, wellFormed } from '../../audit/canonical.ts'
 import type { SealedRequest } from '../../audit/entry.ts'
-import { SUMMED_FIELDS, type SummedField } from '../../audit/entry-fields.ts'
+import { type SealedTool, SUMMED_FIELDS, type SummedField } from '../../audit/entry-fields.ts'
 import { costOfEntry } from '../../audit/usage-view.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import { readJson, writeJson } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
 import { CallSums, type CallValues } from './call-sums.ts'
 import { admitCombination, type Combination, findCombination } from './combinations.ts'
+import type { CountedPart } from './counted-parts.ts'
 import { addToOpen, beginOpen } from './packed-sums.ts'
 import { dayOfHour, hourOf } from './rollup-periods.ts'
 
@@ -23,17 +24,24 @@ export interface CountedUser {
 
 interface RollupBegin {
   readonly firstHour: number
+  /** For tools and runs; absent in a store of an older release. */
+  readonly firstPartHour?: number
 }
 
-/** The first hour from which on every call is counted; null in a store without rollups. */
-export function readFirstHour({ meta }: StoreTables): number | null {
+/**
+ * The first hour from which on a part of every call is counted; null in a store without such
+ * rollups.
+ */
+export function readFirstHour({ meta }: StoreTables, part: CountedPart): number | null {
   const row = meta.get(BEGIN_KEY)
-  return row === undefined ? null : readJson<RollupBegin>(row).firstHour
+  if (row === undefined) return null
+  const { firstHour, firstPartHour = null } = readJson<RollupBegin>(row)
+  return part === 'call' ? firstHour : firstPartHour
 }
 
 /** Runs inside a transaction. */
-export function writeFirstHour({ meta }: StoreTables, firstHour: number): void {
-  const begin: RollupBegin = { firstHour }
+export function writeFirstHour({ meta }: StoreTables, firstHour: number, firstPartHour = firstHour): void {
+  const begin: RollupBegin = { firstHour, firstPartHour }
   meta.put(BEGIN_KEY, writeJson(begin))
 }
 
@@ -52,6 +60,7 @@ function combinationOf(entry: SealedRequest, user: CountedUser | null): Combinat
 
 function valuesOf(entry: SealedRequest): CallValues {
   const cost = costOfEntry(entry)
+  const tools = entry.tools ?? []
   const fields = {} as Record<SummedField, number>
   for (const { name } of SUMMED_FIELDS) fields[name] = Number(entry[name] ?? 0)
   return {
@@ -60,7 +69,18 @@ function valuesOf(entry: SealedRequest): CallValues {
     cost: cost ?? 0,
     priced_requests: Number(cost !== null),
     unpriced_requests: Number(cost === null && entry.total_tokens > 0),
+    tool_calls: tools.reduce((sum, { called }) => sum + called, 0),
+    tool_refusals: tools.reduce((sum, { refused }) => sum + refused, 0),
   }
+}
+
+const NO_VALUES = new CallSums().values() as CallValues
+
+/** Returns what a call adds to a tool: its tokens and cost only if it called the tool. */
+function toolValues(values: CallValues, { called, refused }: SealedTool): CallValues {
+  const { requests, blocked } = values
+  const used = called > 0 ? values : { ...NO_VALUES, requests, blocked }
+  return { ...used, tool_calls: called, tool_refusals: refused }
 }
 
 /** Some calls of one combination. */
@@ -81,13 +101,27 @@ export class CallGroups {
   add(entry: SealedRequest, user: CountedUser | null): void {
     const { api = '', key_id, key_name, labels, model, upstream = '' } = entry
     const named = labels === undefined ? '' : JSON.stringify(labels)
-    const name = `${api}\n${key_id}\n${JSON.stringify([key_name, model, upstream])}\n${named}\n${user?.hash ?? ''}\n${user?.user ?? ''}`
+    const shared = `${api}\n${key_id}\n${JSON.stringify([key_name, model, upstream])}\n${named}`
+    const name = `${shared}\n${user?.hash ?? ''}\n${user?.user ?? ''}`
+    const values = valuesOf(entry)
+    this.#groupOf(name, () => combinationOf(entry, user)).addCall(values)
+    const { tools = [], run } = entry
+    for (const tool of tools)
+      this.#groupOf(`${shared}\nt${tool.name}`, () => ({
+        ...combinationOf(entry, null),
+        tool: tool.name,
+      })).addCall(toolValues(values, tool))
+    if (run !== undefined)
+      this.#groupOf(`${shared}\nr${run}`, () => ({ ...combinationOf(entry, null), run })).addCall(values)
+  }
+
+  #groupOf(name: string, combination: () => Combination): CallSums {
     let group = this.#groups.get(name)
     if (group === undefined) {
-      group = { combination: combinationOf(entry, user), sums: new CallSums() }
+      group = { combination: combination(), sums: new CallSums() }
       this.#groups.set(name, group)
     }
-    group.sums.addCall(valuesOf(entry))
+    return group.sums
   }
 
   values(): Iterable<CallGroup> {
@@ -125,7 +159,10 @@ export class CallRollup {
 
   #admit(combination: Combination): number {
     // The calls that an older release sealed in this hour are not counted.
-    if (readFirstHour(this.#tables) === null) writeFirstHour(this.#tables, this.#hour + 1)
+    if (readFirstHour(this.#tables, 'run') === null) {
+      const next = this.#hour + 1
+      writeFirstHour(this.#tables, readFirstHour(this.#tables, 'call') ?? next, next)
+    }
     return admitCombination(this.#tables, combination, dayOfHour(this.#hour))
   }
 }

@@ -1,11 +1,14 @@
 // The combinations of grouping fields that rollups count by, each known by a small number. Bounds
-// how many a day has, because a client can name any model and any user. Runs inside transactions.
+// how many a day has, because a client can name any model, user, tool and run. Runs inside
+// transactions.
 
 import { hash as digest } from 'node:crypto'
 import { canonicalize } from '../../audit/canonical.ts'
 import type { KeyLabels } from '../../core/key-terms.ts'
 import { joinKey, readJson, u32 } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
+import { type CountedPart, numbersOf, partOf } from './counted-parts.ts'
+import { dropOfRun, forgetOldestRun, isRunFull, takeRunNumber, touchRun } from './kept-runs.ts'
 import { DAYS_KEPT } from './rollup-periods.ts'
 
 /** What calls are grouped by. */
@@ -20,37 +23,81 @@ export type Combination = {
   readonly user: string | null
   /** In hex, to find the rows of a user; null for OTHER and ERASED. */
   readonly user_hash: string | null
+  /** Only where the sums are of the part of calls with one tool, which have no user. */
+  readonly tool?: string
+  /** Only where the sums are of the calls of one run, which have no user. */
+  readonly run?: string
 }
 
-/** Model, or user, of the calls beyond the bounds of a day. */
-const OTHER = 'other'
+/** Model, user, tool or run of the calls beyond the bounds. */
+export const OTHER = 'other'
 /** User of calls whose user was erased. */
 export const ERASED = 'erased'
 
 /** Maximum users of a UTC day with rows of their own. */
 const MAXIMUM_USERS_OF_DAY = 10_000
+/** Maximum tools of a UTC day with rows of their own. */
+const MAXIMUM_TOOLS_OF_DAY = 200
 /**
  * Maximum combinations of a UTC day, and so of an hour. Beyond it model and user are OTHER; keys,
  * APIs and upstreams are as many as the operator has.
  */
 export const MAXIMUM_COMBINATIONS_OF_DAY = 12_000
+/** The same for combinations with a tool, and with a run. */
+const MAXIMUM_TOOL_COMBINATIONS_OF_DAY = 4000
+const MAXIMUM_RUN_COMBINATIONS_OF_DAY = 8000
+/** Maximum runs that are named; the one that was idle for the most days is forgotten first. */
+const MAXIMUM_KEPT_RUNS = 40_000
 
-export interface DayBounds {
+export interface RollupBounds {
   readonly users: number
-  readonly combinations: number
+  readonly tools: number
+  readonly combinations: Readonly<Record<CountedPart, number>>
+  readonly runs: number
 }
 
-const DAY_BOUNDS: DayBounds = { users: MAXIMUM_USERS_OF_DAY, combinations: MAXIMUM_COMBINATIONS_OF_DAY }
+const ROLLUP_BOUNDS: RollupBounds = {
+  users: MAXIMUM_USERS_OF_DAY,
+  tools: MAXIMUM_TOOLS_OF_DAY,
+  combinations: {
+    call: MAXIMUM_COMBINATIONS_OF_DAY,
+    tool: MAXIMUM_TOOL_COMBINATIONS_OF_DAY,
+    run: MAXIMUM_RUN_COMBINATIONS_OF_DAY,
+  },
+  runs: MAXIMUM_KEPT_RUNS,
+}
 
 const U32_BYTES = 4
 const USER_MARK = Buffer.from('u')
+const TOOL_MARK = Buffer.from('t')
 const COMBINATION_MARK = Buffer.from('c')
 const NO_VALUE = Buffer.from([0])
 
 /** What a day has so far, up to the bounds. */
 interface DayMembers {
   readonly users: number
+  readonly tools: number
   readonly combinations: number
+  readonly toolCombinations: number
+  readonly runCombinations: number
+}
+
+const NO_MEMBERS: DayMembers = {
+  ...{ users: 0, tools: 0, combinations: 0, toolCombinations: 0, runCombinations: 0 },
+}
+const COMBINATIONS_OF = {
+  call: 'combinations',
+  tool: 'toolCombinations',
+  run: 'runCombinations',
+} as const satisfies Record<CountedPart, keyof DayMembers>
+
+/** A value of a combination of which a day has only so many. */
+interface BoundedValue {
+  readonly count: 'users' | 'tools'
+  /** Key of the value among the members of the day. */
+  readonly key: Buffer
+  /** The combination beyond the bound. */
+  readonly rest: Combination
 }
 
 const hashOf = (json: string): Buffer => digest('sha256', json, 'buffer')
@@ -60,8 +107,34 @@ const userIndexKey = (hash: string, number: number): Buffer => joinKey(Buffer.fr
 
 function readMembers({ combinationdays }: StoreTables, day: number): DayMembers {
   const row = combinationdays.get(u32(day))
-  return row === undefined ? { users: 0, combinations: 0 } : readJson<DayMembers>(row)
+  // The row of an older release counts no tools and no runs.
+  return row === undefined ? NO_MEMBERS : { ...NO_MEMBERS, ...readJson<Partial<DayMembers>>(row) }
 }
+
+const countedPart = ({ tool, run }: Combination): CountedPart =>
+  tool !== undefined ? 'tool' : run !== undefined ? 'run' : 'call'
+
+/** Returns null for a combination whose values are not bounded, or are OTHER. */
+function boundedValue(combination: Combination, day: number): BoundedValue | null {
+  const { user_hash: hash, tool } = combination
+  if (hash !== null) {
+    const rest = { ...combination, user: OTHER, user_hash: null }
+    return { count: 'users', key: userKeyOf(day, hash), rest }
+  }
+  if (tool === undefined || tool === OTHER) return null
+  const key = joinKey(u32(day), TOOL_MARK, hashOf(tool))
+  return { count: 'tools', key, rest: { ...combination, tool: OTHER } }
+}
+
+/** The combination that counts what is beyond the combinations of a day. */
+const restOf = (combination: Combination): Combination => ({
+  ...combination,
+  model: OTHER,
+  user: combination.user === null ? null : OTHER,
+  user_hash: null,
+  ...(combination.tool !== undefined && { tool: OTHER }),
+  ...(combination.run !== undefined && { run: OTHER }),
+})
 
 /** Returns the number of a combination; null if it has none. */
 export function findCombination({ combinationids }: StoreTables, json: string): number | null {
@@ -76,41 +149,56 @@ export function admitCombination(
   tables: StoreTables,
   combination: Combination,
   day: number,
-  bounds: DayBounds = DAY_BOUNDS,
+  bounds: RollupBounds = ROLLUP_BOUNDS,
 ): number {
   const members = readMembers(tables, day)
-  const { user_hash: hash } = combination
-  const isNewUser = hash !== null && tables.combinationdays.get(userKeyOf(day, hash)) === undefined
-  if (isNewUser && members.users >= bounds.users)
-    return admitCombination(tables, { ...combination, user: OTHER, user_hash: null }, day, bounds)
+  const value = boundedValue(combination, day)
+  const isNewValue = value !== null && tables.combinationdays.get(value.key) === undefined
+  if (isNewValue && members[value.count] >= bounds[value.count])
+    return admitCombination(tables, value.rest, day, bounds)
   const json = canonicalize(combination)
   const known = findCombination(tables, json)
   if (known !== null && tables.combinationdays.get(memberKey(day, known)) !== undefined) return known
-  const isRest = combination.model === OTHER && hash === null
-  if (!isRest && members.combinations >= bounds.combinations) {
-    const user = combination.user === null ? null : OTHER
-    return admitCombination(tables, { ...combination, model: OTHER, user, user_hash: null }, day, bounds)
-  }
+  const part = countedPart(combination)
+  const combinations = COMBINATIONS_OF[part]
+  const rest = restOf(combination)
+  if (members[combinations] >= bounds.combinations[part] && canonicalize(rest) !== json)
+    return admitCombination(tables, rest, day, bounds)
+  const { model, run } = combination
+  if (run !== undefined && run !== OTHER && known === null && model !== OTHER && isRunFull(tables, run))
+    return admitCombination(tables, { ...combination, model: OTHER }, day, bounds)
   const number = known ?? writeCombination(tables, combination, json)
   touch(tables, number, day)
   tables.combinationdays.put(memberKey(day, number), NO_VALUE)
-  if (isNewUser) tables.combinationdays.put(userKeyOf(day, hash), NO_VALUE)
-  const users = members.users + Number(isNewUser)
-  const more: DayMembers = { users, combinations: members.combinations + 1 }
-  tables.combinationdays.put(u32(day), Buffer.from(canonicalize(more)))
+  if (isNewValue) tables.combinationdays.put(value.key, NO_VALUE)
+  const more: DayMembers = {
+    ...members,
+    [combinations]: members[combinations] + 1,
+    ...(isNewValue && { [value.count]: members[value.count] + 1 }),
+  }
+  tables.combinationdays.put(u32(day), Buffer.from(canonicalize({ ...more })))
+  if (run !== undefined && run !== OTHER && touchRun(tables, run, day) > bounds.runs)
+    for (const old of forgetOldestRun(tables)) removeCombination(tables, old)
   return number
 }
 
 const memberKey = (day: number, number: number): Buffer => joinKey(u32(day), COMBINATION_MARK, u32(number))
 
 function writeCombination(tables: StoreTables, combination: Combination, json: string): number {
-  const [newest] = tables.combinations.keys({ reverse: true, limit: 1 })
-  const number = newest === undefined ? 0 : newest.readUInt32BE() + 1
+  const number = newNumber(tables, combination)
   tables.combinations.put(u32(number), joinKey(u32(0), Buffer.from(json)))
   tables.combinationids.put(hashOf(json), u32(number))
   if (combination.user_hash !== null)
     tables.combinationusers.put(userIndexKey(combination.user_hash, number), NO_VALUE)
   return number
+}
+
+function newNumber(tables: StoreTables, combination: Combination): number {
+  const { run } = combination
+  if (run !== undefined) return takeRunNumber(tables, run)
+  const { first, end } = numbersOf(countedPart(combination))
+  const [newest] = tables.combinations.keys({ start: u32(end - 1), reverse: true, limit: 1 })
+  return Math.max(first, (newest?.readUInt32BE() ?? -1) + 1)
 }
 
 /** Remembers the newest day of a combination, after which it is removed one day. */
@@ -119,6 +207,10 @@ function touch({ combinations }: StoreTables, number: number, day: number): void
   if (row === undefined || row.readUInt32BE() >= day) return
   combinations.put(u32(number), joinKey(u32(day), row.subarray(U32_BYTES)))
 }
+
+/** Reports whether a number is of a run that was forgotten. Its sums count as OTHER. */
+export const isForgotten = ({ combinations }: StoreTables, number: number): boolean =>
+  partOf(number) === 'run' && combinations.get(u32(number)) === undefined
 
 /** @throws Error for a number that no combination has: the rollups are damaged */
 export function readCombination({ combinations }: StoreTables, number: number): Combination {
@@ -177,11 +269,17 @@ export function dropCombinations(tables: StoreTables, numbers: readonly number[]
   for (const number of numbers) {
     const row = tables.combinations.get(u32(number))
     if (row === undefined || row.readUInt32BE() >= day) continue
-    const combination = readCombination(tables, number)
-    const json = canonicalize(combination)
-    if (findCombination(tables, json) === number) tables.combinationids.remove(hashOf(json))
-    if (combination.user_hash !== null)
-      tables.combinationusers.remove(userIndexKey(combination.user_hash, number))
-    tables.combinations.remove(u32(number))
+    const { run } = removeCombination(tables, number)
+    if (run !== undefined) dropOfRun(tables, run, number, day)
   }
+}
+
+function removeCombination(tables: StoreTables, number: number): Combination {
+  const combination = readCombination(tables, number)
+  const json = canonicalize(combination)
+  if (findCombination(tables, json) === number) tables.combinationids.remove(hashOf(json))
+  if (combination.user_hash !== null)
+    tables.combinationusers.remove(userIndexKey(combination.user_hash, number))
+  tables.combinations.remove(u32(number))
+  return combination
 }

@@ -8,7 +8,8 @@ import { isoTime } from '../../core/time.ts'
 import { startOfDay } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
 import { CallSums, type ExactSums, SHOWN_SUMS, SUM_HALVES } from './call-sums.ts'
-import { type Combination, readCombination } from './combinations.ts'
+import { type Combination, isForgotten, OTHER, readCombination } from './combinations.ts'
+import { type CountedPart, partOf, partOfReport } from './counted-parts.ts'
 import { type GroupField, labelOf } from './report-query.ts'
 
 /** Maximum rows of a report. */
@@ -37,6 +38,12 @@ export type UsageRow = JsonObject
 export class ReportGroups {
   readonly #tables: StoreTables
   readonly #groupBy: readonly GroupField[]
+  /** The part of calls that the rows sum. */
+  readonly #part: CountedPart
+  /** Sums of whole calls, where the rows are of another part. */
+  readonly #calls = new CallSums()
+  /** Takes the sums that the report does not show. */
+  readonly #unused = new CallSums()
   /** Characters of a date that tell periods apart. */
   readonly #dateCharacters: number
   readonly #shared = new Map<string, SharedValues>()
@@ -55,6 +62,7 @@ export class ReportGroups {
   constructor(tables: StoreTables, groupBy: readonly GroupField[]) {
     this.#tables = tables
     this.#groupBy = groupBy
+    this.#part = partOfReport(groupBy)
     this.#dateCharacters = groupBy.includes('day')
       ? DAY_CHARACTERS
       : groupBy.includes('month')
@@ -78,6 +86,8 @@ export class ReportGroups {
    * @throws GatewayError `invalid_parameter` when the report would have too many rows
    */
   sumsOf(combination: number): CallSums {
+    const part = partOf(combination)
+    if (part !== this.#part) return part === 'call' ? this.#calls : this.#unused
     const remembered = this.#sumsOf.get(combination)
     if (remembered !== undefined) return remembered
     const shared = this.#read(combination)
@@ -99,13 +109,13 @@ export class ReportGroups {
     return new CallSums(halves)
   }
 
-  /** Returns the rows, most expensive first, and their sum. */
+  /** Returns the rows, most expensive first, and the sum of all calls. */
   finish(): { readonly rows: UsageRow[]; readonly total: UsageRow } {
-    const total = new CallSums()
+    const total = this.#calls
     const groups: ReportGroup[] = []
     for (const [date, period] of this.#periods) {
       for (const [{ values }, sums] of period) {
-        total.add(sums)
+        if (this.#part === 'call') total.add(sums)
         groups.push({ values: this.#withTime(values, date), sums: sums.values() })
       }
     }
@@ -120,18 +130,26 @@ export class ReportGroups {
   #read(number: number): SharedValues {
     const remembered = this.#valuesOf.get(number)
     if (remembered !== undefined) return remembered
-    const combination = readCombination(this.#tables, number)
-    const { key, key_name: name } = combination
-    // A key that the configuration renamed has the name of its newest combination.
-    if ((this.#keyNames.get(key)?.combination ?? -1) < number)
-      this.#keyNames.set(key, { name, combination: number })
-    const values = this.#groupBy.map((field) => combinedValue(field, combination))
+    const values = isForgotten(this.#tables, number) ? this.#forgotten() : this.#valuesIn(number)
     const text = JSON.stringify(values)
     const shared = this.#shared.get(text) ?? { values }
     this.#shared.set(text, shared)
     if (this.#valuesOf.size >= MAXIMUM_REMEMBERED_COMBINATIONS) this.#valuesOf.clear()
     this.#valuesOf.set(number, shared)
     return shared
+  }
+
+  #valuesIn(number: number): (string | null)[] {
+    const combination = readCombination(this.#tables, number)
+    const { key, key_name: name } = combination
+    // A key that the configuration renamed has the name of its newest combination.
+    if ((this.#keyNames.get(key)?.combination ?? -1) < number)
+      this.#keyNames.set(key, { name, combination: number })
+    return this.#groupBy.map((field) => combinedValue(field, combination))
+  }
+
+  #forgotten(): (string | null)[] {
+    return this.#groupBy.map((field) => (field === 'run' ? OTHER : isTime(field) ? '' : null))
   }
 
   #withTime(values: readonly (string | null)[], date: string): readonly (string | null)[] {
@@ -156,9 +174,11 @@ export class ReportGroups {
 function combinedValue(field: GroupField, combination: Combination): string | null {
   const label = labelOf(field)
   if (label !== null) return Object.hasOwn(combination.labels, label) ? combination.labels[label]! : null
-  if (field === 'day' || field === 'month') return ''
-  return combination[field as 'key' | 'model' | 'api' | 'upstream' | 'user']
+  if (isTime(field)) return ''
+  return combination[field as 'key' | 'model' | 'api' | 'upstream' | 'user' | 'tool' | 'run'] ?? null
 }
+
+const isTime = (field: GroupField): boolean => field === 'day' || field === 'month'
 
 /** Larger first. */
 const compare = (one: number | bigint, other: number | bigint): number =>

@@ -1,12 +1,15 @@
 // The fields that a usage report can group by, as REST and the command line write them.
 
 /** Fields with a fixed name. */
-const NAMED_FIELDS = ['key', 'model', 'api', 'upstream', 'day', 'month', 'user'] as const
+const NAMED_FIELDS = ['key', 'model', 'api', 'upstream', 'day', 'month', 'user', 'tool', 'run'] as const
+/** The sums know only one of these at a time; each with another would be too many rows. */
+const EXCLUSIVE_FIELDS: readonly string[] = ['user', 'tool', 'run'] satisfies NamedField[]
 const LABEL_PREFIX = 'label:'
 /** Maximum fields of a report: each named one, and every label that a key can have. */
 const MAXIMUM_FIELDS = 15
 
-export type GroupField = (typeof NAMED_FIELDS)[number] | `label:${string}`
+type NamedField = (typeof NAMED_FIELDS)[number]
+export type GroupField = NamedField | `label:${string}`
 
 export interface UsageReportQuery {
   readonly groupBy: readonly GroupField[]
@@ -15,8 +18,11 @@ export interface UsageReportQuery {
   readonly untilMs: number
 }
 
+/** The fields, for help and documents. */
+export const GROUP_FIELDS = `${NAMED_FIELDS.join(', ')} and label:NAME`
+
 /** What a list of fields may hold, for error messages. */
-export const GROUP_FIELDS_ALLOWED = `${NAMED_FIELDS.join(', ')} and label:NAME, separated by commas, each once`
+export const GROUP_FIELDS_ALLOWED = `${GROUP_FIELDS}, separated by commas, each once, and only one of ${EXCLUSIVE_FIELDS.join(', ')}`
 
 const isField = (text: string): text is GroupField =>
   NAMED_FIELDS.some((name) => name === text) ||
@@ -26,7 +32,10 @@ const isField = (text: string): text is GroupField =>
 export function readGroupFields(text: string): GroupField[] | null {
   const fields = text.split(',').map((field) => field.trim())
   const isValid =
-    fields.every(isField) && new Set(fields).size === fields.length && fields.length <= MAXIMUM_FIELDS
+    fields.every(isField) &&
+    new Set(fields).size === fields.length &&
+    fields.length <= MAXIMUM_FIELDS &&
+    fields.filter((field) => EXCLUSIVE_FIELDS.includes(field)).length <= 1
   return isValid ? (fields as GroupField[]) : null
 }
 

@@ -5,6 +5,7 @@ import { type UsageSeries, type UsageStep, usageSeries } from '../../core/usage-
 import type { Environment } from '../environment/journaled.ts'
 import { readFirstHour } from './call-rollup.ts'
 import { CallSums } from './call-sums.ts'
+import { partOf } from './counted-parts.ts'
 import { readPeriods } from './period-reading.ts'
 import { dayOfHour, HOUR_MS, HOURS_OF_DAY, hourOf, type PeriodKind } from './rollup-periods.ts'
 
@@ -29,14 +30,15 @@ export async function seriesOfDays(
   const nowHour = hourOf(nowMs)
   const end = (kind === 'hour' ? nowHour : dayOfHour(nowHour)) + 1
   const first = Math.max(0, end - (days * HOURS_OF_DAY) / hours)
-  const begin = readFirstHour(environment.tables) ?? Number.POSITIVE_INFINITY
+  const begin = readFirstHour(environment.tables, 'call') ?? Number.POSITIVE_INFINITY
   const sums = Array.from({ length: end - first }, () => new CallSums())
+  const unused = new CallSums()
   let current = 0
   await readPeriods(environment, [{ kind, first, end }], {
     setPeriod: (_, period) => {
       current = period - first
     },
-    sumsOf: () => sums[current]!,
+    sumsOf: (combination) => (partOf(combination) === 'call' ? sums[current]! : unused),
   })
   const steps = sums.map((sum, index) => {
     const isCounted = (first + index + 1) * hours > begin

@@ -7,6 +7,7 @@ import { isoTime } from '../../core/time.ts'
 import type { Environment } from '../environment/journaled.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
 import { readFirstHour } from './call-rollup.ts'
+import { type CountedPart, partOfReport } from './counted-parts.ts'
 import { type PeriodRange, readPeriods } from './period-reading.ts'
 import { ReportGroups, type UsageRow } from './report-groups.ts'
 import type { UsageReportQuery } from './report-query.ts'
@@ -43,7 +44,12 @@ export async function reportUsage(
 ): Promise<UsageReport> {
   environment.refresh()
   const { tables } = environment
-  const { firstHour, endHour, ranges, complete } = planReport(tables, sinceMs, untilMs, nowMs)
+  const { firstHour, endHour, ranges, complete } = planReport(
+    tables,
+    partOfReport(groupBy),
+    { sinceMs, untilMs },
+    nowMs,
+  )
   const groups = new ReportGroups(tables, groupBy)
   await readPeriods(environment, ranges, {
     setPeriod: (kind, period) => groups.setDay(kind === 'day' ? period : dayOfHour(period)),
@@ -59,8 +65,8 @@ export async function reportUsage(
 
 function planReport(
   tables: StoreTables,
-  sinceMs: Milliseconds,
-  untilMs: Milliseconds,
+  part: CountedPart,
+  { sinceMs, untilMs }: Pick<UsageReportQuery, 'sinceMs' | 'untilMs'>,
   nowMs: Milliseconds,
 ): ReportPlan {
   const firstHour = hourOf(sinceMs)
@@ -79,7 +85,7 @@ function planReport(
     : [{ kind: 'hour', first: firstHour, end: endHour }]
   const kept = { hour: firstHourDay(nowMs) * HOURS_OF_DAY, day: firstKeptDay(nowMs) }
   const asked = wanted.filter(({ first, end }) => first < end)
-  const begin = readFirstHour(tables) ?? hourOf(nowMs) + 1
+  const begin = readFirstHour(tables, part) ?? hourOf(nowMs) + 1
   return {
     firstHour,
     endHour,

@@ -50,7 +50,14 @@ export const SUB_DATABASES = [
   'combinationids',
   /** Hash of an end user and number of a combination that names the user → nothing. */
   'combinationusers',
-  /** UTC day and a combination or end user of its calls → nothing; UTC day → how many it has. */
+  /**
+   * Hash of a run → its newest day; day and hash → nothing; hash and number of a combination of the
+   * run → nothing; how many runs there are, and the next number.
+   */
+  'combinationruns',
+  /**
+   * UTC day and a combination, end user or tool of its calls → nothing; UTC day → how many it has.
+   */
   'combinationdays',
   /** UTC hour and number of a combination → sums of calls that are not packed. */
   'openhours',
