@@ -8,6 +8,7 @@ import { visibleLine } from '../core/hidden-characters.ts'
 import { parseEndTime, parseTime } from '../core/time.ts'
 import { StoreOpenError } from '../store/environment/lmdb.ts'
 import {
+  GROUP_FIELDS,
   GROUP_FIELDS_ALLOWED,
   type GroupField,
   readGroupFields,
@@ -37,8 +38,8 @@ Sums calls, tokens and costs of a period, from the data directory of a running o
 gateway on this machine. Most expensive rows are first. The sums outlive the entries of
 the log: parts of days are kept for 62 days, whole UTC days for three years.
 
-  --by FIELDS       key, model, api, upstream, day, month, user and label:NAME, separated
-                    by commas. Default: key
+  --by FIELDS       ${GROUP_FIELDS},
+                    separated by commas; of user, tool and run only one. Default: key
   --since TIME      start, RFC 3339 or a date such as 2026-03-01, rounded down to the
                     hour. Default: the start of this month, in UTC
   --until TIME      end, rounded up to the hour; a date includes its whole day.
@@ -48,7 +49,8 @@ the log: parts of days are kept for 62 days, whole UTC days for three years.
   --help            print this text
 
 A cost is in USD. "unpriced" are calls that used tokens and whose cost is not known; the
-cost leaves them out.
+cost leaves them out. A call may have several tools or none, so the rows of tools do not
+add up to the total; tokens and costs are those of the calls that call the tool.
 
 Exit: 0 done, 1 the output cannot be written, 2 could not run.
 `

@@ -70,6 +70,8 @@ export interface UsageSums {
   readonly key_name?: string
   readonly model?: string
   readonly day?: string
+  readonly tool?: string
+  readonly run?: string
   readonly requests: number
   readonly blocked: number
   readonly prompt_tokens: number

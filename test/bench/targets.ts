@@ -46,6 +46,7 @@ const RULES = `rules:
   - { name: calls, type: rate_limit, pattern: "100000000 requests/1d", action: block }
   - { name: lanes, type: rate_limit, pattern: "10000 parallel", per: all, action: block }
   - { name: models, type: model_access, pattern: ["*", "!secret-model"], action: block }
+  - { name: tools, type: tool_access, pattern: ["*", "!secret-tool"], action: block }
   - { name: texts, type: capture, pattern: full }
 `
 

@@ -19,6 +19,11 @@ const call = async (on: TestGateway, model: string, text = 'hello', more = {}) =
   await response.text()
 }
 const report = async (on: TestGateway, search = '') => (await on.api('GET', `/usage/report${search}`)).body
+/** What an agent adds to a call: a tool, and its run. */
+const AGENT = {
+  tools: [{ type: 'function', function: { name: 'bash', parameters: { type: 'object' } } }],
+  metadata: { run_id: 'run-1' },
+}
 const FORMULA = '=HYPERLINK("http://x","y")'
 
 /** Sums of the entries in the log. */
@@ -37,7 +42,7 @@ async function sumOfLog(on: TestGateway) {
 t.test('a report groups the calls of this month, by key unless asked otherwise', async (t) => {
   await call(gateway, 'm1')
   await call(gateway, 'm1', 'about aurora')
-  await call(gateway, 'm2', 'hello', { user: 'ann' })
+  await call(gateway, 'm2', 'hello', { user: 'ann', ...AGENT })
   await call(gateway, FORMULA)
   const byKey = await report(gateway)
   t.match(byKey, { rows: [{ key_name: 'app', requests: 4, blocked: 1 }], complete: true })
@@ -50,6 +55,19 @@ t.test('a report groups the calls of this month, by key unless asked otherwise',
     rows.find((row: any) => row.model === 'm2'),
     { api: 'chat', user: /^[0-9a-f]{32}$/, requests: 1 },
   )
+})
+
+t.test('a report by tool or run has their calls, and the total of all', async (t) => {
+  const { rows, total } = await report(gateway, '?group_by=tool,model')
+  t.match(rows, [{ tool: 'bash', model: 'm2', requests: 1, total_tokens: 0, tool_calls: 0 }])
+  t.equal(rows.length, 1)
+  t.equal(total.requests, 4)
+  const runs = await report(gateway, '?group_by=run')
+  const tokens = (await report(gateway, '?group_by=model')).rows.find(
+    (row: any) => row.model === 'm2',
+  ).total_tokens
+  t.match(runs.rows, [{ run: /^[0-9a-f]{32}$/, requests: 1, total_tokens: tokens }])
+  t.equal((await gateway.api('GET', `/usage/logs?run=${runs.rows[0].run}`)).body.total, 1)
 })
 
 t.test('CSV has a header, and runs nothing in a spreadsheet', async (t) => {
@@ -107,10 +125,12 @@ t.test('the command reports the same beside a running gateway', async (t) => {
 })
 
 t.test('a rebuild beside a running gateway gives the same sums', async (t) => {
-  const before = await report(gateway, '?group_by=model,user,day')
+  const GROUPINGS = ['model,user,day', 'model,tool,day', 'model,run,day']
+  const all = () => Promise.all(GROUPINGS.map((fields) => report(gateway, `?group_by=${fields}`)))
+  const before = await all()
   const { code, stdout } = await runProgram(['audit', 'rollup', '--rebuild', '--config', file])
   t.same([code, JSON.parse(stdout)], [0, { calls: 4, since: null }])
-  t.strictSame(await report(gateway, '?group_by=model,user,day'), before)
+  t.strictSame(await all(), before)
   await call(gateway, 'm1')
   t.match((await report(gateway)).total, await sumOfLog(gateway))
   t.match(await runProgram(['audit', 'rollup', '--config', file]), { code: 2, stderr: /needs --rebuild/ })
@@ -131,7 +151,7 @@ t.test('a kill loses no acknowledged call', async (t) => {
   const callers = Array.from({ length: 4 }, async () => {
     for (;;) {
       try {
-        await call(gateway, 'm3')
+        await call(gateway, 'm3', 'hello', AGENT)
         acknowledged++
       } catch {
         return
@@ -144,4 +164,9 @@ t.test('a kill loses no acknowledged call', async (t) => {
   const { total } = await report(again)
   t.ok(total.requests >= acknowledged)
   t.match(total, await sumOfLog(again))
+  for (const field of ['tool', 'run']) {
+    const { rows } = await report(again, `?group_by=${field}`)
+    const sealed = (await again.api('GET', `/usage/logs?${field}=${rows[0].run ?? 'bash'}`)).body.total
+    t.match(rows, [{ requests: sealed }], field)
+  }
 })

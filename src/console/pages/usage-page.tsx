@@ -1,4 +1,4 @@
-// What was used and what it cost, by key, model or day, and how far the limits are used.
+// What was used and what it cost, by key, model, day, tool or run, and how far the limits are used.
 
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
@@ -18,6 +18,8 @@ const GROUPS = [
   { value: 'key', title: 'Key' },
   { value: 'model', title: 'Model' },
   { value: 'day', title: 'Day' },
+  { value: 'tool', title: 'Tool' },
+  { value: 'run', title: 'Run' },
 ] as const
 type Group = (typeof GROUPS)[number]['value']
 
@@ -104,7 +106,8 @@ function DayCharts({ rows }: { readonly rows: readonly UsageSums[] }) {
 
 function ReportTable({ report, group }: { readonly report: ReportAnswer; readonly group: Group }) {
   const { rows, total, complete } = report
-  if (rows.length === 0) return <p class="empty">No call in this period.</p>
+  if (total.requests === 0) return <p class="empty">No call in this period.</p>
+  if (rows.length === 0) return <p class="empty">No call with a {group} in this period.</p>
   return (
     <>
       {complete ? null : (
@@ -142,8 +145,9 @@ const nameOf = (row: UsageSums, group: Group): string => row[group] ?? ''
 
 function GroupLink({ row, group }: { readonly row: UsageSums; readonly group: Group }) {
   const name = nameOf(row, group)
-  if (group === 'day') return <>{name}</>
-  const href = logHref(group === 'key' ? { key_id: name } : { model: name })
+  const isRest = (group === 'tool' || group === 'run') && name === 'other'
+  if (group === 'day' || isRest) return <>{name}</>
+  const href = logHref({ [group === 'key' ? 'key_id' : group]: name })
   return (
     <a href={href}>
       <Inert text={group === 'key' ? (row.key_name ?? name) : name} />

@@ -155,7 +155,7 @@ export class RollupRebuild {
       const day = period.kind === 'day' ? period.number : dayOfHour(period.number)
       const sums: CombinationSums = new Map()
       for (const group of groups.values()) {
-        const number = admitCombination(tables, stillKnown(tables, group.combination), day)
+        const number = admitCombination(tables, stillKnown(tables, group.combination()), day)
         sumsOf(sums, number).add(group.sums)
       }
       addToPacked(tables, period.kind, period.number, sums)

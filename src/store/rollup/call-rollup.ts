@@ -1,6 +1,6 @@
 // Counts the calls of one transaction into the hour in which they are sealed.
 
-import { canonicalize, wellFormed } from '../../audit/canonical.ts'
+import { wellFormed } from '../../audit/canonical.ts'
 import type { SealedRequest } from '../../audit/entry.ts'
 import { type SealedTool, SUMMED_FIELDS, type SummedField } from '../../audit/entry-fields.ts'
 import { costOfEntry } from '../../audit/usage-view.ts'
@@ -8,7 +8,7 @@ import type { Milliseconds } from '../../core/clock.ts'
 import { readJson, writeJson } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
 import { CallSums, type CallValues } from './call-sums.ts'
-import { admitCombination, type Combination, findCombination } from './combinations.ts'
+import { admitCombination, type Combination, combinationHash, findCombination } from './combinations.ts'
 import type { CountedPart } from './counted-parts.ts'
 import { addToOpen, beginOpen } from './packed-sums.ts'
 import { dayOfHour, hourOf } from './rollup-periods.ts'
@@ -76,17 +76,38 @@ function valuesOf(entry: SealedRequest): CallValues {
 
 const NO_VALUES = new CallSums().values() as CallValues
 
-/** Returns what a call adds to a tool: its tokens and cost only if it called the tool. */
-function toolValues(values: CallValues, { called, refused }: SealedTool): CallValues {
+/** Returns what a call adds to its tools: its tokens and cost only to those that it called. */
+function toolValues(values: CallValues): (tool: SealedTool) => CallValues {
   const { requests, blocked } = values
-  const used = called > 0 ? values : { ...NO_VALUES, requests, blocked }
-  return { ...used, tool_calls: called, tool_refusals: refused }
+  const defined: CallValues = { ...NO_VALUES, requests, blocked }
+  return ({ called, refused }) =>
+    called + refused === 0
+      ? defined
+      : { ...(called > 0 ? values : defined), tool_calls: called, tool_refusals: refused }
 }
 
 /** Some calls of one combination. */
 interface CallGroup {
-  readonly combination: Combination
+  /** The values of the combination. */
+  readonly name: string
+  readonly hasUser: boolean
+  combination(): Combination
   readonly sums: CallSums
+}
+
+/** Maximum hashes of combinations that are remembered. */
+const MAXIMUM_REMEMBERED_HASHES = 10_000
+/** By the name of the group. Agents define the same tools in every call. */
+const hashes = new Map<string, Buffer>()
+
+function hashOf({ name, combination }: CallGroup): Buffer {
+  let hash = hashes.get(name)
+  if (hash === undefined) {
+    hash = combinationHash(combination())
+    if (hashes.size >= MAXIMUM_REMEMBERED_HASHES) hashes.clear()
+    hashes.set(name, hash)
+  }
+  return hash
 }
 
 /** Sums of some calls by their combination, in the order of the first call of each. */
@@ -104,21 +125,22 @@ export class CallGroups {
     const shared = `${api}\n${key_id}\n${JSON.stringify([key_name, model, upstream])}\n${named}`
     const name = `${shared}\n${user?.hash ?? ''}\n${user?.user ?? ''}`
     const values = valuesOf(entry)
-    this.#groupOf(name, () => combinationOf(entry, user)).addCall(values)
+    this.#groupOf(name, () => combinationOf(entry, user), user !== null).addCall(values)
     const { tools = [], run } = entry
+    const valuesOfTool = toolValues(values)
     for (const tool of tools)
       this.#groupOf(`${shared}\nt${tool.name}`, () => ({
         ...combinationOf(entry, null),
         tool: tool.name,
-      })).addCall(toolValues(values, tool))
+      })).addCall(valuesOfTool(tool))
     if (run !== undefined)
       this.#groupOf(`${shared}\nr${run}`, () => ({ ...combinationOf(entry, null), run })).addCall(values)
   }
 
-  #groupOf(name: string, combination: () => Combination): CallSums {
+  #groupOf(name: string, combination: () => Combination, hasUser = false): CallSums {
     let group = this.#groups.get(name)
     if (group === undefined) {
-      group = { combination: combination(), sums: new CallSums() }
+      group = { name, hasUser, combination, sums: new CallSums() }
       this.#groups.set(name, group)
     }
     return group.sums
@@ -148,11 +170,14 @@ export class CallRollup {
   /** Writes one row for each combination. */
   write(): void {
     const tables = this.#tables
-    for (const { combination, sums } of this.#groups.values()) {
-      const known = findCombination(tables, canonicalize(combination))
+    for (const group of this.#groups.values()) {
+      const { sums } = group
+      // A user who may be erased must not stay in memory.
+      const hash = group.hasUser ? combinationHash(group.combination()) : hashOf(group)
+      const known = findCombination(tables, hash)
       // Most calls follow one of the same hour, which was admitted.
       if (known !== null && addToOpen(tables, this.#hour, known, sums)) continue
-      const number = this.#admit(combination)
+      const number = this.#admit(group.combination())
       if (!addToOpen(tables, this.#hour, number, sums)) beginOpen(tables, this.#hour, number, sums)
     }
   }

@@ -136,9 +136,11 @@ const restOf = (combination: Combination): Combination => ({
   ...(combination.run !== undefined && { run: OTHER }),
 })
 
-/** Returns the number of a combination; null if it has none. */
-export function findCombination({ combinationids }: StoreTables, json: string): number | null {
-  return combinationids.get(hashOf(json))?.readUInt32BE() ?? null
+export const combinationHash = (combination: Combination): Buffer => hashOf(canonicalize(combination))
+
+/** Returns the number of the combination with this hash; null if it has none. */
+export function findCombination({ combinationids }: StoreTables, hash: Buffer): number | null {
+  return combinationids.get(hash)?.readUInt32BE() ?? null
 }
 
 /**
@@ -157,7 +159,7 @@ export function admitCombination(
   if (isNewValue && members[value.count] >= bounds[value.count])
     return admitCombination(tables, value.rest, day, bounds)
   const json = canonicalize(combination)
-  const known = findCombination(tables, json)
+  const known = findCombination(tables, hashOf(json))
   if (known !== null && tables.combinationdays.get(memberKey(day, known)) !== undefined) return known
   const part = countedPart(combination)
   const combinations = COMBINATIONS_OF[part]
@@ -241,7 +243,7 @@ export function eraseUserOf(tables: StoreTables, hash: Buffer, numbers: readonly
     const json = canonicalize({ ...combination, user: ERASED, user_hash: null })
     tables.combinations.put(u32(number), joinKey(lastDay, Buffer.from(json)))
     // Two combinations may be the same now; new calls count under the first.
-    if (findCombination(tables, json) === null) tables.combinationids.put(hashOf(json), u32(number))
+    if (findCombination(tables, hashOf(json)) === null) tables.combinationids.put(hashOf(json), u32(number))
   }
   const [oldest] = tables.combinationdays.keys({ limit: 1 })
   const [newest] = tables.combinationdays.keys({ reverse: true, limit: 1 })
@@ -277,7 +279,7 @@ export function dropCombinations(tables: StoreTables, numbers: readonly number[]
 function removeCombination(tables: StoreTables, number: number): Combination {
   const combination = readCombination(tables, number)
   const json = canonicalize(combination)
-  if (findCombination(tables, json) === number) tables.combinationids.remove(hashOf(json))
+  if (findCombination(tables, hashOf(json)) === number) tables.combinationids.remove(hashOf(json))
   if (combination.user_hash !== null)
     tables.combinationusers.remove(userIndexKey(combination.user_hash, number))
   tables.combinations.remove(u32(number))
