@@ -222,6 +222,26 @@ t.test('a folder of an older release counts from the next hour on, and a rebuild
   t.same(await rowsBy(again, 'model'), { complete: true, rows: new Map([['m', 2]]) })
 })
 
+t.test('tools and runs of a folder without their sums count from the next hour on', async (t) => {
+  const test = openTestStore(t)
+  await test.store.close()
+  const environment = openEnvironment(test.path)
+  await environment.transaction(() =>
+    environment.tables.meta.put(Buffer.from('rollups'), Buffer.from('{"firstHour":0}')),
+  )
+  await environment.close()
+  const again = await test.reopen()
+  t.equal((await rowsBy(again, 'key')).complete, true)
+  t.equal((await rowsBy(again, 'tool')).complete, false)
+  await seal(again, 1, null)
+  const hour = Math.floor(again.clock.now() / HOUR_MS) + 1
+  const period = { sinceMs: hour * HOUR_MS, untilMs: (hour + 1) * HOUR_MS }
+  t.equal((await rowsBy(again, 'run')).complete, false)
+  t.equal((await again.store.rollups.report({ groupBy: ['run'], ...period })).complete, true)
+  await again.store.rebuildRollups(() => {})
+  t.equal((await rowsBy(again, 'tool')).complete, true)
+})
+
 t.test('a report with too many rows says what to ask for', async (t) => {
   const environment = openEnvironment(t.testdir(), { takesJournal: true })
   t.teardown(() => environment.close())
