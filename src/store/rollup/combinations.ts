@@ -44,8 +44,8 @@ const MAXIMUM_TOOLS_OF_DAY = 200
  */
 export const MAXIMUM_COMBINATIONS_OF_DAY = 12_000
 /** The same for combinations with a tool, and with a run. */
-const MAXIMUM_TOOL_COMBINATIONS_OF_DAY = 4000
-const MAXIMUM_RUN_COMBINATIONS_OF_DAY = 8000
+const MAXIMUM_TOOL_COMBINATIONS_OF_DAY = 2000
+const MAXIMUM_RUN_COMBINATIONS_OF_DAY = 6000
 /** Maximum runs that are named; the one that was idle for the most days is forgotten first. */
 const MAXIMUM_KEPT_RUNS = 40_000
 

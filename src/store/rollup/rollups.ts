@@ -23,7 +23,7 @@ import { reportUsage, type UsageReport } from './usage-report.ts'
 /** Maximum rows that one transaction packs or removes: a few milliseconds. */
 const ROWS_OF_TRANSACTION = 2000
 /** Maximum transactions that pack, each minute: more than the rows of a full hour. */
-const TRANSACTIONS_OF_STEP = 16
+const TRANSACTIONS_OF_STEP = 12
 /** Days after which nobody needs to know what is new on a day. A clock may be set back a little. */
 const MEMBER_DAYS_KEPT = 2
 
