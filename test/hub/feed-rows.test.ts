@@ -54,7 +54,7 @@ t.test('a credential opens its feed and nothing else, and headers are checked', 
   t.match([feed.status, await feed.json()], [400, { error: { param: 'sidegate-protocol' } }])
   const anonymous = await fetchInTime(`${hub.url}/fleet/v1/feed`)
   t.match([anonymous.status, await anonymous.json()], [401, { error: { code: 'invalid_token' } }])
-  t.equal((await ask('/fleet/v1/ack')).status, 404)
+  t.equal((await ask('/fleet/v1/ack')).status, 405)
   t.equal((await ask('/fleet/v1/other', 'POST')).status, 404)
   const bad = await ask('/fleet/v1/ack', 'POST', { 'content-type': 'application/json' })
   t.equal(bad.status, 400)
