@@ -1,6 +1,6 @@
 // Splits a whole answer into the chunks of a stream, for a client that asked for a stream.
 
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue, objectsIn } from '../core/json.ts'
 import { envelopeOf, isReasoning } from './channel.ts'
 import { isChannelName, isReplacedString } from './delta-fields.ts'
 import { DONE, encodeData } from './sse.ts'
@@ -33,7 +33,7 @@ export function* answerChunks(answer: JsonObject): Generator<JsonObject> {
   const { choices, usage, error, ...others } = answer
   const common = { ...envelopeOf(answer), object: 'chat.completion.chunk' }
   let envelope: JsonObject = { ...others, ...common }
-  for (const [index, choice] of numbered(Array.isArray(choices) ? choices.filter(isObject) : [])) {
+  for (const [index, choice] of numbered(objectsIn(choices))) {
     for (const part of choiceParts(choice)) {
       yield { ...envelope, choices: [{ index, ...part }] }
       envelope = common

@@ -1,6 +1,6 @@
 // Reads the tool calls of chat completions: in messages, in answers and in the chunks of a stream.
 
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue, objectsIn } from '../core/json.ts'
 import { type ToolName, toolNamed } from '../core/tool-name.ts'
 import { envelopeOf } from './channel.ts'
 import { choiceIndex, finishReason } from './stream-chunk.ts'
@@ -19,9 +19,6 @@ export const CHAT_TOOLS: ToolFormat = {
   calls: ({ choices }) => objectsIn(choices).flatMap(callsOfChoice),
   readCalls: () => new ChatCallReader(),
 }
-
-const objectsIn = (list: JsonValue | undefined): JsonObject[] =>
-  Array.isArray(list) ? list.filter(isObject) : []
 
 function chatHistory({ messages }: JsonObject): ToolHistory {
   const byId = new Map<string, ToolName>()

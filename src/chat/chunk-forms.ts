@@ -1,6 +1,6 @@
 // Says what a chunk of chat completions holds besides its text.
 
-import { isObject, type JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject, objectsIn } from '../core/json.ts'
 import type { RepeatedForm } from './api-format.ts'
 import type { StreamChunk } from './stream-chunk.ts'
 
@@ -15,7 +15,7 @@ export function repeatsIn(chunk: StreamChunk): RepeatedForm | null {
   const members = repeatedDelta(chunk)
   if (members === null) return null
   const { role = null } = members
-  const [only] = choicesOf(chunk.body)
+  const [only] = objectsIn(chunk.body['choices'])
   const isDroppable = (role === null || role === '') && hasOnlyDelta(only!)
   return { isDroppable, varying: PADDING.filter((name) => typeof chunk.body[name] === 'string') }
 }
@@ -47,7 +47,7 @@ const isFixed =
 
 /** Reports whether a chunk has nothing but texts, all of which are empty now. */
 export const isEmptyChunk = (body: JsonObject): boolean =>
-  choicesOf(body).every(
+  objectsIn(body['choices']).every(
     (choice) => isObject(choice['delta']) && hasOnlyText(choice['delta']) && hasOnlyDelta(choice),
   )
 
@@ -69,9 +69,6 @@ export function stripUsage(body: JsonObject): boolean {
   delete body['usage']
   return Object.entries(body).some(([name, value]) => !AROUND_USAGE.has(name) && value !== null)
 }
-
-const choicesOf = (body: JsonObject): JsonObject[] =>
-  Array.isArray(body['choices']) ? body['choices'].filter(isObject) : []
 
 const hasOnlyText = (delta: JsonObject): boolean =>
   Object.values(delta).every((value) => value === '' || value === null)

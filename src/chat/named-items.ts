@@ -1,7 +1,7 @@
 // Finds what a request of responses names that the provider keeps: items of answers, and containers
 // in which its tools ran.
 
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue, objectsIn } from '../core/json.ts'
 import type { Steps } from '../core/steps.ts'
 import { plainName } from './body-fields.ts'
 import { isStoredId } from './stored-format.ts'
@@ -85,9 +85,9 @@ const MAXIMUM_CONTAINERS = 64
 /** Returns the ids of the containers in which tools ran for a response. */
 export function containersOfResponse({ output }: JsonObject): readonly string[] {
   const ids = new Set<string>()
-  for (const item of Array.isArray(output) ? output.filter(isObject) : []) {
+  for (const item of objectsIn(output)) {
     const { container_id: id, environment, content } = item
-    const parts = Array.isArray(content) ? content.filter(isObject) : []
+    const parts = objectsIn(content)
     const quotations = parts.flatMap(({ annotations }) => (Array.isArray(annotations) ? annotations : []))
     const others = [environment ?? null, ...quotations].map((one) =>
       isObject(one) ? one['container_id'] : null,

@@ -3,7 +3,7 @@
 // (https://platform.claude.com/docs/en/build-with-claude/compaction), and images that a tool of the
 // Responses API makes.
 
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue, objectsIn } from '../core/json.ts'
 import { PARTS, partsFrom, readCount, readParts, type UsagePart } from './token-counts.ts'
 
 /** What one sampling used, its cache included. */
@@ -38,7 +38,7 @@ export function withSamplings<T extends Counts & { readonly totalTokens: number 
   written: JsonObject,
 ): T & { readonly samplings?: readonly Sampling[] } {
   const { iterations } = written
-  const listed = Array.isArray(iterations) ? iterations.filter(isObject) : []
+  const listed = objectsIn(iterations)
   if (listed.length === 0) return usage
   const samplings = listed.map(readSampling)
   const own = samplings.filter((_, index) => listed[index]!['type'] === 'message')
@@ -67,7 +67,7 @@ export function withTools<T extends Counts & { readonly totalTokens: number }>(
 ): T & { readonly samplings?: readonly Sampling[] } {
   const images = isObject(used) ? used[IMAGE_USAGE] : null
   if (!isObject(images)) return usage
-  const listed = Array.isArray(tools) ? tools.filter(isObject) : []
+  const listed = objectsIn(tools)
   const model = listed.find(({ type }) => type === IMAGE_TOOL)?.['model'] ?? null
   const sampling = readSampling({ ...images, model })
   const total = (count: Count) => usage[count] + sampling[count]

@@ -1,7 +1,7 @@
 // Finds what a request says about tool servers: their addresses and credentials. The provider
 // connects to them, so that these must arrive unaltered, and the log must not keep them.
 
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue, objectsIn } from '../core/json.ts'
 import { setMember } from './text.ts'
 
 /** What the log has in the place of an address or a credential. */
@@ -25,7 +25,7 @@ const NONE: ServerSecrets = { servers: 0, putBack: () => {} }
 
 /** Replaces addresses and credentials of tool servers by a mark, in place. */
 export function takeServerSecrets(body: JsonObject): ServerSecrets {
-  const servers = [...serversIn(body['tools']), ...listOf(body['mcp_servers'])]
+  const servers = [...serversIn(body['tools']), ...objectsIn(body['mcp_servers'])]
   if (servers.length === 0) return NONE
   const taken: [JsonObject, string, string][] = []
   for (const server of servers) {
@@ -51,7 +51,4 @@ function take(object: JsonObject, name: string, taken: [JsonObject, string, stri
 
 /** Tools with an address, of type `mcp`. */
 const serversIn = (tools: JsonValue | undefined): JsonObject[] =>
-  listOf(tools).filter(({ type, server_url: url }) => type === 'mcp' || typeof url === 'string')
-
-const listOf = (value: JsonValue | undefined): JsonObject[] =>
-  Array.isArray(value) ? value.filter(isObject) : []
+  objectsIn(tools).filter(({ type, server_url: url }) => type === 'mcp' || typeof url === 'string')

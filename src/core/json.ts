@@ -21,6 +21,10 @@ const RawJson = JSON as unknown as {
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !RawJson.isRawJSON(value)
 
+/** Returns the objects of a list, in order; none for a value that is no list. */
+export const objectsIn = (value: unknown): JsonObject[] =>
+  Array.isArray(value) ? value.filter(isObject) : []
+
 export const isRawNumber = (value: unknown): value is RawNumber => RawJson.isRawJSON(value)
 
 /** Reports whether the value is a JSON number, whether or not a double can hold it. */

@@ -4,7 +4,7 @@
 import type { Api } from '../chat/api-format.ts'
 import { CHAT } from '../chat/chat-api.ts'
 import { DONE, encodeData } from '../chat/sse.ts'
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue, objectsIn } from '../core/json.ts'
 
 /**
  * Longest chunk of a text and of the stream's bytes; short, so that cuts fall inside the matches of
@@ -32,7 +32,7 @@ export function streamOf(api: Api, answer: JsonObject, random: () => number): Bu
 
 /** The events of a chat completion, its texts cut too. */
 function chatEvents(answer: JsonObject, random: () => number): string {
-  const choices = Array.isArray(answer['choices']) ? answer['choices'].filter(isObject) : []
+  const choices = objectsIn(answer['choices'])
   const events = choices.flatMap((choice, place) => choiceEvents(choice, place, random))
   const { choices: _choices, ...envelope } = answer
   const text = events.map((choice) =>

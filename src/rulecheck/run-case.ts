@@ -10,7 +10,7 @@ import { parseJson, parseReceived } from '../chat/strict-json.ts'
 import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { PiiKind } from '../core/finding.ts'
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue, objectsIn } from '../core/json.ts'
 import { NO_TERMS } from '../core/key-terms.ts'
 import { atOnce } from '../core/steps.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
@@ -225,7 +225,7 @@ const redactedText = (api: Api, body: JsonObject): string =>
 
 /** The texts of all messages, separated by line breaks. */
 function textOf({ messages }: JsonObject): string {
-  const list = Array.isArray(messages) ? messages.filter(isObject) : []
+  const list = objectsIn(messages)
   return list.map(({ content }) => contentText(content)).join('\n')
 }
 

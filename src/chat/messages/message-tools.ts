@@ -1,19 +1,16 @@
 // Reads the tool calls of Anthropic's messages: in the conversation, in answers and in the events
 // of a stream. Each content block with a call is one.
 
-import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import { isObject, type JsonObject, objectsIn } from '../../core/json.ts'
 import { serverTool, type ToolName, toolNamed } from '../../core/tool-name.ts'
 import type { CallEvent, CallReader, ToolCall, ToolFormat, ToolHistory } from '../tool-format.ts'
 import { providerTool } from '../tool-types.ts'
 
 export const MESSAGE_TOOLS: ToolFormat = {
   history: messageHistory,
-  calls: ({ content }) => blocksIn(content).flatMap((block) => callOf(block) ?? []),
+  calls: ({ content }) => objectsIn(content).flatMap((block) => callOf(block) ?? []),
   readCalls: () => new MessageCallReader(),
 }
-
-const blocksIn = (content: JsonValue | undefined): JsonObject[] =>
-  Array.isArray(content) ? content.filter(isObject) : []
 
 const RESULT = /^(\w+)_tool_result$/
 
@@ -21,8 +18,8 @@ function messageHistory({ messages }: JsonObject): ToolHistory {
   const byId = new Map<unknown, ToolName>()
   const called: ToolName[] = []
   const results: (ToolName | null)[] = []
-  for (const message of blocksIn(messages)) {
-    for (const block of blocksIn(message['content'])) {
+  for (const message of objectsIn(messages)) {
+    for (const block of objectsIn(message['content'])) {
       const { type, id, tool_use_id: of } = block
       const tool = toolOf(block)
       if (tool !== null) {

@@ -1,7 +1,7 @@
 // Reads the tool calls of the Responses API: in the input, in answers and in the events of a
 // stream. Each output item with a call is one.
 
-import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import { isObject, type JsonObject, type JsonValue, objectsIn } from '../../core/json.ts'
 import { serverTool, type ToolName, toolNamed } from '../../core/tool-name.ts'
 import type {
   CallEvent,
@@ -15,13 +15,10 @@ import type {
 import { providerTool } from '../tool-types.ts'
 
 export const RESPONSE_TOOLS: ToolFormat = {
-  history: ({ input }) => inputHistory(itemsIn(input)),
-  calls: ({ output }) => itemsIn(output).flatMap((item) => callOf(item) ?? []),
+  history: ({ input }) => inputHistory(objectsIn(input)),
+  calls: ({ output }) => objectsIn(output).flatMap((item) => callOf(item) ?? []),
   readCalls: () => new ResponseCallReader(),
 }
-
-const itemsIn = (list: JsonValue | undefined): JsonObject[] =>
-  Array.isArray(list) ? list.filter(isObject) : []
 
 const CALL = /^(\w+)_call$/
 const RESULT = /^(\w+)_call_output$/
