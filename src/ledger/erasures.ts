@@ -3,14 +3,14 @@
 
 import type { ChangeDraft } from '../audit/change-draft.ts'
 import type { Actor } from '../core/actor.ts'
-import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { MAXIMUM_OPEN_ORDERS, type OrderSelection } from '../keys/erase-order.ts'
-import { type Database, onlyRow, type Queries } from './database.ts'
+import { onlyRow, type Queries } from './database.ts'
 import { lockOrders } from './erase-orders.ts'
 import { ERASE_SLICE_ROWS, type ErasedRows, eraseRows, type ReceivedPlace, sumOf } from './erased-rows.ts'
-import type { FeedChange, HubLog, LedgerOptions } from './hub-log.ts'
+import type { FeedChange, LedgerOptions } from './hub-log.ts'
 
 /** Entries read at once. */
 const PAGE_ROWS = 2000
@@ -36,21 +36,15 @@ interface SweptOrder {
 }
 
 export class Erasures {
-  readonly #database: Database
-  readonly #log: HubLog
-  readonly #clock: Pick<Clock, 'now'>
-  readonly #random: (length: number) => Buffer
+  readonly #parts: LedgerOptions
 
-  constructor({ database, log, clock, random }: LedgerOptions) {
-    this.#database = database
-    this.#log = log
-    this.#clock = clock
-    this.#random = random
+  constructor(parts: LedgerOptions) {
+    this.#parts = parts
   }
 
   /** Reports whether an entry names an end user by a hash. */
   async knowsUser(hash: Buffer): Promise<boolean> {
-    const rows = await this.#database.rows('select from entry_user where hash = $1 limit 1', [hash])
+    const rows = await this.#parts.database.rows('select from entry_user where hash = $1 limit 1', [hash])
     return rows.length > 0
   }
 
@@ -61,8 +55,8 @@ export class Erasures {
    * made is durable
    */
   async order(selection: OrderSelection, actor: Actor): Promise<OrderedErasure> {
-    const id = uuidv7(this.#clock.now(), this.#random(ID_RANDOM_BYTES))
-    const { result: begun } = await this.#log.change(async (queries) => {
+    const id = uuidv7(this.#parts.clock.now(), this.#parts.random(ID_RANDOM_BYTES))
+    const { result: begun } = await this.#parts.log.change(async (queries) => {
       await assertRoom(queries)
       // With this lock no exchange arrives between the erasure and the order.
       await lockOrders(queries)
@@ -91,11 +85,11 @@ export class Erasures {
       if (order === null) break
       await this.#sweep(order)
     }
-    await this.#database.rows(CLOSE_ORDERS)
+    await this.#parts.database.rows(CLOSE_ORDERS)
   }
 
   async #takeAbandoned(): Promise<SweptOrder | null> {
-    const rows = await this.#database.rows<SweptOrder>(
+    const rows = await this.#parts.database.rows<SweptOrder>(
       `update erase_order set worked_at = now() where rev = (
          select rev from erase_order
          where not done and not swept and worked_at < now() - $1 * interval '1 millisecond'
@@ -113,22 +107,22 @@ export class Erasures {
     const slice: ReceivedPlace[] = []
     const eraseSlice = async () => {
       const places = slice.splice(0, ERASE_SLICE_ROWS)
-      const { result } = await this.#log.change(async (queries) => ({
+      const { result } = await this.#parts.log.change(async (queries) => ({
         ...(await eraseRows(queries, places, reason)),
         feed: [],
       }))
       erased = sumOf(erased, result)
     }
     for (let after: Candidate | null = null; ; ) {
-      const page: Candidate[] = await readPage(this.#database, selection, after)
+      const page: Candidate[] = await readPage(this.#parts.database, selection, after)
       slice.push(...page.filter(({ has }) => has))
       while (slice.length >= ERASE_SLICE_ROWS) await eraseSlice()
-      await this.#database.rows('update erase_order set worked_at = now() where rev = $1', [rev])
+      await this.#parts.database.rows('update erase_order set worked_at = now() where rev = $1', [rev])
       after = page.at(-1) ?? null
       if (page.length < PAGE_ROWS) break
     }
     if (slice.length > 0) await eraseSlice()
-    await this.#database.rows('update erase_order set swept = true where rev = $1', [rev])
+    await this.#parts.database.rows('update erase_order set swept = true where rev = $1', [rev])
     return erased
   }
 }

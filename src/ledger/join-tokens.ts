@@ -3,13 +3,11 @@
 
 import { createPublicKey, hash } from 'node:crypto'
 import { type Actor, GATEWAY_ACTOR } from '../core/actor.ts'
-import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import { uuidv5 } from '../core/ids.ts'
 import { isoTime } from '../core/time.ts'
 import { whyNotKeyName } from '../keys/key-names.ts'
-import type { Database } from './database.ts'
-import type { HubLog, LedgerOptions } from './hub-log.ts'
+import type { LedgerOptions } from './hub-log.ts'
 
 const PREFIX = 'sgjoin_'
 const RANDOM_BYTES = 32
@@ -36,16 +34,10 @@ const SIDECAR =
   'id as sidecar, cluster, namespace, name, public_key as "publicKey", state = $$gone$$ as "isGone"'
 
 export class JoinTokens {
-  readonly #database: Database
-  readonly #log: HubLog
-  readonly #clock: Pick<Clock, 'now'>
-  readonly #random: (length: number) => Buffer
+  readonly #parts: LedgerOptions
 
-  constructor({ database, log, clock, random }: LedgerOptions) {
-    this.#database = database
-    this.#log = log
-    this.#clock = clock
-    this.#random = random
+  constructor(parts: LedgerOptions) {
+    this.#parts = parts
   }
 
   /**
@@ -57,9 +49,9 @@ export class JoinTokens {
   async create(name: string, ttlSeconds: number, actor: Actor): Promise<{ readonly token: string }> {
     const reason = whyNotKeyName(name) ?? (placeOf(name) === null ? NOT_A_PLACE : null)
     if (reason !== null) throw new GatewayError('invalid_parameter', `name ${reason}`, { param: 'name' })
-    const token = PREFIX + this.#random(RANDOM_BYTES).toString('base64url')
-    const expiresAt = isoTime(this.#clock.now() + ttlSeconds * 1000)
-    const { result } = await this.#log.change(async (queries) => {
+    const token = PREFIX + this.#parts.random(RANDOM_BYTES).toString('base64url')
+    const expiresAt = isoTime(this.#parts.clock.now() + ttlSeconds * 1000)
+    const { result } = await this.#parts.log.change(async (queries) => {
       await queries.rows('insert into join_token (sha256, name, expires_at) values ($1, $2, $3)', [
         digestOf(token),
         name,
@@ -85,9 +77,9 @@ export class JoinTokens {
     const publicKey = readPublicKey(publicKeyPem)
     if (!FORM.test(token)) throw refused()
     // A wrong token is refused without the lock that all changes take.
-    const [known] = await this.#database.rows<{ used: boolean }>(
+    const [known] = await this.#parts.database.rows<{ used: boolean }>(
       'select used_at is not null as used from join_token where sha256 = $1 and expires_at > $2',
-      [digestOf(token), isoTime(this.#clock.now())],
+      [digestOf(token), isoTime(this.#parts.clock.now())],
     )
     if (known === undefined) throw refused()
     const joined = known.used ? null : await this.#join(token, publicKey)
@@ -98,7 +90,7 @@ export class JoinTokens {
 
   /** Resolves with null for an unknown id and one of a Pod. */
   async find(id: string): Promise<JoinedSidecar | null> {
-    const [sidecar] = await this.#database.rows<JoinedSidecar>(
+    const [sidecar] = await this.#parts.database.rows<JoinedSidecar>(
       `select ${SIDECAR} from sidecar where id = $1 and public_key is not null`,
       [id],
     )
@@ -107,8 +99,8 @@ export class JoinTokens {
 
   /** Resolves with null when the token was used meanwhile. */
   async #join(token: string, publicKey: string): Promise<JoinedSidecar | null> {
-    const now = isoTime(this.#clock.now())
-    const { result } = await this.#log.change(async (queries) => {
+    const now = isoTime(this.#parts.clock.now())
+    const { result } = await this.#parts.log.change(async (queries) => {
       const [used] = await queries.rows<{ name: string }>(
         'update join_token set used_at = $2 where sha256 = $1 and used_at is null and expires_at > $2 returning name',
         [digestOf(token), now],

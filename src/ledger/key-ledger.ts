@@ -2,7 +2,7 @@
 // numbered for the feed, in the transaction that makes it.
 
 import type { Actor } from '../core/actor.ts'
-import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { Milliseconds } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import { inOrder, type KeyTerms } from '../core/key-terms.ts'
 import { isoTime, isoTimeOrNull } from '../core/time.ts'
@@ -26,8 +26,8 @@ import {
   type StoredKey,
   stateOf,
 } from '../keys/key-record.ts'
-import { type Database, onlyRow, type Queries } from './database.ts'
-import type { FeedChange, HubLog, LedgerChange, LedgerOptions, MadeChange } from './hub-log.ts'
+import { onlyRow, type Queries } from './database.ts'
+import type { FeedChange, LedgerChange, LedgerOptions, MadeChange } from './hub-log.ts'
 
 /** Terms of a key that names no namespaces. */
 const EVERY_NAMESPACE = { namespaces: null }
@@ -50,16 +50,10 @@ export const COLUMNS =
   'id, sha256, name, prefix, line, replaces, terms, namespaces, created_at, revoked_at, last_used_at'
 
 export class KeyLedger {
-  readonly #database: Database
-  readonly #log: HubLog
-  readonly #clock: Pick<Clock, 'now'>
-  readonly #random: (length: number) => Buffer
+  readonly #parts: LedgerOptions
 
-  constructor({ database, log, clock, random }: LedgerOptions) {
-    this.#database = database
-    this.#log = log
-    this.#clock = clock
-    this.#random = random
+  constructor(parts: LedgerOptions) {
+    this.#parts = parts
   }
 
   /**
@@ -68,8 +62,8 @@ export class KeyLedger {
    */
   async create(name: string, actor: Actor, fields: JsonObject): Promise<MadeChange<NewKey>> {
     const given = { name, fields: { ...EVERY_NAMESPACE, ...fields } }
-    const { key, ...change } = creating(given, actor, this.#clock.now(), this.#newRandom())
-    return this.#log.change(async (queries) => {
+    const { key, ...change } = creating(given, actor, this.#parts.clock.now(), this.#newRandom())
+    return this.#parts.log.change(async (queries) => {
       assertRoomForKey(await countIn(queries))
       return changing(change, { record: recordOf(change.stored, null), key })
     })
@@ -80,9 +74,9 @@ export class KeyLedger {
    * @throws GatewayError (rejects) `not_found`, `fleet_unavailable`; as `changingTerms`
    */
   change(id: string, fields: JsonObject, actor: Actor): Promise<MadeChange<KeyRecord>> {
-    return this.#log.change(async (queries) => {
+    return this.#parts.log.change(async (queries) => {
       const { row, lastUsedAtMs } = await rowIn(queries, id)
-      const change = changingTerms(row, fields, actor, this.#clock.now())
+      const change = changingTerms(row, fields, actor, this.#parts.clock.now())
       return changing(change, recordOf(change.stored, lastUsedAtMs))
     })
   }
@@ -94,9 +88,9 @@ export class KeyLedger {
    */
   rotate(id: string, graceSeconds: number, actor: Actor): Promise<MadeChange<NewKey>> {
     const random = this.#newRandom()
-    return this.#log.change(async (queries) => {
+    return this.#parts.log.change(async (queries) => {
       const { row } = await rowIn(queries, id)
-      const { key, ...change } = rotating(row, graceSeconds, actor, this.#clock.now(), random)
+      const { key, ...change } = rotating(row, graceSeconds, actor, this.#parts.clock.now(), random)
       assertRoomForKey(await countIn(queries))
       return changing(change, { record: recordOf(change.stored, null), key })
     })
@@ -107,16 +101,16 @@ export class KeyLedger {
    * @throws GatewayError (rejects) `not_found`, `fleet_unavailable`
    */
   revoke(id: string, actor: Actor): Promise<MadeChange<KeyRecord>> {
-    return this.#log.change(async (queries) => {
+    return this.#parts.log.change(async (queries) => {
       const { row, lastUsedAtMs } = await rowIn(queries, id)
-      const change = revoking(row, actor, this.#clock.now())
+      const change = revoking(row, actor, this.#parts.clock.now())
       return changing(change, recordOf(change.stored, lastUsedAtMs))
     })
   }
 
   /** Returns all keys in order of creation. */
   async list(): Promise<KeyRecord[]> {
-    const rows = await this.#database.rows<KeyColumns>(
+    const rows = await this.#parts.database.rows<KeyColumns>(
       `select ${COLUMNS} from api_key order by created_at, id`,
     )
     return rows.map((one) => recordOf(storedOf(one), one.last_used_at))
@@ -124,8 +118,8 @@ export class KeyLedger {
 
   /** Returns the keys that a key replaces and that still work, the newest first. */
   async workingPredecessors(id: string): Promise<KeyRecord[]> {
-    const nowMs = this.#clock.now()
-    const rows = await this.#database.rows<KeyColumns>(
+    const nowMs = this.#parts.clock.now()
+    const rows = await this.#parts.database.rows<KeyColumns>(
       `select ${COLUMNS} from api_key where line = (select line from api_key where id = $1)
        and created_at < (select created_at from api_key where id = $1) order by created_at desc`,
       [id],
@@ -137,7 +131,7 @@ export class KeyLedger {
 
   /** Writes when keys were last used; a time before the one that is known changes nothing. */
   async noteUses(uses: ReadonlyMap<string, Milliseconds>): Promise<void> {
-    await this.#database.rows(
+    await this.#parts.database.rows(
       `update api_key k set last_used_at = u.at from unnest($1::text[], $2::timestamptz[]) as u(id, at)
        where k.id = u.id and (k.last_used_at is null or k.last_used_at < u.at)`,
       [[...uses.keys()], [...uses.values()].map(isoTime)],
@@ -145,7 +139,7 @@ export class KeyLedger {
   }
 
   #newRandom(): KeyRandom {
-    return { key: this.#random(KEY_RANDOM_BYTES), id: this.#random(ID_RANDOM_BYTES) }
+    return { key: this.#parts.random(KEY_RANDOM_BYTES), id: this.#parts.random(ID_RANDOM_BYTES) }
   }
 }
 

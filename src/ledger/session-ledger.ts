@@ -14,11 +14,11 @@ import {
   sessionOf,
   surplusSessions,
 } from '../core/admin-session.ts'
-import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isoTime } from '../core/time.ts'
-import type { Database, Queries } from './database.ts'
-import type { HubLog, LedgerOptions } from './hub-log.ts'
+import type { Queries } from './database.ts'
+import type { LedgerOptions } from './hub-log.ts'
 
 interface SessionColumns {
   readonly hash: Buffer
@@ -33,16 +33,10 @@ interface SessionColumns {
 const COLUMNS = 'hash, name, role, via, binding, created_at, expires_at'
 
 export class SessionLedger {
-  readonly #database: Database
-  readonly #log: HubLog
-  readonly #clock: Pick<Clock, 'now'>
-  readonly #random: (length: number) => Buffer
+  readonly #parts: LedgerOptions
 
-  constructor({ database, log, clock, random }: LedgerOptions) {
-    this.#database = database
-    this.#log = log
-    this.#clock = clock
-    this.#random = random
+  constructor(parts: LedgerOptions) {
+    this.#parts = parts
   }
 
   /**
@@ -57,10 +51,10 @@ export class SessionLedger {
     ttlMs: Milliseconds,
     replaced: string | null,
   ): Promise<Session & { readonly secret: string }> {
-    const nowMs = this.#clock.now()
-    const { secret, ...row } = newSession(administrator, fingerprint, ttlMs, nowMs, this.#random)
+    const nowMs = this.#parts.clock.now()
+    const { secret, ...row } = newSession(administrator, fingerprint, ttlMs, nowMs, this.#parts.random)
     const { name, role, via, binding, createdAtMs, expiresAtMs } = row.session
-    await this.#database.transaction(async (queries) => {
+    await this.#parts.database.transaction(async (queries) => {
       // Two hubs count the sessions one after the other.
       await queries.rows('lock table session in share row exclusive mode')
       await queries.rows('delete from session where expires_at <= $1 or hash = $2', [
@@ -83,7 +77,7 @@ export class SessionLedger {
    */
   async find(secret: string, fingerprintOf: FingerprintOf): Promise<Session | null> {
     if (!isSessionSecret(secret)) return null
-    const [row] = await rowsIn(this.#database, 'where hash = $1', [hashOfSecret(secret)])
+    const [row] = await rowsIn(this.#parts.database, 'where hash = $1', [hashOfSecret(secret)])
     if (row === undefined || this.#isOver(row)) return null
     const session = sessionOf(row)
     const fingerprint = fingerprintOf(session)
@@ -93,12 +87,12 @@ export class SessionLedger {
   /** Ends a session; an unknown secret is fine. */
   async delete(secret: string): Promise<void> {
     if (isSessionSecret(secret))
-      await this.#database.rows('delete from session where hash = $1', [hashOfSecret(secret)])
+      await this.#parts.database.rows('delete from session where hash = $1', [hashOfSecret(secret)])
   }
 
   /** Returns the sessions that have not expired, newest first. */
   async list(): Promise<Session[]> {
-    const rows = await rowsIn(this.#database, 'order by created_at desc')
+    const rows = await rowsIn(this.#parts.database, 'order by created_at desc')
     return rows.filter((row) => !this.#isOver(row)).map(sessionOf)
   }
 
@@ -107,7 +101,7 @@ export class SessionLedger {
    * @throws GatewayError (rejects) `not_found`, `fleet_unavailable`
    */
   async end(id: string, actor: Actor): Promise<Session> {
-    const { result } = await this.#log.change(async (queries) => {
+    const { result } = await this.#parts.log.change(async (queries) => {
       const rows = await rowsIn(queries)
       const row = rows.find((one) => sessionIdOf(one.hash) === id && !this.#isOver(one))
       if (row === undefined) throw new GatewayError('not_found', 'There is no session with this id.')
@@ -122,7 +116,7 @@ export class SessionLedger {
   }
 
   #isOver({ session }: SessionRow): boolean {
-    return this.#clock.now() >= session.expiresAtMs
+    return this.#parts.clock.now() >= session.expiresAtMs
   }
 }
 
