@@ -9,20 +9,11 @@ import type { JsonObject } from '../core/json.ts'
 import type { Queries } from '../ledger/database.ts'
 import { StoredLogs } from '../ledger/stored-logs.ts'
 import type { LogCheck } from '../server/routes/verify.ts'
-import type { VerificationStatus } from '../store/verification/background.ts'
+import { NEVER_RUN, type VerificationStatus } from '../store/verification/background.ts'
 import { verifyLogs } from './fleet-verification.ts'
 
 /** Verdicts in an answer, those with findings first. */
 const MAXIMUM_VERDICTS = 1000
-
-const NEVER_RUN: VerificationStatus = {
-  running: false,
-  progress: 0,
-  startedAtMs: null,
-  finishedAtMs: null,
-  verdict: null,
-  failure: null,
-}
 
 /** Ends a run. */
 class Cancelled extends Error {}

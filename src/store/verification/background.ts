@@ -35,7 +35,8 @@ export interface VerificationFailure {
 
 const CANCELLED: VerificationFailure = { reason: 'The check was cancelled.', cause: 'cancelled' }
 
-const NEVER_RUN: VerificationStatus = {
+/** Before the first run. */
+export const NEVER_RUN: VerificationStatus = {
   running: false,
   progress: 0,
   startedAtMs: null,
