@@ -2,8 +2,9 @@
 
 import { integer } from './schema-parts.ts'
 
+const KEPT_USERS = ['hash', 'clear', 'off'] as const
 /** How the end user of a call is kept. */
-export type KeptUser = 'hash' | 'clear' | 'off'
+export type KeptUser = (typeof KEPT_USERS)[number]
 
 /** How long the exchanges of calls are kept whose key has all these labels. */
 export interface RetainRule {
@@ -47,6 +48,6 @@ export const retain = (description: string) => ({
 
 export const keptUser = (description: string) => ({
   description,
-  enum: ['hash', 'clear', 'off'],
+  enum: [...KEPT_USERS],
   default: 'hash',
 })
