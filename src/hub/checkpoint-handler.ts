@@ -1,12 +1,12 @@
 // Answers the checkpoints of sidecars: `POST /fleet/v1/logs/:log/checkpoint`.
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { MAXIMUM_NOTE_BYTES } from '../audit/note.ts'
 import { NOTE_TYPE } from '../fleet/shipping.ts'
 import { readBytes } from '../server/body.ts'
-import { failRequest, type ManagementParts } from '../server/management.ts'
+import type { ManagementParts } from '../server/management.ts'
 import { respond, respondJson } from '../server/respond.ts'
 import type { CheckpointWitness } from './checkpoint-witness.ts'
+import { answerSidecar, type SidecarAnswer } from './sidecar-answer.ts'
 import { Slots } from './slots.ts'
 import type { SidecarIdentity } from './verified-token.ts'
 
@@ -20,27 +20,20 @@ interface CheckpointHandlerParts extends Pick<ManagementParts, 'logger' | 'metri
   readonly witness: Pick<CheckpointWitness, 'cosign'>
 }
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>
-
 /** Returns what answers a method and a path; null for others. */
 export function checkpointHandler(
   parts: CheckpointHandlerParts,
-): (method: string, path: string) => Answer | null {
+): (method: string, path: string) => SidecarAnswer | null {
   const slots = new Slots(MAXIMUM_COMPARED)
   return (method, path) => {
     const [, log] = method === 'POST' ? (CHECKPOINT_PATH.exec(path) ?? []) : []
     if (log === undefined) return null
-    return async (request, response) => {
-      try {
-        const { id } = await parts.verify(request.headers.authorization)
-        const note = await readBytes(request, MAXIMUM_NOTE_BYTES)
-        const release = await slots.take()
-        const cosigned = await parts.witness.cosign(id, log, note).finally(release)
-        if ('fork' in cosigned) respondJson(response, 409, { code: 'fork', seq: cosigned.fork })
-        else respond(response, 200, { 'content-type': NOTE_TYPE }, cosigned.note)
-      } catch (error) {
-        failRequest(parts, response, error)
-      }
-    }
+    return answerSidecar(parts, async ({ id }, request, response) => {
+      const note = await readBytes(request, MAXIMUM_NOTE_BYTES)
+      const release = await slots.take()
+      const cosigned = await parts.witness.cosign(id, log, note).finally(release)
+      if ('fork' in cosigned) respondJson(response, 409, { code: 'fork', seq: cosigned.fork })
+      else respond(response, 200, { 'content-type': NOTE_TYPE }, cosigned.note)
+    })
   }
 }

@@ -7,10 +7,11 @@ import { GatewayError } from '../core/errors.ts'
 import { FLEET_HEADERS, FLEET_PATHS, PROTOCOL, readAck, readPosition } from '../fleet/protocol.ts'
 import type { SidecarLedger } from '../ledger/sidecar-ledger.ts'
 import { readJsonBody } from '../server/body.ts'
-import { failRequest, type ManagementParts } from '../server/management.ts'
+import type { ManagementParts } from '../server/management.ts'
 import { respond } from '../server/respond.ts'
 import type { FeedRequest, Feeds } from './feeds.ts'
 import type { KeyUseReports } from './key-use-reports.ts'
+import { answerSidecar, type SidecarAnswer } from './sidecar-answer.ts'
 import type { SidecarIdentity } from './verified-token.ts'
 
 /** Longest acknowledgement: times of last use of all keys. */
@@ -28,12 +29,15 @@ export interface FleetHandlerParts extends Pick<ManagementParts, 'logger' | 'met
   readonly uses: KeyUseReports
 }
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>
-
 /** Returns what answers a method and a path; null for others. */
-export function fleetHandler(parts: FleetHandlerParts): (method: string, path: string) => Answer | null {
+export function fleetHandler(
+  parts: FleetHandlerParts,
+): (method: string, path: string) => SidecarAnswer | null {
   const { feeds, sidecars, uses } = parts
-  const answers = new Map<string, (sidecar: SidecarIdentity, ...rest: Parameters<Answer>) => Promise<void>>([
+  const answers = new Map<
+    string,
+    (sidecar: SidecarIdentity, ...rest: Parameters<SidecarAnswer>) => Promise<void>
+  >([
     [
       `GET ${FLEET_PATHS.feed}`,
       (sidecar, request, response) => feeds.open(sidecar, feedRequest(request), response),
@@ -59,14 +63,7 @@ export function fleetHandler(parts: FleetHandlerParts): (method: string, path: s
   ])
   return (method, path) => {
     const answer = answers.get(`${method} ${path}`)
-    if (answer === undefined) return null
-    return async (request, response) => {
-      try {
-        await answer(await parts.verify(request.headers.authorization), request, response)
-      } catch (error) {
-        failRequest(parts, response, error)
-      }
-    }
+    return answer === undefined ? null : answerSidecar(parts, answer)
   }
 }
 

@@ -1,7 +1,7 @@
 // Answers sidecars that ship their logs: reads a few bodies at a time, checks them in turns with
 // everything else, and answers once what they bring is durable.
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { type ArrivalFault, CONFLICT_KINDS, checkArrival } from '../audit/arrival.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -22,11 +22,12 @@ import type { Shipment, ShipmentResult } from '../ledger/shipped-logs.ts'
 import type { HubMetrics } from '../metrics/hub-metrics.ts'
 import type { Logger } from '../pipeline/record/record.ts'
 import { readBytes } from '../server/body.ts'
-import { failRequest, type ManagementParts } from '../server/management.ts'
+import type { ManagementParts } from '../server/management.ts'
 import { respondJson } from '../server/respond.ts'
 import type { KeepConflict } from './conflicts.ts'
 import type { Ingest } from './ingest.ts'
 import { ShippingTurns } from './shipping-turns.ts'
+import { answerSidecar, type SidecarAnswer } from './sidecar-answer.ts'
 import type { SidecarIdentity } from './verified-token.ts'
 
 /** Time for a body, once it is read: it has one of few turns. */
@@ -51,24 +52,17 @@ interface LogHandlerParts extends Pick<ManagementParts, 'newId'> {
   readonly timers: Timers
 }
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>
-
 /** Returns what answers a method and a path; null for others. */
-export function logHandler(parts: LogHandlerParts): (method: string, path: string) => Answer | null {
+export function logHandler(parts: LogHandlerParts): (method: string, path: string) => SidecarAnswer | null {
   for (const kind of CONFLICT_KINDS) parts.metrics.conflicts.inc({ kind }, 0)
   const shipping = new Shipping(parts)
   return (method, path) => {
     const [, log] = method === 'POST' ? (LOG_PATH.exec(path) ?? []) : []
     if (log === undefined) return null
-    return async (request, response) => {
-      try {
-        const { id } = await parts.verify(request.headers.authorization)
-        const answer = await shipping.take(request, log, id)
-        respondJson(response, 'want' in answer || 'code' in answer ? 409 : 200, { ...answer })
-      } catch (error) {
-        failRequest(parts, response, error)
-      }
-    }
+    return answerSidecar(parts, async ({ id }, request, response) => {
+      const answer = await shipping.take(request, log, id)
+      respondJson(response, 'want' in answer || 'code' in answer ? 409 : 200, { ...answer })
+    })
   }
 }
 
