@@ -136,5 +136,5 @@ export function tilesFor(compute: (subtree: Subtree) => unknown, edges: readonly
 /** Full of nodes that are not unknown. */
 const PLACEHOLDER_TILE = Buffer.alloc(TILE_NODES * NODE_BYTES, 1)
 
-/** Returns the text that tells places apart. */
+/** Returns the text that identifies a place. */
 export const keyOf = ({ level, index }: TilePlace): string => `${level}/${index}`

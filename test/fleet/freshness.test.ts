@@ -152,7 +152,7 @@ t.test('the age survives a restart', async (t) => {
 })
 
 t.test(
-  'the time of the hub goes on while it is away, through steps of the wall clock and restarts',
+  'the time of the hub advances while it is away, through steps of the wall clock and restarts',
   async (t) => {
     const clock = clocks()
     const freshness = new Freshness(clock, 10, NEVER)

@@ -210,7 +210,7 @@ t.test('a hub that lost entries gets them again', async (t) => {
   t.same([log.next, ends.length], [5, 0])
 })
 
-t.test('a restart goes on where the hub is, also when that was not written', async (t) => {
+t.test('a restart continues where the hub is, also when that was not written', async (t) => {
   const hub = await startHub(t)
   const first = ship(t, hub)
   await first.call(1)

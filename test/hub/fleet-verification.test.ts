@@ -212,7 +212,7 @@ t.test('what a sidecar sent to the logs of others, or was refused, makes no log 
   })
 })
 
-t.test('a forked log says so first, whatever its sidecar and others sent', async (t) => {
+t.test('a forked log is reported first, before the conflicts of any sender', async (t) => {
   const rows = `update log_head set state = 'forked' where log_id = '${one.id}';
     ${CONFLICT} select now(), 'uid-1', '${one.id}', seq, 'forged' from generate_series(1, 150) as seq;
     ${CONFLICT} select now(), 'uid-2', '${one.id}', seq, 'foreign' from generate_series(1, 150) as seq;

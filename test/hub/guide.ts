@@ -1,4 +1,4 @@
-// What src/audit/README.md tells an auditor to run with psql.
+// The statements of src/audit/README.md that an auditor runs with psql.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

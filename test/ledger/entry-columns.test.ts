@@ -1,4 +1,4 @@
-// The columns of `entry` against PostgreSQL: whatever a sidecar may write into an entry is stored, and
+// The columns of `entry` against PostgreSQL: any value that a sidecar may seal is stored, and
 // what is read equals what the entry says.
 
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-// Storing the logs of sidecars in PostgreSQL: once, whoever else writes them, and for good.
+// Storing the logs of sidecars in PostgreSQL: once, also when several hubs write them, and durably.
 
 import t from 'tap'
 import { type ConflictKind, checkArrival } from '../../src/audit/arrival.ts'
@@ -105,7 +105,7 @@ t.test('what is sent again is compared, and only what is new is stored', async (
   t.match(await headOf(log.log), { seq: 4 })
 })
 
-t.test('a log ends with its stop entry, and goes on with the next boot', async (t) => {
+t.test('a log ends with its stop entry, and continues with the next boot', async (t) => {
   const log = newLog()
   await ship(log.log, log.add({ type: 'stop', version: '0.1.0', actor: 'gateway' }).entries)
   t.match(await headOf(log.log), { state: 'closed' })
@@ -229,7 +229,7 @@ t.test('a conflict is kept once, a hundred of a log, and a fork ends the log', a
   t.strictSame(await ship(forked.log, forked.add().entries), { forkedAt: 0 }, 'also what would fit')
 })
 
-t.test('evidence of a rewrite is kept, whatever its sidecar sent before', async (t) => {
+t.test('evidence of a rewrite is kept after any number of other conflicts', async (t) => {
   const log = newLog()
   const [first] = log.entries as [ShippedEntry]
   await ship(log.log, log.entries, 'flooder')
@@ -263,7 +263,7 @@ t.test('what other sidecars sent does not say where a log forked', async (t) => 
   t.equal(await new LedgerCheckpoints(database).forkOf(log.log), 2)
 })
 
-t.test('a log without a stop entry and without contact is cut, until it goes on', async (t) => {
+t.test('a log without a stop entry and without contact is cut, until it continues', async (t) => {
   const silent = newLog()
   const heard = newLog()
   const closed = newLog().add({ type: 'stop', version: '0.1.0', actor: 'gateway' })

@@ -1,4 +1,4 @@
-// A real gateway whose log a hub takes: what arrives, what a stop sends, and what is said otherwise.
+// A real gateway and a hub that takes its log: what arrives, what a stop sends, and how failures show.
 
 import t from 'tap'
 import { conflict, startHub, type TestHub } from '../fleet/fixture.ts'
