@@ -22,6 +22,8 @@ const clientFor = (url: string) =>
 
 /** Longest answer to a post, and longest part of an error that is read. */
 const MAXIMUM_ANSWER_BYTES = 16_384
+/** Bodies from this length on are sent once the hub has a turn for them. */
+const INVITED_BYTES = 16 * 1024
 /** Longest wait that a hub can ask for. */
 const MAXIMUM_RETRY_SECONDS = 60
 /** Longest message of a hub that is repeated. */
@@ -172,7 +174,12 @@ export class HubRequests {
   ): Promise<HubAnswer> {
     const limit = AbortSignal.timeout(timeoutMs)
     const signal = end === undefined ? limit : AbortSignal.any([limit, end])
-    const described = { 'content-type': type, 'content-length': String(bytes.length) }
+    const described = {
+      'content-type': type,
+      'content-length': String(bytes.length),
+      // A hub that many sidecars come back to would hold the start of each body (RFC 9110 §10.1.1).
+      ...(bytes.length >= INVITED_BYTES && { expect: '100-continue' }),
+    }
     const options = {
       method: 'POST',
       agent: this.#agentFor(url),
@@ -209,7 +216,15 @@ function send(url: string, options: object, body: Buffer | null): Promise<Incomi
     const request = clientFor(url).request(url, options, resolve)
     request.on('timeout', () => request.destroy(new Error(`no byte within ${SILENCE_MS} ms`)))
     request.on('error', (error) => reject(new HubUnreachable(error)))
-    request.end(body ?? undefined)
+    if (body === null || body.length < INVITED_BYTES) request.end(body ?? undefined)
+    else {
+      request.once('continue', () => request.end(body))
+      // A hub that refuses it without its body closes the connection.
+      request.once('response', (response) =>
+        response.once('end', () => request.writableEnded || request.destroy()),
+      )
+      request.flushHeaders()
+    }
   })
 }
 

@@ -25,8 +25,8 @@ const GATHER_MS: Milliseconds = 50
 const POLL_MS: Milliseconds = 1000
 /** Interval at which it is written how far the hub is. */
 const SAVE_MS: Milliseconds = 5000
-/** Longest wait for an answer, and what each MiB of a request adds. */
-const ANSWER_MS: Milliseconds = 10_000
+/** Longest wait for an answer, and what each MiB of a request adds. A hub lets others go first for 30 s. */
+const ANSWER_MS: Milliseconds = 45_000
 const MIB_MS: Milliseconds = 1000
 const MIB = 1024 ** 2
 /** Time after which is looked again whether a hub knows this sidecar, or the log can be read. */
