@@ -23,6 +23,8 @@ const WORKERS = 4
 /** Share of the steps that disturb. */
 const FAULT_SHARE = 0.2
 const QUICK_MS = 45_000
+/** Pause after each key that is made and revoked while logs catch up. */
+const CATCH_UP_PAUSE_MS = 1000
 /** Simulated sidecars that soon refuse keys of hubs for their age. */
 const SHORT_LIVED_SHARE = 0.05
 const CONNECT_BATCH = 100
@@ -171,6 +173,7 @@ class Chaos {
     while (!isOver) {
       await changes.create()
       await changes.revoke(ledger.keys.at(-1)!)
+      await delay(CATCH_UP_PAUSE_MS)
     }
     clearInterval(watch)
     hubs.push(...stopped)
