@@ -13,12 +13,17 @@ const DAY_MS = 86_400_000
  */
 export function parseTime(text: string): number | null {
   if (!TIME.test(text)) return null
-  const timeMs = Date.parse(text.toUpperCase())
-  const day = text.slice(0, DAY_CHARACTERS)
-  const dayMs = Date.parse(day)
-  if (!Number.isFinite(timeMs) || !Number.isFinite(dayMs)) return null
   // Date.parse turns 30 February into 2 March.
-  return new Date(dayMs).toISOString().startsWith(day) ? timeMs : null
+  if (Number(text.slice(8, DAY_CHARACTERS)) > daysIn(Number(text.slice(0, 4)), Number(text.slice(5, 7))))
+    return null
+  const timeMs = Date.parse(text.toUpperCase())
+  return Number.isFinite(timeMs) ? timeMs : null
+}
+
+/** @param month from 1 to 12 */
+function daysIn(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
 }
 
 /**

@@ -238,17 +238,28 @@ export function differingColumn(row: object, members: EntryMembers): string | nu
   return differing?.name ?? null
 }
 
-const TYPES = ['uuid', 'bigint', 'bytea', 'bytea', ...ENTRY_COLUMNS.map(({ type }) => type.sql)]
+const TYPES = ['uuid', 'bigint', 'bytea', 'integer', 'integer', ...ENTRY_COLUMNS.map(({ type }) => type.sql)]
+// An array of `bytea` travels as hexadecimal text, one value as it is.
 const INSERT = `insert into entry (received_at, log_id, seq, hash, body, ${COLUMN_NAMES})
-  select now(), new.* from unnest(${TYPES.map((type, index) => `$${index + 1}::${type}[]`).join(', ')}) as new`
+  select now(), log_id, seq, hash, substr($1::bytea, start, length), ${COLUMN_NAMES}
+  from unnest(${TYPES.map((type, index) => `$${index + 2}::${type}[]`).join(', ')})
+    as new (log_id, seq, hash, start, length, ${COLUMN_NAMES})`
 
 /** Writes entries, with one time of receipt: that of the transaction. */
 export async function insertEntries(queries: Queries, rows: readonly EntryRow[]): Promise<void> {
+  let end = 1
+  const starts = rows.map(({ bytes }) => {
+    const start = end
+    end += bytes.length
+    return start
+  })
   await queries.rows(INSERT, [
+    Buffer.concat(rows.map(({ bytes }) => bytes)),
     rows.map(({ log }) => log),
     rows.map(({ seq }) => seq),
     rows.map(({ hash }) => digestOf(hash)),
-    rows.map(({ bytes }) => bytes),
+    starts,
+    rows.map(({ bytes }) => bytes.length),
     ...ENTRY_COLUMNS.map((_, index) => rows.map(({ columns }) => columns[index])),
   ])
 }
