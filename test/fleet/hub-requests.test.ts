@@ -10,7 +10,10 @@ const LONG = { type: 'application/x-ndjson', bytes: Buffer.alloc(200_000, 'a') }
 const SHORT = { type: 'application/x-ndjson', bytes: Buffer.from('a') }
 
 /** A hub that counts its connections, and takes requests whose body it has not asked for. */
-async function hubFor(t: Test, onWaiting: (request: IncomingMessage, response: ServerResponse) => void) {
+async function hubFor(
+  t: Test,
+  onWaiting: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
+) {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     let bytes = 0
     for await (const piece of request) bytes += (piece as Buffer).length
@@ -19,7 +22,7 @@ async function hubFor(t: Test, onWaiting: (request: IncomingMessage, response: S
   const server = createServer(answer)
   let connections = 0
   server.on('connection', () => connections++)
-  server.on('checkContinue', onWaiting)
+  server.on('checkContinue', (request, response) => void onWaiting(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => {
@@ -41,7 +44,7 @@ t.test('a long body is sent when the hub asks for it, and its connection is kept
   const hub = await hubFor(t, async (request, response) => {
     const { socket } = request
     const head = socket.bytesRead
-    // Enough turns for a body that comes unasked.
+    // Long enough for a body that comes unasked.
     await delay(50)
     before = socket.bytesRead - head
     response.writeContinue()
