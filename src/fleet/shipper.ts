@@ -20,12 +20,12 @@ import {
 } from './shipping.ts'
 
 /** Time in which entries gather for one request, unless there are enough for a full one. */
-const GATHER_MS: Milliseconds = 50
+const GATHER_MS: Milliseconds = 250
 /** Interval of looking for entries of other processes. */
 const POLL_MS: Milliseconds = 1000
 /** Interval at which it is written how far the hub is. */
 const SAVE_MS: Milliseconds = 5000
-/** Longest wait for an answer, and what each MiB of a request adds. A hub lets others go first for 30 s. */
+/** Longest wait for an answer, after up to 30 s for a turn at the hub, and what a MiB adds. */
 const ANSWER_MS: Milliseconds = 45_000
 const MIB_MS: Milliseconds = 1000
 const MIB = 1024 ** 2
