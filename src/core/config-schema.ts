@@ -2,7 +2,7 @@
 
 import { ADMIN_SECTION } from './admin-section.ts'
 import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
-import { FLEET_SECTION } from './fleet-section.ts'
+import { FLEET_SECTION, ON_HUB_LOSS } from './fleet-section.ts'
 import { KEYS_SCHEMA } from './key-config.ts'
 import { LOG_SECTION, METRICS_SECTION } from './observability-sections.ts'
 import { PLACEHOLDER_STYLES, STYLES } from './placeholder-style.ts'
@@ -198,6 +198,18 @@ export const CONFIG_SCHEMA = {
         1024,
       ),
       drainSeconds: integer('Time that a shutdown waits for calls in flight, seconds.', 0, 3600, 25),
+      onHubLoss: {
+        description:
+          'With a hub, what holds for its limits while none is heard: `share` uses the guaranteed share of this gateway, `refuse` only what the hub has lent, and `local` counts in each gateway alone, which multiplies each limit by their number.',
+        enum: [...ON_HUB_LOSS],
+        default: 'share',
+      },
+      waitMs: integer(
+        'Longest time that a call waits for a hub which lends it a part of a limit, ms.',
+        10,
+        10_000,
+        250,
+      ),
     }),
     metrics: METRICS_SECTION,
     log: LOG_SECTION,

@@ -20,6 +20,7 @@ import type { Path } from './document.ts'
 import type { RefusalStatus } from './errors.ts'
 import type { PiiKind } from './finding.ts'
 import { type DeclaredFleet, type FleetConfig, readFleet } from './fleet-config.ts'
+import type { ON_HUB_LOSS } from './fleet-section.ts'
 import { type DeclaredKey, type FileKey, readKeys, rejectSameKey } from './key-config.ts'
 import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
 import type { PlaceholderStyle } from './placeholder-style.ts'
@@ -105,6 +106,10 @@ export interface Config {
     readonly bodyBytes: number
     readonly concurrentRequests: number
     readonly drainSeconds: number
+    /** What a sidecar does when no hub answers and its leases do not reach. */
+    readonly onHubLoss: (typeof ON_HUB_LOSS)[number]
+    /** Longest wait of a call for a hub. */
+    readonly waitMs: number
   }
   readonly metrics: { readonly keyNames: boolean }
   readonly log: { readonly level: string }

@@ -10,6 +10,8 @@ export const SHIPPED_PARTS = ['entries', 'entries+content'] as const
 
 /** What a sidecar does when entries that no hub has fill its store. */
 export const ON_UNSHIPPABLE = ['block', 'continue'] as const
+/** What a sidecar does with limits of the hub while no hub answers. */
+export const ON_HUB_LOSS = ['share', 'refuse', 'local'] as const
 
 export const FLEET_SECTION = {
   description: 'Hubs from which this gateway takes its keys. Without it there are no hubs.',

@@ -81,7 +81,15 @@ export interface HubConfig {
   }
   /** The key is null when it cannot be read, which is a problem of the configuration. */
   readonly audit: HubAudit
+  readonly limits: HubLimits
   readonly log: { readonly level: string }
+}
+
+/** How limits are kept over the sidecars. */
+export interface HubLimits {
+  /** Part of each limit that sidecars may use while no hub is heard, from 0 to 1. */
+  readonly guaranteedShare: number
+  readonly slotTimeoutSeconds: number
 }
 
 /** The value of the file, with defaults. A required key is missing only in an invalid file. */
@@ -107,6 +115,7 @@ interface DeclaredHub {
     readonly allowedHosts: readonly string[]
   }
   readonly audit?: Omit<HubAudit, 'signingKey'> & { readonly signingKey?: SecretReference }
+  readonly limits: HubLimits
   readonly log: { readonly level: string }
 }
 
@@ -155,7 +164,7 @@ export function parseHubConfig(
   const document = readSections<DeclaredHub>(text, file, HUB_SCHEMA, { env, clock })
   const { declared, found, problems, problemAt, context } = document
   if (declared === null) return { ...UNUSABLE, problems, problemAt }
-  const { listen, database, join, rules, prices, admin, audit, log } = declared
+  const { listen, database, join, rules, prices, admin, audit, limits, log } = declared
   const { folder } = context
   const config: HubConfig = {
     file,
@@ -189,6 +198,7 @@ export function parseHubConfig(
       user: audit?.user ?? 'hash',
       signingKey: readSecret(context, ['audit', 'signingKey'], audit?.signingKey, SIGNING_KEY_HINT),
     },
+    limits,
     log,
   }
   rejectSameNames(context, config.join.clusters)

@@ -121,6 +121,22 @@ export const HUB_SCHEMA = {
       },
       ['signingKey'],
     ),
+    limits: section('Limits that hold over all sidecars.', {
+      guaranteedShare: {
+        description:
+          'Part of each limit that is split over the sidecars, which use it while no hub is heard. 0 for none.',
+        type: 'number',
+        minimum: 0,
+        maximum: 1,
+        default: 0.2,
+      },
+      slotTimeoutSeconds: integer(
+        'Time after which a sidecar that is not heard loses its places for calls at a time, seconds.',
+        10,
+        86_400,
+        600,
+      ),
+    }),
     log: LOG_SECTION,
   },
 } as const

@@ -11,7 +11,8 @@ import { Acknowledger } from './acknowledger.ts'
 import { Backoff } from './backoff.ts'
 import type { Credential } from './credential.ts'
 import { type FeedEnd, FeedSession } from './feed-session.ts'
-import { HubRefusal, HubRequests, HubUnreachable } from './hub-requests.ts'
+import { HubRefusal, HubRequests, HubUnreachable, type PostOptions } from './hub-requests.ts'
+import { LEASES_PATH, type LeaseRequest, MAXIMUM_LEASE_BYTES } from './lease-protocol.ts'
 import { OrderRunner } from './order-runner.ts'
 import {
   FEATURES,
@@ -84,7 +85,9 @@ export class FleetClient {
       memory,
       timers,
       unknown: this.#unknown,
-      post: (ack, signal) => this.#post(this.hub, FLEET_PATHS.ack, ack, POST_MS, signal),
+      post: async (ack, end) => {
+        await this.#post(this.hub, FLEET_PATHS.ack, ack, POST_MS, { end })
+      },
       onRefusal: (problem) => this.#report(problem),
     })
     this.#orders = new OrderRunner({
@@ -112,6 +115,11 @@ export class FleetClient {
   /** Events of the hub that are not in force here. */
   get refused(): readonly Nack[] {
     return [...this.#unknown, ...this.#parts.memory.refusals()]
+  }
+
+  /** Asks the connected hub for leases. @throws HubUnreachable, HubRefusal (rejects) */
+  lease(request: LeaseRequest, timeoutMs: Milliseconds): Promise<string> {
+    return this.#post(this.hub, LEASES_PATH, request, timeoutMs, { maximumBytes: MAXIMUM_LEASE_BYTES })
   }
 
   /** Connects, now and whenever the connection is lost. */
@@ -291,9 +299,9 @@ export class FleetClient {
     path: string,
     body: object,
     timeoutMs: Milliseconds,
-    signal?: AbortSignal,
-  ): Promise<void> {
-    await this.#requests.post(`${hub}${path}`, await this.#headers(hub), body, timeoutMs, signal)
+    options?: PostOptions,
+  ): Promise<string> {
+    return this.#requests.post(`${hub}${path}`, await this.#headers(hub), body, timeoutMs, options)
   }
 
   #nextHub(): void {

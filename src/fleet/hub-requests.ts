@@ -103,6 +103,14 @@ export interface FeedReading {
   onEvent(event: FeedEvent | UnknownEvent): boolean
 }
 
+/** What a post may differ in. */
+export interface PostOptions {
+  /** Ends the post. */
+  readonly end?: AbortSignal
+  /** Longest answer. */
+  readonly maximumBytes?: number
+}
+
 export class HubRequests {
   readonly #ca: Secret | null
   #agent: PlainAgent | null = null
@@ -152,10 +160,10 @@ export class HubRequests {
     headers: Headers,
     body: object,
     timeoutMs: Milliseconds,
-    end?: AbortSignal,
+    options: PostOptions = {},
   ): Promise<string> {
     const json = { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) }
-    const { status, text } = await this.exchange(url, headers, json, timeoutMs, end)
+    const { status, text } = await this.exchange(url, headers, json, timeoutMs, options)
     if (status < 200 || status > 299) throw new HubRefusal(status, text)
     return text
   }
@@ -170,7 +178,7 @@ export class HubRequests {
     headers: Headers,
     { type, bytes }: HubPost,
     timeoutMs: Milliseconds,
-    end?: AbortSignal,
+    { end, maximumBytes = MAXIMUM_ANSWER_BYTES }: PostOptions = {},
   ): Promise<HubAnswer> {
     const limit = AbortSignal.timeout(timeoutMs)
     const signal = end === undefined ? limit : AbortSignal.any([limit, end])
@@ -187,7 +195,7 @@ export class HubRequests {
       signal,
     }
     const response = await send(url, options, bytes)
-    const text = await readBody(response)
+    const text = await readBody(response, maximumBytes)
     const seconds = Number(response.headers['retry-after'] ?? 0)
     const retryAfterMs = seconds > 0 && seconds <= MAXIMUM_RETRY_SECONDS ? seconds * 1000 : 0
     return { status: response.statusCode ?? 0, text, retryAfterMs }
@@ -204,7 +212,8 @@ export class HubRequests {
     const { Agent } = clientFor(url)
     if (this.#agent !== null && (ca !== this.#trusted || this.#agent.constructor !== Agent)) this.close()
     this.#trusted = ca
-    const kept = { keepAlive: true, maxSockets: 1, maxFreeSockets: 1 }
+    // A lease does not wait for an acknowledgement; one connection is kept.
+    const kept = { keepAlive: true, maxSockets: 2, maxFreeSockets: 1 }
     this.#agent ??= new Agent({ ...kept, ...(ca !== undefined && { ca }) })
     return this.#agent
   }
@@ -229,13 +238,13 @@ function send(url: string, options: object, body: Buffer | null): Promise<Incomi
 }
 
 /** @throws HubUnreachable (rejects) when the answer breaks off or is too long */
-async function readBody(response: IncomingMessage): Promise<string> {
+async function readBody(response: IncomingMessage, maximumBytes = MAXIMUM_ANSWER_BYTES): Promise<string> {
   const pieces: Buffer[] = []
   let bytes = 0
   try {
     for await (const piece of response as AsyncIterable<Buffer>) {
       bytes += piece.length
-      if (bytes > MAXIMUM_ANSWER_BYTES) throw new Error('the answer is too long')
+      if (bytes > maximumBytes) throw new Error('the answer is too long')
       pieces.push(piece)
     }
   } catch (error) {

@@ -61,6 +61,11 @@ export class KeySet {
     return this.#held.size
   }
 
+  /** Reports whether the hub has a key. */
+  has(id: string): boolean {
+    return this.#held.has(id)
+  }
+
   find(sha256: string): CallKey | undefined {
     return this.#accepted.get(sha256)?.call
   }

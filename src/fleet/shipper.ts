@@ -303,7 +303,9 @@ export class Shipper {
 
   #post(url: string, headers: Record<string, string>, body: { type: string; bytes: Buffer }) {
     const limitMs = ANSWER_MS + (body.bytes.length / MIB) * MIB_MS
-    return this.#requests.exchange(url, headers, body, Math.ceil(limitMs), this.#abort.signal)
+    return this.#requests.exchange(url, headers, body, Math.ceil(limitMs), {
+      end: this.#abort.signal,
+    })
   }
 
   #refused(status: number, text: string, retryAfterMs: Milliseconds): Outcome {

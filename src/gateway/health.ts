@@ -8,7 +8,8 @@ import { toUsd } from '../core/money.ts'
 import { formatProblem } from '../core/problem.ts'
 import type { GatewayState } from '../metrics/registry.ts'
 import type { AdmissionControl } from '../pipeline/call/admission.ts'
-import { countOf } from '../pipeline/limits/quota.ts'
+import type { FleetQuota } from '../pipeline/limits/fleet-quota.ts'
+import { countOf } from '../policy/limit-scope.ts'
 import type { EffectiveRules } from '../rules/effective.ts'
 import type { Health } from '../server/ops.ts'
 import type { Counters } from '../store/limits/counters.ts'
@@ -116,7 +117,7 @@ export class StateReader {
       ...attestation.state(),
       activeKeys: store.ring.countActive(),
       tokenLimits: store.counters.size,
-      budgets: budgetsOf(rules, store.counters),
+      budgets: budgetsOf(rules, store.counters, fleet?.limits ?? null),
       auditSequence: store.log.head.seq,
       auditAvailable: admission.auditable,
       ruleFilesInForce: rules.fileErrors.length === 0,
@@ -134,12 +135,21 @@ export class StateReader {
   }
 }
 
-const budgetsOf = ({ current }: EffectiveRules, counters: Pick<Counters, 'highestUse'>) =>
-  current.budgets.map((limit) => ({
-    rule: limit.rule.name,
-    usedUsd: toUsd(counters.highestUse(countOf(limit), limit.windowMs)),
-    allowedUsd: toUsd(limit.amount),
-  }))
+/** @param hub counts those of its rules; null without one */
+const budgetsOf = (
+  { current }: EffectiveRules,
+  counters: Pick<Counters, 'highestUse'>,
+  hub: Pick<FleetQuota, 'isOfHub' | 'highestUse'> | null,
+) =>
+  current.budgets.map((limit) => {
+    const count = countOf(limit)
+    const counter = hub?.isOfHub(count) ? hub : counters
+    return {
+      rule: limit.rule.name,
+      usedUsd: toUsd(counter.highestUse(count, limit.windowMs)),
+      allowedUsd: toUsd(limit.amount),
+    }
+  })
 
 type RulesState = Pick<GatewayState, 'policyRevision' | 'rules' | 'overrides' | 'oldestOverrideSeconds'>
 

@@ -10,10 +10,13 @@ import { isoTimeOrNull } from '../core/time.ts'
 import { systemTimers } from '../core/timers.ts'
 import { FleetClient } from '../fleet/client.ts'
 import { type Credential, fileCredential, joinedCredential } from '../fleet/credential.ts'
+import { LeaseClient, REQUESTS_OF_A_PROCESS } from '../fleet/lease-client.ts'
 import type { PolicySet } from '../fleet/policy-set.ts'
 import { SidecarMemory } from '../fleet/sidecar-memory.ts'
 import type { OrderSelection } from '../keys/erase-order.ts'
 import type { GatewayState, Metrics } from '../metrics/registry.ts'
+import { FleetQuota } from '../pipeline/limits/fleet-quota.ts'
+import { ParallelCalls } from '../pipeline/limits/parallel-calls.ts'
 import { ownSidecarKey } from '../store/files/signingkey.ts'
 import type { StoredCheckpoint } from '../store/log/checkpoints.ts'
 import type { EraseSelection } from '../store/log/erase.ts'
@@ -25,9 +28,13 @@ interface LinkParts {
   readonly config: FleetConfig
   /** The data folder. */
   readonly path: string
-  readonly store: Pick<Store, 'fleet' | 'keys' | 'ring' | 'shipping' | 'log'>
+  readonly store: Pick<Store, 'fleet' | 'keys' | 'ring' | 'shipping' | 'log' | 'counters'>
   readonly logger: GatewayLogger
-  readonly metrics: Pick<Metrics, 'fleetReconnects' | 'fleetShipped' | 'fleetContentKept'>
+  readonly metrics: Pick<
+    Metrics,
+    'fleetReconnects' | 'fleetShipped' | 'fleetContentKept' | 'fleetLeaseRequests' | 'fleetLimits'
+  >
+  readonly limits: Pick<Config['limits'], 'onHubLoss' | 'waitMs'>
 }
 
 export class HubLink {
@@ -39,9 +46,16 @@ export class HubLink {
   readonly #shipment: LogShipment
   /** Stores a checkpoint that a hub has cosigned. */
   onCosigned: (checkpoint: StoredCheckpoint) => Promise<void> = async () => {}
+  readonly #leases: LeaseClient
+  /** Whether the numbers of requests for leases are kept from the next process. */
+  #isNumbered = false
+  readonly limits: FleetQuota
+  /** The places of the gateway's own limits. */
+  readonly parallel = new ParallelCalls()
 
   /** Puts the keys that are stored into force. Opens no connection. */
-  constructor({ config, path, store, logger, metrics }: LinkParts, clock: Clock = systemClock) {
+  constructor(parts: LinkParts, clock: Clock = systemClock) {
+    const { config, path, store, logger, metrics } = parts
     this.#config = config
     this.#store = store
     this.#logger = logger
@@ -58,7 +72,10 @@ export class HubLink {
       erase: ({ rev, selection }) => store.log.erase(selectionOf(selection), GATEWAY_ACTOR, rev ?? undefined),
       random: Math.random,
       events: {
-        connected: (hub) => logger.info({ hub }, 'connected to the hub; its keys are in force'),
+        connected: (hub) => {
+          logger.info({ hub }, 'connected to the hub; its keys are in force')
+          void this.#number()
+        },
         troubled: (hub, problem) => logger.warn({ hub, problem }, 'the connection to the hub has a problem'),
         reconnecting: () => metrics.fleetReconnects.inc(),
       },
@@ -73,6 +90,32 @@ export class HubLink {
       metrics,
       onCosigned: (checkpoint) => this.onCosigned(checkpoint),
     })
+    this.#leases = this.#openLeases(parts, clock)
+    this.limits = new FleetQuota({
+      leases: this.#leases,
+      isHubKey: (id) => this.#memory.keys.has(id),
+      counters: store.counters,
+      parallel: this.parallel,
+      clock,
+      covered: (source) => metrics.fleetLimits.inc({ source }),
+    })
+  }
+
+  #openLeases({ limits, metrics, logger }: LinkParts, clock: Clock): LeaseClient {
+    const firstRequest = Math.max(Math.floor(clock.now()), this.#memory.state.nextLeaseRequest)
+    this.#memory.update({ nextLeaseRequest: firstRequest + REQUESTS_OF_A_PROCESS })
+    return new LeaseClient({
+      ...{ ...limits, clock, timers: systemTimers, firstRequest },
+      post: (request, timeoutMs) => this.#client.lease(request, timeoutMs),
+      isConnected: () => this.#client.isConnected && this.#isNumbered,
+      asked: (result) => metrics.fleetLeaseRequests.inc({ result }),
+      alone: (isAlone) => logger.warn({ alone: isAlone }, isAlone ? ALONE : NOT_ALONE),
+    })
+  }
+
+  /** A request must not have a number that an earlier process has used. */
+  async #number(): Promise<void> {
+    this.#isNumbered ||= await this.#memory.save()
   }
 
   /** The key under which end users are hashed, the same for all sidecars; null before a contact. */
@@ -120,8 +163,9 @@ export class HubLink {
   }
 
   /** Says goodbye and ends the connection. The store must be open. */
-  stop(): Promise<void> {
-    return this.#client.stop()
+  async stop(): Promise<void> {
+    await this.#leases.stop()
+    await this.#client.stop()
   }
 
   /**
@@ -140,6 +184,7 @@ export class HubLink {
       keys.position === null ? 'no keys of a hub are known yet' : null,
       keys.position !== null && freshness.isStale ? this.#whyStale() : null,
       this.#client.problem,
+      this.#leases.isAlone ? ALONE : null,
       this.#whyRefused(),
       ...this.#shipment.problems(),
     ].filter((reason) => reason !== null)
@@ -183,15 +228,21 @@ export class HubLink {
       ageSeconds: freshness.ageMs / 1000,
       keys: keys.size,
       ...this.#shipment.state(),
+      isCountedAlone: this.#leases.isAlone,
     }
   }
 }
 
+const ALONE =
+  'no hub answers, so each gateway counts the limits of the fleet alone and together they allow a multiple (limits.onHubLoss: local)'
+const NOT_ALONE = 'the hub answers; its limits hold over the fleet again'
+
 /** Returns null without `fleet` in the configuration. */
 export const linkToHub = (
-  { fleet, data }: Config,
+  { fleet, data, limits }: Config,
   parts: Pick<LinkParts, 'store' | 'logger' | 'metrics'>,
-): HubLink | null => (fleet === null ? null : new HubLink({ config: fleet, path: data.path, ...parts }))
+): HubLink | null =>
+  fleet === null ? null : new HubLink({ config: fleet, path: data.path, limits, ...parts })
 
 function credentialOf(
   { token }: FleetConfig,

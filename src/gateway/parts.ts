@@ -21,8 +21,10 @@ import type { Pipeline } from '../pipeline/pipeline.ts'
 import { Identifiers } from '../pipeline/prompt/identifiers.ts'
 import { ScanCache } from '../pipeline/prompt/scan-cache.ts'
 import { EndUsers } from '../pipeline/record/end-users.ts'
+import { FleetLimits } from '../policy/hub-rules.ts'
 import { NO_PRICES } from '../prices/price-book.ts'
 import type { PriceSnapshot } from '../prices/price-file.ts'
+import type { EffectiveRule } from '../rules/effective.ts'
 import type { RuleSnapshot } from '../rules/load.ts'
 import type { Handler } from '../server/listener.ts'
 import { LiveTail } from '../server/live-tail.ts'
@@ -107,17 +109,7 @@ export function buildParts(
   const fleet = linkToHub(config, { store, logger, metrics })
   const attestation = new Attestation({ config, folder, store, clock, logger, fleet })
   const journal = new Journal(store, metrics, logger)
-  const rules = new LiveRules({
-    config,
-    snapshot: files.rules,
-    storage: store.rules,
-    hub: fleet,
-    clock,
-    newId,
-    journal,
-    metrics,
-    logger,
-  })
+  const rules = buildRules(files.rules, { config, store, fleet, journal, metrics, logger })
   const liveTail = new LiveTail({ calls: store.tail, clock, timers: systemTimers })
   storage.connect({
     signatures: attestation.signatures,
@@ -185,6 +177,22 @@ function buildServed(
   })
   const handlers = buildHandlers({ ...parts, shadowRules, state, admin, inForce, liveConfig })
   return { pipeline, shadowRules, inForce, liveConfig, handlers }
+}
+
+function buildRules(
+  snapshot: RuleSnapshot,
+  {
+    store,
+    fleet,
+    ...parts
+  }: Pick<GatewayParts, 'config' | 'store' | 'fleet' | 'journal' | 'metrics' | 'logger'>,
+): LiveRules {
+  const storage = store.rules
+  const rules = new LiveRules({ ...parts, snapshot, storage, hub: fleet, clock: systemClock, newId })
+  const { effective } = rules
+  const isOfHub = ({ source }: EffectiveRule): boolean => source.kind === 'hub'
+  fleet?.limits.connect(new FleetLimits(() => effective.parsed, isOfHub))
+  return rules
 }
 
 function buildPrices(
@@ -261,8 +269,9 @@ function buildPipeline(
     intents: folder.intents,
     keys: store.ring,
     tokens,
-    counters: store.counters,
-    parallel: new ParallelCalls(),
+    counters: parts.fleet?.limits.counters ?? store.counters,
+    parallel: parts.fleet?.parallel ?? new ParallelCalls(),
+    fleetLimits: parts.fleet?.limits ?? null,
     stored: store.stored,
     receipts: new SignedReceipts({ sealed: store.sealed, checkpoints: store.checkpoints, signatures }),
     upstreams,

@@ -15,7 +15,7 @@ import type { Store } from '../store/store.ts'
 const STATUS = 503
 const ERROR_CODE = 'process_ended'
 
-type Recovered = Pick<Store, 'log' | 'counters'>
+type Recovered = Pick<Store, 'log'>
 
 /**
  * Seals each intent of the last process that has no entry. Those that cannot be sealed are kept for
@@ -24,13 +24,13 @@ type Recovered = Pick<Store, 'log' | 'counters'>
 export async function sealInterrupted(
   intents: Intents,
   store: Recovered,
-  { rules, metrics, logger }: Pick<Pipeline, 'rules' | 'metrics' | 'logger'>,
+  { rules, counters, metrics, logger }: Pick<Pipeline, 'rules' | 'counters' | 'metrics' | 'logger'>,
 ): Promise<void> {
   const seal = async (open: OpenIntent): Promise<number> => {
     const intent = open.item
     const missing = !store.log.has(intent.id)
     if (missing) {
-      await store.log.append(draftOf(intent), { counters: chargesOf(intent, store, rules()) })
+      await store.log.append(draftOf(intent), { counters: chargesOf(intent, counters, rules()) })
       metrics.requests.inc({
         api: intent.api ?? 'chat',
         outcome: 'interrupted',
@@ -54,7 +54,11 @@ export async function sealInterrupted(
 }
 
 /** Reservations ended with the process. The limits in force now are charged instead. */
-function chargesOf(intent: Intent, store: Recovered, rules: RuleSet): CounterChange[] {
+function chargesOf(
+  intent: Intent,
+  counters: Pick<Pipeline['counters'], 'charge'>,
+  rules: RuleSet,
+): CounterChange[] {
   const { model, key_id, key_line: line = key_id, key_name: name, labels = {}, unscanned } = intent
   const models = unscanned === undefined ? (intent.models ?? [model]) : null
   const key = { line, terms: { ...NO_TERMS, labels } }
@@ -63,9 +67,7 @@ function chargesOf(intent: Intent, store: Recovered, rules: RuleSet): CounterCha
   return rules
     .select(models, { name, labels })
     .limits.filter(({ unit }) => unit !== 'parallel')
-    .flatMap((limit) =>
-      store.counters.charge(spendingOf(limit, key, chargeOf(intent, limit.unit), atMs, caller)),
-    )
+    .flatMap((limit) => counters.charge(spendingOf(limit, key, chargeOf(intent, limit.unit), atMs, caller)))
 }
 
 /** The upstream may have done all that the call asked for. */

@@ -48,7 +48,7 @@ interface RouteParts {
 export function managementRoutes(parts: RouteParts): ApiRoute[] {
   const { store, pipeline, attestation } = parts
   const { gatekeeper, signOn } = parts.admin
-  const { receipts, minutes } = pipeline()
+  const { receipts, minutes, fleetLimits } = pipeline()
   const routes = [
     ...sessionRoutes(gatekeeper, store.sessions),
     ...singleSignOnRoutes(gatekeeper, signOn),
@@ -69,7 +69,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     }),
     ...checkRoutes(attestation.check),
     exportRoute(store.sealed),
-    usageLimitsRoute(parts.rules, store, systemClock),
+    usageLimitsRoute(parts.rules, store, systemClock, fleetLimits),
     usageSeriesRoute(minutes, store.rollups, systemClock),
     usageLiveRoute(parts.liveTail, gatekeeper),
     statusRoute(parts.status),

@@ -4,18 +4,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { parseJson } from '../chat/strict-json.ts'
 import { GatewayError } from '../core/errors.ts'
+import { LEASES_PATH, readLeaseRequest } from '../fleet/lease-protocol.ts'
 import { FLEET_HEADERS, FLEET_PATHS, PROTOCOL, readAck, readPosition } from '../fleet/protocol.ts'
+import type { LimitLedger } from '../ledger/limit-ledger.ts'
 import type { SidecarLedger } from '../ledger/sidecar-ledger.ts'
 import { readJsonBody } from '../server/body.ts'
 import type { ManagementParts } from '../server/management.ts'
 import { respond } from '../server/respond.ts'
 import type { FeedRequest, Feeds } from './feeds.ts'
 import type { KeyUseReports } from './key-use-reports.ts'
+import type { LeaseDesk } from './lease-desk.ts'
 import { answerSidecar, type SidecarAnswer } from './sidecar-answer.ts'
 import type { SidecarIdentity } from './verified-token.ts'
 
 /** Longest acknowledgement: times of last use of all keys. */
 const ACK_BYTES = 2 * 1024 * 1024
+/** Longest request for leases. */
+const LEASES_BYTES = 1024 * 1024
 const MAXIMUM_FEATURES = 64
 const FEATURE = /^[a-z0-9_]{1,64}$/
 const VERSION = /^[\w.+-]{1,64}$/
@@ -27,13 +32,15 @@ export interface FleetHandlerParts extends Pick<ManagementParts, 'logger' | 'met
   readonly feeds: Feeds
   readonly sidecars: Pick<SidecarLedger, 'left'>
   readonly uses: KeyUseReports
+  readonly leases: LeaseDesk
+  readonly limits: Pick<LimitLedger, 'left'>
 }
 
 /** Returns what answers a method and a path; null for others. */
 export function fleetHandler(
   parts: FleetHandlerParts,
 ): (method: string, path: string) => SidecarAnswer | null {
-  const { feeds, sidecars, uses } = parts
+  const { feeds, sidecars, uses, leases, limits } = parts
   const answers = new Map<
     string,
     (sidecar: SidecarIdentity, ...rest: Parameters<SidecarAnswer>) => Promise<void>
@@ -57,7 +64,17 @@ export function fleetHandler(
       `POST ${FLEET_PATHS.leave}`,
       async (sidecar, _, response) => {
         await feeds.leave(sidecar.id, () => sidecars.left(sidecar.id))
+        await limits.left(sidecar.id)
         empty(response)
+      },
+    ],
+    [
+      `POST ${LEASES_PATH}`,
+      async (sidecar, request, response) => {
+        const asked = readLeaseRequest(parseJson(await readJsonBody(request, LEASES_BYTES)))
+        if (typeof asked === 'string') throw new GatewayError('invalid_body', `${asked}.`)
+        const answer = JSON.stringify(await leases.answer(sidecar.id, asked))
+        respond(response, 200, { 'content-type': 'application/json' }, answer)
       },
     ],
   ])

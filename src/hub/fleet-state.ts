@@ -22,6 +22,8 @@ interface KeyChange {
 
 /** A change of one key, or an order of erasure, which every group gets. */
 type Change = KeyChange | { readonly rev: number; readonly order: OpenOrder }
+const byCreation = ({ key: a }: LedgerKey, { key: b }: LedgerKey): number =>
+  a.created_at < b.created_at ? -1 : Number(a.created_at > b.created_at)
 
 export class FleetState {
   #epoch = ''
@@ -37,6 +39,9 @@ export class FleetState {
   /** Revision before the first of the changes. */
   #firstRev = -1
   readonly #groups = new Map<string, FeedGroup>()
+  /** Maximum calls at a time by line, at a revision. */
+  readonly #parallel = new Map<string, number | null>()
+  #parallelRev = -1
 
   get epoch(): string {
     return this.#epoch
@@ -71,6 +76,19 @@ export class FleetState {
   /** The terms of a key; none for an unknown one. */
   termsOf(id: string): Readonly<FleetKey['terms']> {
     return this.#keys.get(id)?.key.terms ?? {}
+  }
+
+  /** Maximum calls at a time of the keys of a line, as the newest active one says; null without. */
+  maxParallelOf(line: string): number | null {
+    if (this.#parallelRev !== this.#rev) {
+      this.#parallel.clear()
+      this.#parallelRev = this.#rev
+      for (const { key, revokedAt } of [...this.#keys.values()].sort(byCreation)) {
+        const most = key.terms['max_parallel']
+        if (revokedAt === null) this.#parallel.set(key.line, typeof most === 'number' ? most : null)
+      }
+    }
+    return this.#parallel.get(line) ?? null
   }
 
   /** Reports whether a key is known and not revoked. */

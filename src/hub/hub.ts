@@ -31,6 +31,7 @@ import { HubLog } from '../ledger/hub-log.ts'
 import { JoinTokens } from '../ledger/join-tokens.ts'
 import { KeyLedger } from '../ledger/key-ledger.ts'
 import { LedgerCheckpoints } from '../ledger/ledger-checkpoints.ts'
+import { LimitLedger } from '../ledger/limit-ledger.ts'
 import { LogStates } from '../ledger/log-states.ts'
 import { assertMigrated } from '../ledger/migrate.ts'
 import { PolicyLedger } from '../ledger/policy-ledger.ts'
@@ -38,6 +39,7 @@ import { sharedSecret } from '../ledger/secrets.ts'
 import { SessionLedger } from '../ledger/session-ledger.ts'
 import { SidecarLedger } from '../ledger/sidecar-ledger.ts'
 import { createHubMetrics, type HubMetrics } from '../metrics/hub-metrics.ts'
+import { FleetLimits } from '../policy/hub-rules.ts'
 import { whyNoPrices } from '../prices/price-file.ts'
 import { whyNoRules } from '../rules/files.ts'
 import { formatAddress, whyNotListen } from '../server/address.ts'
@@ -55,6 +57,7 @@ import { HubCheckpoints } from './hub-checkpoints.ts'
 import { HubErasures } from './hub-erasures.ts'
 import { HubPolicy } from './hub-policy.ts'
 import { hubRoutes } from './hub-routes.ts'
+import { LeaseDesk } from './lease-desk.ts'
 import { LogReading } from './log-reading.ts'
 import { SidecarIdentities } from './sidecar-identities.ts'
 import { Upkeep } from './upkeep.ts'
@@ -123,11 +126,16 @@ async function findObstaclesOf(config: HubConfig, reading: HubConfigReading): Pr
   return problems
 }
 
+interface StartParts {
+  readonly logger: GatewayLogger
+  readonly lines: TurnLines
+}
+
 async function start(
   config: HubConfig,
   reading: HubConfigReading,
   database: Database,
-  { logger, lines }: { readonly logger: GatewayLogger; readonly lines: TurnLines },
+  { logger, lines }: StartParts,
 ): Promise<RunningHub> {
   const certificates = openCertificates(
     { hub: config.listen.tls },
@@ -164,13 +172,14 @@ async function start(
     config.listen.ops,
     opsOf({ database, certificates: served, liveConfig, policy, metrics, logger }),
   )
+  const limits = new LimitLedger({ ...config.limits, database, clock: systemClock })
   const { answers, logs } = await answerSidecars(config, {
     ...manages,
-    ...{ metrics, logger, fleet, sidecars, joinTokens, states, signer },
+    ...{ metrics, logger, fleet, sidecars, joinTokens, states, signer, policy, limits },
   })
   const handler = hubHandler(manages, routes, answers)
   const listeners = await listenWith(config.listen.hub, handler, certificates.hub)
-  const upkeep = new Upkeep({ ...config.audit, database, log, erasures: ledgers.erasures, logger })
+  const upkeep = new Upkeep({ ...config.audit, database, log, limits, erasures: ledgers.erasures, logger })
   upkeep.start()
   const [address, opsAddress] = [addressOf(listeners), addressOf(ops)]
   lines.begin(() => logger.info({ hub: address, ops: opsAddress, version: VERSION }, 'listening'))
@@ -255,12 +264,14 @@ interface SidecarParts extends Pick<ManagementParts, 'newId'> {
   readonly joinTokens: JoinTokens
   readonly states: LogStates
   readonly signer: Signer
+  readonly policy: HubPolicy
+  readonly limits: LimitLedger
 }
 
 /** Makes what answers sidecars, and begins to look for logs that have ended. */
 async function answerSidecars(
   { join, database, audit }: HubConfig,
-  { fleet, sidecars, joinTokens, states, signer, ...parts }: SidecarParts,
+  { fleet, sidecars, joinTokens, states, signer, policy, limits, ...parts }: SidecarParts,
 ): Promise<{ readonly answers: readonly ReturnType<typeof fleetHandler>[]; readonly logs: FleetLogs }> {
   const { metrics } = parts
   const identities = new SidecarIdentities({ join, sidecars: joinTokens, clock: systemClock, metrics })
@@ -270,8 +281,25 @@ async function answerSidecars(
   const kept = { keptUser: audit.user, clock: systemClock }
   const logs = new FleetLogs({ ...parts, ...kept, url, verify, states, signer })
   await logs.start()
-  return { answers: [fleetHandler({ ...parts, verify, feeds, sidecars, uses }), logs.handler], logs }
+  const leases = leasesOf(limits, policy, fleet, parts)
+  const answer = fleetHandler({ ...parts, verify, feeds, sidecars, uses, leases, limits })
+  return { answers: [answer, logs.handler], logs }
 }
+
+const leasesOf = (
+  ledger: LimitLedger,
+  { effective }: HubPolicy,
+  { state }: Fleet,
+  { metrics, logger }: Pick<SidecarParts, 'metrics' | 'logger'>,
+): LeaseDesk =>
+  new LeaseDesk({
+    ...{ ledger, timers: systemTimers, monotonic: () => systemClock.monotonic() },
+    rules: new FleetLimits(() => effective.parsed),
+    maxParallelOf: (line) => state.maxParallelOf(line),
+    answered: (result) => metrics.leaseRequests.inc({ result }),
+    refused: (reason) => metrics.leaseRefusals.inc({ reason }),
+    log: (refusal) => logger.warn(refusal, 'a part of a request for limits was refused'),
+  })
 
 /** Methods by which sidecars ask. */
 const SIDECAR_METHODS = ['GET', 'POST']

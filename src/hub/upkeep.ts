@@ -6,6 +6,7 @@ import type { GatewayLogger } from '../gateway/logger.ts'
 import type { Erasures } from '../ledger/erasures.ts'
 import { ExchangeExpiry } from '../ledger/exchange-expiry.ts'
 import type { HubLog } from '../ledger/hub-log.ts'
+import type { LimitLedger } from '../ledger/limit-ledger.ts'
 import { asOnlyHub, MonthRetention, type RetentionParts } from '../ledger/month-retention.ts'
 
 /** Interval at which the months of entries are made ahead, and of retention. */
@@ -13,9 +14,13 @@ const HOUR_MS: Milliseconds = 3_600_000
 /** Interval at which orders of erasure are looked at. */
 const ORDERS_MS: Milliseconds = 10_000
 
+/** Interval at which rows of limits that no window reaches are removed. */
+const LIMITS_MS: Milliseconds = 60_000
+
 interface UpkeepParts extends RetentionParts {
   readonly log: Pick<HubLog, 'change' | 'makePartitions'>
   readonly erasures: Pick<Erasures, 'maintain'>
+  readonly limits: Pick<LimitLedger, 'sweep'>
   readonly logger: GatewayLogger
 }
 
@@ -34,7 +39,7 @@ export class Upkeep {
   #timers: NodeJS.Timeout[] = []
 
   constructor(parts: UpkeepParts) {
-    const { log, erasures, logger } = parts
+    const { log, erasures, limits, logger } = parts
     this.#logger = logger
     this.#tasks = [
       {
@@ -46,6 +51,11 @@ export class Upkeep {
         intervalMs: ORDERS_MS,
         run: () => erasures.maintain(),
         failure: 'orders of erasure could not be continued; it is retried',
+      },
+      {
+        intervalMs: LIMITS_MS,
+        run: () => limits.sweep(),
+        failure: 'rows of limits that no window reaches could not be removed; it is retried',
       },
       {
         intervalMs: HOUR_MS,

@@ -33,6 +33,8 @@ export interface KeptState {
   readonly orders: readonly PendingOrder[]
   /** Ids of orders that were applied, oldest first. */
   readonly applied: readonly string[]
+  /** Above the number of every request for leases that was sent. */
+  readonly nextLeaseRequest: number
 }
 
 /** An order that waits. Its revision is null when it is one of another history. */
@@ -52,6 +54,7 @@ export const NO_FLEET_STATE: KeptState = {
   hasUnknownEvents: false,
   orders: [],
   applied: [],
+  nextLeaseRequest: 0,
 }
 
 /** The id of a revoked key, and when it was revoked. */

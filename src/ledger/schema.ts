@@ -1,6 +1,8 @@
 // The tables of a fleet, by version. `sidegate hub migrate` runs what a database does not have yet,
 // as its owner; the hub itself runs as a role that may not change them.
 
+import { LIMIT_TABLES } from './limit-tables.ts'
+
 /** Schema of all tables. It is on the search path of each role. */
 export const SCHEMA = 'sidegate'
 /** The role of hubs. */
@@ -271,6 +273,7 @@ create table expiry (
   upto timestamptz not null
 );
 
+${LIMIT_TABLES}
 create function refuse_change() returns trigger language plpgsql as $$
 begin
   raise exception 'entries are only appended' using errcode = 'insufficient_privilege';
@@ -394,6 +397,8 @@ grant insert, update on api_key, sidecar, join_token, log_head, secret, tile, wi
 grant delete on sidecar, exchange, entry_user, checkpoint to ${HUB_ROLE};
 grant insert, update, delete on hub_state, session, cut_draft, rule, override, price_book to ${HUB_ROLE};
 grant insert, update on expiry to ${HUB_ROLE};
+grant insert, update, delete on limit_subject, limit_bucket, limit_share, limit_slot, limit_request
+  to ${HUB_ROLE};
 grant usage on schema ${SCHEMA} to ${READ_ROLE};
 grant select on entry, log_head, checkpoint, tile, log_cut to ${READ_ROLE};
 grant select (at, sidecar, log_id, seq, kind) on conflict to ${READ_ROLE};

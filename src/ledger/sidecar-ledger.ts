@@ -177,6 +177,8 @@ export class SidecarLedger {
           'The sidecar is connected and uses keys of the hub; stop it, and declare it gone if it says no goodbye.',
         )
       await queries.rows(`update sidecar set state = 'gone', hub = null, feed = null where id = $1`, [id])
+      await queries.rows('delete from limit_share where sidecar = $1', [id])
+      await queries.rows('delete from limit_slot where sidecar = $1', [id])
       return {
         draft: { type: 'sidecar_gone', sidecar_id: id, sidecar_name: row.name, actor } as const,
         feed: [],

@@ -112,7 +112,21 @@ export function createHubMetrics(version: string, state: HubState) {
       'sidegate_hub_logs_cut',
       'Logs that ended without a stop entry and whose sidecar is not heard any more.',
     ),
+    ...leaseMetrics(registry),
   }
 }
+
+const leaseMetrics = (registry: Registry) => ({
+  leaseRequests: new Counter(registry, {
+    name: 'sidegate_hub_lease_requests_total',
+    help: 'Requests of sidecars for parts of limits, by result: answered, or failed.',
+    labels: ['result'],
+  }),
+  leaseRefusals: new Counter(registry, {
+    name: 'sidegate_hub_lease_refusals_total',
+    help: 'Parts of such requests that were refused, by reason: unknown_limit, amount or late_request.',
+    labels: ['reason'],
+  }),
+})
 
 export type HubMetrics = ReturnType<typeof createHubMetrics>

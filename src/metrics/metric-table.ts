@@ -70,6 +70,8 @@ interface FleetGauges {
   readonly unshippedAgeSeconds: number
   /** True when the log here and that of the hub cannot be brought together. */
   readonly isForked: boolean
+  /** Whether limits of the fleet are counted in this process alone. */
+  readonly isCountedAlone: boolean
 }
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
@@ -236,6 +238,11 @@ export const FLEET_GAUGES: readonly (readonly [
     '1 when the hub has another history of this usage log, so that nothing more of it is sent.',
     ({ isForked }) => Number(isForked),
   ],
+  [
+    'fleet_limits_alone',
+    '1 while no hub is heard and each gateway counts the limits of the fleet alone (limits.onHubLoss: local).',
+    ({ isCountedAlone }) => Number(isCountedAlone),
+  ],
 ]
 
 /** Gauges of the certificate of each listener with TLS, of a gateway and of a hub. */
@@ -381,6 +388,16 @@ export const COUNTERS = {
     name: 'fleet_content_kept_total',
     help: 'Exchanges that were too long to be sent to a hub, and stay here.',
     labels: [],
+  },
+  fleetLeaseRequests: {
+    name: 'fleet_lease_requests_total',
+    help: 'Requests to hubs for parts of limits, by result: answered or failed.',
+    labels: ['result'],
+  },
+  fleetLimits: {
+    name: 'fleet_limits_covered_total',
+    help: 'Limits of the fleet that calls were covered by, by source: lease, share, local, monitored, refused by the hub, or away when no hub answers and nothing is left without one.',
+    labels: ['source'],
   },
   logLinesDropped: {
     name: 'log_lines_dropped_total',

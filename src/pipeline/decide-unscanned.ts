@@ -3,19 +3,19 @@
 // judge.
 
 import type { Selection } from '../policy/compile.ts'
-import { decide, NOTHING_SCANNED, type Permit, type PermittedRequest } from '../policy/decide.ts'
+import { decide, NOTHING_SCANNED, type PermittedRequest } from '../policy/decide.ts'
 import type { Call } from './call/call.ts'
-import { reserveLimits } from './call/reserve-limits.ts'
+import { coverLimits, reserveLimits } from './call/reserve-limits.ts'
 import type { Demand } from './limits/quota.ts'
-import type { Pipeline } from './pipeline.ts'
+import type { Permitted, Pipeline } from './pipeline.ts'
 import { denialError } from './record/failure.ts'
 
 /**
  * Decides on a call and notes the rules that fire.
  * @param models that the call concerns; null when none is known
- * @throws GatewayError `model_not_allowed`, `rate_limit_exceeded` or `budget_exceeded`
+ * @throws GatewayError (rejects) `model_not_allowed`, `rate_limit_exceeded` or `budget_exceeded`
  */
-export function decideUnscanned(
+export async function decideUnscanned(
   pipeline: Pipeline,
   call: Call,
   {
@@ -28,9 +28,12 @@ export function decideUnscanned(
     readonly models: readonly string[] | null
   },
   request: PermittedRequest,
-): Permit {
+): Promise<Permitted['permit']> {
   const noted = call.record
-  const { evidence: limits } = reserveLimits(pipeline, call, selection, demand)
+  const { fleetLimits, clock } = pipeline
+  const parts = fleetLimits === null ? pipeline : await coverLimits(fleetLimits, call, selection, demand)
+  const { counters, parallel } = parts
+  const { evidence: limits } = reserveLimits({ counters, parallel, clock }, call, selection, demand)
   const keyModels = call.key.terms.models
   const decision = decide({ ...NOTHING_SCANNED, selection, limits, models, keyModels }, () => [request])
   noted.hits.push(...decision.hits)

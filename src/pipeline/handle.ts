@@ -20,7 +20,7 @@ import { documentEditsOf } from './answer/moved-citations.ts'
 import type { Call } from './call/call.ts'
 import { cleanQuery } from './call/clean-query.ts'
 import { assertWaiting, type Client } from './call/client.ts'
-import { reserveLimits } from './call/reserve-limits.ts'
+import { coverLimits, reserveLimits } from './call/reserve-limits.ts'
 import { conduct } from './conduct.ts'
 import { countImages, expectedCost, moneyDemand, NO_COST, pricedModels } from './limits/money-demand.ts'
 import { type Demand, demandOf, expectedTokensOf, NO_DEMAND } from './limits/quota.ts'
@@ -51,8 +51,13 @@ export const handle = (pipeline: Pipeline, client: Client, api: Api, search = ''
     read(pipeline, admitted, search)
       // Inspect: personal data leaves the prompt first, so the rules judge what would be forwarded.
       .then((received) => inspectPrompt(pipeline, admitted, received))
-      // Decide: the only maker of a permit, which holds the bytes of everything that may leave.
-      .then((inspected) => decide(pipeline, admitted, inspected)),
+      .then((inspected) =>
+        // Decide: the only maker of a permit, which holds the bytes of everything that may leave.
+        pipeline.fleetLimits === null
+          ? decide(pipeline, admitted, inspected)
+          : // Cover, before that: in a fleet the hub lends limits. Only this step waits for it.
+            cover(pipeline, admitted, inspected).then((covered) => decide(pipeline, admitted, covered)),
+      ),
   )
 
 /** Delivers the answer of a call, except for its end. */
@@ -226,6 +231,16 @@ const serversRefused = (): GatewayError =>
     headers: { 'x-should-retry': 'false' },
   })
 
+/** Covers what a call asks of the limits of a fleet. */
+async function cover(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): Promise<Inspected> {
+  const { clock, fleetLimits } = pipeline
+  const startMs = clock.monotonic()
+  const demand = call.api.usesTokens ? demandFor(pipeline, call, inspected) : NO_DEMAND
+  const limits = await coverLimits(fleetLimits!, call, inspected.selection, demand)
+  call.addPhase('policy', clock.monotonic() - startMs)
+  return { ...inspected, limits }
+}
+
 /**
  * @throws GatewayError `blocked_by_policy`, `model_not_allowed`, `tool_not_allowed`,
  *   `rate_limit_exceeded`, `budget_exceeded`, `price_unknown` or `invalid_parameter`
@@ -239,7 +254,8 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
   const startMs = clock.monotonic()
   const reserve = () => {
     const demand = call.api.usesTokens ? demandFor(pipeline, call, inspected) : NO_DEMAND
-    return reserveLimits(pipeline, call, selection, demand).evidence
+    const { counters, parallel } = inspected.limits ?? pipeline
+    return reserveLimits({ counters, parallel, clock }, call, selection, demand).evidence
   }
   const requests = () => permittedRequests({ ...call.api, target }, request, routes, json)
   const asked = { tools, models: request.models, keyModels: call.key.terms.models }

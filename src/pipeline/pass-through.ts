@@ -112,7 +112,7 @@ async function readAndPermit(
     mostTokens: expectedTokensOf(demand),
     mostCost: isUsing && selection.limits.some(({ unit }) => unit === 'usd') ? EXPECTED_COST : 0,
   } satisfies Partial<CallRecord>)
-  const permit = decideUnscanned(pipeline, call, { selection, demand, models: null }, request)
+  const permit = await decideUnscanned(pipeline, call, { selection, demand, models: null }, request)
   return { permit }
 }
 

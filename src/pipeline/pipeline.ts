@@ -21,7 +21,9 @@ import type { KeySources } from './call/authenticate.ts'
 import type { Call } from './call/call.ts'
 import type { Client } from './call/client.ts'
 import type { RunNames } from './call/run-names.ts'
+import type { FleetQuota } from './limits/fleet-quota.ts'
 import type { ParallelCalls } from './limits/parallel-calls.ts'
+import type { QuotaParts } from './limits/quota.ts'
 import type { DecisionParts } from './prompt/decide-prompt.ts'
 import type { Identifiers } from './prompt/identifiers.ts'
 import type { Inspection } from './prompt/inspect.ts'
@@ -33,8 +35,10 @@ import type { RecordParts } from './record/record.ts'
 /** Everything a call passes through, built once by the composition root. */
 export interface Pipeline extends RecordParts, DecisionParts, KeySources {
   readonly clock: Clock
-  readonly counters: Counters
-  readonly parallel: ParallelCalls
+  readonly counters: Pick<Counters, 'reserve' | 'settle' | 'charge'>
+  readonly parallel: Pick<ParallelCalls, 'enter'>
+  /** Covers what a call asks of limits that hold over a fleet. Null without a hub. */
+  readonly fleetLimits: Pick<FleetQuota, 'cover' | 'inUse' | 'isOfHub'> | null
   readonly stored: Pick<StoredAnswers, 'find' | 'claim'>
   readonly receipts: ReceiptSource
   readonly upstreams: Upstreams
@@ -93,6 +97,8 @@ export interface Inspected extends Received {
   readonly tools: ToolJudgement
   /** The body to forward: as received, but for what changed. */
   readonly json: Buffer
+  /** What the limits of the call are counted in; absent for those of the process. */
+  readonly limits?: QuotaParts
 }
 
 /** A call that may leave. Holds nothing of the prompt but the permit's bytes. */

@@ -38,14 +38,14 @@ export const handleStored = (
 
 /**
  * Makes the permit of a call. The rules for the models of the stored answer apply.
- * @throws GatewayError of the API when the answer is not the key's
+ * @throws GatewayError (rejects) of the API when the answer is not the key's
  */
-function readAndPermit(
+async function readAndPermit(
   pipeline: Pipeline,
   { call, admission }: Admitted,
   api: StoringApi,
   { operation, id: written, search }: StoredTarget,
-): Permitted {
+): Promise<Permitted> {
   if (admission.refusal !== null) throw admission.refusal
   const { method, path, effect } = operation
   const id = decoded(written)
@@ -68,7 +68,7 @@ function readAndPermit(
   const target = `${api.target}/${encodeURIComponent(id)}${path}${query === '' ? '' : `?${query}`}`
   const request = { ...route, method, target, body: null, defaults: api.headers } as const
   const judged = { selection: withoutUsage(selection), demand: NO_DEMAND, models }
-  const permit = decideUnscanned(pipeline, call, judged, request)
+  const permit = await decideUnscanned(pipeline, call, judged, request)
   return {
     permit,
     selection,

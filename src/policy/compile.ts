@@ -133,6 +133,10 @@ const limitsOf = (rules: readonly ScopedRule[]): LimitRule[] =>
       : [],
   )
 
+/** The limits of the enabled rules, in order. */
+export const enabledLimits = (rules: readonly ParsedRule[]): readonly LimitRule[] =>
+  limitsOf(rules.filter(({ rule }) => rule.enabled).map(scope))
+
 /** Compiles rules, in order. Model globs ignore case, because upstreams do. */
 export function compileRules(rules: readonly ParsedRule[], revision: string): RuleSet {
   const scoped = rules.filter(({ rule }) => rule.enabled).map(scope)

@@ -15,6 +15,18 @@ export interface Caller {
 
 export const NO_CALLER: Caller = { run: null, user: null }
 
+/** The name of a rule's count in a unit, apart from that of its tokens. */
+export const countOf = ({
+  rule,
+  unit,
+}: {
+  readonly rule: { readonly id: string }
+  readonly unit: string
+}): string => (unit === 'tokens' ? rule.id : `${rule.id}:${unit}`)
+
+/** Reports whether the subjects of a scope are bounded by the keys. Clients name runs and users. */
+export const isBoundedScope = (scope: LimitScope): boolean => scope !== 'run' && scope !== 'user'
+
 /** Begins the name of the count of a run or an end user, of which there may be any number. */
 const UNBOUNDED = /^(?:run|user)-/
 

@@ -108,8 +108,14 @@ export const bucketStart = (bucketMs: Milliseconds, index: number): Milliseconds
  * back a little. One more than a window ahead comes from a wrong clock and must not block for ever.
  */
 export function isLive(bucketMs: Milliseconds, index: number, currentIndex: number): boolean {
-  const live = liveBuckets(bucketMs)
-  return index > currentIndex - live && index < currentIndex + live
+  const [first, last] = liveRange(bucketMs, currentIndex)
+  return index >= first && index <= last
+}
+
+/** The first and the last bucket that count. */
+export function liveRange(bucketMs: Milliseconds, currentIndex: number): readonly [number, number] {
+  const beside = liveBuckets(bucketMs) - 1
+  return [currentIndex - beside, currentIndex + beside]
 }
 
 function liveBuckets(bucketMs: Milliseconds): number {
@@ -152,15 +158,20 @@ export function reserveTokens(window: QuotaWindow, request: QuotaRequest): Quota
   }
 }
 
-const expectedTokens = (
-  { typicalAnswer }: QuotaWindow,
-  { unlimitedChoices, expectedAnswer }: QuotaRequest,
+/** Tokens that the answers of a call without a length limit are expected to have. */
+export const expectedTokens = (
+  { typicalAnswer }: Pick<QuotaWindow, 'typicalAnswer'>,
+  { unlimitedChoices, expectedAnswer }: Pick<QuotaRequest, 'unlimitedChoices' | 'expectedAnswer'>,
 ): number => Math.ceil(unlimitedChoices * (typicalAnswer ?? expectedAnswer))
 
 /**
  * Updates the average from an answer without a length limit. An answer of no tokens does not count.
  */
-export function learn(window: QuotaWindow, answerTokens: number, choices: number): void {
+export function learn(
+  window: Pick<QuotaWindow, 'typicalAnswer'>,
+  answerTokens: number,
+  choices: number,
+): void {
   if (answerTokens === 0) return
   const perChoice = answerTokens / choices
   const before = window.typicalAnswer ?? perChoice
@@ -250,13 +261,12 @@ export function windowLength(windowMs: Milliseconds, nowMs: Milliseconds): Milli
 }
 
 /** The time at which a bucket stops counting, milliseconds since the epoch. */
-function endOf({ bucketMs }: QuotaWindow, index: number): Milliseconds {
-  return bucketStart(bucketMs, index + liveBuckets(bucketMs))
-}
+export const countsUntil = (bucketMs: Milliseconds, index: number): Milliseconds =>
+  bucketStart(bucketMs, index + liveBuckets(bucketMs))
 
 function timeUntilEmpty(window: QuotaWindow, nowMs: Milliseconds): Milliseconds {
   const last = window.buckets.findLast((bucket) => bucket.tokens > 0)
-  return last === undefined ? 0 : Math.max(0, endOf(window, last.index) - nowMs)
+  return last === undefined ? 0 : Math.max(0, countsUntil(window.bucketMs, last.index) - nowMs)
 }
 
 function timeUntilFits(
@@ -268,7 +278,8 @@ function timeUntilFits(
   let left = used
   for (const bucket of window.buckets) {
     left -= bucket.tokens
-    if (left + tokens <= request.limitTokens) return Math.max(1, endOf(window, bucket.index) - request.nowMs)
+    if (left + tokens <= request.limitTokens)
+      return Math.max(1, countsUntil(window.bucketMs, bucket.index) - request.nowMs)
   }
   return 0
 }

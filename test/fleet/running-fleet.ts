@@ -222,7 +222,7 @@ export class RunningFleet {
 }
 
 /** A port of 127.0.0.1 that nothing listens on. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

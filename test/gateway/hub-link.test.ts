@@ -33,7 +33,8 @@ async function linkOn(t: Test, path: string) {
   const logger = { info: () => {}, warn: () => {}, error: () => {} } as never
   const count = { inc: () => {} }
   const metrics = { fleetReconnects: count, fleetShipped: count, fleetContentKept: count } as never
-  return { link: new HubLink({ config: CONFIG, path, store, logger, metrics }), store }
+  const limits = { onHubLoss: 'share', waitMs: 250 } as const
+  return { link: new HubLink({ config: CONFIG, path, store, logger, metrics, limits }), store }
 }
 
 t.test('a hub that neither the feed nor the log reaches is said once', async (t) => {

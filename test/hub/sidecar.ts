@@ -128,13 +128,17 @@ export class TestSidecar {
   }
 
   async post(path: string, body: unknown): Promise<number> {
+    return (await this.exchange(path, body)).status
+  }
+
+  /** Posts JSON. @returns the status and the text of the answer */
+  async exchange(path: string, body: unknown): Promise<{ status: number; text: string }> {
     const response = await fetchInTime(this.#hub + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${this.#options.token}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
-    await response.arrayBuffer()
-    return response.status
+    return { status: response.status, text: await response.text() }
   }
 
   #take(event: FeedEvent | UnknownEvent | null): void {

@@ -140,6 +140,7 @@ async function call(
     counters: undefined as never,
     receipts: undefined as never,
     parallel: new ParallelCalls(),
+    fleetLimits: null,
     upstreams: { forward, routesFor: () => [ROUTE] } as unknown as Upstreams,
     kinds: DEFAULT_KINDS,
     scanCache: new ScanCache(),

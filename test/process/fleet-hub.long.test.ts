@@ -11,7 +11,7 @@ import { fleetDatabase, run, type TestDatabase } from '../ledger/postgres.ts'
 import { selfSigned } from '../server/certificate.ts'
 import { openGateway, type TestGateway, writeDeployment } from './gateway.ts'
 import { until } from './until.ts'
-import { completion, json, startUpstream } from './upstream.ts'
+import { completion, heldAnswer, json, startUpstream } from './upstream.ts'
 
 t.setTimeout(120_000)
 
@@ -116,6 +116,31 @@ t.test('a key of the hub works at every gateway, and is refused everywhere once 
     async () => (await api('GET', '/fleet')).body.sidecars[0].state === 'left',
   )
   t.match((await makeKey(api)).fleet, { registered: 1, acked: 1 })
+})
+
+t.test('the calls at a time of a key hold over all gateways, and their places come back', async (t) => {
+  const hub = await startHub(t, await fleetDatabase(), { join: JOIN }, { 'jwks.json': keySetOf(clusterKey) })
+  const gateways = [await sidecar(t, hub, 'web-0'), await sidecar(t, hub, 'web-1')]
+  const [one, other] = gateways as [TestGateway, TestGateway]
+  const made = await makeKey(await hub.signIn(), { max_parallel: 1 })
+  const held = heldAnswer()
+  upstream.answer = held.answer
+  const calls = upstream.received.length
+  // A busy machine may take longer for the first answer of the hub than a call waits.
+  const untilTaken = async (): Promise<number> => {
+    const status = await ask(one, made.key)
+    return status === 429 ? untilTaken() : status
+  }
+  const running = untilTaken()
+  await until('the upstream has the call', async () => upstream.received.length > calls)
+  t.equal(await ask(other, made.key), 429)
+  upstream.answer = json(completion('ok'))
+  held.release()
+  t.equal(await running, 200)
+  await until('the place is at the other gateway', async () => (await ask(other, made.key)) === 200)
+  t.match(await one.metrics(), /^sidegate_fleet_lease_requests_total\{result="answered"\} [1-9]/m)
+  await other.stop()
+  await until('a gateway that stops gives its place back', async () => (await ask(one, made.key)) === 200)
 })
 
 t.test('gateways go on with their keys while the hub is away, also after a restart', async (t) => {

@@ -113,6 +113,8 @@ export class CallRecord {
   injection: InjectionJudgement | null = null
   /** Null until limits are reserved. */
   quota: Quota | null = null
+  /** True when no hub answered, and a limit of the fleet was counted in this process alone. */
+  isCountedAlone = false
   /** The tightest limits that apply. */
   limits: readonly LimitState[] = []
   /** Null until the upstream reports it. */

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../core/clock.ts'
 import type { Selection } from '../../policy/compile.ts'
+import type { FleetQuota } from '../limits/fleet-quota.ts'
 import { type Demand, Quota, type QuotaParts } from '../limits/quota.ts'
 import type { Call } from './call.ts'
 
@@ -19,4 +20,21 @@ export function reserveLimits(
   call.record.quota = quota
   call.record.limits = quota.states
   return quota
+}
+
+/**
+ * Covers what a call asks of limits that hold over a fleet. What it does not reserve is given back
+ * when it ends. Never rejects.
+ * @returns what its limits are counted in
+ */
+export async function coverLimits(
+  limits: Pick<FleetQuota, 'cover'>,
+  call: Call,
+  selection: Selection,
+  demand: Demand,
+): Promise<QuotaParts> {
+  const covered = await limits.cover(selection, call.key, demand)
+  call.hold(() => covered.release())
+  call.record.isCountedAlone = covered.isLocal
+  return covered
 }

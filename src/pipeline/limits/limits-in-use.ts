@@ -4,10 +4,16 @@
 import type { Milliseconds } from '../../core/clock.ts'
 import { type KeyRecord, stateOf } from '../../keys/key-record.ts'
 import { type LimitRule, matchedKey, type RuleSet } from '../../policy/compile.ts'
-import { ALL_KEYS, type LimitScope, labelSubject, subjectOf } from '../../policy/limit-scope.ts'
+import {
+  ALL_KEYS,
+  countOf,
+  isBoundedScope,
+  type LimitScope,
+  labelSubject,
+  subjectOf,
+} from '../../policy/limit-scope.ts'
 import { windowName } from '../../store/limits/counter-changes.ts'
 import type { CountInUse } from '../../store/limits/counters.ts'
-import { countOf } from './quota.ts'
 
 /** Maximum limits that one answer lists. */
 const MAXIMUM_LISTED_LIMITS = 1000
@@ -58,8 +64,7 @@ export function limitsInUse(
 }
 
 /** Runs and end users are not listed: there may be any number of them. */
-const isListed = ({ unit, scope }: LimitRule): boolean =>
-  unit !== 'parallel' && scope !== 'run' && scope !== 'user'
+const isListed = ({ unit, scope }: LimitRule): boolean => unit !== 'parallel' && isBoundedScope(scope)
 
 interface SubjectUse extends Omit<LimitInUse, 'subject'> {
   /** As `subjectOf` names it. */

@@ -9,12 +9,12 @@ import type { NanoUsd } from '../../core/money.ts'
 import type { LimitRule, Selection } from '../../policy/compile.ts'
 import type { LimitEvidence } from '../../policy/decide.ts'
 import { EXPECTED_ANSWER_TOKENS } from '../../policy/limit.ts'
-import { type Caller, NO_CALLER, subjectOf } from '../../policy/limit-scope.ts'
+import { type Caller, countOf, NO_CALLER, subjectOf } from '../../policy/limit-scope.ts'
 import type { UsageLimit } from '../../policy/types/rate-limit.ts'
 import type { CounterChange } from '../../store/limits/counter-changes.ts'
 import type { Counters, Reservation, ReserveRequest, Spending } from '../../store/limits/counters.ts'
 import { type MoneyDemand, NO_COST } from './money-demand.ts'
-import type { ParallelCalls } from './parallel-calls.ts'
+import type { ParallelCalls, PlaceRequest } from './parallel-calls.ts'
 
 /** The tightest limit of a call in one unit, as its headers report it. */
 export interface LimitState {
@@ -70,7 +70,7 @@ export interface Used {
 }
 
 /** A limit that applies to a call; without a rule, the key's own. */
-type AppliedLimit = Omit<LimitRule, 'rule'> & { readonly rule: LimitRule['rule'] | null }
+export type AppliedLimit = Omit<LimitRule, 'rule'> & { readonly rule: LimitRule['rule'] | null }
 
 interface HeldLimit {
   readonly limit: AppliedLimit
@@ -95,7 +95,7 @@ export interface Refusal {
 /** What the limits of a call are counted in. */
 export interface QuotaParts {
   readonly counters: Pick<Counters, 'reserve' | 'settle'>
-  readonly parallel: ParallelCalls
+  readonly parallel: Pick<ParallelCalls, 'enter'>
 }
 
 /**
@@ -103,10 +103,6 @@ export interface QuotaParts {
  * after two retries.
  */
 const RETRY_WHILE_RUNNING_MS: Milliseconds = 5000
-
-/** The name of a rule's count in a unit, apart from that of its tokens. */
-export const countOf = ({ rule, unit }: Pick<LimitRule, 'rule' | 'unit'>): string =>
-  unit === 'tokens' ? rule.id : `${rule.id}:${unit}`
 
 /**
  * What a call of the key spends of a limit without a reservation.
@@ -158,7 +154,7 @@ export class Quota {
       const subject = subjectOf(limit.scope, key, caller)
       const force = limit.rule?.action === 'monitor'
       if (limit.unit === 'parallel' || limit.rule === null)
-        return this.#reserveParallel(parallel, `${limit.rule?.id ?? ''}\0${subject}`, limit, force)
+        return this.#reserveParallel(parallel, { ...limit, subject, force })
       const { rule, unit, amount: limitTokens, windowMs } = limit
       const asked = askedOf(unit, demand)
       if (asked === null) return NO_PRICE
@@ -199,16 +195,9 @@ export class Quota {
     if (refusing.length > 0) this.settle(NOTHING)
   }
 
-  #reserveParallel(
-    parallel: ParallelCalls,
-    name: string,
-    { amount }: Pick<UsageLimit, 'amount'>,
-    force: boolean,
-  ): Reservation {
-    const left = amount - parallel.running(name)
-    const allowed = left > 0
-    if (allowed || force) this.#places.push(parallel.begin(name))
-    const remaining = Math.max(0, left - 1)
+  #reserveParallel(parallel: QuotaParts['parallel'], request: PlaceRequest): Reservation {
+    const { allowed, remaining, end } = parallel.enter(request)
+    this.#places.push(end)
     return {
       allowed,
       remaining,
@@ -252,7 +241,7 @@ type Asked = Pick<ReserveRequest, 'tokens' | 'unlimitedChoices' | 'expectedAnswe
 const ONE_REQUEST: Asked = { tokens: 1, unlimitedChoices: 0, expectedAnswer: 0 }
 
 /** What a call asks of a limit of a unit; null for money that is not known. */
-function askedOf(unit: UsageLimit['unit'], { tokens, unlimitedChoices, money }: Demand): Asked | null {
+export function askedOf(unit: UsageLimit['unit'], { tokens, unlimitedChoices, money }: Demand): Asked | null {
   if (unit === 'tokens') return { tokens, unlimitedChoices, expectedAnswer: EXPECTED_ANSWER_TOKENS }
   if (unit !== 'usd') return ONE_REQUEST
   if (money.type !== 'priced') return null
@@ -260,7 +249,7 @@ function askedOf(unit: UsageLimit['unit'], { tokens, unlimitedChoices, money }: 
 }
 
 /** Reports whether a call asks for more than a whole window of a limit allows. */
-const neverFits = ({ unit, amount }: AppliedLimit, demand: Demand): boolean =>
+export const neverFits = ({ unit, amount }: AppliedLimit, demand: Demand): boolean =>
   (askedOf(unit, demand)?.tokens ?? 0) > amount
 
 /** What a call used of a limit of a unit, and the part that the answer took. */
@@ -276,7 +265,11 @@ function usedOf(
 }
 
 /** The limits of the rules, and the key's own limit of parallel calls. */
-function limitsOf({ limits }: Selection, { terms }: CallKey, money: MoneyDemand): readonly AppliedLimit[] {
+export function limitsOf(
+  { limits }: Selection,
+  { terms }: CallKey,
+  money: MoneyDemand,
+): readonly AppliedLimit[] {
   // A rule that monitors lets a call pass whose cost it cannot count.
   const counted =
     money.type === 'priced'

@@ -221,7 +221,7 @@ function contentOf(
 }
 
 function logCall(logger: Logger, call: Call, draft: RequestDraft, receipt: Receipt, ending: Ending): void {
-  const { hits, upstreamStatus, upstreamRequestId } = call.record
+  const { hits, upstreamStatus, upstreamRequestId, isCountedAlone } = call.record
   const hasFailed = FAILED.has(draft.outcome)
   const fields = {
     id: draft.id,
@@ -236,6 +236,7 @@ function logCall(logger: Logger, call: Call, draft: RequestDraft, receipt: Recei
     tokens: draft.total_tokens,
     pii: draft.pii_types,
     rules: hits.map(({ rule }) => rule.name),
+    ...(isCountedAlone && { limits: 'counted in this gateway alone' }),
     ms: draft.latency_ms,
   }
   if (hasFailed) logger.warn(fields, 'call failed')

@@ -13,6 +13,11 @@ export const LIMIT_SCHEMAS: Record<string, JsonObject> = {
   UsageLimit: object({
     rule_id: text('Id of the rule.'),
     rule_name: text('Name of the rule.'),
+    source: choice(
+      'Who counts: the hub over all its gateways, as it last said, or this gateway alone, which counts every limit of its own rules and all those by run or by end user.',
+      'hub',
+      'gateway',
+    ),
     unit: choice('What the limit counts.', 'tokens', 'requests', 'tool_calls', 'usd'),
     scope: choice(
       'What shares the count: a key and those that replace it, keys with the same label, or all keys.',

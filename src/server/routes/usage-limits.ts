@@ -5,9 +5,12 @@ import type { JsonObject } from '../../core/json.ts'
 import { toUsd } from '../../core/money.ts'
 import { text } from '../../core/schema-builders.ts'
 import { isoTime } from '../../core/time.ts'
+import type { FleetQuota } from '../../pipeline/limits/fleet-quota.ts'
 import { type LimitInUse, limitsInUse } from '../../pipeline/limits/limits-in-use.ts'
 import { windowLength } from '../../policy/limit.ts'
+import { countOf } from '../../policy/limit-scope.ts'
 import type { EffectiveRules } from '../../rules/effective.ts'
+import type { CountInUse } from '../../store/limits/counters.ts'
 import type { Store } from '../../store/store.ts'
 import { type ApiRoute, ok } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
@@ -18,10 +21,14 @@ const SECOND_MS: Milliseconds = 1000
 /** The part of the store that the route reads. */
 type Counted = Pick<Store, 'keys' | 'counters'>
 
+/** The limits that a hub keeps. */
+type HubCounts = Pick<FleetQuota, 'inUse' | 'isOfHub'>
+
 export const usageLimitsRoute = (
   rules: Pick<EffectiveRules, 'current'>,
   { keys: keyStore, counters }: Counted,
   clock: Clock,
+  hub: HubCounts | null,
 ): ApiRoute => ({
   method: 'GET',
   path: '/api/v1/usage/limits',
@@ -43,19 +50,35 @@ export const usageLimitsRoute = (
     // No call counts against a limit by a key that does not exist.
     if (keyId !== null && key === null) return ok({ limits: [], truncated: false })
     const nowMs = clock.now()
-    const { limits, truncated } = limitsInUse(rules.current, counters.inUse(nowMs), { keys, key }, nowMs)
-    return ok({ limits: limits.map((use) => describeUse(use, nowMs)), truncated })
+    const { limits, truncated } = limitsInUse(
+      rules.current,
+      countsOf(counters, hub, nowMs),
+      { keys, key },
+      nowMs,
+    )
+    return ok({ limits: limits.map((use) => describeUse(use, hub, nowMs)), truncated })
   },
 })
+
+/** What is counted here, and what the hub counts over the fleet. */
+function countsOf(counters: Counted['counters'], hub: HubCounts | null, nowMs: Milliseconds): CountInUse[] {
+  if (hub === null) return counters.inUse(nowMs)
+  return [...counters.inUse(nowMs).filter(({ ruleId }) => !hub.isOfHub(ruleId)), ...hub.inUse()]
+}
 
 /** Rounded up: the time of windows is some milliseconds ahead of the clock. */
 const wholeSecond = (timeMs: Milliseconds): Milliseconds => Math.ceil(timeMs / SECOND_MS) * SECOND_MS
 
-function describeUse({ limit, subject, used, resetMs }: LimitInUse, nowMs: Milliseconds): JsonObject {
+function describeUse(
+  { limit, subject, used, resetMs }: LimitInUse,
+  hub: HubCounts | null,
+  nowMs: Milliseconds,
+): JsonObject {
   const { rule, unit, amount, windowMs } = limit
   return {
     rule_id: rule.id,
     rule_name: rule.name,
+    source: hub?.isOfHub(countOf(limit)) ? 'hub' : 'gateway',
     unit,
     scope: subject.scope,
     subject: subject.subject,

@@ -8,6 +8,9 @@ import type { Table } from '../tables/table.ts'
 
 const SEPARATOR = Buffer.from([0])
 
+/** Begins the names of counts that a hub keeps, whose buckets are by the clock of the hub. */
+export const HUB_COUNT = 'hub:'
+
 /** A bucket of one limit and subject. */
 export interface CountedBucket {
   readonly ruleId: string

@@ -8,6 +8,7 @@ import {
   bucketLength,
   bucketStart,
   charge,
+  countsUntil,
   expire,
   gatherRun,
   isLive,
@@ -27,6 +28,7 @@ import {
   type CountedBucket,
   type CounterChange,
   CounterChanges,
+  HUB_COUNT,
   readKey,
   readWindowName,
   windowName,
@@ -41,6 +43,8 @@ export const MAXIMUM_COUNTERS = 50_000
 const MAXIMUM_RUNS = 100_000
 /** When a call that found no room for its counter may try again. */
 const RETRY_WHEN_FULL_MS: Milliseconds = 1000
+/** How much later the clock of a hub may be than this one. */
+const HUB_CLOCK_MS: Milliseconds = 86_400_000
 /** Rows that one sweep checks, so the event loop is not blocked. */
 const SWEEP_ROWS = 2000
 
@@ -105,6 +109,8 @@ export class Counters {
   /** What moved within the window of a run and is not written yet. */
   readonly #gathered = new WeakMap<QuotaWindow, MovedTokens[]>()
   readonly #held = new WeakMap<Reservation, HeldTokens>()
+  /** What the last process used of limits that a hub keeps. */
+  readonly hubCounts: readonly CounterChange[]
   #sweepFrom: Buffer | undefined
   /** Rows that a clock dated ahead, with their new places. The next sweep moves them. */
   #moved: { readonly key: Buffer; readonly to: CountedBucket }[] = []
@@ -115,7 +121,11 @@ export class Counters {
    */
   constructor(environment: Environment, clock: Clock) {
     this.#environment = environment
-    const rows = environment.tables.counters.rows()
+    const stored = environment.tables.counters.rows()
+    const rows = stored.filter(({ key }) => !isOfHub(key))
+    this.hubCounts = stored
+      .filter(({ key }) => isOfHub(key))
+      .map(({ key, value }) => ({ ...readKey(key), tokens: readU64(value) }))
     this.#time = new WindowTime(clock)
     const nowMs = this.#time.now()
     const aheadMs = Math.max(0, newestCount(rows) - nowMs)
@@ -241,6 +251,7 @@ export class Counters {
     this.#sweepFrom = keys.length === SWEEP_ROWS ? keys.at(-1) : undefined
     const dead = keys.filter((key) => {
       const { windowMs, bucketIndex } = readKey(key)
+      if (isOfHub(key)) return countsUntil(bucketLength(windowMs), bucketIndex) < nowMs - HUB_CLOCK_MS
       return !isCounted(windowMs, bucketIndex, nowMs)
     })
     if (dead.length === 0) return
@@ -320,6 +331,9 @@ export class Counters {
     }
   }
 }
+
+/** Reports whether a row is a count that a hub keeps. */
+const isOfHub = (key: Buffer): boolean => key.toString('latin1', 0, HUB_COUNT.length) === HUB_COUNT
 
 /** Reports whether a bucket counts at a time. */
 function isCounted(windowMs: Milliseconds, bucketIndex: number, nowMs: Milliseconds): boolean {

@@ -1,0 +1,123 @@
+// The calls at a time that a sidecar may run of one limit of the hub for one subject. Knows no
+// sockets and no timers.
+
+import type { Milliseconds } from '../core/clock.ts'
+import { type CountedSubject, SHARE_MS, type SlotAsk, type SlotGrant } from './lease-protocol.ts'
+
+/** A place that is unused for so long is given back. */
+const IDLE_MS: Milliseconds = 1500
+/** The hub hears of places that are used when this part of their time is left. */
+const RENEWED_AT = 1 / 2
+/** Places without a call are not kept when their time is over so soon. */
+const LATEST_REPORT_MS: Milliseconds = 5000
+/** Time for which the answer that no place is left is believed. */
+const REFUSED_MS: Milliseconds = 25
+
+export class HubSlots implements CountedSubject {
+  readonly count: string
+  readonly subject: string
+  /** The calls at a time that this sidecar runs without a hub. */
+  share = 0
+  #running = 0
+  #heardMs: Milliseconds = Number.NEGATIVE_INFINITY
+  /** Places set aside for calls that begin next. */
+  #size = 0
+  #endMs: Milliseconds = Number.NEGATIVE_INFINITY
+  #lifeMs: Milliseconds = 0
+  /** When all places were last used. */
+  #fullMs: Milliseconds = Number.NEGATIVE_INFINITY
+  #isScarce = false
+  #refusedUntilMs: Milliseconds = Number.NEGATIVE_INFINITY
+  #sent: { readonly need: number; readonly held: number; readonly atMs: Milliseconds } | null = null
+  /** The hub is to hear of the places, because an answer was lost. */
+  #isDoubted = false
+
+  constructor({ count, subject }: CountedSubject) {
+    this.count = count
+    this.subject = subject
+  }
+
+  get running(): number {
+    return this.#running
+  }
+
+  /** Begins a call if there is a place. @returns whether it has begun; null when it must ask */
+  begin(nowMs: Milliseconds): boolean | null {
+    const size = nowMs < this.#endMs ? this.#size : 0
+    if (this.#running < size) {
+      this.start(nowMs)
+      return true
+    }
+    return nowMs < this.#refusedUntilMs ? false : null
+  }
+
+  /** Begins a call without a hub, as far as its share reaches. @returns whether it has begun */
+  beginWithout(nowMs: Milliseconds, isAlone: boolean, amount: number): boolean {
+    const isHeard = nowMs - this.#heardMs < SHARE_MS
+    const most = isAlone ? amount : isHeard ? this.share : 0
+    if (this.#running >= most) return false
+    this.start(nowMs)
+    return true
+  }
+
+  /** Begins a call, whether there is a place or not. */
+  start(nowMs: Milliseconds): void {
+    this.#running++
+    if (this.#running >= this.#size) this.#fullMs = nowMs
+  }
+
+  end(nowMs: Milliseconds): void {
+    if (this.#running >= this.#size) this.#fullMs = nowMs
+    this.#running--
+  }
+
+  /** Places without a call are not kept any longer. */
+  giveBack(): void {
+    this.#fullMs = Number.NEGATIVE_INFINITY
+    this.share = 0
+  }
+
+  isDue(nowMs: Milliseconds): boolean {
+    if (this.#isDoubted) return true
+    if (this.#size > this.#running && (this.#isScarce || nowMs - this.#fullMs >= IDLE_MS)) return true
+    return this.#running > 0 && this.#endMs - nowMs < this.#lifeMs * RENEWED_AT
+  }
+
+  isOver(): boolean {
+    return this.#running === 0 && this.#size === 0 && this.#sent === null && !this.#isDoubted
+  }
+
+  /** @param need calls that wait for a place */
+  compose(need: number, nowMs: Milliseconds): SlotAsk {
+    const { count, subject } = this
+    const isIdle = this.#isScarce || nowMs - this.#fullMs >= IDLE_MS
+    const isKept = (need > 0 || !isIdle) && this.#endMs - nowMs > LATEST_REPORT_MS
+    const held = isKept ? Math.max(this.#running, this.#size) : this.#running
+    // From now on the others count as given back.
+    this.#size = held
+    this.#sent = { need, held, atMs: nowMs }
+    return { count, subject, need, held }
+  }
+
+  /** Takes the answer; null when the hub refused the ask. */
+  take(grant: SlotGrant | null, hubMs: Milliseconds, nowMs: Milliseconds): void {
+    const sent = this.#sent
+    this.#sent = null
+    if (sent === null) return
+    this.#isDoubted = false
+    if (grant === null) return
+    const { size, expires_at } = grant
+    this.share = grant.share
+    this.#heardMs = nowMs
+    this.#isScarce = size < sent.held + sent.need
+    if (this.#isScarce) this.#refusedUntilMs = nowMs + REFUSED_MS
+    this.#size = size
+    this.#lifeMs = expires_at - hubMs
+    this.#endMs = sent.atMs + this.#lifeMs
+  }
+
+  lost(): void {
+    if (this.#sent !== null) this.#isDoubted = true
+    this.#sent = null
+  }
+}

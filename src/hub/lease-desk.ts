@@ -1,0 +1,212 @@
+// Answers what sidecars ask of limits: checks it, gathers the requests of some milliseconds for one
+// transaction, and gives the same answer to a request that comes twice.
+
+import type { Milliseconds } from '../core/clock.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Timers } from '../core/timers.ts'
+import {
+  type CountedSubject,
+  KEY_PARALLEL,
+  type LeaseAnswer,
+  type LeaseRequest,
+  SAME_ANSWER_MS,
+} from '../fleet/lease-protocol.ts'
+import type { LimitAnswer, LimitItem, LimitLedger, LimitRequest } from '../ledger/limit-ledger.ts'
+import type { CountedLimit } from '../ledger/limit-rows.ts'
+import type { HubRules } from '../policy/hub-rules.ts'
+
+/** Time for which requests are gathered. */
+const GATHER_MS: Milliseconds = 4
+/** Requests that may wait for a transaction; further ones get status 503. */
+const MAXIMUM_WAITING = 5000
+/** Limits of one transaction: so many that it ends in a fraction of a second. */
+const MAXIMUM_BATCH_ITEMS = 5000
+/** Answers that are kept for requests that come again. */
+const MAXIMUM_ANSWERS = 50_000
+/** Interval at which the same refusal is logged again. */
+const LOG_MS: Milliseconds = 60_000
+const MAXIMUM_LOGGED = 1000
+
+/** Why a part of a request is refused. */
+type LeaseRefusal = 'unknown_limit' | 'amount' | 'late_request'
+
+export interface LeaseDeskParts {
+  readonly ledger: Pick<LimitLedger, 'exchange'>
+  readonly rules: HubRules
+  /** Maximum calls at a time of the keys of a line; null without a limit. */
+  readonly maxParallelOf: (line: string) => number | null
+  readonly timers: Timers
+  readonly monotonic: () => Milliseconds
+  readonly answered: (result: 'answered' | 'failed') => void
+  readonly refused: (reason: LeaseRefusal) => void
+  readonly log: (refusal: { sidecar: string; count: string; reason: LeaseRefusal }) => void
+}
+
+interface Waiting {
+  readonly request: LimitRequest
+  resolve(answer: LeaseAnswer): void
+  reject(error: unknown): void
+}
+
+export class LeaseDesk {
+  readonly #parts: LeaseDeskParts
+  #waiting: Waiting[] = []
+  #timer: unknown = null
+  #isRunning = false
+  readonly #answers = new Map<
+    string,
+    { readonly atMs: Milliseconds; readonly answer: Promise<LeaseAnswer> }
+  >()
+  readonly #logged = new Map<string, Milliseconds>()
+
+  constructor(parts: LeaseDeskParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Answers a request. Parts of it that are refused have no answer.
+   * @param sidecar its id, from its credential
+   * @throws GatewayError (rejects) `conflict` for a request that comes late, `overloaded`,
+   * `fleet_unavailable`
+   */
+  answer(sidecar: string, request: LeaseRequest): Promise<LeaseAnswer> {
+    this.#forgetAnswers()
+    const name = `${request.request} ${sidecar}`
+    const known = this.#answers.get(name)
+    if (known !== undefined) return known.answer
+    if (this.#waiting.length >= MAXIMUM_WAITING)
+      return Promise.reject(new GatewayError('overloaded', 'The hub has too many requests for limits.'))
+    const items = this.#itemsOf(sidecar, request)
+    const answer = new Promise<LeaseAnswer>((resolve, reject) => {
+      this.#waiting.push({ request: { sidecar, request: request.request, items }, resolve, reject })
+    })
+    answer.then(
+      () => this.#parts.answered('answered'),
+      () => {
+        this.#answers.delete(name)
+        this.#parts.answered('failed')
+      },
+    )
+    this.#answers.set(name, { atMs: this.#parts.monotonic(), answer })
+    this.#schedule()
+    return answer
+  }
+
+  #schedule(): void {
+    if (this.#isRunning || this.#timer !== null || this.#waiting.length === 0) return
+    this.#timer = this.#parts.timers.set(() => {
+      this.#timer = null
+      void this.#run()
+    }, GATHER_MS)
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    const batch = this.#takeBatch()
+    try {
+      const answers = await this.#parts.ledger.exchange(batch.map(({ request }) => request))
+      for (const { request, resolve, reject } of batch) {
+        const answer = answers.get(request.sidecar)
+        if (answer !== undefined) resolve(print(answer))
+        else reject(this.#late(request.sidecar))
+      }
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+    this.#isRunning = false
+    this.#schedule()
+  }
+
+  /** Takes the next requests, at most one of each sidecar. */
+  #takeBatch(): Waiting[] {
+    const sidecars = new Set<string>()
+    let items = 0
+    const batch: Waiting[] = []
+    this.#waiting = this.#waiting.filter((one) => {
+      const { request } = one
+      if (sidecars.has(request.sidecar) || items >= MAXIMUM_BATCH_ITEMS) return true
+      sidecars.add(request.sidecar)
+      items += request.items.length
+      batch.push(one)
+      return false
+    })
+    return batch
+  }
+
+  /** What a request says and asks of each limit. */
+  #itemsOf(sidecar: string, { asks, settles, shares, slots }: LeaseRequest): LimitItem[] {
+    const items = new Map<string, LimitItem>()
+    const add = (one: CountedSubject, amounts: readonly number[], change: (item: LimitItem) => LimitItem) => {
+      const name = `${one.count}\0${one.subject}`
+      const item = items.get(name) ?? this.#itemOf(one)
+      const changed = item === null ? null : change(item)
+      if (changed === null || (changed.slots !== null) !== (changed.windowMs === 0))
+        this.#refuse(sidecar, one.count, 'unknown_limit')
+      else if (amounts.some((amount) => amount > changed.limit)) this.#refuse(sidecar, one.count, 'amount')
+      else items.set(name, changed)
+    }
+    for (const one of slots) {
+      const { need, held } = one
+      add(one, [need], (item) => ({ ...item, slots: { need, held } }))
+    }
+    for (const one of settles)
+      add(one, [one.amount], (item) => ({ ...item, settles: [...item.settles, one] }))
+    for (const one of shares) add(one, [one.share], (item) => ({ ...item, share: one.share }))
+    for (const one of asks) {
+      const ask = { need: one.need, want: Math.max(one.need, one.want) }
+      add(one, [one.need, one.want], (item) => ({ ...item, ask }))
+    }
+    return [...items.values()]
+  }
+
+  #itemOf({ count, subject }: CountedSubject): LimitItem | null {
+    const found = this.#limitOf(count, subject)
+    return found === null
+      ? null
+      : { count, subject, ...found, settles: [], share: null, ask: null, slots: null }
+  }
+
+  #limitOf(count: string, subject: string): Pick<CountedLimit, 'windowMs' | 'limit'> | null {
+    if (count === KEY_PARALLEL) {
+      const limit = this.#parts.maxParallelOf(subject)
+      return limit === null ? null : { windowMs: 0, limit }
+    }
+    const found = this.#parts.rules.limitOf(count)
+    return found === null ? null : { windowMs: found.windowMs, limit: found.amount }
+  }
+
+  #late(sidecar: string): GatewayError {
+    this.#refuse(sidecar, '', 'late_request')
+    return new GatewayError('conflict', 'A newer request of this sidecar was answered; send another one.')
+  }
+
+  #refuse(sidecar: string, count: string, reason: LeaseRefusal): void {
+    const { refused, log, monotonic } = this.#parts
+    refused(reason)
+    const name = `${reason} ${sidecar}`
+    const nowMs = monotonic()
+    if (nowMs - (this.#logged.get(name) ?? Number.NEGATIVE_INFINITY) < LOG_MS) return
+    if (this.#logged.size >= MAXIMUM_LOGGED) this.#logged.clear()
+    this.#logged.set(name, nowMs)
+    log({ sidecar, count, reason })
+  }
+
+  #forgetAnswers(): void {
+    const oldestMs = this.#parts.monotonic() - SAME_ANSWER_MS
+    for (const [name, { atMs }] of this.#answers) {
+      if (atMs >= oldestMs && this.#answers.size < MAXIMUM_ANSWERS) return
+      this.#answers.delete(name)
+    }
+  }
+}
+
+function print({ timeMs, lent }: LimitAnswer): LeaseAnswer {
+  const answer = { time: timeMs, grants: [] as object[], slots: [] as object[] }
+  for (const { item, size, bucket, expiresAtMs, left, resetAtMs, share } of lent) {
+    const { count, subject, limit, slots } = item
+    const shared = { count, subject, size, expires_at: expiresAtMs, limit, share }
+    if (slots !== null) answer.slots.push(shared)
+    else answer.grants.push({ ...shared, bucket, left, reset_at: resetAtMs })
+  }
+  return answer as unknown as LeaseAnswer
+}

@@ -1,0 +1,129 @@
+// Lends parts of one limit for one subject to the sidecars of a fleet. A lease is charged whole to
+// the bucket in which it expires, so every use of a window lies in a bucket that the last grant of
+// that window has seen. Pure: the time and what each sidecar has are arguments.
+
+import type { Milliseconds } from '../core/clock.ts'
+import { bucketAt, bucketLength, bucketStart, CALENDAR_MONTH, isLive } from './limit.ts'
+
+/** Shorter leases would end before they arrive. */
+const MINIMUM_LEASE_MS: Milliseconds = 50
+/** What a sidecar that dies cannot give back is bounded by what it leases in this time. */
+const MAXIMUM_LEASE_MS: Milliseconds = 60_000
+/** The part of what is left that all sidecars together get beyond what their calls need now. */
+const LENT_AHEAD = 1 / 4
+/** At least so many sidecars share that part, so that the first ones leave some for the others. */
+const MINIMUM_HOLDERS = 8
+
+/** How long a lease lives: a bucket of its window. */
+export const leaseLife = (windowMs: Milliseconds): Milliseconds =>
+  Math.min(MAXIMUM_LEASE_MS, Math.max(MINIMUM_LEASE_MS, bucketLength(windowMs)))
+
+/** When a lease ends, and the bucket that it is charged to. */
+export interface LeaseTime {
+  readonly bucket: number
+  readonly expiresAtMs: Milliseconds
+}
+
+/** The time of a lease that begins now. None crosses the end of a month of the calendar. */
+export function leaseTime(windowMs: Milliseconds, nowMs: Milliseconds): LeaseTime {
+  const endMs = nowMs + leaseLife(windowMs)
+  const bucketMs = bucketLength(windowMs)
+  if (bucketMs !== CALENDAR_MONTH) return { bucket: bucketAt(bucketMs, endMs), expiresAtMs: endMs }
+  const bucket = bucketAt(bucketMs, nowMs)
+  return { bucket, expiresAtMs: Math.min(endMs, bucketStart(bucketMs, bucket + 1)) }
+}
+
+/**
+ * Says when a bucket is: `over` when no window of now reaches it, and `early` after that of a lease
+ * which begins now. The time of a sidecar may be a little ahead.
+ */
+export function placeOf(
+  windowMs: Milliseconds,
+  bucket: number,
+  nowMs: Milliseconds,
+): 'over' | 'counted' | 'early' {
+  if (bucket > leaseTime(windowMs, nowMs).bucket) return 'early'
+  const bucketMs = bucketLength(windowMs)
+  return isLive(bucketMs, bucket, bucketAt(bucketMs, nowMs)) ? 'counted' : 'over'
+}
+
+/** What one sidecar has of the limit. */
+export interface Holding {
+  /** What it may use when it hears nothing. */
+  readonly share: number
+  /** Sum of its buckets that count; of parallel calls, its slots. */
+  readonly live: number
+}
+
+const NO_HOLDING: Holding = { share: 0, live: 0 }
+const claimOf = ({ share, live }: Holding): number => Math.max(share, live)
+
+/** What a sidecar asks for. */
+export interface LeaseAsk {
+  /** What its calls need now. */
+  readonly need: number
+  /** What it would use before it asks again. */
+  readonly want: number
+}
+
+/** The part of a limit that is split into shares. */
+export interface ShareTerms {
+  readonly limit: number
+  readonly guaranteedShare: number
+}
+
+/** What the sidecars have of one limit for one subject. */
+export class Holdings {
+  readonly #of = new Map<string, Holding>()
+  #claims = 0
+  #shares = 0
+
+  of(sidecar: string): Holding {
+    return this.#of.get(sidecar) ?? NO_HOLDING
+  }
+
+  /** Replaces what a sidecar has. With a holding of nothing it still counts as a holder. */
+  set(sidecar: string, holding: Holding): void {
+    const before = this.of(sidecar)
+    this.#claims += claimOf(holding) - claimOf(before)
+    this.#shares += holding.share - before.share
+    this.#of.set(sidecar, holding)
+  }
+
+  /** What a sidecar can get: the rest of the limit when each other one uses all that it may. */
+  left(limit: number, sidecar: string): number {
+    const own = this.of(sidecar)
+    return Math.max(0, Math.floor(limit - (this.#claims - claimOf(own)) - own.live))
+  }
+
+  /** Lends to a sidecar, as far as the limit reaches. @returns the size of the lease */
+  grant(limit: number, sidecar: string, { need, want }: LeaseAsk): number {
+    const left = this.left(limit, sidecar)
+    const ahead = Math.floor((left * LENT_AHEAD) / Math.max(MINIMUM_HOLDERS, this.#of.size))
+    const size = Math.min(left, Math.max(need, Math.min(want, ahead)))
+    const { share, live } = this.of(sidecar)
+    this.set(sidecar, { share, live: live + size })
+    return size
+  }
+
+  /**
+   * Splits the guaranteed part anew for one sidecar. Its share may be less than what counts: the
+   * sidecar knows of that only once it says so.
+   * @param declared the most that the sidecar uses without a hub from now on
+   * @returns the share of the sidecar
+   */
+  share({ limit, guaranteedShare }: ShareTerms, sidecar: string, declared: number): number {
+    const own = this.of(sidecar)
+    this.set(sidecar, own)
+    const target = Math.floor((limit * guaranteedShare) / this.#of.size)
+    const kept = Math.min(declared, own.share)
+    const othersShares = this.#shares - own.share
+    const room = Math.min(
+      limit - (this.#claims - claimOf(own)),
+      Math.floor(limit * guaranteedShare) - othersShares,
+    )
+    const told = target <= kept ? target : Math.max(kept, Math.min(target, Math.floor(room)))
+    this.set(sidecar, { share: Math.max(kept, told), live: own.live })
+    return told
+  }
+}

@@ -1,0 +1,208 @@
+// A hub that lends limits in memory, and a time that a test moves: clock, timers and network.
+
+import type { Clock } from '../../src/core/clock.ts'
+import type { Timers } from '../../src/core/timers.ts'
+import { LeaseClient, type LeaseClientParts } from '../../src/fleet/lease-client.ts'
+import type { LeaseAnswer, LeaseRequest } from '../../src/fleet/lease-protocol.ts'
+import { Holdings } from '../../src/policy/lease.ts'
+import { bucketAt, bucketLength, isLive } from '../../src/policy/limit.ts'
+import { type BookedBucket, fitsAt, LimitBook } from '../../src/policy/limit-book.ts'
+
+const START_MS = Date.UTC(2026, 2, 1)
+
+/** Time that only a test moves. */
+export class VirtualTime implements Clock, Timers {
+  #nowMs = 0
+  #next = 0
+  readonly #timers = new Map<number, { readonly atMs: number; readonly callback: () => void }>()
+  /** Added to the wall time. */
+  stepMs = 0
+
+  now(): number {
+    return START_MS + this.#nowMs + this.stepMs
+  }
+
+  monotonic(): number {
+    return this.#nowMs
+  }
+
+  set(callback: () => void, delayMs: number): number {
+    this.#timers.set(++this.#next, { atMs: this.#nowMs + delayMs, callback })
+    return this.#next
+  }
+
+  clear(timer: unknown): void {
+    this.#timers.delete(timer as number)
+  }
+
+  /** Moves the time, and runs what is due on the way. */
+  async advance(ms: number): Promise<void> {
+    const endMs = this.#nowMs + ms
+    await turns()
+    for (;;) {
+      const [next] = [...this.#timers].sort(([a, one], [b, other]) => one.atMs - other.atMs || a - b)
+      if (next === undefined || next[1].atMs > endMs) break
+      this.#timers.delete(next[0])
+      this.#nowMs = Math.max(this.#nowMs, next[1].atMs)
+      next[1].callback()
+      await turns()
+    }
+    this.#nowMs = endMs
+  }
+}
+
+/** Lets promises settle. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+interface Limit {
+  readonly limit: number
+  /** 0 for calls at a time. */
+  readonly windowMs: number
+}
+
+export class LeaseHub {
+  readonly #time: VirtualTime
+  readonly limits = new Map<string, Limit>()
+  readonly #buckets = new Map<string, BookedBucket & { readonly name: string }>()
+  readonly #shares = new Map<string, { name: string; sidecar: string; share: number }>()
+  readonly #slots = new Map<string, { name: string; sidecar: string; size: number }>()
+  readonly #newest = new Map<string, number>()
+  readonly requests: LeaseRequest[] = []
+  guaranteedShare = 0.2
+  /** Share of each sidecar of calls at a time. */
+  slotShare = 0
+  slotTimeoutMs = 600_000
+  /** Time of a request or an answer on its way. */
+  delayMs = 2
+  isAway = false
+  /** Takes requests and answers none. */
+  losesAnswers = false
+
+  constructor(time: VirtualTime) {
+    this.#time = time
+  }
+
+  /** A sidecar of the hub. */
+  sidecar(sidecar: string, options: Partial<LeaseClientParts> = {}): LeaseClient {
+    return new LeaseClient({
+      post: async (request, timeoutMs) => {
+        await this.#pass(this.delayMs)
+        if (this.isAway) throw new Error('away')
+        const answer = this.#answer(sidecar, request)
+        if (this.losesAnswers) {
+          await this.#pass(timeoutMs)
+          throw new Error('lost')
+        }
+        await this.#pass(this.delayMs)
+        return JSON.stringify(answer)
+      },
+      isConnected: () => !this.isAway,
+      clock: this.#time,
+      timers: this.#time,
+      onHubLoss: 'share',
+      waitMs: 250,
+      firstRequest: 1,
+      asked: () => {},
+      alone: () => {},
+      ...options,
+    })
+  }
+
+  /** What counts of a limit for a subject. */
+  used(count: string, subject: string): number {
+    const { windowMs } = this.limits.get(count)!
+    const bucketMs = bucketLength(windowMs)
+    return [...this.#buckets.values()]
+      .filter(({ name, bucket }) => {
+        return (
+          name === `${count}\0${subject}` && isLive(bucketMs, bucket, bucketAt(bucketMs, this.#time.now()))
+        )
+      })
+      .reduce((sum, { amount }) => sum + amount, 0)
+  }
+
+  slots(count: string): number {
+    return [...this.#slots.values()]
+      .filter(({ name }) => name.startsWith(`${count}\0`))
+      .reduce((sum, { size }) => sum + size, 0)
+  }
+
+  #pass(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#time.set(resolve, ms))
+  }
+
+  #answer(sidecar: string, request: LeaseRequest): LeaseAnswer {
+    if (request.request <= (this.#newest.get(sidecar) ?? 0)) throw new Error('late')
+    this.#newest.set(sidecar, request.request)
+    this.requests.push(request)
+    const time = this.#time.now()
+    const names = new Set(
+      [...request.asks, ...request.settles, ...request.shares].map((one) => `${one.count}\0${one.subject}`),
+    )
+    return {
+      time,
+      grants: [...names].flatMap((name) => this.#lend(sidecar, name, request)),
+      slots: request.slots.flatMap((one) => this.#place(sidecar, one)),
+    }
+  }
+
+  #lend(sidecar: string, name: string, request: LeaseRequest): LeaseAnswer['grants'][number][] {
+    const [count = '', subject = ''] = name.split('\0')
+    const found = this.limits.get(count)
+    if (found === undefined) return []
+    const isOf = (one: { readonly count: string; readonly subject: string }) =>
+      one.count === count && one.subject === subject
+    const { limit, windowMs } = found
+    const nowMs = this.#time.now()
+    const terms = { limit, windowMs, guaranteedShare: this.guaranteedShare, nowMs }
+    const book = new LimitBook(terms)
+    this.#enter(book, name, windowMs)
+    for (const settle of request.settles.filter(isOf)) book.settle({ sidecar, ...settle })
+    const declared = request.shares.find(isOf)?.share ?? 0
+    const ask = request.asks.find(isOf)
+    const share = ask === undefined ? book.lowerShare(sidecar, declared) : book.share(sidecar, declared)
+    const granted = ask === undefined ? null : book.grant(sidecar, ask)
+    for (const one of book.changedBuckets())
+      this.#buckets.set(`${name} ${one.bucket} ${one.sidecar}`, { ...one, name })
+    for (const one of book.changedShares())
+      this.#shares.set(`${name} ${one.sidecar}`, { name, sidecar: one.sidecar, share: one.share ?? 0 })
+    if (granted === null) return []
+    const { size, bucket, expiresAtMs: expires_at, left } = granted
+    const sums = [...this.#buckets.values()].filter((one) => one.name === name)
+    const reset_at = fitsAt(terms, sums, size < ask!.need ? ask!.need : limit)
+    return [{ count, subject, size, bucket, expires_at, left, limit, reset_at, share: share ?? 0 }]
+  }
+
+  #enter(book: LimitBook, name: string, windowMs: number): void {
+    const bucketMs = bucketLength(windowMs)
+    const current = bucketAt(bucketMs, this.#time.now())
+    const live = new Map<string, number>()
+    for (const one of this.#buckets.values()) {
+      if (one.name !== name || !isLive(bucketMs, one.bucket, current)) continue
+      live.set(one.sidecar, (live.get(one.sidecar) ?? 0) + one.amount)
+      book.enterBucket(one)
+    }
+    const shares = new Map(
+      [...this.#shares.values()].filter((one) => one.name === name).map((one) => [one.sidecar, one.share]),
+    )
+    for (const sidecar of new Set([...live.keys(), ...shares.keys()]))
+      book.enter(sidecar, { share: shares.get(sidecar) ?? null, isOld: false, live: live.get(sidecar) ?? 0 })
+  }
+
+  #place(sidecar: string, ask: LeaseRequest['slots'][number]): LeaseAnswer['slots'][number][] {
+    const { count, subject, need, held } = ask
+    const found = this.limits.get(count)
+    if (found === undefined) return []
+    const name = `${count}\0${subject}`
+    const holdings = new Holdings()
+    for (const one of this.#slots.values())
+      if (one.name === name) holdings.set(one.sidecar, { share: 0, live: one.size })
+    holdings.set(sidecar, { share: 0, live: held })
+    const size = held + holdings.grant(found.limit, sidecar, { need, want: need })
+    this.#slots.set(`${name} ${sidecar}`, { name, sidecar, size })
+    const expires_at = this.#time.now() + this.slotTimeoutMs
+    return [{ count, subject, size, expires_at, limit: found.limit, share: this.slotShare }]
+  }
+}

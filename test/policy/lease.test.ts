@@ -1,0 +1,123 @@
+// Leases over a fleet: no window exceeds its limit, whatever is lost, and little is left unused.
+
+import fc from 'fast-check'
+import t from 'tap'
+import { Holdings, leaseTime } from '../../src/policy/lease.ts'
+import { LeasedLimit } from '../../src/policy/leased-limit.ts'
+import { CALENDAR_MONTH, openWindow, reserveTokens } from '../../src/policy/limit.ts'
+import { fitsAt } from '../../src/policy/limit-book.ts'
+import { type ModelOptions, mostInWindow, runModel, type Use } from './fleet-model.ts'
+
+const anyFleet = fc.record({
+  seed: fc.nat(),
+  limit: fc.integer({ min: 20, max: 100_000 }),
+  windowMs: fc.constantFrom(1000, 2000, 5000),
+  sidecars: fc.integer({ min: 1, max: 8 }),
+  guaranteedShare: fc.constantFrom(0, 0.1, 0.2, 0.5, 1),
+  isSkewed: fc.boolean(),
+})
+
+/** Demand of about four times the limit, in calls of up to a fiftieth of it. */
+function demanding(fleet: Pick<ModelOptions, 'limit' | 'windowMs' | 'sidecars'>) {
+  const largestCall = Math.max(1, Math.floor(fleet.limit / 50))
+  const calls = (4 * fleet.limit) / ((largestCall + 1) / 2)
+  return { largestCall, betweenMs: (fleet.windowMs * fleet.sidecars) / calls }
+}
+
+t.test('no window holds more than the limit, whatever is lost, late, doubled or dies', async () => {
+  fc.assert(
+    fc.property(anyFleet, (fleet) => {
+      const durationMs = 3 * fleet.windowMs
+      const { uses } = runModel({ ...fleet, ...demanding(fleet), durationMs, isTroubled: true })
+      return mostInWindow(uses, fleet.windowMs) <= fleet.limit
+    }),
+    { numRuns: 30 },
+  )
+})
+
+/** What one process admits of the calls. */
+function admitted(calls: readonly Use[], limitTokens: number, windowMs: number): number {
+  const window = openWindow(windowMs)
+  let sum = 0
+  for (const { atMs: nowMs, amount: tokens } of calls) {
+    const request = { limitTokens, tokens, unlimitedChoices: 0, expectedAnswer: 0, nowMs, enforced: true }
+    if (reserveTokens(window, request).allowed) sum += tokens
+  }
+  return sum
+}
+
+t.test('with demand above the limit the fleet uses nearly what one process admits', async (t) => {
+  for (const windowMs of [2000, 10_000]) {
+    for (const sidecars of [1, 4]) {
+      const fleet = { limit: 10_000, windowMs, sidecars, guaranteedShare: 0.2 }
+      const more = { seed: 7, durationMs: 4 * windowMs, isSkewed: false, isTroubled: false }
+      const { uses, calls } = runModel({ ...fleet, ...demanding(fleet), ...more })
+      const used = uses.reduce((sum, { amount }) => sum + amount, 0)
+      const share = used / admitted(calls, fleet.limit, windowMs)
+      t.ok(share >= 0.95, `${windowMs} ms, ${sidecars} sidecars: ${share.toFixed(3)}`)
+    }
+  }
+})
+
+t.test('a lease of a month of the calendar ends with it, and is charged to it', async (t) => {
+  const end = Date.UTC(2026, 1, 1)
+  t.strictSame(leaseTime(CALENDAR_MONTH, end - 10_000), { bucket: 56 * 12, expiresAtMs: end })
+  t.strictSame(leaseTime(CALENDAR_MONTH, end), { bucket: 56 * 12 + 1, expiresAtMs: end + 60_000 })
+})
+
+t.test('a share is not used while the month may be either of two', async (t) => {
+  const limit = new LeasedLimit(CALENDAR_MONTH)
+  limit.share = 10
+  const end = Date.UTC(2026, 1, 1)
+  t.equal(limit.takeShare(1, { earliestMs: end - 1, latestMs: end }, 0), null)
+  t.not(limit.takeShare(10, { earliestMs: end, latestMs: end + 1 }, 0), null)
+  t.equal(limit.takeShare(1, { earliestMs: end, latestMs: end + 1 }, 0), null, 'it is used')
+})
+
+t.test('what a call did not use goes back to its lease, and after its end to the hub', async (t) => {
+  const limit = new LeasedLimit(60_000)
+  limit.add({ bucket: 7, size: 100, endMs: 50 })
+  const [first, second] = [limit.take(40, 0)!, limit.take(60, 0)!]
+  t.equal(limit.take(1, 0), null)
+  limit.settle(first, 10, 0)
+  t.equal(limit.left(0), 30)
+  t.strictSame(limit.report(0), [], 'the hub has lent it whole')
+  t.strictSame(limit.report(50), [{ bucket: 7, amount: 70 }])
+  limit.reported([{ bucket: 7, amount: 70 }], 7000)
+  limit.settle(second, 90, 50)
+  t.strictSame(limit.report(50), [{ bucket: 7, amount: 100 }], 'more than was reserved is carried')
+})
+
+t.test(
+  'a sidecar gets what its calls need, and ahead of them a part that leaves some for others',
+  async (t) => {
+    const holdings = new Holdings()
+    t.equal(holdings.grant(1000, 'a', { need: 700, want: 700 }), 700)
+    t.equal(holdings.grant(1000, 'b', { need: 1, want: 1000 }), Math.floor(300 / 4 / 8))
+    t.equal(holdings.grant(1000, 'c', { need: 1000, want: 1000 }), 291, 'the rest, of which some calls fit')
+  },
+)
+
+t.test('the guaranteed part is split anew as sidecars come, and counts before it is told', async (t) => {
+  const terms = { limit: 1000, guaranteedShare: 0.2 }
+  const holdings = new Holdings()
+  t.equal(holdings.share(terms, 'a', 0), 200)
+  t.equal(holdings.share(terms, 'b', 0), 0, 'the first one has it all')
+  t.equal(holdings.left(1000, 'b'), 800)
+  t.equal(holdings.share(terms, 'a', 200), 100)
+  t.equal(holdings.share(terms, 'b', 0), 0, 'the first one may not know that yet')
+  t.equal(holdings.share(terms, 'a', 100), 100)
+  t.equal(holdings.share(terms, 'b', 0), 100)
+})
+
+t.test('a refused need fits once enough of what counts has left the window', async (t) => {
+  const nowMs = 600_000
+  const terms = { limit: 100, guaranteedShare: 0, windowMs: 60_000, nowMs }
+  const sums = [
+    { bucket: 600, amount: 70 },
+    { bucket: 590, amount: 30 },
+  ]
+  t.equal(fitsAt(terms, sums, 30), 651_000)
+  t.equal(fitsAt(terms, sums, 31), 661_000)
+  t.equal(fitsAt(terms, sums, 0), nowMs)
+})
