@@ -75,7 +75,21 @@ export class LeaseClient {
     this.#hub = new HubClock(parts.clock)
     this.#request = parts.firstRequest
     this.#sweptMs = parts.clock.monotonic()
-    this.#waiting = new WaitingCalls(parts.timers, parts.waitMs)
+    this.#waiting = new WaitingCalls(parts)
+  }
+
+  /**
+   * A hub is connected. Asks it for nothing, so that the connection is open and the time of the hub
+   * known before the first call waits.
+   */
+  connected(): void {
+    if (this.#isSending || this.#isStopped) return
+    this.#isSending = true
+    void this.#send().then(() => {
+      this.#isSending = false
+      if (this.#waiting.isEmpty && this.#low.size === 0) this.#schedule()
+      else this.#wake()
+    })
   }
 
   /** Whether no hub answers, so that calls do not wait for one. */

@@ -1,7 +1,7 @@
 // The calls that wait for the answer of a hub, by the limit they wait for, in the order of their
 // arrival. Each waits at most a given time.
 
-import type { Milliseconds } from '../core/clock.ts'
+import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Timers } from '../core/timers.ts'
 
 /** How the wait of a call ends. */
@@ -18,6 +18,16 @@ export interface WaitingDemand {
   readonly expected: number
 }
 
+/** A wait that ends later than this was not watched: the process was busy. */
+const LATE_MS: Milliseconds = 20
+
+export interface WaitingParts {
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly timers: Timers
+  /** Longest wait. A process that was busy at its end adds as long as that, at most once more. */
+  readonly waitMs: Milliseconds
+}
+
 interface Waiting {
   readonly demand: WaitingDemand
   /** True once a request asks for it. */
@@ -28,13 +38,11 @@ interface Waiting {
 }
 
 export class WaitingCalls<State> {
-  readonly #timers: Timers
-  readonly #waitMs: Milliseconds
+  readonly #parts: WaitingParts
   readonly #queues = new Map<State, Waiting[]>()
 
-  constructor(timers: Timers, waitMs: Milliseconds) {
-    this.#timers = timers
-    this.#waitMs = waitMs
+  constructor(parts: WaitingParts) {
+    this.#parts = parts
   }
 
   get isEmpty(): boolean {
@@ -46,9 +54,11 @@ export class WaitingCalls<State> {
   }
 
   wait<Result>(state: State, demand: WaitingDemand, { without, covered }: WaitEnd<Result>): Promise<Result> {
+    const { clock, timers, waitMs } = this.#parts
+    const startedMs = clock.monotonic()
     return new Promise((resolve) => {
       const end = (result: Result) => {
-        this.#timers.clear(timer)
+        timers.clear(timer)
         resolve(result)
       }
       const waiting: Waiting = {
@@ -62,10 +72,16 @@ export class WaitingCalls<State> {
         },
         giveUp: () => end(without()),
       }
-      const timer = this.#timers.set(() => {
+      const giveUp = () => {
         this.#keep(state, (one) => one !== waiting)
         waiting.giveUp()
-      }, this.#waitMs)
+      }
+      let timer = timers.set(() => {
+        // The answer may be there, and a process that was busy has not read it.
+        const lateMs = clock.monotonic() - startedMs - waitMs
+        if (lateMs <= LATE_MS) giveUp()
+        else timer = timers.set(giveUp, Math.min(lateMs, waitMs))
+      }, waitMs)
       const queue = this.#queues.get(state)
       if (queue === undefined) this.#queues.set(state, [waiting])
       else queue.push(waiting)

@@ -74,7 +74,7 @@ export class HubLink {
       events: {
         connected: (hub) => {
           logger.info({ hub }, 'connected to the hub; its keys are in force')
-          void this.#number()
+          this.#leases.connected()
         },
         troubled: (hub, problem) => logger.warn({ hub, problem }, 'the connection to the hub has a problem'),
         reconnecting: () => metrics.fleetReconnects.inc(),
@@ -106,16 +106,24 @@ export class HubLink {
     this.#memory.update({ nextLeaseRequest: firstRequest + REQUESTS_OF_A_PROCESS })
     return new LeaseClient({
       ...{ ...limits, clock, timers: systemTimers, firstRequest },
-      post: (request, timeoutMs) => this.#client.lease(request, timeoutMs),
-      isConnected: () => this.#client.isConnected && this.#isNumbered,
+      post: async (request, timeoutMs) => {
+        await this.#numbered()
+        return this.#client.lease(request, timeoutMs)
+      },
+      isConnected: () => this.#client.isConnected,
       asked: (result) => metrics.fleetLeaseRequests.inc({ result }),
       alone: (isAlone) => logger.warn({ alone: isAlone }, isAlone ? ALONE : NOT_ALONE),
     })
   }
 
-  /** A request must not have a number that an earlier process has used. */
-  async #number(): Promise<void> {
-    this.#isNumbered ||= await this.#memory.save()
+  /**
+   * Resolves once the next process will not use the numbers of this one.
+   * @throws Error (rejects) while the disk takes no writes
+   */
+  async #numbered(): Promise<void> {
+    if (this.#isNumbered) return
+    this.#isNumbered = await this.#memory.save()
+    if (!this.#isNumbered) throw new Error('the number of the first request cannot be written')
   }
 
   /** The key under which end users are hashed, the same for all sidecars; null before a contact. */
@@ -148,6 +156,8 @@ export class HubLink {
     const message =
       'this gateway made keys before it had a hub; they work, and can be revoked only without `fleet`'
     if (own > 0) this.#logger.warn({ keys: own }, message)
+    // Before the first call needs it.
+    this.#numbered().catch(() => {})
     this.#client.start()
     this.#shipment.start()
   }

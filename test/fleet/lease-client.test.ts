@@ -127,6 +127,37 @@ t.test('a call waits at most the configured time for a hub that does not answer'
   t.equal(hub.used('rule', 'line'), 161, 'what was lent in vain is given back')
 })
 
+t.test('a call waits on when the process was too busy to read the answer', async (t) => {
+  const { time, hub } = fleet()
+  const sidecar = hub.sidecar('a')
+  const call = ask(sidecar, 10)
+  await time.advance(1)
+  time.stall(400)
+  await time.advance(10)
+  t.match(call.covers, [{ source: 'lease' }])
+  hub.losesAnswers = true
+  const lost = ask(sidecar, 900)
+  await time.advance(1)
+  time.stall(300)
+  await time.advance(49)
+  t.strictSame(lost.covers, [])
+  await time.advance(60)
+  t.match(lost.covers, [{ source: 'away' }], 'as long as it was busy, once')
+})
+
+t.test('a sidecar asks its hub as soon as it is connected, for nothing', async (t) => {
+  const { time, hub } = fleet()
+  const sidecar = hub.sidecar('a')
+  sidecar.connected()
+  await time.advance(10)
+  t.match(hub.requests, [{ asks: [], settles: [], shares: [], slots: [] }])
+  time.stepMs = 3_600_000
+  sidecar.connected()
+  const call = ask(sidecar, 10)
+  await time.advance(20)
+  t.match(call.covers, [{ source: 'lease' }], 'a call that comes meanwhile is asked for next')
+})
+
 t.test('a limit that only monitors never waits, and its use reaches the hub', async (t) => {
   const { time, hub } = fleet()
   const sidecar = hub.sidecar('a')

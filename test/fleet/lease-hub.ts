@@ -35,6 +35,11 @@ export class VirtualTime implements Clock, Timers {
     this.#timers.delete(timer as number)
   }
 
+  /** Moves the time as of a process that does nothing else meanwhile: no timer runs. */
+  stall(ms: number): void {
+    this.#nowMs += ms
+  }
+
   /** Moves the time, and runs what is due on the way. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms
