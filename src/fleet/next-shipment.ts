@@ -2,6 +2,7 @@
 
 import {
   base64Bytes,
+  joinLines,
   MAXIMUM_LONE_BYTES,
   MAXIMUM_SHIPPED_BYTES,
   MAXIMUM_SHIPPED_ENTRIES,
@@ -43,7 +44,7 @@ export interface ShippableLog {
  */
 export function nextShipment(log: ShippableLog, leaveOut: (seq: number) => void): Buffer {
   const { first } = log
-  const lines: Buffer[] = []
+  const lines: (string | Buffer)[] = []
   let bytes = 0
   for (let seq = first; lines.length < MAXIMUM_SHIPPED_ENTRIES && bytes <= MAXIMUM_SHIPPED_BYTES; seq++) {
     const isFirst = lines.length === 0
@@ -54,7 +55,7 @@ export function nextShipment(log: ShippableLog, leaveOut: (seq: number) => void)
     bytes += line.length
   }
   if (lines.length === 0) throw new Error(`entry ${first} of the log is missing`)
-  return lines.length === 1 ? lines[0]! : Buffer.concat(lines)
+  return joinLines(lines)
 }
 
 /** Returns null for an entry with a long exchange that is not the first: it travels alone. */
@@ -63,7 +64,7 @@ function lineOf(
   entry: ShippedEntry,
   isFirst: boolean,
   leaveOut: (seq: number) => void,
-): Buffer | null {
+): string | Buffer | null {
   const contentBytes = base64Bytes(entry.content?.length ?? 0)
   if (contentBytes + LONE_REST_BYTES > MAXIMUM_LONE_BYTES) {
     leaveOut(seq)

@@ -105,7 +105,16 @@ export class ShipmentError extends Error {
 
 /** Prints entries as the body of a request. */
 export const printShipment = (entries: readonly ShippedEntry[]): Buffer =>
-  Buffer.concat(entries.map(printShippedLine))
+  joinLines(entries.map(printShippedLine))
+
+/** Returns the body of printed lines. */
+export function joinLines(lines: readonly (string | Buffer)[]): Buffer {
+  const body = Buffer.allocUnsafe(lines.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const line of lines)
+    at += typeof line === 'string' ? body.write(line, at, 'latin1') : line.copy(body, at)
+  return body
+}
 
 /** Bytes of an exchange that are encoded at a time: a multiple of three, so that none is padded. */
 const ENCODED_BYTES = 49_152
@@ -113,12 +122,13 @@ const ENCODED_BYTES = 49_152
 /**
  * Prints a line of a body. As Latin-1 each byte of UTF-8 is a character, of which JSON escapes
  * those of ASCII only, so nothing is decoded. A long exchange is never a string as a whole.
+ * @returns its bytes, or a string with a character for each
  */
-export function printShippedLine({ bytes, hash, content, user, before }: ShippedEntry): Buffer {
+export function printShippedLine({ bytes, hash, content, user, before }: ShippedEntry): string | Buffer {
   const head = `{"entry":${JSON.stringify(bytes.toString('latin1'))},"hash":"${hash}","content":`
   const tail = `,"user":${user === null ? 'null' : printUser(user)}${printBefore(before)}}\n`
-  if (content === null) return latin1(`${head}null${tail}`)
-  if (content.length <= ENCODED_BYTES) return latin1(`${head}"${content.toString('base64')}"${tail}`)
+  if (content === null) return `${head}null${tail}`
+  if (content.length <= ENCODED_BYTES) return `${head}"${content.toString('base64')}"${tail}`
   return Buffer.concat([latin1(`${head}"`), base64Of(content), latin1(`"${tail}`)])
 }
 
