@@ -1,5 +1,5 @@
 #!/bin/sh
-# Packages both charts into a folder: charts/package.sh FOLDER. The same files give the same bytes,
+# Packages the charts into a folder: charts/package.sh FOLDER. The same files give the same bytes,
 # on any machine and at any time. Needs helm, GNU or busybox touch, and git or SOURCE_DATE_EPOCH.
 #
 # helm 4.2 writes the times of the files into the archive and knows no SOURCE_DATE_EPOCH, and
@@ -27,19 +27,21 @@ export SOURCE_DATE_EPOCH
 
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-cp -R "$charts/sidegate" "$charts/sidegate-lib" "$copy"
+cp -R "$charts/sidegate" "$charts/sidegate-hub" "$charts/sidegate-lib" "$copy"
 if [ -n "${GITHUB_REPOSITORY:-}" ]; then
   url="${GITHUB_SERVER_URL:-https://github.com}/$GITHUB_REPOSITORY"
-  for chart in sidegate sidegate-lib; do
+  for chart in sidegate sidegate-hub sidegate-lib; do
     printf 'home: "%s"\nsources: ["%s"]\n' "$url" "$url" >> "$copy/$chart/Chart.yaml"
   done
 fi
 # What `helm dependency build` may have left.
-rm -rf "$copy/sidegate/charts" "$copy/sidegate/Chart.lock"
-mkdir "$copy/sidegate/charts"
-cp -R "$copy/sidegate-lib" "$copy/sidegate/charts/sidegate-lib"
+for chart in sidegate sidegate-hub; do
+  rm -rf "$copy/$chart/charts" "$copy/$chart/Chart.lock"
+  mkdir "$copy/$chart/charts"
+  cp -R "$copy/sidegate-lib" "$copy/$chart/charts/sidegate-lib"
+done
 find "$copy" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +
-for chart in sidegate-lib sidegate; do
+for chart in sidegate-lib sidegate sidegate-hub; do
   package=$(helm package "$copy/$chart" --destination "$copy" | sed 's/^.*: //')
   # `helm push` writes the time of the package into the manifest.
   touch -d "@$SOURCE_DATE_EPOCH" "$package"

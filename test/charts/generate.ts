@@ -49,17 +49,30 @@ const OWNED = [
   'admin.token',
 ]
 
-function configSchema(): Schema {
-  const schema = structuredClone(CONFIG_SCHEMA) as Schema
-  for (const path of OWNED) {
-    const keys = path.split('.')
-    const last = keys.pop() ?? ''
-    const parent = keys.reduce<Schema>((node, key) => node.properties?.[key] ?? {}, schema)
-    delete parent.properties?.[last]
+/** As OWNED, of the sidegate-hub chart. */
+const HUB_OWNED = ['listen', 'database.url', 'audit.signingKey', 'rules', 'prices.path']
+/** Keys that need not be among the values of that chart: it fills them in where they are missing. */
+const HUB_OPTIONAL = ['database', 'audit', 'join.clusters.items.jwks']
+
+/** Returns the parent of a key and the key's name. */
+function parentOf(schema: Schema, path: string): [Schema, string] {
+  const keys = path.split('.')
+  const last = keys.pop() ?? ''
+  const step = (node: Schema, key: string) =>
+    (key === 'items' ? (node['items'] as Schema) : node.properties?.[key]) ?? {}
+  return [keys.reduce(step, schema), last]
+}
+
+/** Returns the schema of a configuration without the keys that a chart sets itself. */
+function configSchema(whole: object, owned: readonly string[], optional: readonly string[] = []): Schema {
+  const schema = structuredClone(whole) as Schema
+  for (const path of [...owned, ...optional]) {
+    const [parent, last] = parentOf(schema, path)
     parent.required = parent.required?.filter((name) => name !== last)
+    if (owned.includes(path)) delete parent.properties?.[last]
   }
   const { $schema: _, title: __, ...rest } = schema
-  return { ...rest, description: "The gateway's configuration, read at its start." }
+  return rest
 }
 
 /** JSON formatted by the project's linter. */
@@ -72,10 +85,18 @@ const formatted = (json: string): string =>
 
 function valuesSchema(): string {
   const schema = JSON.parse(read('sidegate/values.schema.json')) as Required<Schema>
-  schema.properties['config'] = configSchema()
+  const description = "The gateway's configuration, read at its start."
+  schema.properties['config'] = { ...configSchema(CONFIG_SCHEMA, OWNED), description }
   const rules = (RULES_SCHEMA as Schema).properties?.['rules'] ?? {}
   const holder = schema.properties['rules']?.properties ?? {}
   holder['inline'] = { ...rules, description: 'Rules as values; they become the file `values.yaml`.' }
+  return formatted(JSON.stringify(schema))
+}
+
+function hubValuesSchema(): string {
+  const schema = JSON.parse(read('sidegate-hub/values.schema.json')) as Required<Schema>
+  const description = "The hub's configuration, read at its start."
+  schema.properties['config'] = { ...configSchema(HUB_SCHEMA, HUB_OWNED, HUB_OPTIONAL), description }
   return formatted(JSON.stringify(schema))
 }
 
@@ -83,7 +104,7 @@ const cell = (value: unknown): string =>
   value === undefined ? '' : `\`${JSON.stringify(value).replaceAll('|', '\\|')}\``
 
 /** Groups that the tables show as one row; other pages document what is in them. */
-const WHOLE = /^(config|container)$|^probes\.\w+$/
+const WHOLE = /^(config|container|sidegate-lib)$|^probes\.\w+$/
 
 /** One row per group and per value; a mapping of the operator's own keys is one value. */
 function rows(schema: Schema, values: any, path: string): string[] {
@@ -145,11 +166,14 @@ export function component(charts: Charts): Map<string, string> {
 /** The generated files that take no helm, by their paths, with the texts they should have. */
 export function generated(): Map<string, string> {
   const schema = valuesSchema()
+  const hubSchema = hubValuesSchema()
   return new Map([
     ...Object.entries(EDITOR_SCHEMAS).map(
       ([name, editor]) => [`config/${name}`, formatted(JSON.stringify(editor, null, 2))] as const,
     ),
     ['charts/sidegate/values.schema.json', schema],
+    ['charts/sidegate-hub/values.schema.json', hubSchema],
+    ['charts/sidegate-hub/README.md', readme('sidegate-hub', table('sidegate-hub', hubSchema))],
     ['charts/sidegate/README.md', readme('sidegate', table('sidegate', schema))],
     [
       'charts/sidegate-lib/README.md',

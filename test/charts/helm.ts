@@ -1,4 +1,4 @@
-// Renders the charts with helm, from a copy with built dependencies.
+// Renders the charts with helm, from a copy with their dependencies.
 
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -30,7 +30,14 @@ export interface Charts {
   remove(): void
 }
 
-/** Copies charts/ and builds the dependencies. @throws Error that says how to fetch helm */
+/** Charts with dependencies, and the values that each takes for the image. */
+const IMAGES = [
+  ['sidegate', 'image.yaml', 'container: { image: { repository: sidegate } }\n'],
+  ['examples/app', 'app-image.yaml', 'sidegate: { image: { registry: "", repository: sidegate } }\n'],
+  ['sidegate-hub', 'hub-image.yaml', 'image: { repository: sidegate }\n'],
+] as const
+
+/** Copies charts/, with the dependencies in place. @throws Error that says how to fetch helm */
 export function prepareCharts(): Charts {
   const helm = findTool('helm')
   if (helm === null) throw new Error('helm not found; run node test/charts/tools.ts to fetch it')
@@ -40,7 +47,8 @@ export function prepareCharts(): Charts {
     folder,
     helm(command = '', ...args) {
       // Values of later files and options win.
-      const image = join(folder, args.includes('examples/app') ? 'app-image.yaml' : 'image.yaml')
+      const [, file] = IMAGES.findLast(([chart]) => args.includes(chart)) ?? IMAGES[0]
+      const image = join(folder, file)
       const values = /^(template|lint|install)$/.test(command) ? ['-f', image] : []
       const { status, stdout, stderr } = spawnSync(helm, [command, ...values, ...args], {
         cwd: folder,
@@ -61,14 +69,10 @@ export function prepareCharts(): Charts {
     render: (chart, ...args) => objects(charts.text(chart, ...args)),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
-  writeFileSync(join(folder, 'image.yaml'), 'container: { image: { repository: sidegate } }\n')
-  writeFileSync(
-    join(folder, 'app-image.yaml'),
-    'sidegate: { image: { registry: "", repository: sidegate } }\n',
-  )
-  for (const chart of ['sidegate', 'examples/app']) {
-    const { code, stderr } = charts.helm('dependency', 'build', chart)
-    if (code !== 0) throw new Error(stderr)
+  for (const [chart, file, values] of IMAGES) {
+    writeFileSync(join(folder, file), values)
+    // As `helm dependency build` does, in a tenth of its time.
+    cpSync(join(folder, 'sidegate-lib'), join(folder, chart, 'charts/sidegate-lib'), { recursive: true })
   }
   return charts
 }

@@ -7,6 +7,7 @@ import { parse } from 'yaml'
 import { systemClock } from '../../src/core/clock.ts'
 import { readConfig } from '../../src/core/config.ts'
 import { snapshotOf } from '../../src/rules/snapshot.ts'
+import { selfSigned } from '../server/certificate.ts'
 import { CHARTS, type KubernetesObject, objects, pick, prepareCharts } from './helm.ts'
 import { missing } from './tools.ts'
 import { restrictedViolations, schemaErrors, typeErrors } from './types.ts'
@@ -124,6 +125,7 @@ t.test('the charts render valid objects', { skip: missing('helm') }, async (t) =
         'admin-token': 't'.repeat(40),
         'signing-key.pem': 'read at the start',
       },
+      hub: { token: 'a.b.c', 'ca.pem': selfSigned().certificate },
     })
     for (const { metadata, data } of all.filter(({ kind }) => kind === 'ConfigMap')) {
       const text = data['sidegate.yaml']
@@ -154,6 +156,32 @@ t.test('the charts render valid objects', { skip: missing('helm') }, async (t) =
       'rules restart nothing',
     )
     t.not(checksum('--set', 'config.limits.drainSeconds=20'), before, 'start-time configuration restarts')
+  })
+
+  await t.test('only the gateway gets the token for a hub', async (t) => {
+    const values = ['-f', 'sidegate/ci/fleet-values.yaml']
+    const rendered = charts.render('sidegate', ...values, '--set', 'mode=standalone')
+    const [gateway] = pick(rendered, 'Deployment')['spec'].template.spec.containers
+    t.ok(gateway.volumeMounts.some(({ name }: any) => name === 'sidegate-hub'))
+    const { volumes, containers, initContainers } = pick(
+      charts.render('examples/app', '--set', 'sidegate.hub.audience=sidegate-hub'),
+      'Deployment',
+    )['spec'].template.spec
+    const { projected } = volumes.find(({ name }: any) => name === 'sidegate-hub')
+    const serviceAccountToken = { path: 'token', audience: 'sidegate-hub', expirationSeconds: 3600 }
+    t.same(projected.sources, [{ serviceAccountToken }])
+    const mounting = [...initContainers, ...containers].filter(({ volumeMounts = [] }) =>
+      volumeMounts.some(({ name }: any) => name === 'sidegate-hub'),
+    )
+    t.same(
+      mounting.map(({ name }: any) => name),
+      ['sidegate'],
+    )
+    for (const set of [
+      'container.hub.audience=a',
+      'config.fleet.hubs={https://a},config.fleet.maxStaleSeconds=60',
+    ])
+      t.throws(() => charts.render('sidegate', '--set', set), { message: /go together/ })
   })
 
   await t.test('--set-file puts a rule file into the ConfigMap', async (t) => {

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
@@ -15,7 +16,7 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { ROOT } from '../house/sources.ts'
-import { CHARTS, objects, pick } from './helm.ts'
+import { CHARTS, objects, pick, prepareCharts } from './helm.ts'
 import { findTool, missing } from './tools.ts'
 
 const EPOCH = 1_700_000_000
@@ -46,7 +47,7 @@ t.test('the same files give the same bytes', { skip: missing('helm') }, async (t
     })
     t.equal(status, 0, stderr)
     const paths = stdout.trim().split('\n')
-    t.equal(paths.length, 2)
+    t.equal(paths.length, 3)
     for (const path of paths) t.equal(statSync(path).mtimeMs, EPOCH * 1000, 'helm push writes this time')
     return readdirSync(out).map((file) => [file, readFileSync(join(out, file)).toString('base64')])
   })
@@ -69,6 +70,17 @@ t.test('a package renders, and names icon and source', { skip: missing('helm') }
   const settings = ['--set', 'mode=standalone,container.image.repository=gateway']
   const { stdout, stderr: error } = run('helm', ['template', 'sidegate', join(out, chart), ...settings])
   t.match(pick(objects(stdout), 'Deployment')['spec'].template.spec.containers[0].image, 'gateway:', error)
+})
+
+t.test('the dependencies of a checkout can be built', { skip: missing('helm') }, async (t) => {
+  const charts = prepareCharts()
+  t.teardown(charts.remove)
+  for (const chart of ['sidegate', 'sidegate-hub', 'examples/app']) {
+    rmSync(join(charts.folder, chart, 'charts'), { recursive: true })
+    const { code, stderr } = charts.helm('dependency', 'build', chart)
+    t.equal(code, 0, stderr)
+    t.equal(charts.helm('template', 'a', chart).code, 0)
+  }
 })
 
 t.test('a package needs a time', { skip: missing('helm') }, async (t) => {

@@ -22,8 +22,10 @@ interface Schema {
   readonly additionalProperties?: unknown
 }
 
+const CHART_NAMES = ['sidegate', 'sidegate-hub', 'sidegate-lib']
+
 t.test('every value is documented and has a default', async (t) => {
-  for (const chart of ['sidegate', 'sidegate-lib']) {
+  for (const chart of CHART_NAMES) {
     const walk = (schema: Schema, value: any, path: string) => {
       for (const [key, child] of Object.entries(schema.properties ?? {})) {
         const name = `${path}${key}`
@@ -33,7 +35,11 @@ t.test('every value is documented and has a default', async (t) => {
           t.equal(child.additionalProperties, false, `${chart} ${name} refuses unknown keys`)
         }
         // The gateway has defaults for `config`, and the kubelet for the rest of the probes.
-        if (/^(enabled$|config|container\.)|probes\..*(timeout|initialDelay)|[sS]elector\./.test(name))
+        if (
+          /^(enabled$|config|container\.|sidegate-lib$)|probes\..*(timeout|initialDelay)|[sS]elector\./.test(
+            name,
+          )
+        )
           continue
         t.not(value?.[key], undefined, `${chart} ${name} has a default`)
         walk(child, value?.[key], `${name}.`)
@@ -44,11 +50,11 @@ t.test('every value is documented and has a default', async (t) => {
 })
 
 t.test('the charts have the version of the gateway', async (t) => {
-  for (const chart of ['sidegate', 'sidegate-lib']) {
+  for (const chart of CHART_NAMES) {
     const { version, appVersion } = parse(read(`${chart}/Chart.yaml`))
     t.same([version, appVersion], [VERSION, VERSION], chart)
   }
-  for (const chart of ['sidegate', 'examples/app']) {
+  for (const chart of ['sidegate', 'sidegate-hub', 'examples/app']) {
     const [{ version }] = parse(read(`${chart}/Chart.yaml`)).dependencies
     t.equal(version, VERSION, `${chart}'s dependency`)
   }

@@ -133,6 +133,11 @@ volumeMounts:
   - name: sidegate-secrets
     mountPath: /etc/sidegate/secrets
     readOnly: true
+  {{- if $values.hub.audience }}
+  - name: sidegate-hub
+    mountPath: /etc/sidegate/hub
+    readOnly: true
+  {{- end }}
   - name: sidegate-data
     mountPath: /var/lib/sidegate
   {{- with $values.extraVolumeMounts }}
@@ -195,6 +200,26 @@ volumeMounts:
       {{- end }}
       {{- end }}
     {{- end }}
+{{- with $values.hub }}
+{{- if .audience }}
+{{- /* Mounted in this container only: with the token another one could ask for the keys. */}}
+- name: sidegate-hub
+  projected:
+    defaultMode: 0444
+    sources:
+      - serviceAccountToken:
+          path: token
+          audience: {{ .audience | quote }}
+          expirationSeconds: {{ .tokenSeconds }}
+      {{- if .caConfigMap.name }}
+      - configMap:
+          name: {{ .caConfigMap.name | quote }}
+          items:
+            - key: {{ .caConfigMap.key | quote }}
+              path: ca.pem
+      {{- end }}
+{{- end }}
+{{- end }}
 - name: sidegate-data
   {{- if eq $data.type "emptyDir" }}
   emptyDir:

@@ -50,6 +50,9 @@
 {{- if and (eq .Values.mode "sidecar") (dig "listen" "tls" nil .Values.config) -}}
 {{- fail "config.listen.tls needs mode standalone: apps reach their sidecar by plain HTTP on loopback addresses" -}}
 {{- end -}}
+{{- if and (not $container.configMap) (ne (empty $container.hub.audience) (empty (dig "fleet" "hubs" nil .Values.config))) -}}
+{{- fail "container.hub.audience and config.fleet.hubs go together: set both, or neither" -}}
+{{- end -}}
 {{- include "sidegate.exposureChecks" . -}}
 {{- if ne $container.data.type "existingClaim" -}}
 {{- $limit := dig "audit" "maxBytes" 10737418240 .Values.config | int64 -}}

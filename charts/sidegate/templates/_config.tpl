@@ -17,6 +17,13 @@
 {{- if $container.signingSecret.name -}}
 {{- $_ := set $owned "audit" (dict "signingKey" (dict "file" "../secrets/signing-key.pem")) -}}
 {{- end -}}
+{{- with $container.hub -}}
+{{- if .audience -}}
+{{- $fleet := dict "token" (dict "file" "../hub/token") -}}
+{{- if .caConfigMap.name -}}{{- $_ := set $fleet "ca" (dict "file" "../hub/ca.pem") -}}{{- end -}}
+{{- $_ := set $owned "fleet" $fleet -}}
+{{- end -}}
+{{- end -}}
 {{- $admin := dict -}}
 {{- if $container.adminSecret.name -}}
 {{- $_ := set $admin "token" (dict "file" "../secrets/admin-token") -}}
