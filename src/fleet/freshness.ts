@@ -51,6 +51,11 @@ export class Freshness {
     this.#freshMs = left || ageMs < 0 ? null : clock.monotonic() - ageMs
   }
 
+  /** Age from which the keys of hubs are refused. */
+  get limitMs(): Milliseconds {
+    return this.#limitMs
+  }
+
   /** Milliseconds since the newest applied heartbeat was made; infinite when it is not known. */
   get ageMs(): Milliseconds {
     return this.#freshMs === null ? Number.POSITIVE_INFINITY : this.#clock.monotonic() - this.#freshMs

@@ -236,6 +236,7 @@ export class HubLink {
     return {
       connected: this.#client.isConnected,
       ageSeconds: freshness.ageMs / 1000,
+      maxAgeSeconds: freshness.limitMs / 1000,
       keys: keys.size,
       ...this.#shipment.state(),
       isCountedAlone: this.#leases.isAlone,

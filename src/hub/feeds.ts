@@ -41,7 +41,7 @@ interface FeedsParts {
   readonly fleetKey: string
   readonly clock: Clock
   readonly logger: GatewayLogger
-  readonly metrics: Pick<HubMetrics, 'feeds'>
+  readonly metrics: Pick<HubMetrics, 'feeds' | 'feedsAhead'>
 }
 
 /** What a sidecar that opens a feed states. */
@@ -134,7 +134,9 @@ export class Feeds {
     const missed = isKnown ? state.missed(group, position.rev) : null
     const events = isAhead ? [] : [...(missed ?? [group.snapshot(rev, state.orders)]), this.#beatOf(group)]
     feed.write(this.#print([hello, ...events]))
-    if (isAhead) feed.end('the database of the hubs is older than this sidecar')
+    if (!isAhead) return
+    this.#parts.metrics.feedsAhead.inc()
+    feed.end('the database of the hubs is older than this sidecar')
   }
 
   /** Sends what changed. */

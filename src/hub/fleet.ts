@@ -68,6 +68,7 @@ export class Fleet {
         metrics.orderAgeSeconds.set(oldest === undefined ? 0 : (reading.atMs - oldest.atMs) / 1000)
       },
       onState: (error) => {
+        metrics.databaseUp.set(Number(error === null))
         if (error !== null)
           logger.error({ err: error }, 'the database cannot be read; sidecars continue with what they have')
         else {
@@ -108,6 +109,7 @@ export class Fleet {
   /** @throws GatewayError (rejects) `fleet_unavailable` */
   async start(): Promise<void> {
     await this.#watch.start()
+    this.#parts.metrics.databaseUp.set(1)
     this.feeds.start()
     this.#releases = setInterval(() => this.#releaseLost(), RELEASE_MS).unref()
     const { database, hub, logger, metrics } = this.#parts

@@ -86,12 +86,7 @@ export function createHubMetrics(version: string, state: HubState) {
       'sidegate_hub_checkpoint_entries',
       'Entries of the log of the hubs that the newest checkpoint of this hub covers.',
     ),
-    feeds: gauge('sidegate_hub_feeds', 'Sidecars with an open feed at this hub.'),
-    rev: gauge('sidegate_hub_revision', 'Newest revision of the keys that this hub has sent.'),
-    listening: gauge(
-      'sidegate_hub_listening',
-      '1 while the database notifies this hub of changes; 0 while it is polled.',
-    ),
+    ...feedMetrics(registry),
     ordersOpen: gauge(
       'sidegate_hub_erase_orders_open',
       'Orders of erasure that some sidecar has not applied.',
@@ -113,6 +108,24 @@ export function createHubMetrics(version: string, state: HubState) {
       'Logs that ended without a stop entry and whose sidecar is not heard any more.',
     ),
     ...leaseMetrics(registry),
+  }
+}
+
+const feedMetrics = (registry: Registry) => {
+  const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] })
+  return {
+    feeds: gauge('sidegate_hub_feeds', 'Sidecars with an open feed at this hub.'),
+    databaseUp: gauge('sidegate_hub_database_up', '1 while this hub can read its database, 0 otherwise.'),
+    rev: gauge('sidegate_hub_revision', 'Newest revision of the keys that this hub has sent.'),
+    listening: gauge(
+      'sidegate_hub_listening',
+      '1 while the database notifies this hub of changes; 0 while it is polled.',
+    ),
+    feedsAhead: new Counter(registry, {
+      name: 'sidegate_hub_feeds_ahead_total',
+      help: 'Feeds that this hub ended because the sidecar knows more than the database: one that was restored from a backup.',
+      labels: [],
+    }),
   }
 }
 

@@ -64,6 +64,8 @@ interface FleetGauges {
   readonly connected: boolean
   /** Age of the last applied heartbeat; infinite before the first. */
   readonly ageSeconds: number
+  /** Age from which the keys of the hub are refused. */
+  readonly maxAgeSeconds: number
   readonly keys: number
   readonly unshippedEntries: number
   /** Age of the oldest of them; 0 without any. */
@@ -221,6 +223,11 @@ export const FLEET_GAUGES: readonly (readonly [
     'fleet_stale_seconds',
     'Age of the last heartbeat of a hub that is applied here; +Inf before the first.',
     ({ ageSeconds }) => ageSeconds,
+  ],
+  [
+    'fleet_max_stale_seconds',
+    'Age of that heartbeat from which the keys of the hub are refused here (fleet.maxStaleSeconds).',
+    ({ maxAgeSeconds }) => maxAgeSeconds,
   ],
   ['fleet_keys', 'Keys that the hub has sent, refused ones included.', ({ keys }) => keys],
   [
