@@ -1,7 +1,7 @@
 // The fields of a call's entry, one row each. The types of drafts and of the usage API, the order
 // of an entry's members, the schema of the usage API and the sums of reports derive from them.
 
-import { type Direction, PII_KINDS } from '../core/finding.ts'
+import { type Direction, KIND_NAME, PII_KINDS } from '../core/finding.ts'
 import { RULE_ACTIONS } from '../core/rule-action.ts'
 import {
   choice,
@@ -15,6 +15,12 @@ import {
   type ValueOf,
   whole,
 } from '../core/schema-builders.ts'
+
+/** A kind of personal data. */
+export const KIND: Schema<string> = {
+  ...text(`Kind of personal data: ${PII_KINDS.join(', ')}, or one that a rule or the configuration defines.`),
+  pattern: KIND_NAME.source,
+}
 
 /** How a call can end. The store keeps positions in this list, so new ones go to its end. */
 export const OUTCOMES = [
@@ -205,7 +211,7 @@ const ENTRY_FIELDS = {
   latency_ms: field(whole('Milliseconds from the request to the end of its answer.')),
   blocked: summed(1, 'Calls that a rule blocked.', field(flag('A rule blocked the request or the answer.'))),
   pii_detected: field(flag('Personal data was found in the request or the answer.')),
-  pii_types: field(list(choice<string>('Kind of personal data.', ...PII_KINDS))),
+  pii_types: field(list(KIND)),
   pii: hidden<readonly SealedFindings[]>(FINDINGS),
   hash: added(text('`sha256:` and the hash of the sealed entry.')),
   seq: added(whole('Sequence number in the chain.')),

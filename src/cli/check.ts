@@ -18,7 +18,7 @@ import { formatRemarks, REMARK_FORMATS, type Remark, type RemarkFormat } from '.
 import { isPriceFile, missingPaths, readSources } from '../rulecheck/rule-sources.ts'
 import { findUnread } from '../rulecheck/unread.ts'
 import { type RuleFile, type RuleReader, whyNoRules } from '../rules/files.ts'
-import { snapshotOf } from '../rules/snapshot.ts'
+import { problemsOf, snapshotOf } from '../rules/snapshot.ts'
 import { findUnusableCertificates } from '../upstream/client-certificates.ts'
 import { unsafeSettings } from '../upstream/environment.ts'
 import { checkGlobs } from './check-globs.ts'
@@ -102,9 +102,7 @@ export const check: Command = {
         for (const problem of parsePrices(text, name).problems) remarks.push({ severity: 'error', problem })
         for (const problem of lintPrices(text, name)) remarks.push({ severity: 'warning', problem })
       }
-      const reader = configured?.reader ?? 'hub'
-      for (const remark of lint(files, problems, contextOf(configured?.config ?? null), reader))
-        remarks.push(remark)
+      for (const remark of lint(files, problems, configured)) remarks.push(remark)
       for (const path of group) {
         for (const problem of await findUnread(path, paths)) remarks.push({ severity: 'warning', problem })
       }
@@ -252,10 +250,14 @@ async function testFileProblems(paths: readonly string[], checked: Set<string>):
 function lint(
   files: Parameters<typeof lintRules>[0],
   found: readonly Problem[],
-  context: LintContext | null,
-  reader: RuleReader,
+  configured: Pick<CheckedConfig, 'config' | 'reader'> | null,
 ): Remark[] {
-  const { problems } = snapshotOf(files, found, { reader })
+  const snapshot = snapshotOf(files, found, { reader: configured?.reader ?? 'hub' })
+  // A hub does not know what the configurations of its sidecars define.
+  const problems = configured?.reader === 'hub' ? snapshot.problems : problemsOf(snapshot, [])
   if (problems.length > 0) return problems.map((problem) => ({ severity: 'error', problem }))
-  return lintRules(files, context).map((problem) => ({ severity: 'warning', problem }))
+  return lintRules(files, contextOf(configured?.config ?? null)).map((problem) => ({
+    severity: 'warning',
+    problem,
+  }))
 }

@@ -3,11 +3,14 @@
 /** Longer words are not compared. */
 const MAXIMUM_CHARACTERS = 64
 
-/** Returns the nearest known word, at most a third of the letters or three edits away, or null. */
-export function nearest(word: string, known: readonly string[]): string | null {
+/** Edits by which a mistyped word may differ. */
+const MAXIMUM_EDITS = 3
+
+/** Returns the nearest known word, at most a third of the letters or `most` edits away, or null. */
+export function nearest(word: string, known: readonly string[], most = MAXIMUM_EDITS): string | null {
   if (word.length > MAXIMUM_CHARACTERS) return null
   const wanted = word.toLowerCase()
-  const tolerance = Math.min(3, Math.max(1, Math.floor(word.length / 3)))
+  const tolerance = Math.min(most, Math.max(1, Math.floor(word.length / 3)))
   let best: string | null = null
   let bestDistance = tolerance + 1
   for (const candidate of known) {

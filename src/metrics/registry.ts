@@ -6,6 +6,7 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { OUTCOMES } from '../audit/entry-fields.ts'
 import { API_NAMES } from '../chat/apis.ts'
 import { ERRORS } from '../core/errors.ts'
+import { isBuiltIn } from '../core/finding.ts'
 import { MONITORING_PRECISION, registerEventLoopDelay } from './event-loop.ts'
 import {
   BUDGET_GAUGES,
@@ -24,6 +25,8 @@ const MAXIMUM_MODELS = 100
 const MAXIMUM_KEYS = 200
 /** Names of tools that get a label of their own. */
 const MAXIMUM_TOOLS = 200
+/** Maximum open kinds of personal data with a label of their own; all others share `other`. */
+const MAXIMUM_OPEN_KINDS = 100
 /** Names of functions, and of tools and servers as `mcp:LABEL/TOOL`. */
 const TOOL_NAME = /^[\w.:/-]{1,128}$/
 /** Allows a version after `@`, as Google writes it, and `@` in front, as Cloudflare does. */
@@ -53,6 +56,8 @@ export interface Metrics extends Counters, Histograms {
   modelLabel(model: string): string
   /** Returns the label for a tool. */
   toolLabel(name: string): string
+  /** Returns the label for a kind of personal data. */
+  kindLabel(kind: string): string
   /** Returns the label for the name of an API key; null when keys are not counted apart. */
   keyLabel(name: string): string | null
 }
@@ -93,6 +98,7 @@ export function createMetrics(
     },
     modelLabel: boundedLabels(MAXIMUM_MODELS, (model) => MODEL_NAME.test(model) && !CREDENTIAL.test(model)),
     toolLabel: boundedLabels(MAXIMUM_TOOLS, (name) => TOOL_NAME.test(name) && !CREDENTIAL.test(name)),
+    kindLabel: kindLabels(),
     keyLabel: countsKeys ? boundedLabels(MAXIMUM_KEYS, () => true) : () => null,
   }
   createFirstSeries(metrics)
@@ -192,6 +198,12 @@ function boundedLabels(most: number, isAllowed: (name: string) => boolean): (nam
     names.add(name)
     return name
   }
+}
+
+/** Returns a label for a kind: itself when it is built in, else as `boundedLabels` says. */
+function kindLabels(): (kind: string) => string {
+  const open = boundedLabels(MAXIMUM_OPEN_KINDS, () => true)
+  return (kind) => (isBuiltIn(kind) ? kind : open(kind))
 }
 
 /** Creates series with fixed labels at 0, because no query sees the increase of a new series. */

@@ -1,7 +1,7 @@
 // Compiles parsed rules into the frozen rule set that requests are judged by. Knows neither where
 // rules come from nor what follows from a decision.
 
-import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
+import { type Direction, labelOfKind, PII_KINDS, type PiiKind } from '../core/finding.ts'
 import { type CallKey, includesLabels, type KeyLabels } from '../core/key-terms.ts'
 import type { PlaceholderStyle } from '../core/placeholder-style.ts'
 import { RULE_ACTIONS, type RuleAction } from '../core/rule-action.ts'
@@ -11,6 +11,7 @@ import { type CaptureMode, combineCapture } from './capture-mode.ts'
 import { compileGlob } from './glob.ts'
 import { KeywordRuleIndex, type KeywordRules } from './keyword-rules.ts'
 import { type LimitScope, readScope } from './limit-scope.ts'
+import { openKindsOf } from './open-kinds.ts'
 import type { ParsedRule } from './parse-rule.ts'
 import { concernsPlace, partsOf, type Rule, type RuleParts, type RuleReference } from './rule.ts'
 import type { PromptFacts } from './rule-type.ts'
@@ -101,6 +102,13 @@ export interface Selection {
   readonly injection: readonly InjectionRule[]
   /** There are injection rules and nothing that refuses reads the score. */
   readonly watchesInjection: boolean
+  /** Whether a rule puts values back in the answer. */
+  readonly restores: boolean
+  /**
+   * Labels of the placeholders of open kinds: those that rules define, in force for the call or
+   * not, and those of the configuration.
+   */
+  readonly openLabels: ReadonlySet<string>
   /** Whether a rule asks for shaped placeholders. */
   readonly asksForShapes: boolean
   readonly limits: readonly LimitRule[]
@@ -137,8 +145,15 @@ const limitsOf = (rules: readonly ScopedRule[]): LimitRule[] =>
 export const enabledLimits = (rules: readonly ParsedRule[]): readonly LimitRule[] =>
   limitsOf(rules.filter(({ rule }) => rule.enabled).map(scope))
 
-/** Compiles rules, in order. Model globs ignore case, because upstreams do. */
-export function compileRules(rules: readonly ParsedRule[], revision: string): RuleSet {
+/**
+ * Compiles rules, in order. Model globs ignore case, because upstreams do.
+ * @param openKinds that the configuration defines
+ */
+export function compileRules(
+  rules: readonly ParsedRule[],
+  revision: string,
+  openKinds: readonly PiiKind[] = [],
+): RuleSet {
   const scoped = rules.filter(({ rule }) => rule.enabled).map(scope)
   const keywords = new KeywordRuleIndex(
     scoped.flatMap(({ rule, reference, pattern }) =>
@@ -150,6 +165,13 @@ export function compileRules(rules: readonly ParsedRule[], revision: string): Ru
       pattern.type === 'tool_access' ? [{ rule: reference, globs: pattern.globs, conditions: pattern }] : [],
     ),
   )
+  const open = new Set([...openKinds, ...openKindsOf(rules)])
+  const compiled: CompiledRules = {
+    keywords,
+    tools,
+    kinds: [...PII_KINDS, ...open],
+    openLabels: new Set([...open].map(labelOfKind)),
+  }
   const selections = new Map<string, Selection>()
   return Object.freeze({
     revision,
@@ -168,7 +190,7 @@ export function compileRules(rules: readonly ParsedRule[], revision: string): Ru
       const known = selections.get(name)
       if (known !== undefined) return known
       if (selections.size >= MAXIMUM_SELECTIONS) selections.clear()
-      const selection = selectionOf(scoped, [...byModel.values()], { keywords, tools }, revision)
+      const selection = selectionOf(scoped, [...byModel.values()], compiled, revision)
       selections.set(name, selection)
       return selection
     },
@@ -196,13 +218,16 @@ function scope({ rule, pattern }: ParsedRule): ScopedRule {
 interface CompiledRules {
   readonly keywords: KeywordRuleIndex
   readonly tools: ToolRuleIndex
+  /** Every kind of personal data that may be found. */
+  readonly kinds: readonly PiiKind[]
+  readonly openLabels: ReadonlySet<string>
 }
 
 /** @param byModel the rules that concern each model; a rule of any model applies to the call */
 function selectionOf(
   scoped: readonly ScopedRule[],
   byModel: readonly (readonly ScopedRule[])[],
-  { keywords, tools: toolIndex }: CompiledRules,
+  { keywords, tools: toolIndex, kinds, openLabels }: CompiledRules,
   revision: string,
 ): Selection {
   const concerned = new Set(byModel.flat())
@@ -210,7 +235,13 @@ function selectionOf(
   const tools = toolIndex.select(new Set(chosen.map(({ reference }) => reference)))
   const chosenRules = new Set(chosen.map(({ rule }) => rule))
   const pii = new Map(
-    TEXT_PLACES.map((place) => [place, strictest(byModel.map((rules) => piiDecisions(rules, place)))]),
+    TEXT_PLACES.map((place) => [
+      place,
+      strictest(
+        byModel.map((rules) => piiDecisions(rules, place, kinds)),
+        kinds,
+      ),
+    ]),
   )
   const keywordRules = {
     request: keywords.select(chosenRules, TEXT_PARTS),
@@ -245,6 +276,8 @@ function selectionOf(
       injection.length > 0 &&
       injection.every(({ rule }) => rule.action === 'monitor') &&
       tools?.asksForScore !== true,
+    restores: chosen.some(({ reference }) => reference.action === 'restore'),
+    openLabels,
     asksForShapes: chosen.some(({ rule }) => rule.placeholders === 'shaped'),
     limits,
     access,
@@ -254,7 +287,11 @@ function selectionOf(
 }
 
 /** Applies claims from the weakest to the strongest, so that the strongest remains. */
-function piiDecisions(rules: readonly ScopedRule[], place: TextPlace): PiiDecisions {
+function piiDecisions(
+  rules: readonly ScopedRule[],
+  place: TextPlace,
+  every: readonly PiiKind[],
+): PiiDecisions {
   const claims = rules
     .flatMap(({ rule, reference, pattern }) =>
       pattern.type === 'pii' && concernsPlace(rule, place)
@@ -276,7 +313,7 @@ function piiDecisions(rules: readonly ScopedRule[], place: TextPlace): PiiDecisi
   const claimed = new Map<PiiKind, (typeof claims)[number]>()
   for (const claim of claims) {
     const { kinds, reference, placeholders } = claim
-    for (const kind of kinds === '*' ? PII_KINDS : kinds) {
+    for (const kind of kinds === '*' ? every : kinds) {
       // Restoring concerns values of the prompt. A rule for answers decides on values new in one.
       const weaker = claimed.get(kind)
       const yields = reference.action === 'restore' && place === 'answer'
@@ -294,11 +331,11 @@ type PiiDecisions = ReadonlyMap<PiiKind, PiiDecision>
  * The strictest decision over all models: a model trusted with a kind must not expose it to one
  * that is not.
  */
-function strictest(byModel: readonly PiiDecisions[]): PiiDecisions {
+function strictest(byModel: readonly PiiDecisions[], kinds: readonly PiiKind[]): PiiDecisions {
   const [first = new Map<PiiKind, PiiDecision>(), ...others] = byModel
   if (others.length === 0) return first
-  const decisions = PII_KINDS.map((kind) => byModel.map((one) => one.get(kind) ?? NO_RULE).reduce(stricter))
-  return new Map(PII_KINDS.map((kind, index) => [kind, decisions[index]!]))
+  const decisions = kinds.map((kind) => byModel.map((one) => one.get(kind) ?? NO_RULE).reduce(stricter))
+  return new Map(kinds.map((kind, index) => [kind, decisions[index]!]))
 }
 
 /** The stricter decision; between equal actions, the one that names a rule. */

@@ -1,7 +1,7 @@
 // The interface of a rule type: everything that the gateway knows of rules of one type. Knows no
 // type by name; rule-types.ts lists them.
 
-import type { Direction } from '../core/finding.ts'
+import type { Direction, PiiKind } from '../core/finding.ts'
 import type { RuleAction } from '../core/rule-action.ts'
 import type { ConditionProblem, WrittenConditions } from './tool-conditions.ts'
 
@@ -83,6 +83,10 @@ export interface RuleType<Pattern extends { readonly type: string } = { readonly
    */
   includes?(wide: TypedRule<Pattern>, narrow: TypedRule<Pattern>): boolean
   lint?(one: TypedRule<Pattern>): readonly RuleWarning[]
+  /** The open kinds of personal data that a rule names, which something has to define. */
+  namesKinds?(pattern: Pattern): readonly PiiKind[]
+  /** The open kind that a rule defines. */
+  definesKind?(pattern: Pattern): PiiKind
   /**
    * Reports whether a rule fires on a prompt; absent for a type that looks at texts or counts. A
    * call without facts is not asked about: no such rule fires, and a blocking one lets it pass.

@@ -11,17 +11,14 @@ export type ToolOutcome = (typeof TOOL_OUTCOMES)[number]
 /** Maximum cases in one file. */
 const MAXIMUM_CASES_A_FILE = 10_000
 
-const counts = Object.fromEntries(
-  PII_KINDS.map((kind) => [
-    kind,
-    {
-      description: `Number of findings of the kind ${kind}.`,
-      type: 'integer',
-      minimum: 1,
-      maximum: 1_000_000,
-    },
-  ]),
-)
+const countOf = (kind: string) => ({
+  description: `Number of findings of ${kind}.`,
+  type: 'integer',
+  minimum: 1,
+  maximum: 1_000_000,
+})
+
+const counts = Object.fromEntries(PII_KINDS.map((kind) => [kind, countOf(`the kind ${kind}`)]))
 
 const EXPECT_SCHEMA = {
   description: 'The expected outcome. Only the fields that are present are compared.',
@@ -64,8 +61,8 @@ const EXPECT_SCHEMA = {
       description:
         'Number of findings in prompt and answer together, by kind. Every kind that is found must be listed.',
       type: 'object',
-      additionalProperties: false,
       properties: counts,
+      additionalProperties: countOf('a kind that a rule or the configuration defines'),
     },
   },
 }

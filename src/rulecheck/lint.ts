@@ -3,7 +3,7 @@
 // warnings are shown.
 
 import { formatPath, type Path, readDocument } from '../core/document.ts'
-import type { PiiKind } from '../core/finding.ts'
+import { isBuiltIn, type PiiKind } from '../core/finding.ts'
 import { isLegible, LEGIBLE } from '../core/hidden-characters.ts'
 import type { Problem } from '../core/problem.ts'
 import { compileGlob } from '../policy/glob.ts'
@@ -158,7 +158,7 @@ function warnMatch({ parsed, warn }: LintedRule, context: LintContext | null): v
     warn(['match', 'keys', index], message)
   })
   const named = pattern.type === 'pii' && pattern.kinds !== '*' ? kindsOf(parsed) : []
-  for (const kind of named.filter((one) => !kinds.includes(one))) {
+  for (const kind of named.filter((one) => isBuiltIn(one) && !kinds.includes(one))) {
     warn(['pattern'], `\`${kind}\` is not detected; add it to pii.kinds of the configuration`)
   }
 }

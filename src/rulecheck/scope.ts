@@ -32,10 +32,14 @@ const coversLabels = (outer: Rule, inner: Rule): boolean =>
 const globsOf = ({ match }: Rule, list: 'models' | 'keys'): readonly string[] | undefined =>
   match?.[list]?.map((glob) => (list === 'models' ? glob.toLowerCase() : glob))
 
+/** Stands for the open kinds, which only a rule for all kinds names together. */
+const OPEN_KINDS = '*'
+const EVERY_KIND: readonly PiiKind[] = [...PII_KINDS, OPEN_KINDS]
+
 /** The kinds that a pii rule names; none for a rule of another type. */
 export function kindsOf({ pattern }: ParsedRule): readonly PiiKind[] {
   if (pattern.type !== 'pii') return []
-  return pattern.kinds === '*' ? PII_KINDS : pattern.kinds
+  return pattern.kinds === '*' ? EVERY_KIND : pattern.kinds
 }
 
 const namesAllKinds = ({ pattern }: ParsedRule): boolean => pattern.type === 'pii' && pattern.kinds === '*'

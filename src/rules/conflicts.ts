@@ -1,9 +1,11 @@
 // Reasons for which the API may not change a rule.
 
 import { GatewayError } from '../core/errors.ts'
+import type { PiiKind } from '../core/finding.ts'
 import { KeywordUsage } from '../policy/keyword-limits.ts'
+import { openKindsOf, undefinedKind, undefinedKindsOf } from '../policy/open-kinds.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
-import { nameKey, type Rule, spelledAs } from '../policy/rule.ts'
+import { nameKey, type Rule, type RuleDeclaration, spelledAs } from '../policy/rule.ts'
 import type { EffectiveRule } from './merge.ts'
 
 type DeclaredRule = Rule & Pick<EffectiveRule, 'declaredEnabled'>
@@ -20,6 +22,21 @@ export function assertFits(rules: readonly ParsedRule<DeclaredRule>[], param: st
   })
   const message = new KeywordUsage().add(ever).exceeded()
   if (message !== null) throw new GatewayError('invalid_body', `${message}.`, { param })
+}
+
+/**
+ * Checks that something defines each kind that a rule names.
+ * @param rules all that may define one
+ * @throws GatewayError 400
+ */
+export function assertKindsDefined(
+  rule: ParsedRule<RuleDeclaration>,
+  rules: readonly ParsedRule<RuleDeclaration>[],
+  openKinds: readonly PiiKind[],
+): void {
+  const [kind] = undefinedKindsOf(rule, new Set([...openKinds, ...openKindsOf(rules)]))
+  if (kind === undefined) return
+  throw new GatewayError('invalid_body', `pattern ${undefinedKind(kind)}.`, { param: 'pattern' })
 }
 
 export const conflict = (message: string): GatewayError => new GatewayError('conflict', message)

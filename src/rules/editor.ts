@@ -6,7 +6,7 @@ import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { ApiRule } from '../policy/rule.ts'
-import { assertFits, assertFree, conflict, sourceOf } from './conflicts.ts'
+import { assertFits, assertFree, assertKindsDefined, conflict, sourceOf } from './conflicts.ts'
 import { declarationHash, readDeclaration } from './declaration.ts'
 import type { EffectiveRules } from './effective.ts'
 import type { EffectiveRule } from './merge.ts'
@@ -50,6 +50,7 @@ export class RuleEditor {
       const rule: ApiRule = { ...declaration, id, createdAtMs: nowMs, updatedAtMs: nowMs }
       const added = { rule: { ...rule, declaredEnabled: rule.enabled }, pattern }
       assertFits([...this.#rules.parsed, added], 'pattern')
+      assertKindsDefined(added, this.#rules.parsed, this.#rules.openKinds)
       await this.#rules.apply({ type: 'rule_created', rule, cause: 'api', actor }, (sealed) =>
         this.#storage.putRule(rule, sealed),
       )

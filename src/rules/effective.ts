@@ -4,6 +4,7 @@
 
 import type { ChangeDraft } from '../audit/change-draft.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { PiiKind } from '../core/finding.ts'
 import type { Problem } from '../core/problem.ts'
 import { systemTimers, type Timers } from '../core/timers.ts'
 import { compileRules, type RuleSet } from '../policy/compile.ts'
@@ -26,7 +27,7 @@ import {
 } from './merge.ts'
 import { draftOf, type RuleChange, type RuleStorage, type SealedChange } from './ports.ts'
 import { ruleSetOf } from './rule-set.ts'
-import type { FileRule, RuleSnapshot } from './snapshot.ts'
+import { type FileRule, problemsOf, type RuleSnapshot } from './snapshot.ts'
 
 export type { EffectiveRule } from './merge.ts'
 
@@ -41,6 +42,8 @@ export interface EffectiveRulesOptions {
   readonly onHubExpiry?: () => void
   /** Compiles the set in force; `compileRules` by default. */
   readonly compile?: typeof compileRules
+  /** Kinds of personal data that the configuration defines. */
+  readonly openKinds?: readonly PiiKind[]
   /** Called with every change. Writes wait for it before they resolve. */
   readonly onChange: (change: RuleChange) => void | Promise<void>
   readonly timers?: Timers
@@ -98,6 +101,11 @@ export class EffectiveRules {
     return this.#list
   }
 
+  /** Kinds of personal data that the configuration defines. */
+  get openKinds(): readonly PiiKind[] {
+    return this.#options.openKinds ?? []
+  }
+
   /** The rules of `list` with their patterns parsed. */
   get parsed(): readonly ParsedRule<EffectiveRule>[] {
     return this.#merged.rules
@@ -146,7 +154,9 @@ export class EffectiveRules {
    * Ends overrides whose declaration changed, and replaces API rules whose name a file now
    * declares.
    */
-  replaceFiles({ rules, problems }: RuleSnapshot): FileReplacement {
+  replaceFiles(snapshot: RuleSnapshot): FileReplacement {
+    const { rules } = snapshot
+    const problems = problemsOf(snapshot, this.openKinds)
     const stored = problems.length > 0 ? null : this.#storedRules(rules.map(({ rule }) => rule))
     this.#fileErrors = stored === null ? problems : exceededBy(rules, stored, this.#hubPart())
     if (stored === null || this.#fileErrors.length > 0) return { problems: this.#fileErrors, changed: false }
@@ -245,7 +255,7 @@ export class EffectiveRules {
     const revision = revisionOf(this.#list)
     if (revision !== this.#current.revision) {
       const { compile = compileRules } = this.#options
-      this.#current = compile(this.#merged.rules, revision)
+      this.#current = compile(this.#merged.rules, revision, this.openKinds)
     }
     this.#cleanup.retry()
     for (const ended of this.#merged.ended) this.#cleanup.endOverride(ended)

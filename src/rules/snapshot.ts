@@ -3,10 +3,12 @@
 
 import { createHash } from 'node:crypto'
 import { checkValue, type DocumentReading, formatPath, type Path, readDocument } from '../core/document.ts'
+import type { PiiKind } from '../core/finding.ts'
 import { uuidv5 } from '../core/ids.ts'
 import { firstOf, type Problem } from '../core/problem.ts'
 import { soundPart } from '../core/valid-part.ts'
 import { KeywordUsage } from '../policy/keyword-limits.ts'
+import { openKindsOf, undefinedKind, undefinedKindsOf } from '../policy/open-kinds.ts'
 import {
   checkRulePart,
   nameProblem,
@@ -34,8 +36,25 @@ export interface RuleSnapshot {
   /** In the order of declaration; complete only when there are no problems. */
   readonly rules: readonly ParsedRule<FileRule>[]
   readonly problems: readonly Problem[]
+  /** Kinds that rules name and none defines, for the configuration to define; absent for none. */
+  readonly undefinedKinds?: readonly UndefinedKind[]
   /** SHA-256 over names and bytes of the files, hex: equal hashes mean an equal snapshot. */
   readonly contentHash: string
+}
+
+/** A kind that nothing in the files defines, with the error that this is. */
+export interface UndefinedKind {
+  readonly kind: PiiKind
+  readonly problem: Problem
+}
+
+/** Returns the errors of a snapshot, those of kinds that nothing defines among them. */
+export function problemsOf(
+  { problems, undefinedKinds = [] }: RuleSnapshot,
+  openKinds: readonly PiiKind[],
+): readonly Problem[] {
+  const unknown = undefinedKinds.filter(({ kind }) => !openKinds.includes(kind))
+  return unknown.length === 0 ? problems : firstOf([...problems, ...unknown.map(({ problem }) => problem)])
 }
 
 export interface SnapshotOptions {
@@ -69,7 +88,14 @@ export function snapshotOf(
   if (exceeded !== null && problems.length === 0) {
     problems.push({ file: files[0]?.name ?? '', line: 0, column: 0, path: '', message: exceeded })
   }
-  return Object.freeze({ rules, problems: firstOf(problems), contentHash: contentHash(files, found) })
+  const defined = new Set(openKindsOf(rules))
+  const undefinedKinds = readings.flatMap((reading) => reading.kinds.filter(({ kind }) => !defined.has(kind)))
+  return Object.freeze({
+    rules,
+    problems: firstOf(problems),
+    ...(undefinedKinds.length > 0 && { undefinedKinds }),
+    contentHash: contentHash(files, found),
+  })
 }
 
 /** The content hash of a snapshot, without parsing the files. */
@@ -85,6 +111,8 @@ interface ParsedFile {
   /** By position. */
   readonly problems: readonly Problem[]
   readonly names: readonly PlacedName[]
+  /** Open kinds that its rules name. */
+  readonly kinds: readonly UndefinedKind[]
 }
 
 /** The name of a rule, which may have errors elsewhere. */
@@ -102,6 +130,7 @@ interface PlacedName {
  */
 function parseFile({ name: file, text }: RuleFile, reader: RuleReader): ParsedFile {
   const names: PlacedName[] = []
+  const kinds: UndefinedKind[] = []
   const reading = readDocument(text, file, RULES_SCHEMA)
   const found = [...reading.problems]
   const scope = scopeOf(reading.unchecked)
@@ -123,12 +152,20 @@ function parseFile({ name: file, text }: RuleFile, reader: RuleReader): ParsedFi
       complete === null
         ? { problems: checkRulePart(part, lacksAction(written)) }
         : parseRule({ ...complete, id: uuidv5(complete.name), path: file, line, ...scope })
-    if (!('problems' in parsed)) return [parsed]
+    if (!('problems' in parsed)) {
+      for (const kind of undefinedKindsOf(parsed, NOTHING)) {
+        const problem = problemIn(reading, file, index, { path: 'pattern', message: undefinedKind(kind) })
+        kinds.push({ kind, problem })
+      }
+      return [parsed]
+    }
     for (const problem of parsed.problems) found.push(problemIn(reading, file, index, problem))
     return []
   })
-  return { rules, problems: found.sort((a, b) => a.line - b.line || a.column - b.column), names }
+  return { rules, problems: found.sort((a, b) => a.line - b.line || a.column - b.column), names, kinds }
 }
+
+const NOTHING: ReadonlySet<string> = new Set()
 
 /**
  * The fields that fit the schema. A missing pattern is the default; one that does not fit is left

@@ -106,7 +106,9 @@ function scoreConversation(messages: readonly string[], model: InjectionModel): 
     joined: 2 * at,
     cached: newScan(),
   }))
-  return atOnce(scoreInjection(items, ['user'], model, newScan, newScan)).worst(null).score
+  return atOnce(
+    scoreInjection(items, ['user'], { injection: model, openLabels: new Set() }, newScan, newScan),
+  ).worst(null).score
 }
 
 /** Prints the time per 1,024 characters of several kinds of text, in both modes. */

@@ -207,7 +207,7 @@ function reportDevelopers(): void {
   console.log('\n| texts of developers | false a MB | of kinds |\n|---|---:|---|')
   const line = (kind: string, findings: readonly Finding[], characters: number): void => {
     const kinds = Object.entries(Object.groupBy(findings, (finding) => finding.kind))
-    const list = kinds.map(([name, all]) => `${name} ${all.length}`).join(', ')
+    const list = kinds.map(([name, all]) => `${name} ${all!.length}`).join(', ')
     console.log(`| ${kind} | ${((1e6 * findings.length) / characters).toFixed(2)} | ${list} |`)
   }
   const all: Finding[] = []

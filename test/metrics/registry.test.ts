@@ -43,6 +43,13 @@ t.test('names of models become labels up to a limit, and credentials never', asy
   t.equal(modelLabel('gpt-4o'), 'gpt-4o', 'known before')
 })
 
+t.test('open kinds of personal data become labels up to a limit', async (t) => {
+  const metrics = createMetrics('1', () => STATE)
+  t.equal(metrics.kindLabel('case_number'), 'case_number')
+  for (let index = 1; index < 100; index++) metrics.kindLabel(`kind_${index}`)
+  t.same(['case_number', 'email', 'one_more'].map(metrics.kindLabel), ['case_number', 'email', 'other'])
+})
+
 t.test('names of keys become labels up to a limit, or not at all', async (t) => {
   const { keyLabel } = createMetrics('1', () => STATE)
   for (let index = 0; index < 200; index++) t.equal(keyLabel(`key ${index}`), `key ${index}`)

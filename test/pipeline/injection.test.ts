@@ -24,7 +24,7 @@ const scoresOf = (
         cached: new CachedScan(),
       })),
       parts,
-      model,
+      { injection: model, openLabels: new Set<string>() },
       () => new CachedScan(),
       () => new CachedScan(),
     ),

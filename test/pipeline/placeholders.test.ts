@@ -13,6 +13,17 @@ t.test('numbers values in order, equal values alike', async (t) => {
   t.equal(numbers.for('secret', 'ABC'), '[SECRET_2]')
 })
 
+t.test(
+  'open kinds have placeholders, whose forms in texts count as those of built-in kinds do',
+  async (t) => {
+    const numbers = new Placeholders(null, {}, false, new Set(['CASE_NUMBER']))
+    numbers.avoid('see [CASE_NUMBER_1] and [OTHER_1]')
+    t.equal(numbers.for('case_number', 'CASE-1'), '[CASE_NUMBER_2]')
+    t.equal(numbers.for('case_number', 'case-1'), '[CASE_NUMBER_2]', 'patterns ignore case')
+    t.same(numbers.highest, { CASE_NUMBER: 2 }, 'words in brackets that no kind has are not counted')
+  },
+)
+
 t.test('never gives out a form that a text contains', async () => {
   fc.assert(
     fc.property(

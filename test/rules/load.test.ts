@@ -6,7 +6,7 @@ import { PII_KINDS } from '../../src/core/finding.ts'
 import { uuidv5 } from '../../src/core/ids.ts'
 import { formatProblem } from '../../src/core/problem.ts'
 import { loadRules } from '../../src/rules/load.ts'
-import { snapshotOf } from '../../src/rules/snapshot.ts'
+import { problemsOf, snapshotOf } from '../../src/rules/snapshot.ts'
 import { publish, rulesText, temporaryFolder } from './fixture.ts'
 
 t.test('conditions with an empty or a missing member are errors with their place', async (t) => {
@@ -179,6 +179,18 @@ t.test('names are unique across files', async (t) => {
     'b.yaml:2:12 rules[0].name: the name `same` is taken by a.yaml:3; names are unique across files',
   ])
 })
+
+t.test(
+  'a kind that neither a rule nor the configuration defines is an error where it is named',
+  async (t) => {
+    const text = 'rules:\n  - {name: one, type: pii, pattern: email|ticket, action: block}'
+    const snapshot = snapshotOf([{ name: 'a.yaml', text }])
+    t.match(problemsOf(snapshot, []).map(formatProblem), [
+      /^a\.yaml:2:37 rules\[0\]\.pattern: names a kind that nothing defines: `ticket` is not a kind/,
+    ])
+    t.same(problemsOf(snapshot, ['ticket']), [])
+  },
+)
 
 t.test('an error in one field of a rule hides no error in another', async (t) => {
   const { problems, rules } = snapshotOf([

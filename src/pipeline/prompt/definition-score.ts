@@ -4,9 +4,9 @@
 
 import type { Text } from '../../chat/texts.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
-import type { InjectionModel, InjectionScore } from '../../detect/injection/score.ts'
+import type { InjectionScore } from '../../detect/injection/score.ts'
 import type { InjectionEvidence } from '../call/call-record.ts'
-import { scoreNeutral } from './neutral-score.ts'
+import { type NeutralModel, scoreNeutral } from './neutral-score.ts'
 import type { CachedScan } from './scan-cache.ts'
 
 /** A redacted text outside messages. */
@@ -52,7 +52,7 @@ export function* definitionsOf<T extends DefinitionText>(items: readonly T[]): G
  */
 export function* scoreDefinition(
   group: readonly DefinitionText[],
-  model: InjectionModel,
+  model: NeutralModel,
   scanOf: (text: string) => CachedScan,
   least: number,
 ): Steps<InjectionEvidence | null> {
@@ -64,7 +64,7 @@ export function* scoreDefinition(
 }
 
 /** The highest score of each sentence alone, and of the whole with its handicap. */
-function* scoreJoined(joined: string, model: InjectionModel): Steps<InjectionScore> {
+function* scoreJoined(joined: string, model: NeutralModel): Steps<InjectionScore> {
   const pace = new Pace()
   let best: InjectionScore = { score: 0, span: null, reasons: [] }
   for (const { 0: sentence, index } of joined.matchAll(SENTENCE)) {
@@ -82,7 +82,7 @@ function* scoreJoined(joined: string, model: InjectionModel): Steps<InjectionSco
 /** The lower score of both modes, less the handicap; null unless it exceeds `least`. */
 function* scoreBoth(
   text: string,
-  model: InjectionModel,
+  model: NeutralModel,
   handicap: number,
   least: number,
 ): Steps<InjectionScore | null> {

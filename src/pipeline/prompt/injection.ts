@@ -5,12 +5,12 @@
 import type { Text } from '../../chat/texts.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
 import { TEXT_PARTS, type TextPart } from '../../core/text-part.ts'
-import type { InjectionMode, InjectionModel, InjectionScore } from '../../detect/injection/score.ts'
+import type { InjectionMode, InjectionScore } from '../../detect/injection/score.ts'
 import type { Selection } from '../../policy/compile.ts'
 import type { RuleParts } from '../../policy/rule.ts'
 import type { InjectionEvidence } from '../call/call-record.ts'
 import { definitionsOf, scoreDefinition } from './definition-score.ts'
-import { scoreNeutral } from './neutral-score.ts'
+import { type NeutralModel, scoreNeutral } from './neutral-score.ts'
 import { joinTexts, type PromptNeighbour } from './prompt-neighbours.ts'
 import type { CachedScan } from './scan-cache.ts'
 
@@ -79,7 +79,7 @@ export const partsToScore = (
 export function* scoreInjection(
   items: readonly Scorable[],
   parts: readonly TextPart[],
-  model: InjectionModel,
+  model: NeutralModel,
   scanOf: (text: string) => CachedScan,
   definitionScanOf: (text: string) => CachedScan,
 ): Steps<PromptScore> {
@@ -128,7 +128,7 @@ const lastTurns = <T extends Scorable>(groups: readonly (readonly T[])[]): (read
 function* score(
   view: string,
   mode: InjectionMode,
-  model: InjectionModel,
+  model: NeutralModel,
   cached: CachedScan,
 ): Steps<InjectionScore> {
   return cached.score(mode) ?? cached.keepScore(mode, yield* scoreNeutral(view, mode, model))

@@ -5,10 +5,10 @@ import { decodeSteps, decodeView } from '../../chat/inner-json/json-text.ts'
 import { isDocumentPath } from '../../chat/messages/document-citations.ts'
 import type { Text, Texts } from '../../chat/texts.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { type Finding, PII_KINDS, type PiiKind } from '../../core/finding.ts'
+import type { Finding, PiiKind } from '../../core/finding.ts'
 import type { PlaceholderStyle } from '../../core/placeholder-style.ts'
 import { Pace, STEP_UNITS, type Steps } from '../../core/steps.ts'
-import { partOf, TEXT_PARTS, type TextPart } from '../../core/text-part.ts'
+import { partOf, type TextPart } from '../../core/text-part.ts'
 import type { InjectionModel } from '../../detect/injection/score.ts'
 import { detectSteps } from '../../detect/pii/detect.ts'
 import { isOpenKey } from '../../detect/pii/keyblock.ts'
@@ -112,7 +112,8 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   const { placeholderStyle = 'brackets' } = options
   const shapesOf = (part: TextPart) => shapedKinds(selection, placeholderStyle, part)
   const readsShapes = shapesOf('user') !== null
-  const placeholders = new Placeholders(null, options.continued, readsShapes)
+  const { openLabels, restores: isRestoring } = selection
+  const placeholders = new Placeholders(null, options.continued, readsShapes, openLabels)
   // Without an assistant message this is a first turn, whose texts no earlier turn has cached.
   const scanOf = walk.texts.some(({ role }) => role === 'assistant') ? cachedScan : newScan
   const pace = new Pace()
@@ -121,14 +122,15 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   yield* addSplitData(conversation, kinds)
   const avoidForms = formsToAvoid(items, placeholders)
   const isRestored = (kind: PiiKind, part: TextPart) => selection.pii(kind, part).action === 'restore'
-  const isRestoring = TEXT_PARTS.some((part) => PII_KINDS.some((kind) => isRestored(kind, part)))
   if (isRestoring) yield* addKnownValues(items, kinds, isRestored)
   const restored = new RestoredValues()
   const documentEdits = new Map<string, readonly TextEdit[]>()
   const { isGivenId = () => false } = options
   const writing = { isGivenId, selection, restored, documentEdits, scanOf, identifiers }
   const findings: LocatedFinding[] = []
-  const numberingOf = walk.numbersEachInput ? numberingByInput(items, placeholders) : () => placeholders
+  const numberingOf = walk.numbersEachInput
+    ? numberingByInput(items, placeholders, openLabels)
+    : () => placeholders
   for (const [index, item] of items.entries()) {
     if (pace.isOver(item.view.length)) yield
     avoidForms(index)
@@ -139,7 +141,7 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   }
   walk.commit()
   const parts = partsToScore(selection, options.scored === true)
-  const score = () => scoreInjection(items, parts, injection, scanOf, cachedScan)
+  const score = () => scoreInjection(items, parts, { injection, openLabels }, scanOf, cachedScan)
   const hits = yield* matchKeywords(items, conversation, selection.keywords('request'))
   const keywordHits = [...hits.keys()]
   const scores = scored ? yield* score() : null

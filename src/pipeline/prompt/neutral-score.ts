@@ -1,14 +1,18 @@
-// Scores one text for injection without its placeholders.
+// Scores a text for injection as if the placeholders of personal data were not in it.
 
-import { PII_KINDS } from '../../core/finding.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { InjectionMode, InjectionModel, InjectionScore } from '../../detect/injection/score.ts'
+import { isLabel } from '../scan/placeholders.ts'
 
-/** Placeholders of personal data, with the space before each. */
-const PLACEHOLDERS = new RegExp(
-  ` ?\\[(?:${PII_KINDS.map((kind) => kind.toUpperCase()).join('|')})_[0-9]{1,9}\\]`,
-  'g',
-)
+/** The forms of placeholders, with the space before each. */
+const FORMS = / ?\[([A-Z]+(?:_[A-Z]+)*)_[0-9]{1,9}\]/g
+
+/** Scores texts without placeholders. */
+export interface NeutralModel {
+  readonly injection: InjectionModel
+  /** Labels of open kinds. */
+  readonly openLabels: ReadonlySet<string>
+}
 
 /**
  * Scores a text without its placeholders, which are words of no one. A text without placeholders
@@ -17,11 +21,14 @@ const PLACEHOLDERS = new RegExp(
 export function* scoreNeutral(
   view: string,
   mode: InjectionMode,
-  model: InjectionModel,
+  { injection: model, openLabels }: NeutralModel,
 ): Steps<InjectionScore> {
-  const removed = view.includes('[') ? [...view.matchAll(PLACEHOLDERS)] : []
+  const removed = view.includes('[')
+    ? [...view.matchAll(FORMS)].filter(([, label = '']) => isLabel(label, openLabels))
+    : []
   if (removed.length === 0) return yield* model.scoreSteps(view, mode)
-  const scored = yield* model.scoreSteps(view.replace(PLACEHOLDERS, ''), mode)
+  const rest = view.replace(FORMS, (form, label: string) => (isLabel(label, openLabels) ? '' : form))
+  const scored = yield* model.scoreSteps(rest, mode)
   if (scored.span === null) return scored
   let { start, end } = scored.span
   for (const { 0: form, index } of removed) {

@@ -87,16 +87,18 @@ const INPUT = /^\w+\[\d+\]/
 export function numberingByInput(
   items: readonly InspectedText[],
   placeholders: Placeholders,
+  openLabels: ReadonlySet<string>,
 ): (index: number) => Placeholders {
   const nameOf = (index: number) => INPUT.exec(items[index]?.text.path ?? '')?.[0]
   let current: string | undefined
-  let numbering = new Placeholders()
+  const begin = () => new Placeholders(null, {}, false, openLabels)
+  let numbering = begin()
   return (index) => {
     const name = nameOf(index)
     if (name === undefined) return placeholders
     if (name === current) return numbering
     current = name
-    numbering = new Placeholders()
+    numbering = begin()
     let first = index
     while (first > 0 && nameOf(first - 1) === name) first--
     for (let at = first; at < items.length && nameOf(at) === name; at++) numbering.avoid(items[at]!.view)

@@ -264,7 +264,7 @@ function count(
   countUse(metrics, draft, model)
   for (const phase in call.phases) metrics.overhead.observe({ phase }, call.phases[phase as Phase]! / 1000)
   for (const { kind, direction, count: found } of noted.findings)
-    metrics.piiFindings.inc({ kind, direction }, found)
+    metrics.piiFindings.inc({ kind: metrics.kindLabel(kind), direction }, found)
   for (const { rule, direction } of noted.hits) {
     metrics.ruleDecisions.inc({ rule: rule.name, action: rule.action, direction })
   }

@@ -1,7 +1,7 @@
 // Numbers redacted values: `[EMAIL_1]`. Equal values get one number, and no placeholder has a form
 // that a text already contains.
 
-import { PII_KINDS, type PiiKind } from '../../core/finding.ts'
+import { isBuiltIn, labelOfKind, PII_KINDS, type PiiKind } from '../../core/finding.ts'
 import { comparableValue, unescapedValue } from '../../detect/pii/plain-value.ts'
 import { mayHoldPlaceholder, withoutEscapes } from './placeholder-spelling.ts'
 import { shapesIn } from './shapes.ts'
@@ -10,8 +10,16 @@ const FORM = /\[([A-Z_]+)_([0-9]{1,9})\]/g
 /** Kinds whose spellings differ in separators only. */
 const BY_CHARACTERS = new Set<PiiKind>(['phone', 'credit_card', 'us_ssn', 'iban', 'mac_address'])
 
-/** Kinds as placeholders name them. */
-const LABELS: ReadonlySet<string> = new Set(PII_KINDS.map((kind) => kind.toUpperCase()))
+/** Built-in kinds as placeholders name them. */
+const LABELS: ReadonlySet<string> = new Set(PII_KINDS.map(labelOfKind))
+const NO_LABELS: ReadonlySet<string> = new Set()
+
+/**
+ * Reports whether placeholders have the label.
+ * @param open labels of open kinds
+ */
+export const isLabel = (label: string, open: ReadonlySet<string>): boolean =>
+  LABELS.has(label) || open.has(label)
 
 const formOf = (label: string, number: number): string => `[${label}_${number}]`
 
@@ -19,7 +27,8 @@ const formOf = (label: string, number: number): string => `[${label}_${number}]`
 function identity(kind: PiiKind, written: string): string {
   if (kind === 'secret') return written
   const value = comparableValue(written, BY_CHARACTERS.has(kind))
-  if (kind === 'email') return value.toLowerCase()
+  // Patterns of open kinds ignore case.
+  if (kind === 'email' || !isBuiltIn(kind)) return value.toLowerCase()
   return BY_CHARACTERS.has(kind) ? value.replace(/[^0-9A-Za-z+]/g, '').toUpperCase() : value
 }
 
@@ -51,15 +60,22 @@ export class Placeholders {
 
   /** Whether texts may hold shaped placeholders. */
   readonly #readsShapes: boolean
+  /** Labels of open kinds. */
+  readonly #open: ReadonlySet<string>
 
-  /** @param above highest numbers of the conversation so far; those of this call are higher */
+  /**
+   * @param above highest numbers of the conversation so far; those of this call are higher
+   * @param open labels of open kinds
+   */
   constructor(
     parent: Placeholders | null = null,
     above: Readonly<Record<string, number>> = {},
     readsShapes = false,
+    open: ReadonlySet<string> = NO_LABELS,
   ) {
     const highest = Object.entries(above)
     this.#readsShapes = parent === null ? readsShapes : parent.#readsShapes
+    this.#open = parent === null ? open : parent.#open
     this.#parent = parent
     if (parent === null)
       this.#next =
@@ -77,10 +93,12 @@ export class Placeholders {
 
   /** Reserves the placeholder forms in a text that is sent. */
   avoid(text: string): void {
-    if (this.#readsShapes) for (const { form } of shapesIn(text)) this.#avoid(form)
+    if (this.#readsShapes)
+      for (const { form, kind } of shapesIn(text))
+        if (isLabel(labelOfKind(kind), this.#open)) this.#avoid(form)
     if (!mayHoldPlaceholder(text)) return
     for (const [form, label = ''] of withoutEscapes(text).matchAll(FORM))
-      if (LABELS.has(label)) this.#avoid(form)
+      if (isLabel(label, this.#open)) this.#avoid(form)
   }
 
   #avoid(form: string): void {
@@ -108,7 +126,7 @@ export class Placeholders {
     if (known !== undefined) return known
     this.#given ??= new Map()
     this.#next ??= new Map()
-    const label = kind.toUpperCase()
+    const label = labelOfKind(kind)
     const number = this.#free(label, this.#next.get(label) ?? 1)
     this.#next.set(label, number + 1)
     this.#raise(label, number)

@@ -1,7 +1,14 @@
 // Placeholders in the shape of what they replace, from ranges that are nobody's:
 // `email-1@redacted.invalid`. Each stands for a placeholder in brackets, here called its form.
 
-import { PII_KINDS, type PiiKind } from '../../core/finding.ts'
+import {
+  type BuiltInKind,
+  isBuiltIn,
+  KIND_NAME,
+  MAXIMUM_KIND_CHARACTERS,
+  PII_KINDS,
+  type PiiKind,
+} from '../../core/finding.ts'
 
 /** A part of a spelling as a regular expression: one character, or some of one class. */
 type Parts = readonly string[]
@@ -153,8 +160,13 @@ function word(kind: PiiKind): Shape {
   }
 }
 
+const OPEN_START = 'redacted-'
+
+/** Spellings of the words of open kinds. */
+const OPEN_SPELLING: Parts = [...literal(OPEN_START), `[a-z-]{1,${MAXIMUM_KIND_CHARACTERS}}`, '-', COUNT]
+
 /** For a number whose kind has no range of numbers: too long for an id, too short for a card. */
-function numeral(kind: PiiKind): Shape {
+function numeral(kind: BuiltInKind): Shape {
   const start = `9000${padded(PII_KINDS.indexOf(kind), 2)}`
   return {
     spellings: [[...literal(start), ...digits(9)]],
@@ -163,7 +175,7 @@ function numeral(kind: PiiKind): Shape {
   }
 }
 
-const TEXTS: Partial<Record<PiiKind, Shape>> = {
+const TEXTS: Partial<Record<string, Shape>> = {
   email: EMAIL,
   phone: PHONE,
   credit_card: CARD,
@@ -175,7 +187,7 @@ const TEXTS: Partial<Record<PiiKind, Shape>> = {
 }
 const shapeOfText = (kind: PiiKind): Shape => TEXTS[kind] ?? word(kind)
 /** In other ranges, numbers without signs may be those of people in some country. */
-const shapeOfNumber = (kind: PiiKind): Shape => (kind === 'credit_card' ? CARD : numeral(kind))
+const shapeOfNumber = (kind: BuiltInKind): Shape => (kind === 'credit_card' ? CARD : numeral(kind))
 
 const formOf = (kind: PiiKind, number: number): string => `[${kind.toUpperCase()}_${number}]`
 const FORM = /^\[([A-Z_]+)_(\d+)\]$/
@@ -187,12 +199,14 @@ const FORM = /^\[([A-Z_]+)_(\d+)\]$/
  */
 export function shaped(form: string, value: string, isNumber: boolean): string {
   const [, label = '', number] = FORM.exec(form)!
-  const kind = label.toLowerCase() as PiiKind
-  const shape = isNumber ? shapeOfNumber(kind) : shapeOfText(kind)
+  const kind = label.toLowerCase()
+  // Open kinds have no numbers of their own.
+  if (isNumber && !isBuiltIn(kind)) return form
+  const shape = isNumber && isBuiltIn(kind) ? shapeOfNumber(kind) : shapeOfText(kind)
   return shape.write(Number(number), isNumber ? '' : value) ?? form
 }
 
-/** All shapes, each with its kind. */
+/** The shapes of built-in kinds, each with its kind. */
 const ALL = PII_KINDS.flatMap((kind) =>
   [...new Set([shapeOfText(kind), shapeOfNumber(kind)])].map((shape) => ({ kind, shape })),
 )
@@ -204,7 +218,7 @@ const beginning = (parts: Parts): string =>
 
 const NOT_AFTER = '(?<![\\w.+@%-])'
 const NOT_BEFORE = '(?![\\w@-]|[.:]\\w)'
-const SPELLINGS = ALL.flatMap(({ shape }) => shape.spellings)
+const SPELLINGS = [...ALL.flatMap(({ shape }) => shape.spellings), OPEN_SPELLING]
 const ANYWHERE = new RegExp(`${NOT_AFTER}(?:${SPELLINGS.map(source).join('|')})${NOT_BEFORE}`, 'g')
 const AT_END = new RegExp(`${NOT_AFTER}(?:${SPELLINGS.map(beginning).join('|')})`)
 const MATCHERS = ALL.map(({ kind, shape }) => ({
@@ -214,7 +228,7 @@ const MATCHERS = ALL.map(({ kind, shape }) => ({
 }))
 
 /** Longest shape with what is before and after it, UTF-16 units. */
-const MAXIMUM_CHARACTERS = 48
+const MAXIMUM_CHARACTERS = 56
 
 /** A shape in a text. Offsets are UTF-16 code units. */
 export interface FoundShape {
@@ -254,8 +268,18 @@ function formIn(written: string): Pick<FoundShape, 'form' | 'kind'> | null {
     if (number > 0 && shape.write(number, written)?.replace(/^\+/, '') === plain)
       return { kind, form: formOf(kind, number) }
   }
-  return null
+  return openFormIn(written)
 }
+
+/** Returns what the word of an open kind stands for; null for another text. */
+function openFormIn(written: string): Pick<FoundShape, 'form' | 'kind'> | null {
+  const [, name, digits] = OPEN_WORD.exec(written) ?? []
+  if (name === undefined || !/^[1-9]/.test(digits!)) return null
+  const kind = name.replaceAll('-', '_')
+  return isBuiltIn(kind) || !KIND_NAME.test(kind) ? null : { kind, form: formOf(kind, Number(digits)) }
+}
+
+const OPEN_WORD = new RegExp(`^${OPEN_START}([a-z-]{1,${MAXIMUM_KIND_CHARACTERS}})-(${COUNT})$`)
 
 /** Offset at which the end of a text may begin a shape; the text's length otherwise. */
 export function shapeBegins(text: string): number {

@@ -1,8 +1,7 @@
 // Schemas of the usage log, security events and dry runs, by their names in the description of the
 // API.
 
-import { CALL_COUNTS, SHOWN_FIELDS, SUMMED_FIELDS } from '../../audit/entry-fields.ts'
-import { PII_KINDS } from '../../core/finding.ts'
+import { CALL_COUNTS, KIND, SHOWN_FIELDS, SUMMED_FIELDS } from '../../audit/entry-fields.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { RULE_ACTIONS } from '../../core/rule-action.ts'
 import {
@@ -138,7 +137,7 @@ export const USAGE_SCHEMAS: Record<string, JsonObject> = {
     ),
     findings: list(
       object({
-        kind: choice('Kind of personal data.', ...PII_KINDS),
+        kind: KIND,
         path: text(
           'Path of the string in the body as sent. A finding that spans several strings is listed at its first.',
         ),

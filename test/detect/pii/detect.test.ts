@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { createApiKey } from '../../../src/core/apikey.ts'
-import { type Finding, PII_KINDS, type PiiKind } from '../../../src/core/finding.ts'
+import { type BuiltInKind, type Finding, PII_KINDS } from '../../../src/core/finding.ts'
 import { detect } from '../../../src/detect/pii/detect.ts'
 import { StreamDetector } from '../../../src/detect/pii/detect-stream.ts'
 import { DEFAULT_KINDS, kindSet } from '../../../src/detect/pii/kinds.ts'
@@ -12,7 +12,7 @@ const KEY = `-----BEGIN RSA PRIVATE KEY-----\n${'MIIEpAIBAAKCAQEA1234567890abcde
 const OWN = createApiKey(Buffer.alloc(32, 9))
 
 /** «…» encloses an expected finding. */
-const POSITIVE: Partial<Record<PiiKind, string[]>> = {
+const POSITIVE: Partial<Record<BuiltInKind, string[]>> = {
   email: [
     'Write to «alice@example.com».',
     'mailto:«bob.smith+tag@mail.example.co.uk»',

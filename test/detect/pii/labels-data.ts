@@ -1,9 +1,9 @@
 // Texts for labels.test.ts; «…» encloses an expected finding.
 
-import type { PiiKind } from '../../../src/core/finding.ts'
+import type { BuiltInKind } from '../../../src/core/finding.ts'
 
 /** Texts by the kind of their findings. */
-export const NAMED: Partial<Record<PiiKind, readonly string[]>> = {
+export const NAMED: Partial<Record<BuiltInKind, readonly string[]>> = {
   national_id: [
     '{"nhsNumber":"«7369661873»"}',
     '{"nhsNumber": "«668 375 6503»"}',

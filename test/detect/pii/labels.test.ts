@@ -2,7 +2,7 @@
 // streams. «…» encloses an expected finding; a text without it has none.
 
 import t from 'tap'
-import { type Finding, PII_KINDS, type PiiKind } from '../../../src/core/finding.ts'
+import { type BuiltInKind, type Finding, PII_KINDS } from '../../../src/core/finding.ts'
 import { detect } from '../../../src/detect/pii/detect.ts'
 import { StreamDetector } from '../../../src/detect/pii/detect-stream.ts'
 import { kindSet } from '../../../src/detect/pii/kinds.ts'
@@ -12,7 +12,7 @@ const plain = (marked: string): string => marked.replace(/[«»]/g, '')
 const shown = (text: string, findings: readonly Finding[]): string[] =>
   findings.map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`)
 
-for (const [kind, texts] of Object.entries(NAMED) as [PiiKind, readonly string[]][]) {
+for (const [kind, texts] of Object.entries(NAMED) as [BuiltInKind, readonly string[]][]) {
   t.test(`${kind} is found after its label`, async (t) => {
     for (const marked of texts) {
       const text = plain(marked)

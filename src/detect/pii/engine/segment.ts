@@ -1,7 +1,7 @@
 // Holds the state of one segment during a scan: its text with the context before it, the findings,
 // and the words before an offset.
 
-import type { Finding, PiiKind } from '../../../core/finding.ts'
+import type { BuiltInKind, Finding } from '../../../core/finding.ts'
 import { isLetterBefore } from '../code-unit-classes.ts'
 import { hasKind, type KindSet } from '../kinds.ts'
 import type { NumberRuns } from '../number/run.ts'
@@ -130,7 +130,7 @@ export class Segment {
    * @returns false if it overlaps the value before; true otherwise, also for a kind that is not
    * enabled
    */
-  add(kind: PiiKind, start: number, end: number): boolean {
+  add(kind: BuiltInKind, start: number, end: number): boolean {
     if (start < this.#end) return false
     this.#end = end
     this.#rowStart = end
