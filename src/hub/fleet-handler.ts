@@ -73,7 +73,7 @@ export function fleetHandler(
       async (sidecar, request, response) => {
         const asked = readLeaseRequest(parseJson(await readJsonBody(request, LEASES_BYTES)))
         if (typeof asked === 'string') throw new GatewayError('invalid_body', `${asked}.`)
-        const answer = JSON.stringify(await leases.answer(sidecar.id, asked))
+        const answer = JSON.stringify(await leases.answer(sidecar, asked))
         respond(response, 200, { 'content-type': 'application/json' }, answer)
       },
     ],

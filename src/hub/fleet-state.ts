@@ -20,6 +20,13 @@ interface KeyChange {
   readonly after: LedgerKey
 }
 
+/** The active keys that replace each other. */
+interface KeyLine {
+  readonly maxParallel: number | null
+  /** Globs of the namespaces of each; null for all. */
+  readonly scopes: (readonly string[] | null)[]
+}
+
 /** A change of one key, or an order of erasure, which every group gets. */
 type Change = KeyChange | { readonly rev: number; readonly order: OpenOrder }
 const byCreation = ({ key: a }: LedgerKey, { key: b }: LedgerKey): number =>
@@ -39,9 +46,9 @@ export class FleetState {
   /** Revision before the first of the changes. */
   #firstRev = -1
   readonly #groups = new Map<string, FeedGroup>()
-  /** Maximum calls at a time by line, at a revision. */
-  readonly #parallel = new Map<string, number | null>()
-  #parallelRev = -1
+  /** By line, at a revision. */
+  readonly #lines = new Map<string, KeyLine>()
+  #linesRev = -1
 
   get epoch(): string {
     return this.#epoch
@@ -78,17 +85,24 @@ export class FleetState {
     return this.#keys.get(id)?.key.terms ?? {}
   }
 
-  /** Maximum calls at a time of the keys of a line, as the newest active one says; null without. */
-  maxParallelOf(line: string): number | null {
-    if (this.#parallelRev !== this.#rev) {
-      this.#parallel.clear()
-      this.#parallelRev = this.#rev
-      for (const { key, revokedAt } of [...this.#keys.values()].sort(byCreation)) {
+  /**
+   * Maximum calls at a time of the keys of a line, as the newest active one says; null without, and
+   * when a namespace has no key of the line.
+   */
+  maxParallelOf(line: string, namespace: string): number | null {
+    if (this.#linesRev !== this.#rev) {
+      this.#lines.clear()
+      this.#linesRev = this.#rev
+      for (const { key, revokedAt, namespaces } of [...this.#keys.values()].sort(byCreation)) {
+        if (revokedAt !== null) continue
         const most = key.terms['max_parallel']
-        if (revokedAt === null) this.#parallel.set(key.line, typeof most === 'number' ? most : null)
+        const scopes = this.#lines.get(key.line)?.scopes ?? []
+        scopes.push(namespaces)
+        this.#lines.set(key.line, { maxParallel: typeof most === 'number' ? most : null, scopes })
       }
     }
-    return this.#parallel.get(line) ?? null
+    const { maxParallel = null, scopes = [] } = this.#lines.get(line) ?? {}
+    return scopes.some((globs) => isForNamespace(globs, namespace)) ? maxParallel : null
   }
 
   /** Reports whether a key is known and not revoked. */

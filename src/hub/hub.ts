@@ -295,7 +295,7 @@ const leasesOf = (
   new LeaseDesk({
     ...{ ledger, timers: systemTimers, monotonic: () => systemClock.monotonic() },
     rules: new FleetLimits(() => effective.parsed),
-    maxParallelOf: (line) => state.maxParallelOf(line),
+    maxParallelOf: (line, namespace) => state.maxParallelOf(line, namespace),
     answered: (result) => metrics.leaseRequests.inc({ result }),
     refused: (reason) => metrics.leaseRefusals.inc({ reason }),
     log: (refusal) => logger.warn(refusal, 'a part of a request for limits was refused'),

@@ -13,7 +13,9 @@ import {
 } from '../fleet/lease-protocol.ts'
 import type { LimitAnswer, LimitItem, LimitLedger, LimitRequest } from '../ledger/limit-ledger.ts'
 import type { CountedLimit } from '../ledger/limit-rows.ts'
-import type { HubRules } from '../policy/hub-rules.ts'
+import type { DeclaredLimit } from '../policy/hub-rules.ts'
+import { isForNamespace } from './namespaces.ts'
+import type { SidecarIdentity } from './verified-token.ts'
 
 /** Time for which requests are gathered. */
 const GATHER_MS: Milliseconds = 4
@@ -28,19 +30,44 @@ const LOG_MS: Milliseconds = 60_000
 const MAXIMUM_LOGGED = 1000
 
 /** Why a part of a request is refused. */
-type LeaseRefusal = 'unknown_limit' | 'amount' | 'late_request'
+type LeaseRefusal = 'unknown_limit' | 'switched_off' | 'namespace' | 'amount' | 'late_request'
+
+/** The sidecar that asks. */
+type Asker = Pick<SidecarIdentity, 'id' | 'namespace'>
+
+/** What a hub has declared of a limit. */
+interface HubLimits {
+  /** The limit of a count, also of a rule that is switched off; null without one. */
+  declared(count: string): DeclaredLimit<{
+    readonly enabled: boolean
+    readonly namespaces?: readonly string[]
+  }> | null
+}
 
 export interface LeaseDeskParts {
   readonly ledger: Pick<LimitLedger, 'exchange'>
-  readonly rules: HubRules
-  /** Maximum calls at a time of the keys of a line; null without a limit. */
-  readonly maxParallelOf: (line: string) => number | null
+  readonly rules: HubLimits
+  /** Maximum calls at a time of the keys of a line that a namespace has; null without a limit. */
+  readonly maxParallelOf: (line: string, namespace: string) => number | null
   readonly timers: Timers
   readonly monotonic: () => Milliseconds
   readonly answered: (result: 'answered' | 'failed') => void
   readonly refused: (reason: LeaseRefusal) => void
   readonly log: (refusal: { sidecar: string; count: string; reason: LeaseRefusal }) => void
 }
+
+type FoundLimit = Pick<CountedLimit, 'windowMs' | 'limit'> & { readonly isInForce: boolean }
+
+/** One part of a request. */
+interface AskedPart {
+  readonly amounts: readonly number[]
+  /** Whether it asks for something. What was used is taken also of a rule that is switched off. */
+  readonly isLent?: boolean
+  readonly isOfSlots?: boolean
+  readonly change: (item: LimitItem) => LimitItem
+}
+
+const NOTHING_ASKED = { settles: [], share: null, ask: null, slots: null }
 
 interface Waiting {
   readonly request: LimitRequest
@@ -65,20 +92,24 @@ export class LeaseDesk {
 
   /**
    * Answers a request. Parts of it that are refused have no answer.
-   * @param sidecar its id, from its credential
+   * @param sidecar the one that asks, from its credential
    * @throws GatewayError (rejects) `conflict` for a request that comes late, `overloaded`,
    * `fleet_unavailable`
    */
-  answer(sidecar: string, request: LeaseRequest): Promise<LeaseAnswer> {
+  answer(sidecar: Asker, request: LeaseRequest): Promise<LeaseAnswer> {
     this.#forgetAnswers()
-    const name = `${request.request} ${sidecar}`
+    const name = `${request.request} ${sidecar.id}`
     const known = this.#answers.get(name)
     if (known !== undefined) return known.answer
     if (this.#waiting.length >= MAXIMUM_WAITING)
       return Promise.reject(new GatewayError('overloaded', 'The hub has too many requests for limits.'))
     const items = this.#itemsOf(sidecar, request)
     const answer = new Promise<LeaseAnswer>((resolve, reject) => {
-      this.#waiting.push({ request: { sidecar, request: request.request, items }, resolve, reject })
+      this.#waiting.push({
+        request: { sidecar: sidecar.id, request: request.request, items },
+        resolve,
+        reject,
+      })
     })
     answer.then(
       () => this.#parts.answered('answered'),
@@ -134,45 +165,49 @@ export class LeaseDesk {
   }
 
   /** What a request says and asks of each limit. */
-  #itemsOf(sidecar: string, { asks, settles, shares, slots }: LeaseRequest): LimitItem[] {
+  #itemsOf({ id, namespace }: Asker, { asks, settles, shares, slots }: LeaseRequest): LimitItem[] {
     const items = new Map<string, LimitItem>()
-    const add = (one: CountedSubject, amounts: readonly number[], change: (item: LimitItem) => LimitItem) => {
-      const name = `${one.count}\0${one.subject}`
-      const item = items.get(name) ?? this.#itemOf(one)
-      const changed = item === null ? null : change(item)
-      if (changed === null || (changed.slots !== null) !== (changed.windowMs === 0))
-        this.#refuse(sidecar, one.count, 'unknown_limit')
-      else if (amounts.some((amount) => amount > changed.limit)) this.#refuse(sidecar, one.count, 'amount')
-      else items.set(name, changed)
+    const add = (one: CountedSubject, part: AskedPart) => {
+      const { count, subject } = one
+      const name = `${count}\0${subject}`
+      const found = this.#limitOf(one, namespace)
+      const refusal = whyRefused(found, part, items.get(name)?.slots != null)
+      if (typeof found === 'string' || refusal !== null) {
+        this.#refuse(id, count, refusal ?? 'unknown_limit')
+        return
+      }
+      const { windowMs, limit } = found
+      const item = items.get(name) ?? { ...NOTHING_ASKED, count, subject, windowMs, limit }
+      items.set(name, part.change(item))
     }
-    for (const one of slots) {
-      const { need, held } = one
-      add(one, [need], (item) => ({ ...item, slots: { need, held } }))
+    for (const { need, held, ...one } of slots) {
+      const change = (item: LimitItem) => ({ ...item, slots: { need, held } })
+      add(one, { amounts: [need], isLent: need > 0, isOfSlots: true, change })
     }
-    for (const one of settles)
-      add(one, [one.amount], (item) => ({ ...item, settles: [...item.settles, one] }))
-    for (const one of shares) add(one, [one.share], (item) => ({ ...item, share: one.share }))
-    for (const one of asks) {
-      const ask = { need: one.need, want: Math.max(one.need, one.want) }
-      add(one, [one.need, one.want], (item) => ({ ...item, ask }))
+    for (const one of settles) {
+      const change = (item: LimitItem) => ({ ...item, settles: [...item.settles, one] })
+      add(one, { amounts: [one.amount], change })
+    }
+    for (const { share, ...one } of shares)
+      add(one, { amounts: [share], change: (item) => ({ ...item, share }) })
+    for (const { need, want, ...one } of asks) {
+      const ask = { need, want: Math.max(need, want) }
+      add(one, { amounts: [need, want], isLent: true, change: (item) => ({ ...item, ask }) })
     }
     return [...items.values()]
   }
 
-  #itemOf({ count, subject }: CountedSubject): LimitItem | null {
-    const found = this.#limitOf(count, subject)
-    return found === null
-      ? null
-      : { count, subject, ...found, settles: [], share: null, ask: null, slots: null }
-  }
-
-  #limitOf(count: string, subject: string): Pick<CountedLimit, 'windowMs' | 'limit'> | null {
+  #limitOf({ count, subject }: CountedSubject, namespace: string): FoundLimit | LeaseRefusal {
+    const { maxParallelOf, rules } = this.#parts
     if (count === KEY_PARALLEL) {
-      const limit = this.#parts.maxParallelOf(subject)
-      return limit === null ? null : { windowMs: 0, limit }
+      const limit = maxParallelOf(subject, namespace)
+      return limit === null ? 'unknown_limit' : { windowMs: 0, limit, isInForce: true }
     }
-    const found = this.#parts.rules.limitOf(count)
-    return found === null ? null : { windowMs: found.windowMs, limit: found.amount }
+    const found = rules.declared(count)
+    if (found === null) return 'unknown_limit'
+    const { limit, rule } = found
+    if (!isForNamespace(rule.namespaces ?? null, namespace)) return 'namespace'
+    return { windowMs: limit.windowMs, limit: limit.amount, isInForce: rule.enabled }
   }
 
   #late(sidecar: string): GatewayError {
@@ -198,6 +233,18 @@ export class LeaseDesk {
       this.#answers.delete(name)
     }
   }
+}
+
+/** @param hasSlots whether the request also says of the limit how many calls run */
+function whyRefused(
+  found: FoundLimit | LeaseRefusal,
+  { amounts, isLent = false, isOfSlots = false }: AskedPart,
+  hasSlots: boolean,
+): LeaseRefusal | null {
+  if (typeof found === 'string') return found
+  if ((isOfSlots || hasSlots) !== (found.windowMs === 0)) return 'unknown_limit'
+  if (isLent && !found.isInForce) return 'switched_off'
+  return amounts.some((amount) => amount > found.limit) ? 'amount' : null
 }
 
 function print({ timeMs, lent }: LimitAnswer): LeaseAnswer {

@@ -137,7 +137,7 @@ const leaseMetrics = (registry: Registry) => ({
   }),
   leaseRefusals: new Counter(registry, {
     name: 'sidegate_hub_lease_refusals_total',
-    help: 'Parts of such requests that were refused, by reason: unknown_limit, amount or late_request.',
+    help: 'Parts of such requests that were refused, by reason: unknown_limit, switched_off, namespace, amount or late_request.',
     labels: ['reason'],
   }),
 })

@@ -141,9 +141,9 @@ const limitsOf = (rules: readonly ScopedRule[]): LimitRule[] =>
       : [],
   )
 
-/** The limits of the enabled rules, in order. */
-export const enabledLimits = (rules: readonly ParsedRule[]): readonly LimitRule[] =>
-  limitsOf(rules.filter(({ rule }) => rule.enabled).map(scope))
+/** The limits of rules, in order, those of disabled ones included. */
+export const declaredLimits = (rules: readonly ParsedRule[]): readonly LimitRule[] =>
+  limitsOf(rules.map(scope))
 
 /**
  * Compiles rules, in order. Model globs ignore case, because upstreams do.

@@ -1,7 +1,7 @@
 // Which limits the rules of a hub declare. Those hold over its fleet; those of other rules hold in
 // one process.
 
-import { enabledLimits } from './compile.ts'
+import { declaredLimits } from './compile.ts'
 import { countOf, isBoundedScope } from './limit-scope.ts'
 import type { ParsedRule } from './parse-rule.ts'
 import type { Rule } from './rule.ts'
@@ -15,6 +15,12 @@ export interface HubRules {
 /** A hub without rules. */
 export const NO_HUB_RULES: HubRules = { limitOf: () => null }
 
+/** A limit with the rule that declares it, which may be switched off. */
+export interface DeclaredLimit<Declared> {
+  readonly limit: UsageLimit
+  readonly rule: Declared
+}
+
 /**
  * The limits of a hub that hold over its fleet, by their count. A limit of a run or an end user
  * holds in each process: clients name any number of those, and a hub would keep rows for each.
@@ -23,9 +29,9 @@ export class FleetLimits<Declared extends Rule> implements HubRules {
   readonly #parsed: () => readonly ParsedRule<Declared>[]
   readonly #isOfHub: (rule: Declared) => boolean
   #known: readonly ParsedRule<Declared>[] | null = null
-  #limits: ReadonlyMap<string, UsageLimit> = new Map()
+  #limits: ReadonlyMap<string, DeclaredLimit<Declared>> = new Map()
 
-  /** @param parsed the rules in force; another list for each change */
+  /** @param parsed the rules, disabled ones included; another list for each change */
   constructor(
     parsed: () => readonly ParsedRule<Declared>[],
     isOfHub: (rule: Declared) => boolean = () => true,
@@ -35,14 +41,23 @@ export class FleetLimits<Declared extends Rule> implements HubRules {
   }
 
   limitOf(count: string): UsageLimit | null {
+    const found = this.declared(count)
+    return found?.rule.enabled === true ? found.limit : null
+  }
+
+  /** As `limitOf`, also for a rule that is switched off. */
+  declared(count: string): DeclaredLimit<Declared> | null {
     const parsed = this.#parsed()
     if (parsed !== this.#known) {
       this.#known = parsed
-      const limits = enabledLimits(parsed.filter(({ rule }) => this.#isOfHub(rule)))
-      this.#limits = new Map(
-        limits.filter(({ scope }) => isBoundedScope(scope)).map((limit) => [countOf(limit), limit]),
-      )
+      this.#limits = this.#read(parsed.filter(({ rule }) => this.#isOfHub(rule)))
     }
     return this.#limits.get(count) ?? null
+  }
+
+  #read(parsed: readonly ParsedRule<Declared>[]): ReadonlyMap<string, DeclaredLimit<Declared>> {
+    const rules = new Map(parsed.map(({ rule }) => [rule.id, rule]))
+    const limits = declaredLimits(parsed).filter(({ scope }) => isBoundedScope(scope))
+    return new Map(limits.map((limit) => [countOf(limit), { limit, rule: rules.get(limit.rule.id)! }]))
   }
 }

@@ -20,6 +20,7 @@ t.setTimeout(120_000)
 const LIMIT = 2000
 const WINDOW_MS = 1000
 const RUN_MS = 4000
+const LIMIT_TERMS = { unit: 'tokens', amount: LIMIT, windowMs: WINDOW_MS } as const
 const RULE = { count: 'rule', subject: 'line' }
 const random = seeded(57)
 function hubOn(url: string) {
@@ -29,7 +30,7 @@ function hubOn(url: string) {
   })
   const desk = new LeaseDesk({
     ...{ ledger, timers, monotonic: () => systemClock.monotonic(), maxParallelOf: () => null },
-    rules: { limitOf: () => ({ unit: 'tokens', amount: LIMIT, windowMs: WINDOW_MS }) },
+    rules: { declared: () => ({ rule: { enabled: true }, limit: LIMIT_TERMS }) },
     ...{ answered: () => {}, refused: () => {}, log: () => {} },
   })
   return { desk, database }
@@ -40,7 +41,7 @@ function sidecarOf(hubs: readonly LeaseDesk[], name: string, firstRequest = 1): 
   return new LeaseClient({
     async post(request) {
       const hub = hubs[Math.floor(random() * hubs.length)]!
-      const answer = await hub.answer(name, request)
+      const answer = await hub.answer({ id: name, namespace: 'default' }, request)
       if (random() < 0.1) throw new Error('lost')
       return JSON.stringify(answer)
     },

@@ -26,6 +26,8 @@ t.test('limits by key, label or all hold over the fleet, and those by run or end
   t.match(limits.limitOf('places:parallel'), { unit: 'parallel', amount: 2 })
   for (const count of ['run:usd', 'user:requests', 'off', 'keyword', 'requests', 'unknown'])
     t.equal(limits.limitOf(count), null, count)
+  t.match(limits.declared('off'), { limit: { amount: 100 }, rule: { enabled: false } }, 'for what was used')
+  t.equal(limits.declared('run:usd'), null)
   t.end()
 })
 
