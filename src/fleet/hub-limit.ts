@@ -47,12 +47,9 @@ export interface LimitDemand {
   readonly expected: number
 }
 
-/**
- * What covers a call. `refused`: the hub has no more; `away`: no hub answers, and what this sidecar
- * may use without one is used.
- */
 /** What a call got. */
 export interface Cover {
+  /** `away`: no hub answers, and what this sidecar may use without one is used. */
   readonly source: 'lease' | 'share' | 'local' | 'monitored' | 'refused' | 'away'
   readonly taken: Taken
   /** Whether the call is within the limit. A limit that monitors lets it pass in any case. */

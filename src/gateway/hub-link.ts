@@ -239,6 +239,7 @@ export class HubLink {
       maxAgeSeconds: freshness.limitMs / 1000,
       keys: keys.size,
       ...this.#shipment.state(),
+      refusedChanges: this.#client.refused.length,
       isCountedAlone: this.#leases.isAlone,
     }
   }

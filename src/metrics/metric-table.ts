@@ -72,6 +72,8 @@ interface FleetGauges {
   readonly unshippedAgeSeconds: number
   /** True when the log here and that of the hub cannot be brought together. */
   readonly isForked: boolean
+  /** Changes of the hub that are not in force here. */
+  readonly refusedChanges: number
   /** Whether limits of the fleet are counted in this process alone. */
   readonly isCountedAlone: boolean
 }
@@ -244,6 +246,11 @@ export const FLEET_GAUGES: readonly (readonly [
     'fleet_forked',
     '1 when the hub has another history of this usage log, so that nothing more of it is sent.',
     ({ isForked }) => Number(isForked),
+  ],
+  [
+    'fleet_refused_changes',
+    'Changes of the hub that cannot be in force here: keys, or a set of rules or prices; /readyz says why.',
+    ({ refusedChanges }) => refusedChanges,
   ],
   [
     'fleet_limits_alone',

@@ -86,6 +86,7 @@ t.test('rules of the hub are in force beside the own files, sealed, and kept whi
     { rev: hub.rev, rule: 'bad', path: 'pattern', reason: /^rule bad, pattern: / },
   ])
   t.match((await gateway.readiness()).body.fleet, /not in force here: 1; rule bad, pattern/)
+  t.match(await gateway.metrics(), /^sidegate_fleet_refused_changes 1$/m)
   t.same((await shown(gateway))[0], 'hub BOTH', 'the last good set stays')
   await gateway.stop()
   hub.isFrozen = true
