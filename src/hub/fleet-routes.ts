@@ -214,6 +214,10 @@ async function assertEnforceable(
   )
 }
 
+/** Globs that a request names; null for all. The change refuses what is no list. */
+const globsIn = (namespaces: unknown): string[] | null =>
+  Array.isArray(namespaces) ? namespaces.filter((glob) => typeof glob === 'string') : null
+
 /** The needs of a new or changed key. */
 export const keyNeeds =
   (state: Pick<FleetState, 'termsOf' | 'namespacesOf'>): NeedsOf =>
@@ -222,16 +226,23 @@ export const keyNeeds =
     const ending = 'grace_seconds' in body ? { expires_at: '' } : {}
     const after: JsonObject = { ...state.termsOf(id), ...ending, ...body }
     const { namespaces = state.namespacesOf(id) } = body
-    // What is no list of names is refused afterwards, by the change.
-    const globs = Array.isArray(namespaces) ? namespaces.filter((glob) => typeof glob === 'string') : null
-    return { features: ENFORCED_TERMS.filter((term) => isGiven(after[term])), namespaces: globs }
+    return {
+      features: ENFORCED_TERMS.filter((term) => isGiven(after[term])),
+      namespaces: globsIn(namespaces),
+    }
   }
 
 /** The needs of a new rule, or of one that is switched on. */
 export const ruleNeeds =
   (policy: Pick<HubPolicy, 'needsOf'>): NeedsOf =>
   (body, id) => {
-    if (id === '') return { features: featuresOf(body as unknown as RuleDeclaration), namespaces: null }
+    if (id === '') {
+      const { namespaces, ...declaration } = body
+      return {
+        features: featuresOf(declaration as unknown as RuleDeclaration),
+        namespaces: globsIn(namespaces),
+      }
+    }
     const rule = body['enabled'] === true ? policy.needsOf(id) : null
     return rule && { features: featuresOf(rule.declaration), namespaces: rule.namespaces }
   }

@@ -259,7 +259,7 @@ export class HubPolicy {
       apiRules: () => this.#policy.rules.filter((rule) => !isOfFile(rule)).map(apiRuleOf),
       overrides: () => (this.#unread.length > 0 ? [] : this.#policy.overrides),
       putRule: async (rule, sealed) => {
-        const { id: _, createdAtMs, updatedAtMs, ...declaration } = rule
+        const { id: _, namespaces: _scope, createdAtMs, updatedAtMs, ...declaration } = rule
         const others = this.#policy.rules.filter(({ id }) => id !== rule.id).map(sentOf)
         const added = sentOf({ id: rule.id, declaration, createdAtMs, updatedAtMs })
         const tooLarge = whyTooLarge([...others, added])

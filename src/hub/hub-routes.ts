@@ -19,7 +19,7 @@ import { eraseRoute } from '../server/routes/erase.ts'
 import { type Keys, keyRoutes } from '../server/routes/keys.ts'
 import { openApiRoutes } from '../server/routes/openapi.ts'
 import { priceRoutes } from '../server/routes/prices.ts'
-import { ruleRoutes } from '../server/routes/rules.ts'
+import { HUB_RULE_FIELDS, ruleRoutes } from '../server/routes/rules.ts'
 import { sessionRoutes } from '../server/routes/session.ts'
 import { singleSignOnRoutes } from '../server/routes/single-sign-on.ts'
 import { statusRoute } from '../server/routes/status.ts'
@@ -57,7 +57,7 @@ export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
     ...sessionRoutes(gatekeeper, sessions),
     ...singleSignOnRoutes(gatekeeper, signOn),
     ...confirmed(keyRoutes(madeKeys(keys), systemClock, HUB_TERM_FIELDS), keyNeeds(state), shared),
-    ...confirmed(ruleRoutes(policy.rules, policy.editor), ruleNeeds(policy), shared),
+    ...confirmed(ruleRoutes(policy.rules, policy.editor, HUB_RULE_FIELDS), ruleNeeds(policy), shared),
     ...priceRoutes(policy.prices),
     ...fleetRoutes({ state, sidecars, states, feeds, policy, catchUp }),
     ...joinRoutes(parts.joinTokens, systemClock),

@@ -17,8 +17,15 @@ export function declaredOf({ id, path, line, namespaces, ...declaration }: FileR
   return { id, declaration, namespaces: namespaces ?? null, path: basename(path), line }
 }
 
-export const apiRuleOf = ({ id, declaration, createdAtMs, updatedAtMs }: LedgerRule): ApiRule => ({
+export const apiRuleOf = ({
+  id,
+  declaration,
+  namespaces,
+  createdAtMs,
+  updatedAtMs,
+}: LedgerRule): ApiRule => ({
   ...{ ...declaration, id, createdAtMs, updatedAtMs },
+  ...(namespaces !== null && { namespaces }),
 })
 
 /** A rule as it is sent, for its size. */

@@ -247,20 +247,25 @@ const writerOf =
       [revision, prices, unknown_price, rev],
     )
 
-function apiRuleChange({ id, createdAtMs, updatedAtMs, ...declaration }: ApiRule, key: string): FeedChange {
+function apiRuleChange(
+  { id, namespaces: globs, createdAtMs, updatedAtMs, ...declaration }: ApiRule,
+  key: string,
+): FeedChange {
+  const namespaces = globs === undefined ? null : [...globs]
   const times = { created_at: isoTime(createdAtMs), updated_at: isoTime(updatedAtMs) }
   return {
     kind: 'rule',
     id,
     op: 'put',
-    body: { declaration: declaration as unknown as JsonObject, ...times },
+    body: { declaration: declaration as unknown as JsonObject, namespaces, ...times },
     write: (queries, rev) =>
       queries.rows(
-        `insert into rule (id, source, name_key, position, declaration, created_at, updated_at, rev)
-         values ($1, 'api', $2, 0, $3::json, $4, $5, $6)
+        `insert into rule (id, source, name_key, position, declaration, namespaces, created_at, updated_at,
+           rev)
+         values ($1, 'api', $2, 0, $3::json, $4, $5, $6, $7)
          on conflict (id) do update set name_key = excluded.name_key, declaration = excluded.declaration,
-           updated_at = excluded.updated_at, rev = excluded.rev`,
-        [id, key, JSON.stringify(declaration), times.created_at, times.updated_at, rev],
+           namespaces = excluded.namespaces, updated_at = excluded.updated_at, rev = excluded.rev`,
+        [id, key, JSON.stringify(declaration), namespaces, times.created_at, times.updated_at, rev],
       ),
   }
 }

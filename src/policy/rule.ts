@@ -76,6 +76,8 @@ export interface Rule extends RuleDeclaration {
 
 /** A rule created through the API. */
 export interface ApiRule extends Rule {
+  /** At a hub, globs of the namespaces whose sidecars get the rule; absent for all. */
+  readonly namespaces?: readonly string[]
   readonly createdAtMs: Milliseconds
   readonly updatedAtMs: Milliseconds
 }

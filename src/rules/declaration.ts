@@ -3,11 +3,11 @@
 import { hash } from 'node:crypto'
 import { checkValue, formatPath, printDocument, type ValueProblem } from '../core/document.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { JsonObject } from '../core/json.ts'
+import type { JsonObject, JsonValue } from '../core/json.ts'
 import { nameProblem, type ParsedRule, parseRule } from '../policy/parse-rule.ts'
 import type { Rule, RuleDeclaration } from '../policy/rule.ts'
 import { CONDITION_FIELDS } from '../policy/tool-conditions.ts'
-import { RULE_SCHEMA } from './schema.ts'
+import { RULE_NAMESPACES_SCHEMA, RULE_SCHEMA } from './schema.ts'
 
 /** Hexadecimal digits of a revision: 64 bits distinguish the revisions of one gateway. */
 const REVISION_DIGITS = 16
@@ -41,6 +41,18 @@ export function readDeclaration(fields: JsonObject): ParsedRule<RuleDeclaration>
   const isMissing = (path === 'pattern' || path === 'action') && fields[path] === undefined
   const code = isMissing ? 'missing_required_parameter' : 'invalid_body'
   throw new GatewayError(code, `${path} ${message}.`, { param: path })
+}
+
+/**
+ * Reads the globs of an API request to a hub.
+ * @param value undefined and null for all namespaces
+ * @throws GatewayError 400
+ */
+export function readNamespaces(value: JsonValue | undefined): { readonly namespaces?: readonly string[] } {
+  if (value === undefined || value === null) return {}
+  const [first] = checkValue(value, RULE_NAMESPACES_SCHEMA)
+  if (first !== undefined) throw refusal('invalid_body', { ...first, path: ['namespaces', ...first.path] })
+  return { namespaces: value as readonly string[] }
 }
 
 function refusal(code: 'missing_required_parameter' | 'invalid_body', problem: ValueProblem): GatewayError {

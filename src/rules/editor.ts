@@ -7,7 +7,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { ApiRule } from '../policy/rule.ts'
 import { assertFits, assertFree, assertKindsDefined, conflict, sourceOf } from './conflicts.ts'
-import { declarationHash, readDeclaration } from './declaration.ts'
+import { declarationHash, readDeclaration, readNamespaces } from './declaration.ts'
 import type { EffectiveRules } from './effective.ts'
 import type { EffectiveRule } from './merge.ts'
 import type { RuleStorage } from './ports.ts'
@@ -36,18 +36,20 @@ export class RuleEditor {
 
   /**
    * Creates an API rule.
+   * @param fields a declaration; at a hub `namespaces`, too
    * @throws GatewayError `managed_by_hub`, 400 naming the field, 409 for a name that exists or when
    * the API may not write
    */
-  create(fields: JsonObject, actor: Actor): Promise<EffectiveRule> {
+  create({ namespaces, ...fields }: JsonObject, actor: Actor): Promise<EffectiveRule> {
     return this.#write(async () => {
       const { rule: declaration, pattern } = readDeclaration(fields)
+      const scope = readNamespaces(namespaces)
       assertFree(this.#rules.list(), declaration.name)
       if (this.#options.apiWrites === 'readonly')
         throw conflict('Rules are declared in files only (rules.apiWrites is readonly).')
       const nowMs = this.#options.clock.now()
       const id = this.#options.newId()
-      const rule: ApiRule = { ...declaration, id, createdAtMs: nowMs, updatedAtMs: nowMs }
+      const rule: ApiRule = { ...declaration, ...scope, id, createdAtMs: nowMs, updatedAtMs: nowMs }
       const added = { rule: { ...rule, declaredEnabled: rule.enabled }, pattern }
       assertFits([...this.#rules.parsed, added], 'pattern')
       assertKindsDefined(added, this.#rules.parsed, this.#rules.openKinds)

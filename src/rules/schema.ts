@@ -143,6 +143,9 @@ export const RULE_SCHEMA = {
   },
 }
 
+/** The namespaces of rules: a list names at least one. */
+export const RULE_NAMESPACES_SCHEMA = { ...NAMESPACES_SCHEMA, minItems: 1 }
+
 export const RULES_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Sidegate policy rules',
@@ -152,10 +155,9 @@ export const RULES_SCHEMA = {
   required: ['rules'],
   properties: {
     namespaces: {
-      ...NAMESPACES_SCHEMA,
+      ...RULE_NAMESPACES_SCHEMA,
       description:
         'At a hub, globs of the namespaces whose sidecars get the rules of the file: `*` matches any characters, `?` one. Without a list every sidecar gets them. A gateway refuses it.',
-      minItems: 1,
     },
     rules: {
       description: 'The rules, in the order in which they are listed and reported.',

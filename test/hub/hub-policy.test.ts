@@ -124,10 +124,25 @@ t.test('rules made and overridden at one hub are in force at all', async (t) => 
   t.match(await other('DELETE', `/rules/${made.body.id}`), { status: 200, body: { fleet: { acked: 1 } } })
   t.same(sidecar.rules, ['one'])
   t.match(await api('DELETE', `/rules/${id}`), { status: 409 })
-  const { changes } = (await api('GET', '/audit/changes?limit=4')).body
+  const scoped = { name: 'scoped', type: 'keyword_block', pattern: 'x', action: 'block' }
+  t.match(await api('POST', '/rules', { ...scoped, namespaces: ['Shop!'] }), {
+    status: 400,
+    body: { error: { param: 'namespaces[0]' } },
+  })
+  const others = await api('POST', '/rules', { ...scoped, namespaces: ['bank*'] })
+  t.match(others, { status: 201, body: { namespaces: ['bank*'], fleet: { acked: 1 } } })
+  t.same(sidecar.rules, ['one'], 'a sidecar of another namespace does not get a rule')
+  const switched = await api('PATCH', `/rules/${others.body.id}`, { enabled: false })
+  t.match(switched.body, { enabled: false, namespaces: ['bank*'] })
+  t.match((await other('GET', '/rules')).body.rules[1], { name: 'scoped', namespaces: ['bank*'] })
+  t.match((await api('DELETE', `/rules/${others.body.id}`)).status, 200)
+  const { changes } = (await api('GET', '/audit/changes?limit=7')).body
   t.match(
     changes.map(({ type, actor }: any) => [type, actor]),
     [
+      ['rule_deleted', 'platform'],
+      ['rule_changed', 'platform'],
+      ['rule_created', 'platform'],
       ['rule_deleted', 'platform'],
       ['rule_override_ended', 'gateway'],
       ['rule_override', 'platform'],

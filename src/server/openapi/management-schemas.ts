@@ -216,8 +216,9 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
       ...RULE_DECLARATION,
       pattern: { ...RULE_DECLARATION.pattern, default: '' },
       enabled: { ...RULE_DECLARATION.enabled, default: true },
+      namespaces: list(text('Glob of a namespace whose sidecars get the rule; only at a hub.')),
     },
-    ['pattern', 'enabled', ...OPTIONAL_OF_RULE],
+    ['pattern', 'enabled', 'namespaces', ...OPTIONAL_OF_RULE],
   ),
   Rule: object(
     {

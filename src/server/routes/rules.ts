@@ -14,6 +14,8 @@ import { operation } from '../openapi/operation-builders.ts'
 import { QueryString } from '../query-string.ts'
 
 const FIELDS = Object.keys(RULE_SCHEMA.properties)
+/** Names of the fields of a new rule at a hub. */
+export const HUB_RULE_FIELDS = [...FIELDS, 'namespaces']
 
 /** The pipeline's dry run: judges a request body without forwarding or logging it. */
 export type Evaluate = (body: JsonValue) => Promise<JsonObject>
@@ -68,6 +70,7 @@ export function gatewayRuleRoutes(policies: Pick<PolicyStore, 'find'>, evaluate:
 export function ruleRoutes(
   rules: RulesView,
   editor: Pick<RuleEditor, 'create' | 'setEnabled' | 'delete'>,
+  fieldNames: readonly string[] = FIELDS,
 ): ApiRoute[] {
   return [
     {
@@ -120,7 +123,7 @@ export function ruleRoutes(
         errors: [409, 503],
       }),
       async answer(request) {
-        const fields = await readFields(request, FIELDS)
+        const fields = await readFields(request, fieldNames)
         return { status: 201, body: describe(await editor.create(fields, request.session.name)) }
       },
     },
