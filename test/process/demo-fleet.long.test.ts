@@ -1,5 +1,5 @@
-// `npm run demo:fleet -- --json` from its start to its end: a revocation, a frozen sidecar, and that
-// nothing is left.
+// `npm run demo:fleet -- --json` from its start to its end: a revocation, a frozen sidecar, a limit over
+// all sidecars, also with the hub killed, and that nothing is left.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import { run } from '../ledger/postgres-server.ts'
 import { ROOT } from './program.ts'
 import { fetchInTime, inTime, until } from './until.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(120_000)
 
 /** The longest time in which a frozen sidecar is named. */
 const NAMED_MS = 1100
@@ -70,7 +70,9 @@ t.test('a key works everywhere, its end is confirmed, and a frozen sidecar is na
   early.catch(() => {})
   const [line] = (await Promise.race([inTime('all is ready', once(lines, 'line')), early])) as [string]
   const fleet = JSON.parse(line)
-  t.same(Object.keys(fleet), ['hub', 'hub_token', 'database', 'database_owner', 'sidecars', 'upstream'])
+  t.same(Object.keys(fleet), [
+    ...['hub', 'hub_pid', 'hub_token', 'database', 'database_owner', 'sidecars', 'upstream'],
+  ])
   t.same(
     fleet.sidecars.map(({ name }: { name: string }) => name),
     ['shop/web-0', 'shop/web-1', 'shop/web-2'],
@@ -102,6 +104,19 @@ t.test('a key works everywhere, its end is confirmed, and a frozen sidecar is na
   for (const other of others) t.equal(await statusAt(other.url, second.key), 401)
   process.kill(pid, 'SIGCONT')
   await until('the frozen one refuses it too', async () => (await statusAt(url, second.key)) === 401, 5000)
+
+  const limited = await api('POST', '/keys', { name: 'limited' })
+  const admitted = async (rounds: number) => {
+    let count = 0
+    for (let round = 0; round < rounds; round++)
+      for (const status of await statuses(limited.body.key)) count += Number(status === 200)
+    return count
+  }
+  t.equal(await admitted(30), 60, 'of 90 calls')
+  process.kill(fleet.hub_pid, 'SIGKILL')
+  t.equal(await admitted(2), 0, 'what is used up stays so without the hub')
+  await until('the hub is back', () => /the hub is back/.test(stderr()))
+  t.match((await api('GET', '/fleet')).body.sidecars, { length: 3 })
 
   process.kill(others[0].pid, 'SIGSTOP')
   child.kill('SIGTERM')
