@@ -1,21 +1,20 @@
 // A hub and two gateways that take their keys from it, with the OpenAI SDK.
 
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { beginEpoch } from '../../src/ledger/migrate.ts'
 import { type Api, startHub, type TestHub } from '../hub/fixture.ts'
-import { ISSUER, keySetOf, newKey, podClaims, signed } from '../hub/tokens.ts'
+import { clusterKey } from '../hub/pods.ts'
+import { ISSUER, keySetOf } from '../hub/tokens.ts'
 import { fleetDatabase, run, type TestDatabase } from '../ledger/postgres.ts'
 import { selfSigned } from '../server/certificate.ts'
-import { openGateway, type TestGateway, writeDeployment } from './gateway.ts'
+import { openGateway, type TestGateway } from './gateway.ts'
+import { openPod } from './pod-sidecar.ts'
 import { until } from './until.ts'
 import { completion, heldAnswer, json, startUpstream } from './upstream.ts'
 
 t.setTimeout(120_000)
 
-const clusterKey = newKey()
 const upstream = await startUpstream(json(completion('ok')))
 t.teardown(() => upstream.close())
 
@@ -31,32 +30,13 @@ const JOIN = {
 }
 
 /** Starts a gateway as the Pod of that name. */
-async function sidecar(
+const sidecar = (
   t: Test,
   hub: Pick<TestHub, 'url'>,
   pod: string,
-  more: object = {},
+  fleet: object = {},
   env: Readonly<Record<string, string>> = {},
-): Promise<TestGateway> {
-  const options = { upstreamUrl: upstream.baseUrl }
-  const { folder } = writeDeployment(options)
-  writeFileSync(
-    join(folder, 'token'),
-    await signed(podClaims(Date.now(), { pod, uid: `uid-${pod}` }), clusterKey),
-  )
-  const fleet = { hubs: [hub.url], token: { file: 'token' }, maxStaleSeconds: 600, ...more }
-  // A stop waits so long for a hub that is away.
-  const limits = { drainSeconds: 1 }
-  const gateway = await openGateway(t, {
-    ...options,
-    folder,
-    rules: 'rules: []\n',
-    config: { limits, fleet },
-    env,
-  })
-  await until(`${pod} is ready`, async () => (await gateway.readiness()).status === 200)
-  return gateway
-}
+): Promise<TestGateway> => openPod(t, { upstreamUrl: upstream.baseUrl, hub: hub.url, pod, fleet, env })
 
 /** The status of a call with the SDK. */
 async function ask(gateway: TestGateway, apiKey: string): Promise<number> {
