@@ -1,5 +1,5 @@
 // A limit of a hub over three sidecars, each a process: with more demand than it allows, while the
-// hub is killed, and after it is back.
+// hub is killed, and after it is back. A fourth one is frozen meanwhile, with a place of a key.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
@@ -19,6 +19,8 @@ const RULES = `rules: [{name: calls, type: rate_limit, pattern: "${LIMIT} reques
 const PARALLEL = 4
 /** Refusals after which a sidecar is taken to refuse everything. */
 const REFUSALS = 5
+/** Time after which a sidecar that is silent has no places. */
+const SLOT_TIMEOUT_SECONDS = 10
 /** Longer than a lease that is not used stays with a sidecar. */
 const GIVEN_BACK_MS = 2500
 
@@ -27,12 +29,15 @@ interface Answer {
   readonly retryAfter: number
 }
 
-async function call({ url }: FleetSidecar, key: string): Promise<Answer> {
-  const response = await fetchInTime(`${url}/v1/chat/completions`, {
+const ask = ({ url }: FleetSidecar, key: string, more: object = {}): Promise<Response> =>
+  fetchInTime(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] }),
+    body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more }),
   })
+
+async function call(sidecar: FleetSidecar, key: string): Promise<Answer> {
+  const response = await ask(sidecar, key)
   await response.arrayBuffer()
   return { status: response.status, retryAfter: Number(response.headers.get('retry-after')) }
 }
@@ -62,30 +67,43 @@ async function exhaustAll(sidecars: readonly FleetSidecar[], key: string) {
 
 t.test('a limit holds over three sidecars, also while the hub is killed', async (t) => {
   const fleet = new RunningFleet({
-    pods: ['web-0', 'web-1', 'web-2'],
+    pods: ['web-0', 'web-1', 'web-2', 'frozen'],
     maxStaleSeconds: 600,
-    hubConfig: { rules: { path: 'rules.yaml' }, limits: { guaranteedShare: GUARANTEED } },
+    hubConfig: {
+      rules: { path: 'rules.yaml' },
+      limits: { guaranteedShare: GUARANTEED, slotTimeoutSeconds: SLOT_TIMEOUT_SECONDS },
+    },
     hubFiles: { 'rules.yaml': RULES },
   })
   t.teardown(() => fleet.stop())
   await fleet.start()
-  const { sidecars } = fleet
+  const sidecars = fleet.sidecars.slice(0, 3)
+  const frozen = fleet.sidecars[3]!
   const [hub] = fleet.hubs as [FleetHub]
   const [first] = sidecars as [FleetSidecar]
   const api = await fleet.signIn()
   const makeKey = async (name: string): Promise<string> => (await api('POST', '/keys', { name })).body.key
   const [one, other] = [await makeKey('one'), await makeKey('other')]
+  const place = (await api('POST', '/keys', { name: 'place', max_parallel: 1 })).body.key
   const apis = await Promise.all(sidecars.map(({ url }) => signIn(url, fleet.token)))
   await until('the rule is everywhere', async () => {
     const lists = await Promise.all(apis.map((own) => own('GET', '/rules')))
     return lists.every(({ body }) => body.rules.length === 1)
   })
 
-  const all = await exhaustAll(sidecars, one)
-  t.comment(`admitted ${all.each.join(', ')} of ${LIMIT}`)
-  t.ok(all.admitted <= LIMIT, `${all.admitted} calls`)
-  t.ok(all.admitted >= LIMIT * USED, `${all.admitted} calls`)
-  t.ok(all.saysWhen, 'each refusal says when to try again')
+  const running = await ask(frozen, place, { stream: true })
+  frozen.child.signal('SIGSTOP')
+  t.equal((await call(first, place)).status, 429, 'the place is taken')
+
+  let admitted = 0
+  await until('most of the limit is used', async () => {
+    const all = await exhaustAll(sidecars, one)
+    t.comment(`admitted ${all.each.join(', ')} of ${LIMIT}`)
+    t.ok(all.saysWhen, 'each refusal says when to try again')
+    admitted += all.admitted
+    return admitted >= LIMIT * USED
+  })
+  t.ok(admitted <= LIMIT, `${admitted} calls`)
   const { body } = await apis[0]!('GET', '/usage/limits')
   t.match(body.limits, [{ rule_name: 'calls', source: 'hub', unit: 'requests', allowed: LIMIT }])
 
@@ -112,4 +130,9 @@ t.test('a limit holds over three sidecars, also while the hub is killed', async 
     return used >= LIMIT * USED
   })
   t.ok(used <= LIMIT, `${used} calls, and no more than the limit`)
+
+  await until('the place of the frozen one is free', async () => (await call(first, place)).status === 200)
+  frozen.child.signal('SIGCONT')
+  t.match(await running.text(), /data: \[DONE\]/, 'its call goes on')
+  await until('and its place comes back', async () => (await call(frozen, place)).status === 200)
 })
