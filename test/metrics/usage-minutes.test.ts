@@ -25,6 +25,8 @@ interface Cell {
 /** Passes through every minute one by one. A minute replaces the one a day before and after. */
 class Model {
   readonly cells = new Map<number, Cell>()
+  /** The minute that has each place of the ring. */
+  readonly #places = new Map<number, number>()
   minute = START
   level = 0
 
@@ -43,7 +45,9 @@ class Model {
 
   #pass(minute: number): void {
     const cell = this.cells.get(minute) ?? { calls: [], streams: 0 }
-    for (const other of this.cells.keys()) if ((other - minute) % RING_MINUTES === 0) this.cells.delete(other)
+    const other = this.#places.get(minute % RING_MINUTES)
+    if (other !== undefined) this.cells.delete(other)
+    this.#places.set(minute % RING_MINUTES, minute)
     cell.streams = Math.max(cell.streams, this.level)
     this.cells.set(minute, cell)
   }
