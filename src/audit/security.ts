@@ -2,6 +2,7 @@
 // Events are not stored, so the event list cannot differ from the chain.
 
 import type { Direction } from '../core/finding.ts'
+import { RULE_ACTIONS } from '../core/rule-action.ts'
 import type { SealedRequest } from './entry.ts'
 import type { SealedFindings, SealedInjection, SealedRule } from './entry-fields.ts'
 
@@ -45,12 +46,9 @@ export type SecurityEvent = {
 }
 
 const DIRECTIONS: readonly Direction[] = ['request', 'response']
-/** The action of a direction's findings is the strongest one actions: the first of these. */
 /** Whether a rule can refuse a call. A removed tool is refused where an answer calls it. */
 const isRefusing = ({ action, direction }: SealedRule): boolean =>
   action === 'block' || (action === 'remove' && direction === 'response')
-
-const STRONGEST_FIRST = ['block', 'redact', 'restore', 'monitor', 'allow']
 
 /**
  * Returns the events in a fixed order: one `blocked_request` for a blocked call, one
@@ -105,7 +103,7 @@ export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
       'pii_detection',
       direction,
       rule,
-      STRONGEST_FIRST.find((action) => actions.has(action)) ?? 'redact',
+      RULE_ACTIONS.find((action) => actions.has(action)) ?? 'redact',
       findings,
     )
   }

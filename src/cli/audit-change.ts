@@ -12,9 +12,9 @@ import { LOCK_FILE } from '../store/environment/lmdb.ts'
 import { makeFolder } from '../store/files/folder.ts'
 import { DATA_FILE } from '../store/files/header.ts'
 import { DirectoryHeldError, holdDirectory } from '../store/files/lock.ts'
+import { PSEUDONYM_KEY_FILE, readOwnKey, USER_KEY_FILE } from '../store/files/own-key.ts'
 import { SIGNING_KEY_FILE } from '../store/files/signingkey.ts'
 import { syncToDisk } from '../store/files/sync.ts'
-import { readUserKey, USER_KEY_FILE } from '../store/files/user-key.ts'
 import type { EraseSelection, Erasure } from '../store/log/erase.ts'
 import { adoptCopy, isCopy, recordedIdentity } from '../store/opening/identity.ts'
 import { inspectLog } from '../store/opening/inspection.ts'
@@ -71,7 +71,7 @@ export async function erase(config: Config, selection: EraseSelection, io: Comma
 
 function userKeyOf(path: string): Buffer | null {
   try {
-    return readUserKey(path)
+    return readOwnKey(path, USER_KEY_FILE)
   } catch (error) {
     throw new SourceError((error as Error).message, { cause: error })
   }
@@ -185,7 +185,9 @@ export async function compact(path: string, folder: string, io: CommandIo): Prom
       rmSync(join(folder, LOCK_FILE))
     }
     syncToDisk(file)
-    for (const name of [SIGNING_KEY_FILE, USER_KEY_FILE].filter((one) => existsSync(join(path, one)))) {
+    for (const name of [SIGNING_KEY_FILE, USER_KEY_FILE, PSEUDONYM_KEY_FILE].filter((one) =>
+      existsSync(join(path, one)),
+    )) {
       copyFileSync(join(path, name), join(folder, name))
       syncToDisk(join(folder, name))
     }

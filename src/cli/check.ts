@@ -13,7 +13,7 @@ import { findUnfitKeys } from '../keys/key-names.ts'
 import { parsePrices } from '../prices/price-file.ts'
 import { lintPrices } from '../prices/price-lint.ts'
 import { findCaseFiles, isCasePath, loadCases } from '../rulecheck/cases.ts'
-import { type LintContext, lintRules } from '../rulecheck/lint.ts'
+import { type LintContext, lintRules, SHARE_PSEUDONYM_KEY } from '../rulecheck/lint.ts'
 import { formatRemarks, REMARK_FORMATS, type Remark, type RemarkFormat } from '../rulecheck/report.ts'
 import { isPriceFile, missingPaths, readSources } from '../rulecheck/rule-sources.ts'
 import { findUnread } from '../rulecheck/unread.ts'
@@ -148,7 +148,13 @@ const relocate = (
       })
 
 const contextOf = (config: Config | null): LintContext | null =>
-  config === null ? null : { keyNames: config.keys.map(({ name }) => name), kinds: config.pii.kinds }
+  config === null
+    ? null
+    : {
+        keyNames: config.keys.map(({ name }) => name),
+        kinds: config.pii.kinds,
+        namesPseudonymKey: config.pii.pseudonymKey !== null,
+      }
 
 interface CheckedConfig {
   /** Null for an unusable one, and for that of a hub. */
@@ -202,6 +208,9 @@ async function checkConfig(file: string, io: Pick<CommandIo, 'env'>): Promise<Ch
     if (noPath !== null) remarks.push({ severity: 'warning', problem: problemAt(at, noPath) })
   }
   if (config !== null) remarks.push(...checkGlobs(reading, config))
+  const unshared = config === null ? null : whyUnshared(config)
+  if (unshared !== null && !isAmong(problems, KEY_PATH))
+    remarks.push({ severity: 'warning', problem: problemAt(KEY_PATH, unshared) })
   const settings = { env: io.env, options: process.execArgv }
   for (const { path, message } of config === null ? [] : unsafeSettings(config, settings))
     remarks.push({ severity: 'error', problem: problemAt(path, message) })
@@ -216,6 +225,14 @@ async function checkConfig(file: string, io: Pick<CommandIo, 'env'>): Promise<Ch
   const files = [file, ...prices.files]
   return { config, reader: 'gateway', files, paths, remarks: [...remarks, ...prices.remarks] }
 }
+
+const KEY_PATH = ['pii', 'pseudonymKey']
+
+/** What sidecars of a hub lack to name values alike in embeddings; null when they lack nothing. */
+const whyUnshared = ({ fleet, pii }: Config): string | null =>
+  fleet === null || pii.pseudonymKey !== null || pii.embeddings !== 'pseudonym'
+    ? null
+    : `is missing, so each sidecar gives values of embeddings pseudonyms of its own; ${SHARE_PSEUDONYM_KEY}`
 
 const NO_REMARKS = { remarks: [], files: [] } as const
 

@@ -1,10 +1,12 @@
 // `sidegate evaluate`: says what the rules in force do with a text. Forwards and logs nothing.
 
+import type { Config } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import { visible } from '../core/hidden-characters.ts'
 import { runCase } from '../rulecheck/run-case.ts'
 import { ruleSetOf } from '../rules/rule-set.ts'
 import { StoreOpenError } from '../store/environment/lmdb.ts'
+import { PSEUDONYM_KEY_FILE, readOwnKey } from '../store/files/own-key.ts'
 import {
   type Command,
   DEFAULT_CONFIG,
@@ -78,7 +80,7 @@ export const evaluate: Command = {
           answer: null,
         },
         ruleSetOf(rules),
-        benchOf(config),
+        benchOf(config, pseudonymKeyOf(config)),
       )
       const { decision, refusedBy, rules: fired, findings, redacted } = outcome
       if (values.json === true || !io.out.isTTY)
@@ -99,6 +101,10 @@ export const evaluate: Command = {
     }
   },
 }
+
+/** The key of the gateway; undefined when it has made none yet. */
+const pseudonymKeyOf = ({ pii, data }: Config): string | undefined =>
+  pii.pseudonymKey?.current() ?? readOwnKey(data.path, PSEUDONYM_KEY_FILE)?.toString('hex')
 
 async function readInput(): Promise<string> {
   const pieces: Buffer[] = []

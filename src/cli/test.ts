@@ -31,7 +31,7 @@ Runs the tests of rules: files named *_test.yaml, next to the rules they test. A
 a test file or a folder of them; the default is the rules folder of the configuration.
 Each case states the expected result of a request and its answer. An answer is also
 streamed in many random chunks, which must give the same result. Token limits are not
-tested, because they depend on traffic.
+tested, because they depend on traffic. Pseudonyms come from a fixed key.
 
   --config FILE    configuration that says which personal data is detected
                    (default when no PATH is given:
@@ -115,16 +115,23 @@ export async function caseFiles(paths: readonly string[]): Promise<string[]> {
   return files
 }
 
-/** Returns the detectors that a configuration names, or the default ones. */
-export function benchOf(config: Config | null): CaseEnvironment {
-  const { kinds, binaryParts, placeholders } = config?.pii ?? {
-    ...{ kinds: DEFAULT_PII_KINDS, binaryParts: 'pass', placeholders: 'brackets' },
+/** The key of pseudonyms in tests, so that every machine expects the same ones. */
+const TEST_KEY = 'the key of pseudonyms in sidegate test'
+
+/**
+ * Returns the detectors that a configuration names, or the default ones.
+ * @param key of pseudonyms
+ */
+export function benchOf(config: Config | null, key = TEST_KEY): CaseEnvironment {
+  const { kinds, binaryParts, placeholders, embeddings } = config?.pii ?? {
+    ...{ kinds: DEFAULT_PII_KINDS, binaryParts: 'pass', placeholders: 'brackets', embeddings: 'pseudonym' },
   }
   return {
     kinds: kindSet(kinds),
     injection: loadInjectionModel(),
     binaryParts,
     placeholderStyle: placeholders,
+    pseudonyms: { key: () => key, inEmbeddings: embeddings === 'pseudonym' },
   }
 }
 

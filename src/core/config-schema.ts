@@ -5,11 +5,12 @@ import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
 import { FLEET_SECTION, ON_HUB_LOSS } from './fleet-section.ts'
 import { KEYS_SCHEMA } from './key-config.ts'
 import { LOG_SECTION, METRICS_SECTION } from './observability-sections.ts'
-import { PLACEHOLDER_STYLES, STYLES } from './placeholder-style.ts'
+import { EMBEDDING_NAMES, PLACEHOLDER_STYLES, STYLES } from './placeholder-style.ts'
 import { PRICES_SECTION } from './prices-section.ts'
+import { MINIMUM_PSEUDONYM_KEY_CHARACTERS } from './pseudonym-key.ts'
 import { keptUser, retain, retainDays } from './retention-section.ts'
 import { RUNS_SECTION } from './runs-section.ts'
-import { address, integer, reference, section } from './schema-parts.ts'
+import { address, fileReference, integer, reference, section } from './schema-parts.ts'
 import { mutualTls, serverTls } from './tls-config.ts'
 import { PASS_METHODS } from './unscanned-paths.ts'
 import { UPSTREAM_SCHEMA, UPSTREAMS_SCHEMA } from './upstream-schema.ts'
@@ -103,6 +104,15 @@ export const CONFIG_SCHEMA = {
         description: `How redacted values are replaced: ${STYLES}. Rules may say otherwise.`,
         enum: [...PLACEHOLDER_STYLES],
         default: 'brackets',
+      },
+      pseudonymKey: fileReference(
+        `Key of pseudonyms (\`[EMAIL_k3f9a2xz]\`), at least ${MINIMUM_PSEUDONYM_KEY_CHARACTERS} characters, in a file that others cannot read. Replicas with one key give a value one name; a changed key gives every value another, so index again. Without it each data folder has a key of its own, \`pseudonym-key\`. A changed file is read again.`,
+      ),
+      embeddings: {
+        description:
+          'How values of embeddings are named that would be numbered elsewhere: with a `pseudonym`, which is the same in every call, or a `number`, which makes the vector of a value that of any other.',
+        enum: [...EMBEDDING_NAMES],
+        default: 'pseudonym',
       },
     }),
     tools: section('Tools that the provider itself runs.', {

@@ -23,8 +23,9 @@ import { type DeclaredFleet, type FleetConfig, readFleet } from './fleet-config.
 import type { ON_HUB_LOSS } from './fleet-section.ts'
 import { type DeclaredKey, type FileKey, readKeys, rejectSameKey } from './key-config.ts'
 import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
-import type { PlaceholderStyle } from './placeholder-style.ts'
+import type { EmbeddingName, PlaceholderStyle } from './placeholder-style.ts'
 import type { Problem } from './problem.ts'
+import { readPseudonymKey } from './pseudonym-key.ts'
 import type { KeptUser, RetainRule } from './retention-section.ts'
 import type { Secret } from './secret.ts'
 import { type DeclaredTls, readTls, type TlsTerms } from './tls-config.ts'
@@ -63,6 +64,9 @@ export interface Config {
     readonly kinds: readonly PiiKind[]
     readonly binaryParts: 'pass' | 'block'
     readonly placeholders: PlaceholderStyle
+    /** Null for the key of the data folder. */
+    readonly pseudonymKey: Secret | null
+    readonly embeddings: EmbeddingName
   }
   readonly tools: { readonly servers: 'pass' | 'refuse' }
   /** Members of a body and headers that name the run of a call; the first counts. */
@@ -125,6 +129,7 @@ type Declared = Omit<
   | 'rules'
   | 'prices'
   | 'keys'
+  | 'pii'
   | 'audit'
   | 'instance'
   | 'admin'
@@ -139,6 +144,7 @@ type Declared = Omit<
   upstream?: DeclaredUpstream
   upstreams?: readonly DeclaredUpstream[]
   passThrough: readonly DeclaredPassThrough[]
+  pii: Omit<Config['pii'], 'pseudonymKey'> & { pseudonymKey?: Pick<SecretReference, 'file'> }
   audit: Omit<Config['audit'], 'signingKey'> & { signingKey?: SecretReference }
   admin: Omit<Config['admin'], 'tokens' | 'oidc'> & {
     token?: SecretReference
@@ -184,8 +190,20 @@ export function parseConfig(
   const { declared, found, problems, problemAt, context } = document
   if (declared === null) return { ...UNUSABLE, problems, problemAt }
   const { folder } = context
-  const { listen, upstream, upstreams, passThrough, rules, prices, keys, audit, admin, fleet, ...others } =
-    declared
+  const {
+    listen,
+    upstream,
+    upstreams,
+    passThrough,
+    rules,
+    prices,
+    keys,
+    pii,
+    audit,
+    admin,
+    fleet,
+    ...others
+  } = declared
   const known = readUpstreams(context, upstream, upstreams)
   const config: Config = {
     ...others,
@@ -205,6 +223,10 @@ export function parseConfig(
     },
     prices: prices?.path === undefined ? null : { ...prices, path: resolve(folder, prices.path) },
     keys: readKeys(context, keys, listen.tls),
+    pii: {
+      ...pii,
+      pseudonymKey: readPseudonymKey(context, ['pii', 'pseudonymKey'], pii.pseudonymKey),
+    },
     audit: {
       ...audit,
       signingKey: readSecret(context, ['audit', 'signingKey'], audit.signingKey, SIGNING_KEY_HINT),

@@ -27,6 +27,18 @@ export const reference = (description: string) => ({
   },
 })
 
+/** A reference to a file. */
+export const fileReference = (description: string) => {
+  const { file } = reference(description).properties
+  return {
+    description,
+    type: 'object',
+    additionalProperties: false,
+    required: ['file'],
+    properties: { file },
+  }
+}
+
 /** An address to listen on. */
 export const address = (description: string, value: string) => ({
   description: `${description} \`host:port\`. Port 0 picks a free port; the first log line names it.`,

@@ -2,9 +2,9 @@
 
 import { countTokens, type DemoBody, newId, textOf } from './demo-answer.ts'
 
-const DIMENSIONS = 8
+const DIMENSIONS = 64
 
-/** Vectors of the lengths of words, so that equal texts have equal vectors. */
+/** Vectors of words, so that equal texts have equal vectors, and texts of like words near ones. */
 export function answerEmbeddings({ model, input, encoding_format }: DemoBody): object {
   const data = inputsOf(input).map((one, index) => {
     const vector = vectorOf(textOf(one))
@@ -17,10 +17,17 @@ export function answerEmbeddings({ model, input, encoding_format }: DemoBody): o
 }
 
 function vectorOf(text: string): Float32Array<ArrayBuffer> {
-  const lengths = new Float32Array(DIMENSIONS)
-  for (const [at, word] of text.split(/\s+/).entries()) lengths[at % DIMENSIONS]! += word.length
-  const norm = Math.hypot(...lengths) || 1
-  return lengths.map((length) => length / norm)
+  const sums = new Float32Array(DIMENSIONS)
+  for (const word of text.split(/\s+/)) sums[digest(word) % DIMENSIONS]! += word.length
+  const norm = Math.hypot(...sums) || 1
+  return sums.map((sum) => sum / norm)
+}
+
+/** FNV-1a, 32 bits. */
+function digest(word: string): number {
+  let value = 0x811c9dc5
+  for (let at = 0; at < word.length; at++) value = Math.imul(value ^ word.charCodeAt(at), 0x01000193)
+  return value >>> 0
 }
 
 /** Finds nothing to object to. */

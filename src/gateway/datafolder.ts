@@ -5,14 +5,15 @@ import { randomBytes } from 'node:crypto'
 import { GATEWAY_ACTOR } from '../core/actor.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
+import { fixedSecret, type Secret } from '../core/secret.ts'
 import { StoreOpenError } from '../store/environment/lmdb.ts'
 import { markCleanShutdown } from '../store/files/clean-shutdown.ts'
 import { isDiskFull } from '../store/files/disk-space.ts'
 import { makeFolder } from '../store/files/folder.ts'
 import { Intents } from '../store/files/intents.ts'
 import { DirectoryHeldError, type DirectoryLock, holdDirectory } from '../store/files/lock.ts'
+import { ownKey, PSEUDONYM_KEY_FILE, readOwnKey, USER_KEY_FILE } from '../store/files/own-key.ts'
 import { ownSigningKey } from '../store/files/signingkey.ts'
-import { ownUserKey, readUserKey } from '../store/files/user-key.ts'
 import { inspectStore } from '../store/opening/inspection.ts'
 import {
   finishQuarantine,
@@ -28,6 +29,8 @@ export interface DataFolder {
   readonly signingKey: string
   /** Key under which end users are hashed; null when none was ever made. */
   readonly userKey: Buffer | null
+  /** Key of pseudonyms. */
+  readonly pseudonymKey: Secret
   /** Number of damaged logs set aside in it, by this start or an earlier one. */
   readonly quarantines: number
   /**
@@ -41,7 +44,10 @@ export interface DataFolder {
  * Locks the data folder for this process and creates it if missing.
  * @throws StoreOpenError (rejects) that says what is wrong and what to do
  */
-export async function takeDataFolder({ data, audit }: Config, logger: GatewayLogger): Promise<DataFolder> {
+export async function takeDataFolder(
+  { data, audit, pii }: Config,
+  logger: GatewayLogger,
+): Promise<DataFolder> {
   const { path } = data
   const lock = await lockFolder(path)
   try {
@@ -75,7 +81,8 @@ export async function takeDataFolder({ data, audit }: Config, logger: GatewayLog
     return {
       intents,
       signingKey: audit.signingKey?.current() ?? ownSigningKey(path),
-      userKey: audit.user === 'off' ? readUserKey(path) : ownUserKey(path),
+      userKey: (audit.user === 'off' ? readOwnKey : ownKey)(path, USER_KEY_FILE),
+      pseudonymKey: pii.pseudonymKey ?? fixedSecret(ownKey(path, PSEUDONYM_KEY_FILE).toString('hex')),
       quarantines: listQuarantines(path).length,
       release(intact = false) {
         released ??= release(intact)

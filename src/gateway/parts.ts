@@ -248,6 +248,10 @@ function buildPipeline(
     kinds: kindSet(config.pii.kinds),
     binaryParts: config.pii.binaryParts,
     placeholderStyle: config.pii.placeholders,
+    pseudonyms: {
+      key: () => folder.pseudonymKey.current(),
+      inEmbeddings: config.pii.embeddings === 'pseudonym',
+    },
     scanCache: new ScanCache(),
     searches: scanMemory(),
   }

@@ -7,7 +7,7 @@ import type { Secret } from '../core/secret.ts'
 import type { GatewayLogger } from './logger.ts'
 
 /** Logs every new value and every unusable one by the name of its setting, never the value. */
-export function logRotations({ upstreams, admin, fleet }: Config, logger: GatewayLogger): void {
+export function logRotations({ upstreams, admin, fleet, pii }: Config, logger: GatewayLogger): void {
   const secrets: [string, Secret | null][] = [
     ...upstreams.map(({ declaredAt, apiKey }): [string, Secret | null] => [
       formatPath([...declaredAt, 'apiKey']),
@@ -15,6 +15,7 @@ export function logRotations({ upstreams, admin, fleet }: Config, logger: Gatewa
     ]),
     ...admin.tokens.map(({ tokenAt, token }): [string, Secret | null] => [formatPath(tokenAt), token]),
     [formatPath([...OIDC_PATH, 'clientSecret']), admin.oidc?.clientSecret ?? null],
+    ['pii.pseudonymKey', pii.pseudonymKey],
     ['fleet.ca', fleet?.ca ?? null],
     ['fleet.token', fleet?.token ?? null],
   ]

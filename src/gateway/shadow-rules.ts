@@ -22,7 +22,14 @@ export interface ShadowRules {
 interface ShadowRulesParts
   extends Pick<
     ShadowParts,
-    'live' | 'kinds' | 'injection' | 'binaryParts' | 'placeholderStyle' | 'metrics' | 'searches'
+    | 'live'
+    | 'kinds'
+    | 'injection'
+    | 'binaryParts'
+    | 'placeholderStyle'
+    | 'pseudonyms'
+    | 'metrics'
+    | 'searches'
   > {
   readonly clock: Clock
   readonly logger: GatewayLogger

@@ -57,7 +57,7 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
     throw new GatewayError('invalid_body', `api: must be one of ${names}.`, { param: 'api' })
   }
   const request = readCleanRequest(api, body)
-  const { clock, kinds, injection, searches, identifiers, placeholderStyle } = pipeline
+  const { clock, kinds, injection, searches, identifiers, placeholderStyle, pseudonyms } = pipeline
   const selection = pipeline.rules().select(request.models, { name: keyName, labels: labels as KeyLabels })
   const defined = readTools(api, request.body, selection)
   const steps = inspect(atOnce(api.requestTexts(request.body)), selection, {
@@ -65,6 +65,7 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
     injection,
     identifiers,
     placeholderStyle,
+    pseudonyms,
     scored: true,
     maxFindings: maxFindings(searches),
   })

@@ -176,6 +176,7 @@ function* inspectAndCapture(
     continued,
     isGivenId: (id) => pipeline.givenIds.has(call.key.line, id),
     placeholderStyle: pipeline.placeholderStyle,
+    pseudonyms: pipeline.pseudonyms,
     ...(selection.watchesInjection && { scored: false }),
     maxFindings: maxFindings(searches),
   })

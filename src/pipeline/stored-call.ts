@@ -56,7 +56,9 @@ async function readAndPermit(
   if (answer === null || answer.isItem || route === null) throw api.stored.notFound(shown)
   const { query, stream, after } = operation.readQuery(search)
   const selection = pipeline.rules().select(answer.models, matchedKey(call.key))
-  const placeholders = new Placeholders(null, answer.numbers, false, selection.openLabels)
+  const { openLabels } = selection
+  const { key: nameKey } = pipeline.pseudonyms
+  const placeholders = new Placeholders(null, answer.numbers, false, openLabels, nameKey)
   const { models, asksForJson } = answer
   Object.assign(call.record, { model, models, stream, asksForJson, placeholders })
   call.record.policyRevision = selection.revision

@@ -4,7 +4,7 @@
 import { type Direction, labelOfKind, PII_KINDS, type PiiKind } from '../core/finding.ts'
 import { type CallKey, includesLabels, type KeyLabels } from '../core/key-terms.ts'
 import type { PlaceholderStyle } from '../core/placeholder-style.ts'
-import { RULE_ACTIONS, type RuleAction } from '../core/rule-action.ts'
+import type { RuleAction } from '../core/rule-action.ts'
 import { TEXT_PARTS, TEXT_PLACES, type TextPlace } from '../core/text-part.ts'
 import { type AccessTest, compileAccessList } from './access-list.ts'
 import { type CaptureMode, combineCapture } from './capture-mode.ts'
@@ -13,7 +13,15 @@ import { KeywordRuleIndex, type KeywordRules } from './keyword-rules.ts'
 import { type LimitScope, readScope } from './limit-scope.ts'
 import { openKindsOf } from './open-kinds.ts'
 import type { ParsedRule } from './parse-rule.ts'
-import { concernsPlace, partsOf, type Rule, type RuleParts, type RuleReference } from './rule.ts'
+import {
+  concernsPlace,
+  isRestoring,
+  partsOf,
+  type Rule,
+  type RuleParts,
+  type RuleReference,
+  strictnessOf,
+} from './rule.ts'
 import type { PromptFacts } from './rule-type.ts'
 import { type RulePattern, ruleTypeOf } from './rule-types.ts'
 import { ToolRuleIndex, type ToolRules } from './tool-rules.ts'
@@ -54,6 +62,8 @@ interface PiiDecision {
   readonly rule: RuleReference | null
   /** Null where the configuration says it. */
   readonly placeholders: PlaceholderStyle | null
+  /** Whether the answer gets values back that were replaced in the prompt. */
+  readonly restores: boolean
 }
 
 /** A rule that fires on facts of a prompt. */
@@ -89,9 +99,10 @@ export interface Selection {
   readonly revision: string
   /**
    * The most specific rule wins (a kind before `*`), then the strictest action (block, redact,
-   * restore, monitor, allow), then the first rule. Without a rule the action is redact. With
-   * several models the strictest decision counts. In an answer, `restore` applies to data that is
-   * new in it and means redact; whether values are put back is decided by the prompt's rules alone.
+   * restore, pseudonym, pseudonym with restore, monitor, allow), then the first rule. Without a
+   * rule the action is redact. With several models the strictest decision counts. In an answer,
+   * `restore` applies to data that is new in it and means redact; whether values are put back is
+   * decided by the prompt's rules alone.
    */
   pii(kind: PiiKind, place: TextPlace): PiiDecision
   /** Null when no keyword rule concerns the direction. */
@@ -111,6 +122,8 @@ export interface Selection {
   readonly openLabels: ReadonlySet<string>
   /** Whether a rule asks for shaped placeholders. */
   readonly asksForShapes: boolean
+  /** Whether a rule asks for pseudonyms. */
+  readonly asksForPseudonyms: boolean
   readonly limits: readonly LimitRule[]
   readonly access: readonly AccessRule[]
   /** Null when no rule concerns tools. */
@@ -122,7 +135,12 @@ export interface Selection {
 /** Selections kept at once, one for each combination of rules. */
 const MAXIMUM_SELECTIONS = 256
 
-const NO_RULE: PiiDecision = Object.freeze({ action: 'redact', rule: null, placeholders: null })
+const NO_RULE: PiiDecision = Object.freeze({
+  action: 'redact',
+  rule: null,
+  placeholders: null,
+  restores: false,
+})
 
 /** An enabled rule with its globs compiled. */
 interface ScopedRule {
@@ -276,9 +294,10 @@ function selectionOf(
       injection.length > 0 &&
       injection.every(({ rule }) => rule.action === 'monitor') &&
       tools?.asksForScore !== true,
-    restores: chosen.some(({ reference }) => reference.action === 'restore'),
+    restores: chosen.some(({ rule }) => isRestoring(rule)),
     openLabels,
     asksForShapes: chosen.some(({ rule }) => rule.placeholders === 'shaped'),
+    asksForPseudonyms: chosen.some(({ rule }) => rule.action === 'pseudonym'),
     limits,
     access,
     tools,
@@ -298,28 +317,26 @@ function piiDecisions(
         ? [
             {
               ...{ kinds: pattern.kinds, reference, placeholders: rule.placeholders ?? null },
+              ...{ restores: isRestoring(rule), strictness: strictnessOf(rule) },
               isForAnswers: rule.match?.direction === 'response',
             },
           ]
         : [],
     )
     .reverse()
-    .sort(
-      (a, b) =>
-        Number(b.kinds === '*') - Number(a.kinds === '*') ||
-        RULE_ACTIONS.indexOf(b.reference.action) - RULE_ACTIONS.indexOf(a.reference.action),
-    )
+    .sort((a, b) => Number(b.kinds === '*') - Number(a.kinds === '*') || b.strictness - a.strictness)
   const decisions = new Map<PiiKind, PiiDecision>()
   const claimed = new Map<PiiKind, (typeof claims)[number]>()
   for (const claim of claims) {
-    const { kinds, reference, placeholders } = claim
+    const { kinds, reference, placeholders, restores } = claim
     for (const kind of kinds === '*' ? every : kinds) {
       // Restoring concerns values of the prompt. A rule for answers decides on values new in one.
       const weaker = claimed.get(kind)
-      const yields = reference.action === 'restore' && place === 'answer'
+      const yields = restores && place === 'answer'
       if (yields && weaker?.isForAnswers && (weaker.kinds === '*') === (kinds === '*')) continue
       claimed.set(kind, claim)
-      decisions.set(kind, Object.freeze({ action: reference.action, rule: reference, placeholders }))
+      const { action } = reference
+      decisions.set(kind, Object.freeze({ action, rule: reference, placeholders, restores }))
     }
   }
   return decisions
@@ -338,8 +355,11 @@ function strictest(byModel: readonly PiiDecisions[], kinds: readonly PiiKind[]):
   return new Map(kinds.map((kind, index) => [kind, decisions[index]!]))
 }
 
+const strictnessOfDecision = ({ action, restores }: PiiDecision): number =>
+  strictnessOf({ action, restore: restores })
+
 /** The stricter decision; between equal actions, the one that names a rule. */
 function stricter(one: PiiDecision, other: PiiDecision): PiiDecision {
-  const difference = RULE_ACTIONS.indexOf(one.action) - RULE_ACTIONS.indexOf(other.action)
+  const difference = strictnessOfDecision(one) - strictnessOfDecision(other)
   return difference < 0 || (difference === 0 && one.rule !== null) ? one : other
 }

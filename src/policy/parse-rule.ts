@@ -4,7 +4,7 @@ import { isLegible, LEGIBLE } from '../core/hidden-characters.ts'
 import { RULE_ACTIONS } from '../core/rule-action.ts'
 import { controlCharacterIn } from './control-character.ts'
 import { MAXIMUM_GLOB_CHARACTERS } from './glob.ts'
-import { isReplacing, type Rule, type RuleDeclaration } from './rule.ts'
+import { isReplacing, isRestoring, type Rule, type RuleDeclaration } from './rule.ts'
 import { parsePattern, type RulePattern, ruleTypeOf, typeNames } from './rule-types.ts'
 import { CONDITION_FIELDS } from './tool-conditions.ts'
 
@@ -96,7 +96,7 @@ function parse(
     add('per', `is allowed for ${COUNTED} rules only; remove it`)
   if (declaration.placeholders !== undefined && value !== null) {
     if (!value.replaces) add('placeholders', `is allowed for ${REPLACING} rules only; remove it`)
-    else if (action !== undefined && !isReplacing(action))
+    else if (action !== undefined && (!isReplacing(action) || action === 'pseudonym'))
       add('placeholders', 'is allowed with the actions `redact` and `restore` only; remove it')
   }
   if (match?.parts !== undefined && value !== null) {
@@ -104,7 +104,12 @@ function parse(
     else if (direction === 'response' && !match.parts.includes('assistant'))
       add('match.parts', 'must name `assistant`, whose text an answer is; or remove `match.direction`')
   }
-  if (action === 'restore' && match?.direction === 'response') {
+  if (declaration.restore !== undefined && value !== null) {
+    if (!value.replaces) add('restore', `is allowed for ${REPLACING} rules only; remove it`)
+    else if (action !== undefined && action !== 'pseudonym')
+      add('restore', 'is allowed with the action `pseudonym` only; remove it, or use `action: restore`')
+  }
+  if (isRestoring(declaration) && match?.direction === 'response') {
     add('match.direction', 'must be `request` or `both`: only values redacted from a prompt can be restored')
   }
   for (const list of ['models', 'keys'] as const) {

@@ -12,7 +12,7 @@ export const POLICY_FEATURE = 'policy'
 /** Fields that every release knows. */
 const PLAIN_FIELDS = ['name', 'type', 'pattern', 'action', 'enabled', 'description', 'match']
 /** The other fields of a rule, and those of `match`. */
-export const OPTIONAL_FIELDS: readonly string[] = ['per', ...CONDITION_FIELDS, 'placeholders']
+export const OPTIONAL_FIELDS: readonly string[] = ['per', ...CONDITION_FIELDS, 'placeholders', 'restore']
 export const MATCH_FIELDS = ['models', 'keys', 'labels', 'direction', 'parts']
 
 /** Names of features have no capitals. */

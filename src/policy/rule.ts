@@ -4,14 +4,27 @@ import type { Milliseconds } from '../core/clock.ts'
 import type { Direction } from '../core/finding.ts'
 import type { KeyLabels } from '../core/key-terms.ts'
 import type { PlaceholderStyle } from '../core/placeholder-style.ts'
-import type { RuleAction } from '../core/rule-action.ts'
+import { RULE_ACTIONS, type RuleAction } from '../core/rule-action.ts'
 import { TEXT_PARTS, type TextPart, type TextPlace } from '../core/text-part.ts'
 import type { WrittenPattern } from './rule-type.ts'
 import type { RuleTypeName } from './rule-types.ts'
 import type { WrittenConditions } from './tool-conditions.ts'
 
 /** Whether the action replaces personal data by placeholders. */
-export const isReplacing = (action: RuleAction): boolean => action === 'redact' || action === 'restore'
+export const isReplacing = (action: RuleAction): boolean => REPLACING.has(action)
+
+const REPLACING: ReadonlySet<RuleAction> = new Set(['redact', 'restore', 'pseudonym'])
+
+/** Whether an answer gets the values back that the rule replaced in the prompt. */
+export const isRestoring = ({ action, restore }: Pick<RuleDeclaration, 'action' | 'restore'>): boolean =>
+  action === 'restore' || restore === true
+
+/**
+ * Returns how strict the action of a rule is; a lower number is stricter. A rule without an action
+ * is the least strict. To restore is less strict than not to.
+ */
+export const strictnessOf = ({ action = 'allow', restore }: Pick<RuleDeclaration, 'action' | 'restore'>) =>
+  RULE_ACTIONS.indexOf(action) + (restore === true ? 1 / 2 : 0)
 
 interface RuleMatch {
   /** Globs over the requested model's name; one match is enough. */
@@ -51,6 +64,8 @@ export interface RuleDeclaration extends WrittenConditions {
   readonly placeholders?: PlaceholderStyle
   /** Absent exactly for a type without actions. */
   readonly action?: RuleAction
+  /** Whether an answer gets values back, for the action `pseudonym`. */
+  readonly restore?: boolean
   readonly enabled: boolean
   readonly description?: string
   readonly match?: RuleMatch

@@ -7,13 +7,14 @@ import type { Rule } from './rule.ts'
 const PART_BYTES = 196_608
 
 /** Returns a rule as declared, without derived fields. */
-export function sealedRule({ pattern, per, placeholders, description, match, ...rule }: Rule): JsonObject {
-  const { id, name, type, action, enabled } = rule
+export function sealedRule({ pattern, per, placeholders, restore, ...rule }: Rule): JsonObject {
+  const { id, name, type, action, enabled, description, match } = rule
   return {
     ...{ id, name, type, pattern: typeof pattern === 'string' ? pattern : [...pattern] },
     ...(per === undefined ? {} : { per }),
     ...(placeholders === undefined ? {} : { placeholders }),
     ...(action === undefined ? {} : { action }),
+    ...(restore === undefined ? {} : { restore }),
     enabled,
     ...(description === undefined ? {} : { description }),
     ...(match === undefined ? {} : { match: structuredClone(match) as JsonObject }),

@@ -18,6 +18,7 @@ const FIELDS = [
   'per',
   'placeholders',
   'action',
+  'restore',
   'enabled',
   'match',
   'description',

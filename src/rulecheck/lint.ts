@@ -25,7 +25,13 @@ export interface LintContext {
   readonly keyNames: readonly string[]
   /** Kinds of personal data that the gateway detects. */
   readonly kinds: readonly PiiKind[]
+  /** Whether it names the key of pseudonyms, which replicas can then share. */
+  readonly namesPseudonymKey: boolean
 }
+
+/** What replicas need. */
+export const SHARE_PSEUDONYM_KEY =
+  'give all replicas one key with pii.pseudonymKey, such as the file pseudonym-key of one data folder'
 
 /** Share of a limit above which the next edit may be refused. */
 const NEAR_LIMIT = 0.9
@@ -46,6 +52,7 @@ export function lintRules(files: readonly RuleFile[], context: LintContext | nul
     warnByType(one)
     warnUnreachable(one, enabled, neighbours(one))
     warnMatch(one, context)
+    warnKey(one, context)
     warnLong(one)
   }
   const rules = enabled.map(({ parsed }) => parsed)
@@ -161,6 +168,11 @@ function warnMatch({ parsed, warn }: LintedRule, context: LintContext | null): v
   for (const kind of named.filter((one) => isBuiltIn(one) && !kinds.includes(one))) {
     warn(['pattern'], `\`${kind}\` is not detected; add it to pii.kinds of the configuration`)
   }
+}
+
+function warnKey({ parsed: { rule }, warn }: LintedRule, context: LintContext | null): void {
+  if (rule.action === 'pseudonym' && context?.namesPseudonymKey === false)
+    warn(['action'], `gives each replica pseudonyms of its own; ${SHARE_PSEUDONYM_KEY}`)
 }
 
 function warnLong({ parsed: { rule }, warn }: LintedRule): void {

@@ -2,10 +2,9 @@
 // no texts.
 
 import { PII_KINDS, type PiiKind } from '../core/finding.ts'
-import { RULE_ACTIONS } from '../core/rule-action.ts'
 import { TEXT_PLACES, type TextPlace } from '../core/text-part.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
-import { concernsPlace, type Rule } from '../policy/rule.ts'
+import { concernsPlace, type Rule, strictnessOf } from '../policy/rule.ts'
 
 /**
  * Whether every call and place that `inner` concerns, `outer` concerns too; false where globs do
@@ -44,16 +43,13 @@ export function kindsOf({ pattern }: ParsedRule): readonly PiiKind[] {
 
 const namesAllKinds = ({ pattern }: ParsedRule): boolean => pattern.type === 'pii' && pattern.kinds === '*'
 
-/** A lower number is stricter. A rule without an action is the least strict. */
-const strictnessOf = ({ rule: { action = 'allow' } }: ParsedRule): number => RULE_ACTIONS.indexOf(action)
-
 /**
  * Whether `other` decides wherever both pii rules apply: a kind before `*`, then the stricter
  * action, then the first in order (policy/compile).
  */
 function outranks(other: ParsedRule, rule: ParsedRule, isEarlier: boolean): boolean {
   const specific = Number(namesAllKinds(rule)) - Number(namesAllKinds(other))
-  const strict = strictnessOf(rule) - strictnessOf(other)
+  const strict = strictnessOf(rule.rule) - strictnessOf(other.rule)
   return specific > 0 || (specific === 0 && (strict > 0 || (strict === 0 && isEarlier)))
 }
 

@@ -73,6 +73,7 @@ const canonicalParts = ({
   match,
   per,
   placeholders,
+  restore,
   ...others
 }: RuleDeclaration): unknown[] => [
   name,
@@ -89,6 +90,7 @@ const canonicalParts = ({
   ...(match?.labels === undefined ? [] : ['labels', match.labels]),
   ...(match?.parts === undefined ? [] : ['parts', match.parts]),
   ...(placeholders === undefined ? [] : ['placeholders', placeholders]),
+  ...(restore === undefined ? [] : ['restore', restore]),
   ...CONDITION_FIELDS.flatMap((name) => (others[name] === undefined ? [] : [name, others[name]])),
 ]
 
@@ -112,9 +114,9 @@ export const revisionOf = (rules: readonly Rule[]): string =>
  */
 export function printRules(rules: readonly RuleDeclaration[], namespaces?: readonly string[]): string {
   const written = rules.map(
-    ({ name, type, pattern, per, placeholders, action, enabled, description, match, ...others }) => ({
+    ({ name, type, pattern, per, placeholders, action, restore, enabled, match, ...others }) => ({
       name,
-      ...(description === undefined ? {} : { description }),
+      ...(others.description === undefined ? {} : { description: others.description }),
       type,
       pattern,
       ...Object.fromEntries(
@@ -123,6 +125,7 @@ export function printRules(rules: readonly RuleDeclaration[], namespaces?: reado
       ...(per === undefined ? {} : { per }),
       ...(placeholders === undefined ? {} : { placeholders }),
       ...(action === undefined ? {} : { action }),
+      ...(restore === undefined ? {} : { restore }),
       enabled,
       ...(match === undefined ? {} : { match }),
     }),

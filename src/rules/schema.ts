@@ -105,8 +105,13 @@ export const RULE_SCHEMA = {
       enum: [...PLACEHOLDER_STYLES],
     },
     action: {
-      description: `block: refuse the call or its answer. monitor: report what block would refuse, and let it pass. For tool_access also remove (take the definition out of the request; a call of it is refused). For pii also redact (the default for personal data), restore (redact in the prompt and put the values back in the answer; values new in the answer are redacted) and allow. Required, except for ${typeNames(({ actions }) => actions.length === 0)}, which has none.`,
+      description: `block: refuse the call or its answer. monitor: report what block would refuse, and let it pass. For tool_access also remove (take the definition out of the request; a call of it is refused). For pii also redact (the default for personal data), restore (redact in the prompt and put the values back in the answer; values new in the answer are redacted), pseudonym (a name from a keyed hash, the same in every call) and allow. Required, except for ${typeNames(({ actions }) => actions.length === 0)}, which has none.`,
       enum: [...RULE_ACTIONS],
+    },
+    restore: {
+      description:
+        'For the action pseudonym, whether values of the prompt are put back in the answer where it has their pseudonyms.',
+      type: 'boolean',
     },
     enabled: { description: 'A disabled rule is listed and has no effect.', type: 'boolean', default: true },
     description: {

@@ -1,6 +1,6 @@
 // `sidegate check`, `test` and `diff`: exit codes, formats and problems.
 
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { ROOT } from '../process/program.ts'
@@ -551,3 +551,23 @@ t.test(
     t.match(missing.stdout, /none\.yaml:1:\d+ rules\.path: .*missing cannot be read/)
   },
 )
+
+t.test('check says what replicas need for the same pseudonyms', async (t) => {
+  const config = (pii: string) =>
+    `upstream: { baseUrl: "https://h/v1" }\nrules: { path: rules }\nfleet: { hubs: ["https://hub:8494"], token: { file: k }, maxStaleSeconds: 60 }\npii: ${pii}\n`
+  const dir = t.testdir({
+    rules: { 'a.yaml': 'rules:\n  - { name: a, type: pii, pattern: "*", action: pseudonym }\n' },
+    'own.yaml': config('{ embeddings: pseudonym }'),
+    'shared.yaml': config('{ pseudonymKey: { file: k } }'),
+    k: 'k'.repeat(32),
+  })
+  chmodSync(join(dir, 'k'), 0o600)
+  const own = await sidegate(['check', '--config', 'own.yaml'], {}, dir)
+  t.match(
+    own.stdout,
+    /own\.yaml:4:\d+ pii\.pseudonymKey: is missing, so each sidecar .* give all replicas one key/,
+  )
+  t.match(own.stdout, /a\.yaml:2:\d+ rules\[0\]\.action: gives each replica pseudonyms of its own/)
+  const shared = await sidegate(['check', '--config', 'shared.yaml'], {}, dir)
+  t.notMatch(shared.stdout, 'pseudonym')
+})

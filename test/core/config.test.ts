@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { chmodSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parseConfig, readConfig } from '../../src/core/config.ts'
@@ -38,7 +38,13 @@ t.test('a configuration with only a base URL gets every default', async (t) => {
     ],
     rules: { path: '/etc/sidegate/rules', apiWrites: 'overlay' },
     keys: [],
-    pii: { kinds: DEFAULT_PII_KINDS, binaryParts: 'pass', placeholders: 'brackets' },
+    pii: {
+      kinds: DEFAULT_PII_KINDS,
+      binaryParts: 'pass',
+      placeholders: 'brackets',
+      pseudonymKey: null,
+      embeddings: 'pseudonym',
+    },
     audit: { retainDays: 365, maxBytes: 10 * 1024 ** 3 },
     data: { path: '/etc/data' },
     admin: { token: null, sessionTtlSeconds: 28_800, allowedHosts: [] },
@@ -147,6 +153,38 @@ t.test('a secret is read by reference and rejected as a value', async (t) => {
   const [inline = ''] = problems('upstream: { baseUrl: http://h, apiKey: sk-plain }')
   t.match(inline, /upstream\.apiKey/)
   t.notMatch(inline, /sk-plain/)
+})
+
+t.test('a key of pseudonyms is long enough, and others cannot read it', async (t) => {
+  const folder = t.testdir({
+    good: `${'0f'.repeat(16)}\n`,
+    short: '0f0f\n',
+    open: '0f'.repeat(32),
+    group: 'k'.repeat(32),
+  })
+  chmodSync(join(folder, 'good'), 0o600)
+  chmodSync(join(folder, 'short'), 0o600)
+  chmodSync(join(folder, 'open'), 0o644)
+  chmodSync(join(folder, 'group'), 0o440)
+  const text = (key: string) => `upstream: { baseUrl: http://h }\npii:\n  pseudonymKey: ${key}\n`
+  const named = (name: string) => text(`{ file: ${folder}/${name} }`)
+  t.equal(parse(named('good')).config?.pii.pseudonymKey?.current(), '0f'.repeat(16))
+  t.same(problems(named('group')), [])
+  const WRONG: [configuration: string, message: RegExp][] = [
+    [
+      named('short'),
+      /3:\d+ pii\.pseudonymKey: has 4 characters; a key has at least 32; .*openssl rand -hex 32/,
+    ],
+    [named('open'), /3:\d+ pii\.pseudonymKey: can be read by others \(mode 0644\); use chmod 0600/],
+    [named('none'), /3:\d+ pii\.pseudonymKey: file .* cannot be used \(.*openssl rand/],
+    [text('{ env: KEY }'), /3:\d+ pii\.pseudonymKey/],
+    ['upstream: { baseUrl: http://h }\npii: { embeddings: names }', /2:\d+ pii\.embeddings/],
+  ]
+  for (const [configuration, message] of WRONG) {
+    const [first = ''] = problems(configuration)
+    t.match(first, message)
+    t.notMatch(first, '0f0f')
+  }
 })
 
 t.test('an admin token of fewer than 16 characters is refused', async (t) => {

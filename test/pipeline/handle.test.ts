@@ -125,6 +125,7 @@ async function call(
   const pipeline: Pipeline = {
     clock: systemClock,
     placeholderStyle: 'brackets',
+    pseudonyms: { key: () => 'a key', inEmbeddings: true },
     keys: {
       authenticate: () => callKey(),
       authenticateCertificate: () => [],

@@ -28,6 +28,7 @@ function trial(candidate = compileRules([], 'candidate')) {
     injection,
     binaryParts: 'block',
     placeholderStyle: 'brackets',
+    pseudonyms: { key: () => 'a key', inEmbeddings: true },
     metrics: { candidateCalls: counter, candidateDifferences: counter },
     clock: STILL_CLOCK as Clock,
     onError: (error) => errors.push(error),

@@ -5,7 +5,12 @@ import { keyOf } from './keys.ts'
 import { compileRules, fired, firedNames, rule, select, withoutAction } from './rules.ts'
 
 t.test('personal data is redacted when no rule names it', async (t) => {
-  t.same(select([]).pii('email', 'user'), { action: 'redact', rule: null, placeholders: null })
+  t.same(select([]).pii('email', 'user'), {
+    action: 'redact',
+    rule: null,
+    placeholders: null,
+    restores: false,
+  })
 })
 
 const pii = (name: string, pattern: string, action: RuleAction, more = {}) =>
@@ -18,6 +23,13 @@ const decisions: [what: string, rules: ReturnType<typeof pii>[], wins: string | 
   ['block over restore', [pii('a', 'email', 'restore'), pii('b', 'email', 'block')], 'b'],
   ['redact over restore', [pii('a', 'email', 'restore'), pii('b', 'email', 'redact')], 'b'],
   ['restore over monitor', [pii('a', '*', 'monitor'), pii('b', '*', 'restore')], 'b'],
+  ['restore over pseudonym', [pii('a', '*', 'pseudonym'), pii('b', '*', 'restore')], 'b'],
+  ['pseudonym over monitor', [pii('a', '*', 'monitor'), pii('b', '*', 'pseudonym')], 'b'],
+  [
+    'a pseudonym over one that is restored',
+    [pii('a', '*', 'pseudonym', { restore: true }), pii('b', '*', 'pseudonym')],
+    'b',
+  ],
   ['a restored kind before a redacted *', [pii('a', '*', 'redact'), pii('b', 'email', 'restore')], 'b'],
   ['redact over monitor', [pii('a', '*', 'monitor'), pii('b', '*', 'redact')], 'b'],
   ['monitor over allow', [pii('a', 'email', 'allow'), pii('b', 'email', 'monitor')], 'b'],
@@ -211,6 +223,8 @@ t.test('a rule for answers decides on new values before a rule that restores', a
     [[pii('a', '*', 'restore'), pii('b', 'email', 'allow', answers)], 'allow'],
     [[pii('a', 'email', 'restore'), pii('b', '*', 'allow', answers)], 'restore'],
     [[pii('a', 'email', 'redact'), pii('b', 'email', 'allow', answers)], 'redact'],
+    [[pii('a', 'email', 'pseudonym', { restore: true }), pii('b', 'email', 'allow', answers)], 'allow'],
+    [[pii('a', 'email', 'pseudonym'), pii('b', 'email', 'allow', answers)], 'pseudonym'],
     [[pii('a', 'email', 'restore'), pii('b', 'email', 'allow')], 'restore'],
   ]
   for (const [rules, action] of cases) t.equal(select(rules).pii('email', 'answer').action, action)

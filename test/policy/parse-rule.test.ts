@@ -139,6 +139,26 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
     [['match.direction', /must be `request` or `both`/]],
   ],
   [
+    'pseudonyms restored in answers alone',
+    rule('r', 'email', { type: 'pii', action: 'pseudonym', restore: true, match: { direction: 'response' } }),
+    [['match.direction', /must be `request` or `both`/]],
+  ],
+  [
+    'restore beside another action',
+    rule('r', 'email', { type: 'pii', action: 'redact', restore: true }),
+    [['restore', /with the action `pseudonym` only; .* `action: restore`$/]],
+  ],
+  [
+    'restore in a rule of another type',
+    rule('r', 'a', { restore: true }),
+    [['restore', /^is allowed for pii rules only/]],
+  ],
+  [
+    'a shape for pseudonyms',
+    rule('r', 'email', { type: 'pii', action: 'pseudonym', placeholders: 'shaped' }),
+    [['placeholders', /with the actions `redact` and `restore` only/]],
+  ],
+  [
     'an unknown kind',
     rule('r', 'emial', { type: 'pii', action: 'block' }),
     [['pattern', /did you mean `email`/]],
@@ -237,6 +257,7 @@ const accepted = [
   rule('r', '(?:abc){300}'),
   rule('r', 'b'.repeat(1024)),
   rule('r', '*', { type: 'pii', action: 'allow' }),
+  rule('r', '*', { type: 'pii', action: 'pseudonym', restore: true }),
   rule('r', 'email|phone', { type: 'pii', action: 'restore', match: { direction: 'request' } }),
   rule('r', '', { type: 'prompt_injection', match: { direction: 'request', parts: ['tool_result'] } }),
   rule('r', 'a', { match: { direction: 'response', parts: ['user', 'assistant'] } }),

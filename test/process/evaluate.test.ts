@@ -246,10 +246,10 @@ t.test('a dry run judges a request of any API', async (t) => {
     const body = requestBody(name, 'I am alice@example.com')
     const evaluated = await api('POST', '/rules/evaluate', { api: name, ...body })
     t.match(evaluated.body, { decision: 'allow', findings: [{ kind: 'email' }] }, name)
-    t.same(
-      evaluated.body.redacted,
-      JSON.parse(JSON.stringify(body).replace('alice@example.com', '[EMAIL_1]')),
-    )
+    const redacted = JSON.stringify(evaluated.body.redacted)
+    t.match(redacted, name === 'embeddings' ? /\[EMAIL_[a-z2-9]{8}\]/ : '[EMAIL_1]', name)
+    const shown = redacted.replace(/\[EMAIL_\w+\]/, 'alice@example.com')
+    t.same(JSON.parse(shown), JSON.parse(JSON.stringify(body)))
   }
   t.match(await api('POST', '/rules/evaluate', { api: 'other', ...requestBody('messages', 'hi') }), {
     status: 400,

@@ -1,6 +1,9 @@
 // Embeddings, moderations and completions with OpenAI's official client against the running process.
 
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { Pseudonyms } from '../../src/pipeline/scan/pseudonyms.ts'
 import { openAi } from './client.ts'
 import { BLOCK_AURORA, deploy } from './gateway.ts'
 import { events, json } from './upstream.ts'
@@ -10,6 +13,11 @@ const client = openAi(gateway, key)
 
 const model = 'test/model'
 const sent = () => JSON.parse(upstream.received.at(-1)?.body ?? '{}')
+/** The pseudonym of an address, from the key that the gateway made. */
+const nameOf = (address: string): string => {
+  const key = readFileSync(join(gateway.folder, 'data/pseudonym-key'), 'latin1').trim()
+  return new Pseudonyms(() => key).for('email', address)
+}
 const usage = { prompt_tokens: 8, total_tokens: 8 }
 
 t.test('inputs of embeddings are redacted, and vectors pass', async (t) => {
@@ -29,7 +37,7 @@ t.test('inputs of embeddings are redacted, and vectors pass', async (t) => {
     vectors,
   )
   t.match(upstream.received.at(-1), { url: '/v1/embeddings' })
-  t.same(sent().input, ['I am [EMAIL_1].', 'Harmless.'])
+  t.same(sent().input, [`I am ${nameOf('ann@example.com')}.`, 'Harmless.'])
   t.match(await gateway.newestEntry(), {
     api: 'embeddings',
     prompt_tokens: 8,
@@ -45,7 +53,8 @@ t.test('what is sent of an input depends on no other input of the batch', async 
     'Ask bob@example.org; [EMAIL_1] is a form.',
     'Ask bob@example.org.',
   ]
-  const redacted = ['Ask [EMAIL_1] or [EMAIL_2].', 'Ask [EMAIL_2]; [EMAIL_1] is a form.', 'Ask [EMAIL_1].']
+  const [ann, bob] = [nameOf('ann@example.com'), nameOf('bob@example.org')]
+  const redacted = [`Ask ${ann} or ${bob}.`, `Ask ${bob}; [EMAIL_1] is a form.`, `Ask ${bob}.`]
   for (const order of [
     [0, 1, 2],
     [2, 1, 0],

@@ -19,6 +19,7 @@ const ENVIRONMENT = {
   injection: loadInjectionModel(),
   binaryParts: 'pass' as const,
   placeholderStyle: 'brackets' as const,
+  pseudonyms: { key: () => 'a key', inEmbeddings: true },
 }
 const { rules } = snapshotOf([
   {
@@ -52,6 +53,11 @@ const CASES: readonly [name: string, test: string, found: (string | RegExp)[]][]
   [
     'a case passes when all expectations are met',
     'text: a@example.com\nanswer: to [EMAIL_1]\nexpect: {decision: allow, redacted: "[EMAIL_1]", answer: to a@example.com}',
+    [],
+  ],
+  [
+    'a text of embeddings has the pseudonyms of the key of the tests',
+    'api: embeddings\nrequest: {input: [a@example.com, "CASE 4111111111111111"]}\nexpect: {decision: allow, redacted: "[EMAIL_45fmgf5u]\\nCASE [CREDIT_CARD_2d6q4iqe]"}',
     [],
   ],
   ['a wrong decision is reported', 'text: aurora\nexpect: {decision: allow}', ['decision: allow / block']],

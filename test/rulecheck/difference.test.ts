@@ -11,6 +11,7 @@ const ENVIRONMENT = {
   injection: loadInjectionModel(),
   binaryParts: 'pass' as const,
   placeholderStyle: 'brackets' as const,
+  pseudonyms: { key: () => 'a key', inEmbeddings: true },
 }
 const LIMIT = rule('r', '5/1m', { type: 'rate_limit', match: { labels: { team: 'a', env: 'b' } } })
 
@@ -25,6 +26,7 @@ const CHANGES = [
     { placeholders: 'shaped' },
     ['placeholders', null, 'shaped'],
   ],
+  [rule('r', 'email', { type: 'pii', action: 'pseudonym' }), { restore: true }, ['restore', null, 'true']],
   [LIMIT, { per: 'all' }, ['per', null, 'all']],
   [
     LIMIT,

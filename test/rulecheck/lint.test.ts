@@ -6,7 +6,7 @@ import { snapshotOf } from '../../src/rules/snapshot.ts'
 const rule = (name: string, type: string, pattern: string, action: string, more = '') =>
   `  - { name: ${name}, type: ${type}, pattern: '${pattern}', action: ${action}${more} }\n`
 const file = (...rules: string[]) => ({ name: 'r.yaml', text: `rules:\n${rules.join('')}` })
-const CONTEXT = { keyNames: ['batch', 'web'], kinds: ['email' as const] }
+const CONTEXT = { keyNames: ['batch', 'web'], kinds: ['email' as const], namesPseudonymKey: false }
 
 const WARNED: readonly [name: string, rules: string[], message: RegExp, line: number][] = [
   ['one letter', [rule('a', 'keyword_block', 'e', 'block')], /alternative 1 occurs in nearly every/, 2],
@@ -52,6 +52,7 @@ const WARNED: readonly [name: string, rules: string[], message: RegExp, line: nu
     3,
   ],
   ['a rule that allows everything', [rule('a', 'pii', '*', 'allow')], /lets every kind/, 2],
+  ['pseudonyms without a shared key', [rule('a', 'pii', 'email', 'pseudonym')], /pii\.pseudonymKey/, 2],
   ['a low threshold', [rule('a', 'prompt_injection', 'score>=0.1', 'block')], /ordinary prompts/, 2],
   [
     'blocking below what is fair to each language',

@@ -16,6 +16,7 @@ const ENVIRONMENT = {
   injection: loadInjectionModel(),
   binaryParts: 'pass' as const,
   placeholderStyle: 'brackets' as const,
+  pseudonyms: { key: () => 'a key', inEmbeddings: true },
 }
 
 const loadSamples = async () => loadCases(await findCaseFiles([`${CONFIG}rules`]))

@@ -116,7 +116,7 @@ t.test('every error of every file is reported at once, with its position', async
   ])
   t.same(problems.map(formatProblem), [
     'a.yaml:4:14 rules[0].pattern: alternative 2 is not a valid RE2 expression: missing closing ): `(b`',
-    'a.yaml:5:13 rules[0].action: must be one of: block, remove, redact, restore, monitor, allow (not `blok`); did you mean `block`?',
+    'a.yaml:5:13 rules[0].action: must be one of: block, remove, redact, restore, pseudonym, monitor, allow (not `blok`); did you mean `block`?',
     `a.yaml:8:14 rules[1].pattern: \`emial\` is not a kind of personal data; did you mean \`email\`? (kinds: ${PII_KINDS.join(', ')})`,
     'a.yaml:11:7 rules[1].match.directoin: is not a known key; did you mean `direction`? (known: models, keys, labels, direction, parts)',
     'b.yaml:4:14 rules[0].pattern: alternative 2 is not a valid RE2 expression: missing closing ): `(b|`',

@@ -15,7 +15,7 @@ import { useResource } from '../resource.ts'
 import { useMay } from '../signed-in.ts'
 
 /** What redaction leaves in place of a value. */
-const PLACEHOLDER = /(\[[A-Z][A-Z_]*_\d+\])/
+const PLACEHOLDER = /(\[[A-Z][A-Z_]*_(?:\d+|[2-9a-kmnp-z]{8,51})\])/
 /** Characters of a text shown before the reader asks for the rest. */
 const SHOWN_CHARACTERS = 20_000
 

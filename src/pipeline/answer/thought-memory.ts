@@ -6,6 +6,7 @@ import type { RemovedItems } from '../../chat/json-rewrite.ts'
 import { removeThoughts, type SignedThought, signedThoughts } from '../../chat/signed-thoughts.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
+import { PSEUDONYM_CHARACTERS } from '../scan/pseudonyms.ts'
 import { shapesIn } from '../scan/shapes.ts'
 
 /** Text remembered for one key, UTF-16 units; the oldest goes first. */
@@ -17,7 +18,7 @@ const MAXIMUM_KEYS = 64
 const BLOCK_UNITS = 64
 
 /** A placeholder of ours, in the text of a block. */
-const PLACEHOLDER = /\[[A-Z][A-Z_]{1,30}_\d{1,9}\]/
+const PLACEHOLDER = new RegExp(`\\[[A-Z][A-Z_]{1,30}_(?:\\d{1,9}|${PSEUDONYM_CHARACTERS})\\]`)
 
 /** The originals of one key by the hash of their signature, the oldest first. */
 interface KeyThoughts {

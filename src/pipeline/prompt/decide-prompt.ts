@@ -15,6 +15,7 @@ import {
   type PolicyEvidence,
 } from '../../policy/decide.ts'
 import type { InjectionEvidence, InjectionJudgement } from '../call/call-record.ts'
+import type { PseudonymTerms } from '../scan/pseudonyms.ts'
 import type { Inspection } from './inspect.ts'
 
 /** Settings that inspect a prompt and decide on it, besides the rules. */
@@ -23,6 +24,7 @@ export interface DecisionParts {
   readonly binaryParts: Config['pii']['binaryParts']
   /** How values are replaced where no rule says it. */
   readonly placeholderStyle: PlaceholderStyle
+  readonly pseudonyms: PseudonymTerms
 }
 
 /** The part of an inspection that decides. */

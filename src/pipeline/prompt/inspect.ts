@@ -19,6 +19,7 @@ import { isReplacing, type RuleReference } from '../../policy/rule.ts'
 import type { CountedKind, InjectionEvidence } from '../call/call-record.ts'
 import { detectNamed, labelOf } from '../scan/named-value.ts'
 import { Placeholders, restorableValue } from '../scan/placeholders.ts'
+import type { PseudonymTerms } from '../scan/pseudonyms.ts'
 import type { Restoration } from '../scan/restore.ts'
 import { RestoredValues } from '../scan/restored-values.ts'
 import { type ShapedKinds, shapedKinds } from '../scan/shaped-kinds.ts'
@@ -32,7 +33,9 @@ import { addKnownValues } from './known-values.ts'
 import {
   formsToAvoid,
   type InspectedText,
+  type KeyedNames,
   keepForms,
+  keyedNames,
   numberingByInput,
   type Replacement,
 } from './numbering.ts'
@@ -93,6 +96,8 @@ export interface InspectOptions {
   readonly scored?: boolean
   /** How values are replaced where no rule says it. Default: in brackets. */
   readonly placeholderStyle?: PlaceholderStyle
+  /** Default: no key, and numbers in embeddings. */
+  readonly pseudonyms?: PseudonymTerms
   /** Reports whether an answer gave the id; none by default. Such an id is not altered. */
   readonly isGivenId?: (id: string) => boolean
   /** Maximum findings that the process has memory for. Default: MAXIMUM_FINDINGS. */
@@ -109,11 +114,11 @@ const newScan = () => new CachedScan()
 export function* inspect(walk: Texts, selection: Selection, options: InspectOptions): Steps<Inspection> {
   const { kinds, injection, scanOf: cachedScan = newScan } = options
   const { scored = asksForScore(selection), identifiers = null } = options
-  const { placeholderStyle = 'brackets' } = options
+  const { placeholderStyle = 'brackets', pseudonyms } = options
   const shapesOf = (part: TextPart) => shapedKinds(selection, placeholderStyle, part)
   const readsShapes = shapesOf('user') !== null
   const { openLabels, restores: isRestoring } = selection
-  const placeholders = new Placeholders(null, options.continued, readsShapes, openLabels)
+  const placeholders = new Placeholders(null, options.continued, readsShapes, openLabels, pseudonyms?.key)
   // Without an assistant message this is a first turn, whose texts no earlier turn has cached.
   const scanOf = walk.texts.some(({ role }) => role === 'assistant') ? cachedScan : newScan
   const pace = new Pace()
@@ -121,12 +126,14 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   const conversation = items.filter(({ text }) => text.joined !== null)
   yield* addSplitData(conversation, kinds)
   const avoidForms = formsToAvoid(items, placeholders)
-  const isRestored = (kind: PiiKind, part: TextPart) => selection.pii(kind, part).action === 'restore'
+  const isRestored = (kind: PiiKind, part: TextPart) => selection.pii(kind, part).restores
   if (isRestoring) yield* addKnownValues(items, kinds, isRestored)
   const restored = new RestoredValues()
+  const inEmbedding = walk.numbersEachInput && pseudonyms?.inEmbeddings === true
+  const keyed = yield* keyedNames(items, selection, inEmbedding, placeholders)
   const documentEdits = new Map<string, readonly TextEdit[]>()
   const { isGivenId = () => false } = options
-  const writing = { isGivenId, selection, restored, documentEdits, scanOf, identifiers }
+  const writing = { isGivenId, selection, keyed, restored, documentEdits, scanOf, identifiers }
   const findings: LocatedFinding[] = []
   const numberingOf = walk.numbersEachInput
     ? numberingByInput(items, placeholders, openLabels)
@@ -264,6 +271,8 @@ interface Writing {
   readonly isGivenId: (id: string) => boolean
   readonly selection: Selection
   readonly placeholders: Placeholders
+  /** Null where no value of the call gets a pseudonym. */
+  readonly keyed: KeyedNames | null
   readonly shapes: ShapedKinds | null
   /** Receives the changes of documents. */
   readonly documentEdits: Map<string, readonly TextEdit[]>
@@ -276,7 +285,17 @@ interface Writing {
 /** Redacts one text and returns its findings. */
 function* rewrite(
   item: InspectedText,
-  { selection, placeholders, shapes, restored, documentEdits, scanOf, identifiers, isGivenId }: Writing,
+  {
+    selection,
+    placeholders,
+    keyed,
+    shapes,
+    restored,
+    documentEdits,
+    scanOf,
+    identifiers,
+    isGivenId,
+  }: Writing,
 ): Steps<LocatedFinding[]> {
   const { text, part, replacements } = item
   const isKept = text.isFollowed || (text.isId && isGivenId(text.text))
@@ -291,7 +310,10 @@ function* rewrite(
     if (replacement.value !== '' && replacement.isForm !== true) counted.push(replacement.finding)
     if (action === 'block' || isReplacing(action)) replaced.push(replacement)
   }
-  if (replaced.length > 0 && identifiers !== null && isIdentifierPlace(text.path)) {
+  const namesOf = ({ kind }: Finding) => (keyed?.has(kind, part) === true ? keyed.pseudonyms : placeholders)
+  // Pseudonyms tell users apart as well, and are the same for every replica.
+  const hidesName = identifiers !== null && replaced.some(({ finding }) => namesOf(finding) === placeholders)
+  if (hidesName && isIdentifierPlace(text.path)) {
     item.view = identifiers.hide(item.view)
     item.cached = scanOf(item.view)
     text.replace(item.view)
@@ -304,12 +326,13 @@ function* rewrite(
       while (replaced[next]!.finding !== finding) next++
       const { value } = replaced[next]!
       if (value === '') return ''
-      const form = placeholders.for(finding.kind, value)
+      const { kind } = finding
+      const names = namesOf(finding)
+      const form = names.for(kind, value)
       const wasNumber = isNumber || text.isNumber
-      if (selection.pii(finding.kind, part).action === 'restore')
-        restored.add(form, restorableValue(finding.kind, value), wasNumber)
-      const isShaped = shapes?.has(finding.kind) === true && mayBeShaped(item.view, finding)
-      return writtenPlaceholder(form, { kind: finding.kind, value, isShaped, isNumber: wasNumber })
+      if (selection.pii(kind, part).restores) restored.add(form, restorableValue(kind, value), wasNumber)
+      const isShaped = names === placeholders && shapes?.has(kind) === true && mayBeShaped(item.view, finding)
+      return writtenPlaceholder(form, { kind, value, isShaped, isNumber: wasNumber })
     })
     if (isLong) yield
     item.view = viewOf(rewritten)

@@ -3,9 +3,10 @@
 import type { Steps } from '../../core/steps.ts'
 import type { InjectionMode, InjectionModel, InjectionScore } from '../../detect/injection/score.ts'
 import { isLabel } from '../scan/placeholders.ts'
+import { PSEUDONYM_CHARACTERS } from '../scan/pseudonyms.ts'
 
 /** The forms of placeholders, with the space before each. */
-const FORMS = / ?\[([A-Z]+(?:_[A-Z]+)*)_[0-9]{1,9}\]/g
+const FORMS = new RegExp(` ?\\[([A-Z]+(?:_[A-Z]+)*)_(?:[0-9]{1,9}|${PSEUDONYM_CHARACTERS})\\]`, 'g')
 
 /** Scores texts without placeholders. */
 export interface NeutralModel {

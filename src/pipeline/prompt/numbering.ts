@@ -2,10 +2,13 @@
 // written as before.
 
 import type { Text } from '../../chat/texts.ts'
-import type { Finding } from '../../core/finding.ts'
+import type { Finding, PiiKind } from '../../core/finding.ts'
+import { Pace, type Steps } from '../../core/steps.ts'
 import type { TextPart } from '../../core/text-part.ts'
 import type { Selection } from '../../policy/compile.ts'
+import { isReplacing } from '../../policy/rule.ts'
 import { Placeholders } from '../scan/placeholders.ts'
+import type { Pseudonyms } from '../scan/pseudonyms.ts'
 import { overlap } from './prompt-neighbours.ts'
 import type { CachedScan } from './scan-cache.ts'
 
@@ -76,6 +79,45 @@ export function keepForms(item: InspectedText, selection: Selection, placeholder
       isForm !== true ||
       ![sorted[index - 1], sorted[index + 1]].some((near) => near && overlap(near.finding, finding)),
   )
+}
+
+/** What the hash of a value counts as, characters. */
+const HASH_UNITS = 256
+
+/** Which values of a prompt get pseudonyms, and which ones. */
+export interface KeyedNames {
+  /** Reports whether values of a kind in a part get one instead of a number. */
+  has(kind: PiiKind, part: TextPart): boolean
+  /** The pseudonyms of the call; their key is read with the first one. */
+  readonly pseudonyms: Pseudonyms
+}
+
+/**
+ * Returns the names of a call; null when no value gets a pseudonym. All values are noted first, so
+ * that names do not depend on the order of texts.
+ * @param inEmbedding whether the prompt is one of embeddings whose values get them
+ */
+export function* keyedNames(
+  items: readonly InspectedText[],
+  selection: Selection,
+  inEmbedding: boolean,
+  placeholders: Placeholders,
+): Steps<KeyedNames | null> {
+  if (!inEmbedding && !selection.asksForPseudonyms) return null
+  const has: KeyedNames['has'] = (kind, part) => {
+    const { action } = selection.pii(kind, part)
+    return action === 'pseudonym' || (inEmbedding && isReplacing(action))
+  }
+  const { pseudonyms } = placeholders
+  const pace = new Pace()
+  for (const { replacements, part } of items) {
+    for (const { finding, value } of replacements) {
+      if (value === '' || !has(finding.kind, part)) continue
+      if (pace.isOver(value.length + HASH_UNITS)) yield
+      pseudonyms.expect(finding.kind, value)
+    }
+  }
+  return { has, pseudonyms }
 }
 
 const INPUT = /^\w+\[\d+\]/

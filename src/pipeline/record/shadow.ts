@@ -199,7 +199,7 @@ export class Shadow {
   }
 
   *#judge(call: Call, selection: Selection): Steps<readonly RuleHit[]> {
-    const { kinds, injection, placeholderStyle } = this.#parts
+    const { kinds, injection, placeholderStyle, pseudonyms } = this.#parts
     if (call.record.request === null) return []
     const seen = (direction: Direction) =>
       call.record.findings
@@ -214,6 +214,7 @@ export class Shadow {
       kinds,
       injection,
       placeholderStyle,
+      pseudonyms,
     })
     const findings = [...seen('request'), ...inspection.findings]
     const tools = yield* judgeTools(defined, selection, inspection.facts)

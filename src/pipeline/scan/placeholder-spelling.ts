@@ -47,7 +47,7 @@ const SPELLINGS = new Map<string, Spelling>()
 /** Beginnings of escaped spellings. */
 const BEGINNINGS = new Set<string>()
 
-for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789[]_')
+for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789[]_')
   SPELLINGS.set(character, { character, escaping: null })
 for (const character of '[]_') {
   for (const [written, escaping] of spellingsOf(character)) {

@@ -4,6 +4,7 @@
 import { isBuiltIn, labelOfKind, PII_KINDS, type PiiKind } from '../../core/finding.ts'
 import { comparableValue, unescapedValue } from '../../detect/pii/plain-value.ts'
 import { mayHoldPlaceholder, withoutEscapes } from './placeholder-spelling.ts'
+import { Pseudonyms } from './pseudonyms.ts'
 import { shapesIn } from './shapes.ts'
 
 const FORM = /\[([A-Z_]+)_([0-9]{1,9})\]/g
@@ -42,6 +43,10 @@ export const restorableValue = (kind: PiiKind, written: string): string =>
  */
 const MAXIMUM_CONTINUED_NUMBER = 100_000_000
 
+function noKey(): string {
+  throw new Error('A value is to get a pseudonym, but the call has no key for one.')
+}
+
 /** Placeholders of one call. */
 export class Placeholders {
   readonly #parent: Placeholders | null
@@ -62,20 +67,26 @@ export class Placeholders {
   readonly #readsShapes: boolean
   /** Labels of open kinds. */
   readonly #open: ReadonlySet<string>
+  readonly #key: () => string
+  /** Created with the first pseudonym. */
+  #pseudonyms: Pseudonyms | null = null
 
   /**
    * @param above highest numbers of the conversation so far; those of this call are higher
    * @param open labels of open kinds
+   * @param key of pseudonyms; a numbering that gives none needs none
    */
   constructor(
     parent: Placeholders | null = null,
     above: Readonly<Record<string, number>> = {},
     readsShapes = false,
     open: ReadonlySet<string> = NO_LABELS,
+    key: () => string = noKey,
   ) {
     const highest = Object.entries(above)
     this.#readsShapes = parent === null ? readsShapes : parent.#readsShapes
     this.#open = parent === null ? open : parent.#open
+    this.#key = parent === null ? key : parent.#key
     this.#parent = parent
     if (parent === null)
       this.#next =
@@ -134,6 +145,12 @@ export class Placeholders {
     this.#given.set(key, placeholder)
     this.#forms.set(placeholder, kind)
     return placeholder
+  }
+
+  /** Pseudonyms of the same call, which know those of the prompt. */
+  get pseudonyms(): Pseudonyms {
+    this.#pseudonyms ??= this.#parent?.pseudonyms.fork() ?? new Pseudonyms(this.#key)
+    return this.#pseudonyms
   }
 
   /**

@@ -277,7 +277,7 @@ export class TextScanner implements ScanResult {
         : this.#rules.piiAction(finding.kind)
       if (action !== 'allow') this.findings.push(finding.kind)
       if (action === 'block') return out + this.#stop()
-      out += this.#match(isReplacing(action) ? this.#replace(spans, base, finding) : spans)
+      out += this.#match(isReplacing(action) ? this.#replace(spans, base, finding, action) : spans)
       if (this.blocked) return out
     }
     return out + this.#match(this.#undetected.takeUntil(safe))
@@ -289,13 +289,15 @@ export class TextScanner implements ScanResult {
   }
 
   /** @param base view offset of the first span */
-  #replace(spans: readonly TextSpan[], base: number, finding: Finding): JsonSpan[] {
+  #replace(spans: readonly TextSpan[], base: number, finding: Finding, action: RuleAction): JsonSpan[] {
     this.redacted = true
     const { shapes } = this.#rules
     return replaceFindings(spans, base, [finding], (one, value, isNumber) => {
-      const form = this.#placeholders.for(one.kind, value)
       const { kind } = one
-      return writtenPlaceholder(form, { kind, value, isShaped: shapes?.has(kind) === true, isNumber })
+      const isNumbered = action !== 'pseudonym'
+      const names = isNumbered ? this.#placeholders : this.#placeholders.pseudonyms
+      const isShaped = isNumbered && shapes?.has(kind) === true
+      return writtenPlaceholder(names.for(kind, value), { kind, value, isShaped, isNumber })
     })
   }
 

@@ -14,7 +14,7 @@ interface PiiPattern {
 
 export const PII: RuleType<PiiPattern> = {
   name: 'pii',
-  actions: ['redact', 'restore', 'block', 'monitor', 'allow'],
+  actions: ['redact', 'restore', 'pseudonym', 'block', 'monitor', 'allow'],
   readsTexts: true,
   replaces: true,
   checks: 'personal data in prompts and answers',

@@ -84,6 +84,7 @@ const RULE_DECLARATION = {
   per: text(RULE_SCHEMA.properties.per.description),
   placeholders: choice(RULE_SCHEMA.properties.placeholders.description, ...PLACEHOLDER_STYLES),
   action: choice(RULE_SCHEMA.properties.action.description, ...RULE_ACTIONS),
+  restore: flag(RULE_SCHEMA.properties.restore.description),
   enabled: flag('Whether the rule is in force.'),
   description: text('Description for people.'),
   match: {
@@ -106,7 +107,7 @@ const RULE_DECLARATION = {
 /** Fields that a rule may leave out. */
 const OPTIONAL_OF_RULE: readonly string[] = [
   ...CONDITION_FIELDS,
-  ...['per', 'placeholders', 'action', 'description', 'match'],
+  ...['per', 'placeholders', 'action', 'restore', 'description', 'match'],
 ]
 
 /** Terms of a key. Missing ones change nothing in a request, and null removes one. */
