@@ -169,6 +169,7 @@ const summed = <Row extends EntryField<number | boolean | null, string, boolean>
 /** Counts over calls, by the positions in packed sums that no field may have. */
 export const CALL_COUNTS = [
   { name: 'requests', position: 0, description: 'Number of calls.' },
+  { name: 'blocked', position: 1, description: 'Calls that a rule blocked for their content.' },
   { name: 'priced_requests', position: 6, description: 'Calls whose cost is known.' },
   {
     name: 'unpriced_requests',
@@ -180,6 +181,16 @@ export const CALL_COUNTS = [
     name: 'tool_refusals',
     position: 9,
     description: 'Calls of tools, and definitions of tools, that a rule refused.',
+  },
+  {
+    name: 'refused',
+    position: 10,
+    description: 'Calls that a limit, a budget, or a rule on models or tools refused.',
+  },
+  {
+    name: 'answered',
+    position: 11,
+    description: 'Calls that an upstream answered: that ended well, or used tokens.',
   },
 ] as const
 
@@ -209,7 +220,7 @@ const ENTRY_FIELDS = {
   completion_tokens: summed(3, 'Tokens of the answers.', field(whole('Tokens of the answer.'))),
   total_tokens: summed(4, 'Tokens of prompts and answers.', field(whole('Tokens of prompt and answer.'))),
   latency_ms: field(whole('Milliseconds from the request to the end of its answer.')),
-  blocked: summed(1, 'Calls that a rule blocked.', field(flag('A rule blocked the request or the answer.'))),
+  blocked: field(flag('A rule blocked the request or the answer, or refused the model or a tool.')),
   pii_detected: field(flag('Personal data was found in the request or the answer.')),
   pii_types: field(list(KIND)),
   pii: hidden<readonly SealedFindings[]>(FINDINGS),
@@ -224,7 +235,7 @@ const ENTRY_FIELDS = {
     whole('HTTP status of the answer; 499 when the client disconnected first.', 0, MAXIMUM_STATUS),
   ),
   outcome: field(choice('How the call ended.', ...OUTCOMES)),
-  error_code: hidden<string | null>(),
+  error_code: hidden<string | null>(orNull(text('Code of the error that ended the call.'))),
   stream: field(flag('The client asked for a stream.')),
   /** At most MAXIMUM_FINISH_REASON_CHARACTERS. */
   finish_reason: field(orNull(text('`finish_reason` of the first choice.'))),

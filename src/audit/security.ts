@@ -1,12 +1,18 @@
-// Derives the security events of a sealed request: blocked, personal data findingsIn, rules fired.
+// Derives the security events of a sealed request: blocked, refused, personal data, rules fired.
 // Events are not stored, so the event list cannot differ from the chain.
 
+import { refusesCall } from '../core/errors.ts'
 import type { Direction } from '../core/finding.ts'
 import { RULE_ACTIONS } from '../core/rule-action.ts'
-import type { SealedRequest } from './entry.ts'
+import type { RequestDraft, SealedRequest } from './entry.ts'
 import type { SealedFindings, SealedInjection, SealedRule } from './entry-fields.ts'
 
-export const SECURITY_EVENT_TYPES = ['blocked_request', 'pii_detection', 'rule_trigger'] as const
+export const SECURITY_EVENT_TYPES = [
+  'blocked_request',
+  'refused_request',
+  'pii_detection',
+  'rule_trigger',
+] as const
 export type SecurityEventType = (typeof SECURITY_EVENT_TYPES)[number]
 
 /** Scores are sealed in thousandths and shown from 0 to 1. */
@@ -46,17 +52,40 @@ export type SecurityEvent = {
 }
 
 const DIRECTIONS: readonly Direction[] = ['request', 'response']
-/** Whether a rule can refuse a call. A removed tool is refused where an answer calls it. */
-const isRefusing = ({ action, direction }: SealedRule): boolean =>
+/** Whether a rule can stop a call. A removed tool stops it where an answer calls it. */
+const isStopping = ({ action, direction }: SealedRule): boolean =>
   action === 'block' || (action === 'remove' && direction === 'response')
 
+/** Types of rules that refuse a call; all others block it for its content. */
+const REFUSING_TYPES: readonly string[] = ['rate_limit', 'model_access', 'tool_access']
+
 /**
- * Returns the events in a fixed order: one `blocked_request` for a blocked call, one
- * `pii_detection` for each direction with findings, one `rule_trigger` for each rule and direction
- * that fired.
+ * Returns what stopped a call, null when nothing did: its content (`blocked`), or a limit, budget,
+ * model or tool (`refused`). Reports count the two apart; `blocked` of an entry covers both, except
+ * for limits.
+ */
+export function stoppedBy({
+  outcome,
+  blocked,
+  error_code: code,
+  rules,
+}: Pick<RequestDraft, 'outcome' | 'blocked' | 'error_code' | 'rules'>): 'blocked' | 'refused' | null {
+  if (outcome === 'rate_limited' || (blocked && refusesCall(code))) return 'refused'
+  if (!blocked) return null
+  const stopping = rules.filter((rule) => rule.direction === 'response' && isStopping(rule))
+  const isRefused = stopping.length > 0 && stopping.every(({ type }) => REFUSING_TYPES.includes(type))
+  return code === 'response_blocked_by_policy' && isRefused ? 'refused' : 'blocked'
+}
+
+/**
+ * Returns the events in a fixed order: one `blocked_request` or `refused_request` for a stopped
+ * call, one `pii_detection` for each direction with findings, one `rule_trigger` for each rule and
+ * direction that fired. The refusal of a call whose entry is not `blocked` comes last, because
+ * indexes of older releases have the other events at their places.
  */
 export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
-  if (!sealed.blocked && sealed.pii.length === 0 && sealed.rules.length === 0) return []
+  const stopped = stoppedBy(sealed)
+  if (stopped === null && sealed.pii.length === 0 && sealed.rules.length === 0) return []
   const events: SecurityEvent[] = []
   const add = (
     type: SecurityEventType,
@@ -88,10 +117,13 @@ export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
       ? findingsIn(rule.direction).filter(({ action }) => action === undefined || action === rule.action)
       : []
 
-  if (sealed.blocked) {
-    const rule = sealed.rules.find(isRefusing)
-    add('blocked_request', rule?.direction ?? 'request', rule, 'block', findingsOf(rule))
+  const addStopped = () => {
+    const stopping = sealed.rules.filter(isStopping)
+    const isRefused = stopped === 'refused'
+    const rule = stopping.find(({ type }) => REFUSING_TYPES.includes(type) === isRefused) ?? stopping[0]
+    add(`${stopped!}_request`, rule?.direction ?? 'request', rule, 'block', findingsOf(rule))
   }
+  if (sealed.blocked) addStopped()
   for (const direction of DIRECTIONS) {
     const findings = findingsIn(direction)
     if (findings.length === 0) continue
@@ -110,6 +142,7 @@ export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
   for (const rule of sealed.rules) {
     add('rule_trigger', rule.direction, rule, rule.action, findingsOf(rule))
   }
+  if (stopped !== null && !sealed.blocked) addStopped()
   return events
 }
 

@@ -5,7 +5,7 @@ import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonValue } from '../core/json.ts'
 import type { Outcome, UsageView } from './entry-fields.ts'
-import type { SecurityEvent } from './security.ts'
+import type { SecurityEvent, SecurityEventType } from './security.ts'
 
 /** Null accepts any value; both times are inclusive. */
 export interface UsageFilter {
@@ -69,7 +69,27 @@ export interface SecurityQuery {
   readonly nowMs: Milliseconds
 }
 
-export type SecurityTotals = { blocked_requests: number; pii_detections: number; rule_triggers: number }
+export type SecurityTotals = Readonly<Record<(typeof TOTAL_OF)[SecurityEventType], number>>
+
+/** Names the total of each type of event. */
+export const TOTAL_OF = {
+  blocked_request: 'blocked_requests',
+  refused_request: 'refused_requests',
+  pii_detection: 'pii_detections',
+  rule_trigger: 'rule_triggers',
+} as const satisfies Record<SecurityEventType, string>
+
+const TOTALS = Object.values(TOTAL_OF)
+
+/** Adds up days. */
+export const sumTotals = (days: readonly SecurityTotals[]): SecurityTotals =>
+  Object.fromEntries(
+    TOTALS.map((name) => [name, days.reduce((sum, day) => sum + day[name], 0)]),
+  ) as SecurityTotals
+
+/** The number of events. */
+export const countEvents = (totals: SecurityTotals): number =>
+  TOTALS.reduce((sum, name) => sum + totals[name], 0)
 
 export type SecurityReport = {
   days: number

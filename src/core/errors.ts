@@ -12,6 +12,8 @@ export interface ErrorKind {
   readonly outcome: FailedOutcome
   /** True when the connection cannot carry another request: its framing or its peer is in doubt. */
   readonly closes: boolean
+  /** A limit, budget, model or tool is in the way of the call, not its content. */
+  readonly refuses?: true
 }
 
 export type FailedOutcome =
@@ -31,6 +33,10 @@ const kind = (status: number, type: string, outcome: FailedOutcome, closes = fal
 })
 
 const CLOSES = true
+const refusing = (status: number, type: string, outcome: FailedOutcome): ErrorKind => ({
+  ...kind(status, type, outcome),
+  refuses: true,
+})
 /** A refusal by a rule. */
 const REFUSAL_TYPE = 'policy_violation'
 
@@ -48,12 +54,12 @@ export const ERRORS = {
   body_too_large: kind(413, 'invalid_request_error', 'invalid_request', CLOSES),
   request_timeout: kind(408, 'invalid_request_error', 'invalid_request', CLOSES),
   blocked_by_policy: kind(403, REFUSAL_TYPE, 'blocked'),
-  model_not_allowed: kind(403, REFUSAL_TYPE, 'blocked'),
-  tool_not_allowed: kind(403, REFUSAL_TYPE, 'blocked'),
+  model_not_allowed: refusing(403, REFUSAL_TYPE, 'blocked'),
+  tool_not_allowed: refusing(403, REFUSAL_TYPE, 'blocked'),
   response_blocked_by_policy: kind(403, REFUSAL_TYPE, 'blocked'),
-  rate_limit_exceeded: kind(429, 'rate_limit_error', 'rate_limited'),
-  budget_exceeded: kind(429, 'rate_limit_error', 'rate_limited'),
-  price_unknown: kind(403, REFUSAL_TYPE, 'blocked'),
+  rate_limit_exceeded: refusing(429, 'rate_limit_error', 'rate_limited'),
+  budget_exceeded: refusing(429, 'rate_limit_error', 'rate_limited'),
+  price_unknown: refusing(403, REFUSAL_TYPE, 'blocked'),
   upstream_unavailable: kind(502, 'upstream_error', 'upstream_error'),
   upstream_timeout: kind(504, 'upstream_error', 'upstream_error'),
   audit_unavailable: kind(503, 'server_error', 'interrupted'),
@@ -128,6 +134,10 @@ export class GatewayError extends Error {
     this.event = details.event ?? null
   }
 }
+
+/** Reports whether a code, as an entry names it, says that a limit, budget, model or tool refused. */
+export const refusesCall = (code: string | null): boolean =>
+  code !== null && Object.hasOwn(ERRORS, code) && (ERRORS[code as ErrorCode] as ErrorKind).refuses === true
 
 /** Reports whether an error is a refusal by a rule. */
 export const isRefusal = (code: ErrorCode): boolean => ERRORS[code].type === REFUSAL_TYPE

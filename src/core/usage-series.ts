@@ -13,6 +13,7 @@ export type UsageSeries = {
   times: number[]
   requests: (number | null)[]
   blocked: (number | null)[]
+  refused: (number | null)[]
   tokens: (number | null)[]
   cost_usd: (number | null)[]
   added_latency_ms: (number | null)[]
@@ -23,6 +24,7 @@ export type UsageSeries = {
 export interface UsageStep {
   readonly requests: number
   readonly blocked: number
+  readonly refused: number
   readonly tokens: number
   /** Known costs, in 10⁻⁹ USD. */
   readonly cost: NanoUsd | bigint
@@ -54,6 +56,7 @@ export function usageSeries(
     times: steps.map((_, index) => startOf(index)),
     requests: column(({ requests }) => requests),
     blocked: column(({ blocked }) => blocked),
+    refused: column(({ refused }) => refused),
     tokens: column(({ tokens }) => tokens),
     cost_usd: column(({ cost }) => toUsd(cost)),
     added_latency_ms: column(({ addedMs }) =>

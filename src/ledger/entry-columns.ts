@@ -5,6 +5,7 @@ import type { EntryReader } from '../audit/arrival.ts'
 import { canonicalize } from '../audit/canonical.ts'
 import type { SealedRequest } from '../audit/entry.ts'
 import { type Drafted, sealedMember } from '../audit/entry-fields.ts'
+import { stoppedBy } from '../audit/security.ts'
 import { costOfEntry } from '../audit/usage-view.ts'
 import { isKnownVersion } from '../audit/verify.ts'
 import { isObject } from '../core/json.ts'
@@ -104,6 +105,19 @@ function rulesOf(members: EntryMembers): number | null {
   return Array.isArray(rules) ? rules.length : null
 }
 
+/** Whether a limit, a budget, a model or a tool was in the way of a call. */
+function refusedOf(members: EntryMembers): boolean {
+  const rules = members.get('rules')
+  return (
+    stoppedBy({
+      outcome: members.get('outcome') as SealedRequest['outcome'],
+      blocked: members.get('blocked') === true,
+      error_code: textOf(members.get('error_code')),
+      rules: (Array.isArray(rules) ? rules.filter(isObject) : []) as unknown as SealedRequest['rules'],
+    }) === 'refused'
+  )
+}
+
 /** Returns labels as canonical JSON; null without any. */
 function labelsOf(members: EntryMembers): string | null {
   const labels = members.get('labels')
@@ -144,6 +158,7 @@ const ENTRY_COLUMNS: readonly EntryColumn[] = [
   { name: 'completion_tokens', type: BIGINT, having: 'call', ...member('completion_tokens', wholeOf) },
   { name: 'cost', type: BIGINT, having: 'call', of: 'cost', value: costOf },
   { name: 'blocked', type: BOOLEAN, having: 'call', ...member('blocked', flagOf) },
+  { name: 'refused', type: BOOLEAN, having: 'call', of: 'error_code', value: refusedOf },
   { name: 'pii', type: BOOLEAN, having: 'call', ...member('pii_detected', flagOf) },
   { name: 'pii_detections', type: INTEGER, having: 'call', of: 'pii', value: detectionsOf },
   { name: 'rule_triggers', type: INTEGER, having: 'call', of: 'rules', value: rulesOf },

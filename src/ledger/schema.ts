@@ -140,6 +140,7 @@ create table entry (
   completion_tokens bigint,
   cost bigint,
   blocked boolean,
+  refused boolean,
   pii boolean,
   pii_detections integer,
   rule_triggers integer,
@@ -150,7 +151,7 @@ create unique index on entry (log_id, seq, received_at);
 create index on entry (created_at, log_id, seq);
 create index on entry (key_id, created_at);
 create index on entry (call_id) where call_id is not null;
-create index on entry (created_at, log_id, seq) where blocked or pii or rule_triggers > 0;
+create index on entry (created_at, log_id, seq) where blocked or refused or pii or rule_triggers > 0;
 create index on entry (created_at, log_id, seq) where type <> 'request';
 create index on entry (log_id, type, seq) where type <> 'request';
 create index on entry using brin (received_at);

@@ -3,7 +3,13 @@
 
 import type { SealedRequest } from '../audit/entry.ts'
 import { type SecurityEvent, securityEvents } from '../audit/security.ts'
-import type { SecurityQuery, SecurityReport, SecurityTotals } from '../audit/usage-query.ts'
+import {
+  countEvents,
+  type SecurityQuery,
+  type SecurityReport,
+  type SecurityTotals,
+  sumTotals,
+} from '../audit/usage-query.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { isoTime } from '../core/time.ts'
 import type { Queries } from './database.ts'
@@ -13,18 +19,17 @@ const DAY_MS: Milliseconds = 86_400_000
 const DATE_CHARACTERS = 'YYYY-MM-DD'.length
 
 /** Calls with events that arrived in a time; an index has them alone. */
-const WITH_EVENTS = `e.call_id is not null and (e.blocked or e.pii or e.rule_triggers > 0)
+const WITH_EVENTS = `e.call_id is not null and (e.blocked or e.refused or e.pii or e.rule_triggers > 0)
   and e.created_at >= $1::timestamptz and e.created_at < $2::timestamptz`
 /** Events of a call. */
-const EVENTS = 'e.blocked::integer + e.pii_detections + e.rule_triggers'
+const EVENTS = '(e.blocked or e.refused)::integer + e.pii_detections + e.rule_triggers'
 
-interface DayRow {
+interface DayRow extends SecurityTotals {
   /** Since the epoch. */
   readonly day: number
-  readonly blocked_requests: number
-  readonly pii_detections: number
-  readonly rule_triggers: number
 }
+
+const NO_EVENTS = sumTotals([])
 
 /** @throws GatewayError (rejects) `fleet_unavailable` */
 export async function readSecurity(
@@ -35,7 +40,8 @@ export async function readSecurity(
   const first = today - days + 1
   const rows = await queries.rows<DayRow>(
     `select floor(extract(epoch from e.created_at) / 86400)::integer as day,
-       count(*) filter (where e.blocked) as blocked_requests,
+       count(*) filter (where e.blocked and not e.refused) as blocked_requests,
+       count(*) filter (where e.refused) as refused_requests,
        coalesce(sum(e.pii_detections), 0)::bigint as pii_detections,
        coalesce(sum(e.rule_triggers), 0)::bigint as rule_triggers
      from entry e where ${WITH_EVENTS} group by 1`,
@@ -44,19 +50,14 @@ export async function readSecurity(
   const known = new Map(rows.map(({ day, ...totals }) => [day, totals]))
   const byDay = Array.from({ length: days }, (_, index) => ({
     day: first + index,
-    totals: known.get(first + index) ?? { blocked_requests: 0, pii_detections: 0, rule_triggers: 0 },
+    totals: known.get(first + index) ?? NO_EVENTS,
   }))
-  const sum = (name: keyof SecurityTotals) => byDay.reduce((total, { totals }) => total + totals[name], 0)
-  const totals = {
-    blocked_requests: sum('blocked_requests'),
-    pii_detections: sum('pii_detections'),
-    rule_triggers: sum('rule_triggers'),
-  }
+  const totals = sumTotals(byDay.map((day) => day.totals))
   // Whole days are skipped by their counts, so a late page costs no more than the first.
   let end = today + 1
   let skip = offset
   for (const day of byDay.toReversed()) {
-    const events = countOf(day.totals)
+    const events = countEvents(day.totals)
     if (skip < events) break
     skip -= events
     end = day.day
@@ -70,14 +71,11 @@ export async function readSecurity(
       ...ofDay,
     })),
     events: end === first ? [] : await eventsIn(queries, [startOf(first), startOf(end)], skip, limit),
-    total: countOf(totals),
+    total: countEvents(totals),
   }
 }
 
 const startOf = (day: number): string => isoTime(day * DAY_MS)
-
-const countOf = ({ blocked_requests, pii_detections, rule_triggers }: SecurityTotals): number =>
-  blocked_requests + pii_detections + rule_triggers
 
 /** Returns events of a time, newest first. Each of the calls that are read has one at least. */
 async function eventsIn(

@@ -14,7 +14,8 @@ const NO_MINUTE = -1
 
 /** What one sealed call adds to its minute. */
 export interface SealedUse {
-  readonly blocked: boolean
+  /** What stopped the call; null when nothing did. */
+  readonly stopped: 'blocked' | 'refused' | null
   readonly tokens: number
   /** Null when it is not known. */
   readonly cost: NanoUsd | null
@@ -31,6 +32,7 @@ export class UsageMinutes {
   readonly #minutes = new Float64Array(RING_MINUTES).fill(NO_MINUTE)
   readonly #requests = new Uint32Array(RING_MINUTES)
   readonly #blocked = new Uint32Array(RING_MINUTES)
+  readonly #refused = new Uint32Array(RING_MINUTES)
   readonly #tokens = new Float64Array(RING_MINUTES)
   readonly #cost = new Float64Array(RING_MINUTES)
   readonly #addedMs = new Float64Array(RING_MINUTES)
@@ -47,10 +49,11 @@ export class UsageMinutes {
   }
 
   /** Counts a call in the minute in which it is sealed. */
-  addCall(nowMs: Milliseconds, { blocked, tokens, cost, addedMs }: SealedUse): void {
+  addCall(nowMs: Milliseconds, { stopped, tokens, cost, addedMs }: SealedUse): void {
     const slot = this.#slotAt(nowMs)
     this.#requests[slot]! += 1
-    if (blocked) this.#blocked[slot]! += 1
+    if (stopped === 'blocked') this.#blocked[slot]! += 1
+    if (stopped === 'refused') this.#refused[slot]! += 1
     this.#tokens[slot]! += tokens
     this.#cost[slot]! += cost ?? 0
     this.#addedMs[slot]! += addedMs
@@ -84,6 +87,7 @@ export class UsageMinutes {
     return {
       requests,
       blocked: this.#blocked[slot]!,
+      refused: this.#refused[slot]!,
       tokens: this.#tokens[slot]!,
       cost: this.#cost[slot]!,
       addedMs: requests === 0 ? null : this.#addedMs[slot]! / requests,
@@ -114,6 +118,7 @@ export class UsageMinutes {
       this.#minutes[slot] = minute
       this.#requests[slot] = 0
       this.#blocked[slot] = 0
+      this.#refused[slot] = 0
       this.#tokens[slot] = 0
       this.#cost[slot] = 0
       this.#addedMs[slot] = 0

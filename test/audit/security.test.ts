@@ -26,6 +26,9 @@ const watch: SealedRule = {
   action: 'monitor',
   direction: 'request',
 }
+const limit: SealedRule = { ...keyword, id: 'l', type: 'rate_limit' }
+const tools: SealedRule = { ...secrets, id: 't', type: 'tool_access', action: 'remove' }
+const BLOCKED = { blocked: true, outcome: 'blocked' } as const
 const finding = (kind: string, direction: 'request' | 'response', action?: string): SealedFindings => ({
   kind,
   direction,
@@ -102,6 +105,40 @@ const CASES: [string, Partial<RequestDraft>, string[]][] = [
     "findings without an action take the rule's",
     { rules: [secrets], pii: [finding('secret', 'response')] },
     ['pii_detection response block secret s', 'rule_trigger response block secret s'],
+  ],
+  [
+    'a call refused by a limit has its refusal after the events that older releases indexed',
+    { outcome: 'rate_limited', error_code: 'rate_limit_exceeded', rules: [limit] },
+    ['rule_trigger request block  l', 'refused_request request block  l'],
+  ],
+  [
+    "a call refused by the key's own limit names no rule",
+    { outcome: 'rate_limited', error_code: 'rate_limit_exceeded' },
+    ['refused_request request block  -'],
+  ],
+  [
+    'a call for a model that a rule does not allow is refused and not blocked',
+    { ...BLOCKED, error_code: 'model_not_allowed', rules: [{ ...keyword, type: 'model_access' }, watch] },
+    ['refused_request request block  k', 'rule_trigger request block  k', 'rule_trigger request monitor  w'],
+  ],
+  [
+    'a call without a price is refused by its budget',
+    { ...BLOCKED, error_code: 'price_unknown', rules: [limit] },
+    ['refused_request request block  l', 'rule_trigger request block  l'],
+  ],
+  [
+    'an answer that calls a tool is refused when only a rule on tools stopped it',
+    { ...BLOCKED, error_code: 'response_blocked_by_policy', rules: [keyword, tools] },
+    ['refused_request response block  t', 'rule_trigger request block  k', 'rule_trigger response remove  t'],
+  ],
+  [
+    'an answer that a rule on content blocked is blocked, whatever else fired',
+    { ...BLOCKED, error_code: 'response_blocked_by_policy', rules: [tools, secrets] },
+    [
+      'blocked_request response block  s',
+      'rule_trigger response remove  t',
+      'rule_trigger response block  s',
+    ],
   ],
   ['blocked without a rule', { blocked: true }, ['blocked_request request block  -']],
   [

@@ -241,18 +241,25 @@ t.test('security events have totals, days and pages', async (t) => {
   const query = { days: 7, limit: 100, offset: 0, nowMs: START_MS }
   const report = store.log.security(query)
   t.equal(report.since, '2026-02-23T00:00:00.000Z')
-  t.strictSame(report.totals, { blocked_requests: 2, pii_detections: 2, rule_triggers: 2 })
+  t.strictSame(report.totals, {
+    blocked_requests: 2,
+    refused_requests: 0,
+    pii_detections: 2,
+    rule_triggers: 2,
+  })
   t.equal(report.total, 6)
   t.equal(report.by_day.length, 7)
   t.strictSame(report.by_day[0], {
     date: '2026-02-23',
     blocked_requests: 1,
+    refused_requests: 0,
     pii_detections: 0,
     rule_triggers: 1,
   })
   t.strictSame(report.by_day[6], {
     date: '2026-03-01',
     blocked_requests: 0,
+    refused_requests: 0,
     pii_detections: 1,
     rule_triggers: 0,
   })

@@ -68,6 +68,7 @@ t.test('each step is the sum of its calls, packed or not', async (t) => {
           times: starts.map((startMs) => startMs / 1000),
           requests: sum(() => 1),
           blocked: sum(({ blocked }) => Number(blocked)),
+          refused: sum(() => 0),
           tokens: sum(({ tokens }) => tokens),
           cost_usd: sum(({ cost }) => cost ?? 0).map((cost) => cost / 1e9),
           added_latency_ms: starts.map(() => null),

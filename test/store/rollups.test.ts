@@ -3,10 +3,17 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import type { RequestDraft } from '../../src/audit/entry.ts'
 import type { SealedTool } from '../../src/audit/entry-fields.ts'
 import { hashUser } from '../../src/audit/user-hash.ts'
 import { MAXIMUM_NANO_USD } from '../../src/core/money.ts'
+import { openEnvironment } from '../../src/store/environment/journaled.ts'
+import { CallRollup, readFirstHour } from '../../src/store/rollup/call-rollup.ts'
+import { admitCombination } from '../../src/store/rollup/combinations.ts'
 import type { GroupField } from '../../src/store/rollup/report-query.ts'
+import { openKey } from '../../src/store/rollup/rollup-periods.ts'
+import { reportUsage } from '../../src/store/rollup/usage-report.ts'
+import { writeJson } from '../../src/store/tables/layout.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { DAY_MS, id, openTestStore, START_MS, type TestStore, until } from './fixture.ts'
 
@@ -27,10 +34,14 @@ interface Call {
   readonly user: string | null
   readonly clear: boolean
   readonly blocked: boolean
+  /** By a limit; of a blocked call by a rule on models. */
+  readonly refused: boolean
   readonly tokens: number
   readonly cost: number | null
   readonly tools: readonly SealedTool[]
   readonly run: string | undefined
+  /** Counts for a tool that the call defines and the answer does not call. */
+  readonly isDefined?: boolean
 }
 
 /** What a test expects a sealed call to count as. */
@@ -43,6 +54,16 @@ interface Counted {
 const shown = ({ user, clear }: Call) =>
   user === null ? null : clear ? user : hashUser(KEY, user).toString('hex')
 
+function endingOf({ blocked, refused }: Call): Pick<RequestDraft, 'outcome' | 'error_code'> {
+  if (blocked) return { outcome: 'blocked', error_code: refused ? 'model_not_allowed' : 'blocked_by_policy' }
+  return refused
+    ? { outcome: 'rate_limited', error_code: 'budget_exceeded' }
+    : { outcome: 'ok', error_code: null }
+}
+
+const LIMITED = { outcome: 'rate_limited', error_code: 'budget_exceeded' } as const
+const ENVELOPE = { v: 2, log: id(0), seq: 1, prev: null, ts: '', hash: '', content_hash: null } as const
+
 let calls = 0
 async function seal({ store, clock }: TestStore, call: Call): Promise<Counted> {
   await store.log.append(
@@ -53,6 +74,7 @@ async function seal({ store, clock }: TestStore, call: Call): Promise<Counted> {
       key_name: `name of ${call.key}`,
       model: call.model,
       blocked: call.blocked,
+      ...endingOf(call),
       prompt_tokens: call.tokens,
       completion_tokens: 0,
       total_tokens: call.tokens,
@@ -92,7 +114,7 @@ function countedParts(counted: readonly Counted[], groupBy: readonly GroupField[
   if (!groupBy.includes('tool')) return counted
   return counted.flatMap((one) =>
     one.call.tools.map((tool) => {
-      const used = tool.called > 0 ? {} : { tokens: 0, cost: null }
+      const used = tool.called > 0 ? { isDefined: false } : { tokens: 0, cost: null, isDefined: true }
       return { ...one, call: { ...one.call, ...used, tools: [tool] } }
     }),
   )
@@ -101,7 +123,7 @@ function countedParts(counted: readonly Counted[], groupBy: readonly GroupField[
 /** The sums that are compared; a field that is added has a test of its own. */
 const SUMS = [
   ...['requests', 'blocked', 'prompt_tokens', 'completion_tokens', 'total_tokens', 'cost'],
-  ...['unpriced_requests', 'tool_calls', 'tool_refusals'],
+  ...['unpriced_requests', 'tool_calls', 'tool_refusals', 'refused', 'answered'],
 ] as const
 
 /** The report by a sum over all calls. */
@@ -127,7 +149,7 @@ function expectedRows(
       const cost = Number(`${nano / 10n ** 9n}.${String(nano % 10n ** 9n).padStart(9, '0')}`)
       const sums = {
         requests: ones.length,
-        blocked: sum(({ blocked }) => Number(blocked)),
+        blocked: sum(({ blocked, refused }) => Number(blocked && !refused)),
         prompt_tokens: sum(({ tokens }) => tokens),
         completion_tokens: 0,
         total_tokens: sum(({ tokens }) => tokens),
@@ -135,6 +157,10 @@ function expectedRows(
         unpriced_requests: unpriced,
         tool_calls: sum(({ tools }) => tools.reduce((all, { called }) => all + called, 0)),
         tool_refusals: sum(({ tools }) => tools.reduce((all, { refused }) => all + refused, 0)),
+        refused: sum(({ refused }) => Number(refused)),
+        answered: sum(({ blocked, refused, tokens, isDefined = false }) =>
+          Number(!isDefined && ((!blocked && !refused) || tokens > 0)),
+        ),
       }
       return [name, sums]
     }),
@@ -183,7 +209,7 @@ async function rebuild({ store }: TestStore): Promise<void> {
 
 const call: Call = {
   ...{ key: 'k', model: 'm', api: undefined, upstream: undefined, team: undefined, user: null },
-  ...{ clear: false, blocked: false, tokens: 10, cost: 5, tools: [], run: undefined },
+  ...{ clear: false, blocked: false, refused: false, tokens: 10, cost: 5, tools: [], run: undefined },
 }
 
 const anyCall: fc.Arbitrary<Call> = fc.record({
@@ -195,6 +221,7 @@ const anyCall: fc.Arbitrary<Call> = fc.record({
   user: fc.constantFrom('ann', 'ben', null),
   clear: fc.boolean(),
   blocked: fc.boolean(),
+  refused: fc.boolean(),
   tokens: fc.oneof(fc.nat(100), fc.maxSafeNat()),
   cost: fc.option(fc.oneof(fc.nat(1000), fc.constant(MAXIMUM_NANO_USD))),
   tools: fc.uniqueArray(
@@ -311,6 +338,57 @@ t.test('rows are most expensive first, then in the order of the fields; total ha
     param: 'until',
   })
 })
+
+t.test('a request costs what the answered ones cost each; what was refused takes no share', async (t) => {
+  const test = openTestStore(t)
+  await seal(test, { ...call, cost: 3_000_000_000 })
+  await seal(test, { ...call, cost: 0 })
+  for (let n = 0; n < 7; n++) await seal(test, { ...call, refused: true, tokens: 0, cost: null })
+  await seal(test, { ...call, key: 'r', refused: true, tokens: 0, cost: null })
+  const report = await test.store.rollups.report({
+    ...{ groupBy: ['key'], sinceMs: START_MS, untilMs: START_MS + 1 },
+  })
+  t.match(report.rows, [
+    { key: 'k', requests: 9, blocked: 0, refused: 7, answered: 2, cost: 3, cost_per_request: 1.5 },
+    { key: 'r', requests: 1, refused: 1, answered: 0, cost: 0, cost_per_request: null },
+  ])
+  t.notOk('refused_since' in report)
+})
+
+t.test(
+  'sums of an older release keep what they count, and the report says from when on it counts more',
+  async (t) => {
+    const environment = openEnvironment(t.testdir(), { takesJournal: true })
+    t.teardown(() => environment.close())
+    const { tables } = environment
+    const hour = Math.floor(START_MS / HOUR_MS)
+    const reportFrom = (firstHour: number) =>
+      reportUsage(
+        environment,
+        { groupBy: ['model'], sinceMs: firstHour * HOUR_MS, untilMs: (hour + 1) * HOUR_MS },
+        START_MS,
+      )
+    const combination = { key: 'k', key_name: 'k', model: 'm', api: 'chat', upstream: null, labels: {} }
+    await environment.transaction(() => {
+      tables.meta.put(Buffer.from('rollups'), writeJson({ firstHour: hour - 2, firstPartHour: hour - 2 }))
+      const number = admitCombination(tables, { ...combination, user: null, user_hash: null }, 1)
+      // Eight sums, as the first release packed them: 3 requests, 1 of them blocked.
+      tables.openhours.put(openKey(hour - 1, number), Buffer.from('000000110301', 'hex'))
+    })
+    t.match(await reportFrom(hour - 1), {
+      rows: [{ model: 'm', requests: 3, blocked: 1, refused: 0, answered: 0, cost_per_request: null }],
+      refused_since: new Date((hour + 1) * HOUR_MS).toISOString(),
+    })
+    await environment.transaction(() => {
+      const rollup = new CallRollup(tables, START_MS)
+      rollup.add({ ...requestDraft({ ...LIMITED, total_tokens: 0 }), ...ENVELOPE }, null)
+      rollup.write()
+    })
+    t.match((await reportFrom(hour - 1)).total, { requests: 4, blocked: 1, refused: 1, answered: 0 })
+    t.equal((await reportFrom(hour)).refused_since, new Date((hour + 1) * HOUR_MS).toISOString())
+    t.equal(readFirstHour(tables, 'run'), hour - 2, 'what was known before stays')
+  },
+)
 
 t.test('sums beyond the safe integers stay exact', async (t) => {
   const test = openTestStore(t)

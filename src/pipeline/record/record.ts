@@ -3,6 +3,7 @@
 import type { Content } from '../../audit/content.ts'
 import type { RequestDraft } from '../../audit/entry.ts'
 import type { Outcome } from '../../audit/entry-fields.ts'
+import { stoppedBy } from '../../audit/security.ts'
 import type { Clock } from '../../core/clock.ts'
 import { jsonSteps } from '../../core/json-steps.ts'
 import { toUsd } from '../../core/money.ts'
@@ -256,10 +257,10 @@ function count(
   const model = isServed ? metrics.modelLabel(noted.model) : 'other'
   metrics.requests.inc({ api: call.api.name, outcome: draft.outcome, stream: String(draft.stream) })
   metrics.duration.observe({ outcome: draft.outcome }, elapsedMs / 1000)
-  const { blocked, total_tokens: tokens, cost } = draft
+  const { total_tokens: tokens, cost } = draft
   // Sealing included, which the entry itself cannot know.
   const addedMs = Math.max(0, elapsedMs - call.upstreamMs - call.clientMs)
-  minutes.addCall(clock.now(), { blocked, tokens, cost, addedMs })
+  minutes.addCall(clock.now(), { stopped: stoppedBy(draft), tokens, cost, addedMs })
   metrics.auditCommit.observe(commitMs / 1000)
   countUse(metrics, draft, model)
   for (const phase in call.phases) metrics.overhead.observe({ phase }, call.phases[phase as Phase]! / 1000)

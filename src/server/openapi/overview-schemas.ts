@@ -15,7 +15,8 @@ export const OVERVIEW_SCHEMAS: Record<string, JsonObject> = {
       until: time('End of the last step, exclusive. The last step is not over yet.'),
       times: list(whole('Start of a step, seconds since the epoch.')),
       requests: column(whole('Number of calls that were sealed.')),
-      blocked: column(whole('Calls that a rule blocked.')),
+      blocked: column(whole('Calls that a rule blocked for their content.')),
+      refused: column(whole('Calls that a limit, a budget, or a rule on models or tools refused.')),
       tokens: column(whole('Tokens of prompts and answers.')),
       cost_usd: column(number('Known costs in USD.')),
       added_latency_ms: column(

@@ -2,6 +2,7 @@
 // API.
 
 import { CALL_COUNTS, KIND, SHOWN_FIELDS, SUMMED_FIELDS } from '../../audit/entry-fields.ts'
+import { SECURITY_EVENT_TYPES } from '../../audit/security.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { RULE_ACTIONS } from '../../core/rule-action.ts'
 import {
@@ -55,6 +56,13 @@ const USAGE_SUMS: Record<string, JsonObject> = Object.fromEntries(
     ]),
 )
 
+const REPORT_ROW: Record<string, JsonObject> = {
+  ...USAGE_SUMS,
+  cost_per_request: orNull(
+    number('USD: `cost` divided by `answered`; null without an answer, or when the cost is not known.'),
+  ),
+}
+
 export const USAGE_SCHEMAS: Record<string, JsonObject> = {
   UsageEntry: object(USAGE_ENTRY, OPTIONAL),
   UsageEntryDetail: object(
@@ -77,18 +85,24 @@ export const USAGE_SCHEMAS: Record<string, JsonObject> = {
     },
     ['total_is_lower_bound', 'next_cursor'],
   ),
-  UsageReport: object({
-    rows: list({
-      ...object(USAGE_SUMS),
-      description:
-        'The grouping fields, and their sums. A value is null where a call has none, such as a user. `key` is an id and comes with `key_name`. With `tool`, `requests` and `blocked` count the calls that define or call the tool, and tokens and cost are those of the calls that call it. A call may have several tools or none, so the rows do not add up to the total. With `run`, calls without a run are in the total only.',
-      additionalProperties: orNull({ type: 'string' }),
-    }),
-    total: object(USAGE_SUMS),
-    since: time('Start of the period, a whole hour in UTC.'),
-    until: time('End of the period, exclusive.'),
-    complete: flag('False when a part of the period is older than what is counted.'),
-  }),
+  UsageReport: object(
+    {
+      rows: list({
+        ...object(REPORT_ROW),
+        description:
+          'The grouping fields, and their sums. A value is null where a call has none, such as a user. `key` is an id and comes with `key_name`. With `tool`, `requests`, `blocked` and `refused` count the calls that define or call the tool, and `answered`, tokens and cost are those of the calls that call it. A call may have several tools or none, so the rows do not add up to the total. With `run`, calls without a run are in the total only.',
+        additionalProperties: orNull({ type: 'string' }),
+      }),
+      total: object(REPORT_ROW),
+      since: time('Start of the period, a whole hour in UTC.'),
+      until: time('End of the period, exclusive.'),
+      complete: flag('False when a part of the period is older than what is counted.'),
+      refused_since: time(
+        'Start of the first hour in which `refused` and `answered` are counted, when the period begins earlier: before it both are 0, and `blocked` has the calls refused for their model or a tool, too. `sidegate audit rollup --rebuild` counts again. Otherwise left out.',
+      ),
+    },
+    ['refused_since'],
+  ),
   SecurityReport: object({
     days: whole('Number of days covered, today included.', 1),
     since: time('Start of the first day, midnight UTC.'),
@@ -103,14 +117,17 @@ export const USAGE_SCHEMAS: Record<string, JsonObject> = {
     total: whole('Number of events.'),
   }),
   SecurityTotals: object({
-    blocked_requests: whole('Calls that a rule blocked.'),
+    blocked_requests: whole(
+      'Calls that a rule blocked for their content. On days of a release that did not count them apart, those refused for their model or a tool, too.',
+    ),
+    refused_requests: whole('Calls that a limit, a budget, or a rule on models or tools refused.'),
     pii_detections: whole('Requests and answers in which personal data was found.'),
     rule_triggers: whole('Number of times a rule fired.'),
   }),
   SecurityEvent: object({
     id: text('Id of the event.'),
     created_at: time('When the call arrived.'),
-    type: choice('Type of the event.', 'blocked_request', 'pii_detection', 'rule_trigger'),
+    type: choice('Type of the event.', ...SECURITY_EVENT_TYPES),
     direction: choice('Prompt or answer.', 'request', 'response'),
     rule_id: orNull(text('Id of the rule.')),
     rule_name: orNull(text('Name of the rule.')),

@@ -3,7 +3,7 @@
 
 import type { SealedEntry } from '../../audit/entry.ts'
 import { Frontier, leafHash } from '../../audit/merkle.ts'
-import { SECURITY_EVENT_TYPES, securityEvents } from '../../audit/security.ts'
+import { SECURITY_EVENT_TYPES, type SecurityEventType, securityEvents } from '../../audit/security.ts'
 import {
   type DayCounts,
   dayOf,
@@ -13,6 +13,7 @@ import {
   securityKey,
   u64,
   unpackEntry,
+  unpackEventLocation,
   writeJson,
 } from '../tables/layout.ts'
 import type { StoreTables, SubDatabase } from '../tables/sub-databases.ts'
@@ -119,7 +120,7 @@ export function dropOldest(
       if (entry.has_user === true) removeUser(tables, entry.seq)
       firstRequest++
       const day = dayOf(Date.parse(entry.created_at))
-      for (const { type } of events) dropEvent(tables, days, day, type)
+      for (const { type } of events) dropEvent(tables, days, day, { seq: entry.seq, type })
     }
     dropNode(tables, readU64(key))
     removed += paths.length + events.length
@@ -130,16 +131,21 @@ export function dropOldest(
 
 /**
  * A day's events are numbered in the order of entries, so the oldest entry has the lowest ordinals
- * left.
+ * left. An older release indexed no refusal by a limit, and counted the other ones as blocked.
  */
 function dropEvent(
   { security }: StoreTables,
   days: DayCountsView,
   day: number,
-  type: (typeof SECURITY_EVENT_TYPES)[number],
+  event: { readonly seq: number; readonly type: SecurityEventType },
 ): void {
   const { counts, next } = days.read(day)
-  security.remove(securityKey(day, next - countEvents(counts)))
+  const key = securityKey(day, next - countEvents(counts))
+  const row = security.get(key)
+  if (row === undefined || unpackEventLocation(row).seq !== event.seq) return
+  security.remove(key)
+  const isOld = event.type === 'refused_request' && counts.refused_request === 0
+  const type = isOld ? 'blocked_request' : event.type
   days.write(day, { counts: { ...counts, [type]: counts[type] - 1 }, next })
 }
 

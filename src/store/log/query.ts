@@ -5,7 +5,15 @@ import { SALT_BYTES } from '../../audit/content.ts'
 import type { SealedEntry, SealedRequest } from '../../audit/entry.ts'
 import type { UsageView } from '../../audit/entry-fields.ts'
 import { SECURITY_EVENT_TYPES, type SecurityEvent, securityEvents } from '../../audit/security.ts'
-import type { SecurityQuery, SecurityReport, SecurityTotals, UsageDetail } from '../../audit/usage-query.ts'
+import {
+  countEvents,
+  type SecurityQuery,
+  type SecurityReport,
+  type SecurityTotals,
+  sumTotals,
+  TOTAL_OF,
+  type UsageDetail,
+} from '../../audit/usage-query.ts'
 import { toUsageView } from '../../audit/usage-view.ts'
 import type { JsonValue } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
@@ -55,28 +63,20 @@ export function reportSecurity(
   for (let day = first; day <= today; day++) {
     const { counts, next } = readDay(tables.days.get(u64(Math.max(0, day))))
     const date = new Date(startOfDay(day)).toISOString().slice(0, 10)
-    const { blocked_request, pii_detection, rule_trigger } = counts
-    byDay.push({
-      date,
-      blocked_requests: blocked_request,
-      pii_detections: pii_detection,
-      rule_triggers: rule_trigger,
-    })
-    sizes.push({ day, events: SECURITY_EVENT_TYPES.reduce((sum, type) => sum + counts[type], 0), next })
+    const ofDay = Object.fromEntries(
+      SECURITY_EVENT_TYPES.map((type) => [TOTAL_OF[type], counts[type]]),
+    ) as SecurityTotals
+    byDay.push({ date, ...ofDay })
+    sizes.push({ day, events: countEvents(ofDay), next })
   }
-  const sum = (name: keyof SecurityTotals) => byDay.reduce((total, row) => total + row[name], 0)
-  const totals = {
-    blocked_requests: sum('blocked_requests'),
-    pii_detections: sum('pii_detections'),
-    rule_triggers: sum('rule_triggers'),
-  }
+  const totals = sumTotals(byDay)
   return {
     days,
     since: isoTime(startOfDay(first)),
     totals,
     by_day: byDay,
     events: readEvents(tables, sizes.reverse(), offset, limit),
-    total: totals.blocked_requests + totals.pii_detections + totals.rule_triggers,
+    total: countEvents(totals),
   }
 }
 

@@ -193,10 +193,11 @@ export class RollupRebuild {
   /** @param first the first entry of the log. A log that continues another lacks its calls. */
   #writeBegin(first: SealedEntry): void {
     const { tables } = this.#environment
-    const known = (part: CountedPart) => readFirstHour(tables, part) ?? this.#startHour + 1
+    const known = (part: CountedPart | 'refused') => readFirstHour(tables, part) ?? this.#startHour + 1
     const continues = first.type === 'genesis' && first.continues !== null
     const hour = continues ? hourOf(sealedAtMs(first)) + 1 : this.#firstHour
-    writeFirstHour(tables, Math.min(known('call'), hour), Math.min(known('run'), hour))
+    const firstOf = (part: CountedPart | 'refused') => Math.min(known(part), hour)
+    writeFirstHour(tables, firstOf('call'), firstOf('run'), firstOf('refused'))
   }
 }
 

@@ -3,6 +3,7 @@
 import { wellFormed } from '../../audit/canonical.ts'
 import type { SealedRequest } from '../../audit/entry.ts'
 import { type SealedTool, SUMMED_FIELDS, type SummedField } from '../../audit/entry-fields.ts'
+import { stoppedBy } from '../../audit/security.ts'
 import { costOfEntry } from '../../audit/usage-view.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import { readJson, writeJson } from '../tables/layout.ts'
@@ -26,22 +27,31 @@ interface RollupBegin {
   readonly firstHour: number
   /** For tools and runs; absent in a store of an older release. */
   readonly firstPartHour?: number
+  /** From which on refused calls are counted apart; absent in a store of an older release. */
+  readonly firstRefusedHour?: number
 }
 
 /**
- * The first hour from which on a part of every call is counted; null in a store without such
- * rollups.
+ * The first hour from which on a part of every call is counted; `refused` for refused and answered
+ * calls. Null in a store without such rollups. In hours before the first of `refused`, the sum
+ * `blocked` has the calls refused for their model or a tool, too.
  */
-export function readFirstHour({ meta }: StoreTables, part: CountedPart): number | null {
+export function readFirstHour({ meta }: StoreTables, part: CountedPart | 'refused'): number | null {
   const row = meta.get(BEGIN_KEY)
   if (row === undefined) return null
-  const { firstHour, firstPartHour = null } = readJson<RollupBegin>(row)
+  const { firstHour, firstPartHour = null, firstRefusedHour = null } = readJson<RollupBegin>(row)
+  if (part === 'refused') return firstRefusedHour
   return part === 'call' ? firstHour : firstPartHour
 }
 
 /** Runs inside a transaction. */
-export function writeFirstHour({ meta }: StoreTables, firstHour: number, firstPartHour = firstHour): void {
-  const begin: RollupBegin = { firstHour, firstPartHour }
+export function writeFirstHour(
+  { meta }: StoreTables,
+  firstHour: number,
+  firstPartHour = firstHour,
+  firstRefusedHour = firstHour,
+): void {
+  const begin: RollupBegin = { firstHour, firstPartHour, firstRefusedHour }
   meta.put(BEGIN_KEY, writeJson(begin))
 }
 
@@ -61,11 +71,15 @@ function combinationOf(entry: SealedRequest, user: CountedUser | null): Combinat
 function valuesOf(entry: SealedRequest): CallValues {
   const cost = costOfEntry(entry)
   const tools = entry.tools ?? []
+  const stopped = stoppedBy(entry)
   const fields = {} as Record<SummedField, number>
   for (const { name } of SUMMED_FIELDS) fields[name] = Number(entry[name] ?? 0)
   return {
     ...fields,
     requests: 1,
+    blocked: Number(stopped === 'blocked'),
+    refused: Number(stopped === 'refused'),
+    answered: Number(entry.outcome === 'ok' || entry.total_tokens > 0),
     cost: cost ?? 0,
     priced_requests: Number(cost !== null),
     unpriced_requests: Number(cost === null && entry.total_tokens > 0),
@@ -76,10 +90,10 @@ function valuesOf(entry: SealedRequest): CallValues {
 
 const NO_VALUES = new CallSums().values() as CallValues
 
-/** Returns what a call adds to its tools: its tokens and cost only to those that it called. */
+/** Returns what a call adds to its tools: tokens, cost and answer only to those that it called. */
 function toolValues(values: CallValues): (tool: SealedTool) => CallValues {
-  const { requests, blocked } = values
-  const defined: CallValues = { ...NO_VALUES, requests, blocked }
+  const { requests, blocked, refused } = values
+  const defined: CallValues = { ...NO_VALUES, requests, blocked, refused }
   return ({ called, refused }) =>
     called + refused === 0
       ? defined
@@ -184,10 +198,14 @@ export class CallRollup {
 
   #admit(combination: Combination): number {
     // The calls that an older release sealed in this hour are not counted.
-    if (readFirstHour(this.#tables, 'run') === null) {
-      const next = this.#hour + 1
-      writeFirstHour(this.#tables, readFirstHour(this.#tables, 'call') ?? next, next)
-    }
+    const next = this.#hour + 1
+    if (readFirstHour(this.#tables, 'refused') === null)
+      writeFirstHour(
+        this.#tables,
+        readFirstHour(this.#tables, 'call') ?? next,
+        readFirstHour(this.#tables, 'run') ?? next,
+        next,
+      )
     return admitCombination(this.#tables, combination, dayOfHour(this.#hour))
   }
 }

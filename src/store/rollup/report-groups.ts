@@ -194,11 +194,19 @@ function compareAll(one: readonly (string | null)[], other: readonly (string | n
   return 0
 }
 
+/** A refused or blocked call costs nothing, so it takes no share. */
+export const COST_PER_REQUEST = 'cost_per_request'
+
+const costEach = (cost: number | bigint, calls: number): number => toUsd(Math.round(Number(cost) / calls))
+
 /** Adds the sums, as people read them, to a row. */
 function shownSums(row: UsageRow, sums: ExactSums): UsageRow {
   for (const field of SHOWN_SUMS) row[field] = Number(sums[field])
   const isUnknown = sums.priced_requests === 0 && sums.unpriced_requests > 0
-  row['cost'] = isUnknown ? null : toUsd(sums.cost)
+  const cost = isUnknown ? null : toUsd(sums.cost)
+  row['cost'] = cost
+  const answered = Number(sums.answered)
+  row[COST_PER_REQUEST] = cost === null || answered === 0 ? null : costEach(sums.cost, answered)
   return row
 }
 

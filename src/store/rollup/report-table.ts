@@ -2,6 +2,7 @@
 
 import { type CsvCell, csvLine } from '../../core/csv.ts'
 import { SHOWN_SUMS } from './call-sums.ts'
+import { COST_PER_REQUEST } from './report-groups.ts'
 import type { GroupField } from './report-query.ts'
 import type { UsageReport } from './usage-report.ts'
 
@@ -10,7 +11,7 @@ export const reportColumns = (
   groupBy: readonly GroupField[],
 ): { readonly fields: readonly string[]; readonly sums: readonly string[] } => ({
   fields: groupBy.flatMap((field) => (field === 'key' ? ['key', 'key_name'] : [field])),
-  sums: SHOWN_SUMS,
+  sums: [...SHOWN_SUMS, COST_PER_REQUEST],
 })
 
 /** Returns a header line and a line for each row. A null, such as an unknown cost, is empty. */

@@ -48,10 +48,11 @@ export async function seriesOfDays(
 }
 
 function stepOf(sum: CallSums): UsageStep {
-  const { requests, blocked, total_tokens, cost } = sum.values()
+  const { requests, blocked, refused, total_tokens, cost } = sum.values()
   return {
     requests: Number(requests),
     blocked: Number(blocked),
+    refused: Number(refused),
     tokens: Number(total_tokens),
     cost,
     addedMs: null,

@@ -22,6 +22,11 @@ export type UsageReport = {
   readonly until: string
   /** False when a part of the period is older than what is counted. */
   readonly complete: boolean
+  /**
+   * Start of the first hour in which refused and answered calls are counted, where the period begins
+   * earlier; absent otherwise.
+   */
+  readonly refused_since?: string
 }
 
 /** How a period is read: disjoint ranges, and what is missing. */
@@ -50,6 +55,7 @@ export async function reportUsage(
     { sinceMs, untilMs },
     nowMs,
   )
+  const refusedHour = readFirstHour(tables, 'refused') ?? hourOf(nowMs) + 1
   const groups = new ReportGroups(tables, groupBy)
   await readPeriods(environment, ranges, {
     setPeriod: (kind, period) => groups.setDay(kind === 'day' ? period : dayOfHour(period)),
@@ -60,6 +66,7 @@ export async function reportUsage(
     since: isoTime(firstHour * HOUR_MS),
     until: isoTime(endHour * HOUR_MS),
     complete,
+    ...(refusedHour > firstHour && { refused_since: isoTime(refusedHour * HOUR_MS) }),
   }
 }
 

@@ -3,7 +3,7 @@
 
 import type { Head } from '../../audit/chain.ts'
 import { OUTCOMES, type Outcome } from '../../audit/entry-fields.ts'
-import type { SecurityEventType } from '../../audit/security.ts'
+import { SECURITY_EVENT_TYPES, type SecurityEventType } from '../../audit/security.ts'
 import type { UsageFilter } from '../../audit/usage-query.ts'
 import type { StoredRecord } from '../../audit/verify.ts'
 import type { Milliseconds } from '../../core/clock.ts'
@@ -162,10 +162,13 @@ export interface DayCounts {
   readonly next: number
 }
 
-const NO_COUNTS: DayCounts = { counts: { blocked_request: 0, pii_detection: 0, rule_trigger: 0 }, next: 0 }
+const NO_EVENTS = Object.fromEntries(SECURITY_EVENT_TYPES.map((type) => [type, 0])) as DayCounts['counts']
 
+/** A type of event that an older release did not know is missing in its rows. */
 export function readDay(bytes: Buffer | undefined): DayCounts {
-  return bytes === undefined ? NO_COUNTS : readJson(bytes)
+  if (bytes === undefined) return { counts: NO_EVENTS, next: 0 }
+  const { counts, next } = readJson<DayCounts>(bytes)
+  return { counts: { ...NO_EVENTS, ...counts }, next }
 }
 
 export const securityKey = (day: number, ordinal: number): Buffer => joinKey(u64(day), u64(ordinal))
