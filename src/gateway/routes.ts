@@ -11,6 +11,7 @@ import type { LiveTail } from '../server/live-tail.ts'
 import { auditRoutes } from '../server/routes/audit.ts'
 import { candidateRoutes } from '../server/routes/candidate.ts'
 import { changesRoute } from '../server/routes/changes.ts'
+import { effectiveTerms } from '../server/routes/effective-terms.ts'
 import { eraseRoute } from '../server/routes/erase.ts'
 import { exportRoute } from '../server/routes/export.ts'
 import { keyRoutes } from '../server/routes/keys.ts'
@@ -52,7 +53,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
   const routes = [
     ...sessionRoutes(gatekeeper, store.sessions),
     ...singleSignOnRoutes(gatekeeper, signOn),
-    ...keyRoutes(store.keys, systemClock),
+    ...keyRoutes(store.keys, systemClock, effectiveTerms(pipeline, store.counters, fleetLimits)),
     ...gatewayRuleRoutes(store.policies, (body) => evaluate(pipeline(), body)),
     ...ruleRoutes(parts.rules, parts.editor),
     ...candidateRoutes(parts.shadowRules),

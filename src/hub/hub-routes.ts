@@ -56,7 +56,7 @@ export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
   const routes = [
     ...sessionRoutes(gatekeeper, sessions),
     ...singleSignOnRoutes(gatekeeper, signOn),
-    ...confirmed(keyRoutes(madeKeys(keys), systemClock, HUB_TERM_FIELDS), keyNeeds(state), shared),
+    ...confirmed(keyRoutes(madeKeys(keys), systemClock, null, HUB_TERM_FIELDS), keyNeeds(state), shared),
     ...confirmed(ruleRoutes(policy.rules, policy.editor, HUB_RULE_FIELDS), ruleNeeds(policy), shared),
     ...priceRoutes(policy.prices),
     ...fleetRoutes({ state, sidecars, states, feeds, policy, catchUp }),

@@ -21,11 +21,14 @@ export interface KeyRecord extends KeyIdentity {
   readonly source: 'api' | 'file' | 'hub'
 }
 
+export const KEY_STATES = ['active', 'expired', 'revoked'] as const
+export type KeyState = (typeof KEY_STATES)[number]
+
 /** Whether a key is accepted. */
 export function stateOf(
   { revokedAtMs, terms }: Pick<KeyRecord, 'revokedAtMs' | 'terms'>,
   nowMs: Milliseconds,
-): 'active' | 'expired' | 'revoked' {
+): KeyState {
   if (revokedAtMs !== null) return 'revoked'
   return isOver(terms, nowMs) ? 'expired' : 'active'
 }

@@ -36,7 +36,7 @@ import type { RecordParts } from './record/record.ts'
 export interface Pipeline extends RecordParts, DecisionParts, KeySources {
   readonly clock: Clock
   readonly counters: Pick<Counters, 'reserve' | 'settle' | 'charge'>
-  readonly parallel: Pick<ParallelCalls, 'enter'>
+  readonly parallel: Pick<ParallelCalls, 'enter' | 'running'>
   /** Covers what a call asks of limits that hold over a fleet. Null without a hub. */
   readonly fleetLimits: Pick<FleetQuota, 'cover' | 'inUse' | 'isOfHub'> | null
   readonly stored: Pick<StoredAnswers, 'find' | 'claim'>

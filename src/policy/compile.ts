@@ -86,6 +86,12 @@ export interface LimitRule extends UsageLimit {
   readonly scope: LimitScope
 }
 
+/** A rule that says whether the text of a call is kept. */
+interface CaptureRule {
+  readonly rule: RuleReference
+  readonly capture: CaptureMode
+}
+
 /** A rule that says which models are allowed. */
 export interface AccessRule {
   readonly rule: RuleReference
@@ -130,6 +136,8 @@ export interface Selection {
   readonly tools: ToolRules | null
   /** What the rules say of capturing the call; null when none says anything. */
   readonly capture: CaptureMode | null
+  /** The rules that say it. */
+  readonly captureRules: readonly CaptureRule[]
 }
 
 /** Selections kept at once, one for each combination of rules. */
@@ -283,7 +291,10 @@ function selectionOf(
     const allows: AccessTest = (model) => !concernsModel(model) || isListed(model)
     return [Object.freeze({ rule: reference, globs: pattern.globs, allows })]
   })
-  const modes = chosen.flatMap(({ pattern }) => (pattern.type === 'capture' ? [pattern.capture] : []))
+  const captureRules = chosen.flatMap(({ reference, pattern }) =>
+    pattern.type === 'capture' ? [Object.freeze({ rule: reference, capture: pattern.capture })] : [],
+  )
+  const modes = captureRules.map(({ capture }) => capture)
   return Object.freeze({
     revision,
     pii: (kind: PiiKind, place: TextPlace) => pii.get(place)!.get(kind) ?? NO_RULE,
@@ -302,6 +313,7 @@ function selectionOf(
     access,
     tools,
     capture: modes.length === 0 ? null : combineCapture(...modes),
+    captureRules,
   })
 }
 

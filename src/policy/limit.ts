@@ -260,6 +260,10 @@ export function windowLength(windowMs: Milliseconds, nowMs: Milliseconds): Milli
   return bucketStart(CALENDAR_MONTH, month + 1) - bucketStart(CALENDAR_MONTH, month)
 }
 
+/** When the window of a month of the calendar ends; null for any other, which slides. */
+export const windowEnd = (windowMs: Milliseconds, nowMs: Milliseconds): Milliseconds | null =>
+  windowMs === CALENDAR_MONTH ? bucketStart(CALENDAR_MONTH, bucketAt(CALENDAR_MONTH, nowMs) + 1) : null
+
 /** The time at which a bucket stops counting, milliseconds since the epoch. */
 export const countsUntil = (bucketMs: Milliseconds, index: number): Milliseconds =>
   bucketStart(bucketMs, index + liveBuckets(bucketMs))

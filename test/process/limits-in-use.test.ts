@@ -76,6 +76,18 @@ t.test('each limit shows what its calls used, highest share first', async (t) =>
     { unit: 'requests', scope: 'label', key_name: null, window_seconds: HOUR },
     { unit: 'usd', scope: 'all', key_name: null, resets_at: /^20\d\d-\d\d-01T00:00:00\.000Z$/ },
   ])
+  t.match(rows, [
+    { subject_name: 'key = app', left: 780, window: '1h' },
+    { subject_name: 'team = search', left: 8, window: '1h' },
+    { subject_name: 'all keys', left: 0.8, window: '1mo' },
+  ])
+  const { effective } = (await gateway.api('GET', `/keys/${search.id}`)).body
+  const inForce = rows.map((row) => [row.rule_name, row.subject_name, row.used, row.left, row.resets_at])
+  t.same(
+    effective.limits.map((row: any) => [row.rule, row.subject, row.used, row.left, row.reset_at]),
+    inForce,
+    'the page of a key says the same',
+  )
   const days = rows[2].window_seconds / HOUR / 24
   t.ok(days >= 28 && days <= 31 && Number.isInteger(days), `a month of ${days} days`)
   const leftMs = Date.parse(rows[0].resets_at) - Date.now()

@@ -37,7 +37,11 @@ t.test('a key is shown only once, and a revoked key is refused at once', async (
   t.match(own, { name: 'app', state: 'active', source: 'api', revoked_at: null, last_used_at: null })
   t.notMatch(JSON.stringify(listed), key)
   const limited = await api('GET', '/keys?limit=1')
-  t.match([limited.status, limited.body], [400, { error: { code: 'invalid_parameter', param: 'limit' } }])
+  t.match(limited.body, { keys: { length: 1 }, total: listed.total, next: listed.keys[0].id })
+  const wrong = await api('GET', '/keys?limit=x')
+  t.match([wrong.status, wrong.body], [400, { error: { code: 'invalid_parameter', param: 'limit' } }])
+  t.match((await api('GET', `/keys/${id}`)).body, { ...own, effective: { capture: { value: 'full' } } })
+  t.equal((await api('GET', '/keys/unknown')).status, 404)
   t.match(
     listed.keys.find((one: any) => one.source === 'file'),
     { name: 'batch', state: 'active' },

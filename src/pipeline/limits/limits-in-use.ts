@@ -3,7 +3,7 @@
 
 import type { Milliseconds } from '../../core/clock.ts'
 import { type KeyRecord, stateOf } from '../../keys/key-record.ts'
-import { type LimitRule, matchedKey, type RuleSet } from '../../policy/compile.ts'
+import { type LimitRule, matchedKey, type RuleSet, type Selection } from '../../policy/compile.ts'
 import {
   ALL_KEYS,
   countOf,
@@ -14,6 +14,9 @@ import {
 } from '../../policy/limit-scope.ts'
 import { windowName } from '../../store/limits/counter-changes.ts'
 import type { CountInUse } from '../../store/limits/counters.ts'
+import { NO_COST } from './money-demand.ts'
+import type { ParallelCalls } from './parallel-calls.ts'
+import { type AppliedLimit, limitsOf } from './quota.ts'
 
 /** Maximum limits that one answer lists. */
 const MAXIMUM_LISTED_LIMITS = 1000
@@ -24,6 +27,16 @@ export interface LimitInUse {
   /** In the unit of the limit, what running calls reserve included. */
   readonly used: number
   /** Time until nothing used now counts; null when nothing is used. */
+  readonly resetMs: Milliseconds | null
+}
+
+/** A limit that applies to the calls of one key. Without a rule it is the key's own. */
+export interface LimitOfKey {
+  readonly limit: AppliedLimit
+  /** What shares the count, such as `team = batch`. */
+  readonly subject: string
+  /** As in LimitInUse; null for a limit that counts each run or end user apart. */
+  readonly used: number | null
   readonly resetMs: Milliseconds | null
 }
 
@@ -61,6 +74,42 @@ export function limitsInUse(
     return name === null ? [] : [{ limit, subject: name, used, resetMs }]
   })
   return { limits: highest(named), truncated: named.length > MAXIMUM_LISTED_LIMITS }
+}
+
+/**
+ * Lists the limits that decide on the calls of a key, whatever their model, in the order of the
+ * rules; at most MAXIMUM_LISTED_LIMITS.
+ */
+export function limitsOfKey(
+  selection: Selection,
+  counts: readonly CountInUse[],
+  parallel: Pick<ParallelCalls, 'running'>,
+  { keys, key }: CountedKeys & { readonly key: KeyRecord },
+  nowMs: Milliseconds,
+): readonly LimitOfKey[] {
+  const { limits } = selection
+  const nameOf = subjectNames(limits, keys, nowMs)
+  const counted = new Map(usesOfKey(limits.filter(isListed), counts, key).map((use) => [use.limit, use]))
+  return limitsOf(selection, key, NO_COST)
+    .slice(0, MAXIMUM_LISTED_LIMITS)
+    .map((limit): LimitOfKey => {
+      const { scope, unit } = limit
+      if (!isBoundedScope(scope))
+        return { limit, subject: scope === 'run' ? 'each run' : 'each end user', used: null, resetMs: null }
+      const count = subjectOf(scope, key)
+      const named = nameOf(scope, count) ?? { scope: 'key', subject: key.id, keyName: key.name }
+      const subject = subjectText(limit, named)
+      if (unit === 'parallel')
+        return { limit, subject, used: parallel.running(limit.rule, count), resetMs: null }
+      const { used, resetMs } = counted.get(limit as LimitRule)!
+      return { limit, subject, used, resetMs }
+    })
+}
+
+/** Names what shares a count in a few words, such as `team = batch`. */
+export function subjectText({ scope }: Pick<LimitRule, 'scope'>, { subject, keyName }: SubjectName): string {
+  if (typeof scope === 'object') return subject === '' ? `no ${scope.label}` : `${scope.label} = ${subject}`
+  return scope === 'all' ? 'all keys' : `key = ${keyName}`
 }
 
 /** Runs and end users are not listed: there may be any number of them. */

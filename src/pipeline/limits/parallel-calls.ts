@@ -26,10 +26,15 @@ export class ParallelCalls {
   readonly #counts = new Map<string, number>()
 
   enter({ rule, subject, amount, force }: PlaceRequest): Place {
-    const name = `${rule?.id ?? ''}\0${subject}`
+    const name = countName(rule, subject)
     const left = amount - this.#running(name)
     const allowed = left > 0
     return { allowed, remaining: Math.max(0, left - 1), end: allowed || force ? this.#begin(name) : NOTHING }
+  }
+
+  /** How many calls have a place now. */
+  running(rule: PlaceRequest['rule'], subject: string): number {
+    return this.#running(countName(rule, subject))
   }
 
   #running(name: string): number {
@@ -48,5 +53,7 @@ export class ParallelCalls {
     }
   }
 }
+
+const countName = (rule: PlaceRequest['rule'], subject: string): string => `${rule?.id ?? ''}\0${subject}`
 
 const NOTHING = () => {}

@@ -41,6 +41,16 @@ export const RATE_LIMIT: RuleType<LimitPattern> = {
 }
 
 const UNITS_MS: Readonly<Record<string, Milliseconds>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** The window of a limit as a pattern writes it; null for calls at a time. */
+export function windowText(windowMs: Milliseconds): string | null {
+  if (windowMs === 0) return null
+  if (windowMs === RUN_WINDOW) return RUN
+  if (windowMs === CALENDAR_MONTH) return `1${MONTH}`
+  const [name, unitMs] = Object.entries(UNITS_MS).findLast(([, length]) => windowMs % length === 0)!
+  return `${windowMs / unitMs}${name}`
+}
+
 const SUFFIXES: Readonly<Record<string, number>> = { '': 1, k: 1000, M: 1_000_000 }
 /** Counters are kept for a whole window. A longer one belongs in billing, not in a gateway. */
 const MAXIMUM_WINDOW_MS: Milliseconds = 30 * 86_400_000

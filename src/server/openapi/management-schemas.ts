@@ -22,6 +22,7 @@ import {
   whole,
 } from '../../core/schema-builders.ts'
 import { TEXT_PARTS } from '../../core/text-part.ts'
+import { KEY_STATES } from '../../keys/key-record.ts'
 import { RULE_TYPE_NAMES } from '../../policy/rule-types.ts'
 import { CONDITION_FIELDS } from '../../policy/tool-conditions.ts'
 import { RULE_SCHEMA } from '../../rules/schema.ts'
@@ -188,7 +189,7 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
     created_at: orNull(time('When the key was created; null for keys of the configuration.')),
     last_used_at: orNull(time('When the key was last accepted, to the minute.')),
     revoked_at: orNull(time('When the key was revoked; null while it is active.')),
-    state: choice('Whether the key is accepted.', 'active', 'expired', 'revoked'),
+    state: choice('Whether the key is accepted.', ...KEY_STATES),
     source: choice(
       'Created through the API, declared in the configuration file, or sent by a hub.',
       'api',
@@ -211,7 +212,15 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
     description:
       '`working_predecessors` are keys that it replaced and that still work; left out without any. `revoke_predecessor=true` revokes them as well.',
   },
-  Keys: object({ keys: list(ref('Key')), total: whole('Number of keys.') }),
+  KeyDetail: {
+    allOf: [ref('Key'), object({ effective: orNull(ref('EffectiveTerms')) })],
+    description: '`effective` is null at a hub, which decides on no calls.',
+  },
+  Keys: object({
+    keys: list(ref('Key')),
+    total: whole('Number of matching keys on all pages.'),
+    next: orNull(text('`cursor` of the next page; null on the last.')),
+  }),
   RuleDeclaration: object(
     {
       ...RULE_DECLARATION,

@@ -2,19 +2,31 @@
 // creation and a rotation contain a key.
 
 import type { Actor } from '../../core/actor.ts'
-import type { Clock } from '../../core/clock.ts'
+import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject, JsonValue } from '../../core/json.ts'
+import { bounded, choice, text } from '../../core/schema-builders.ts'
 import { isoTime } from '../../core/time.ts'
-import type { KeyRecord, NewKey } from '../../keys/key-record.ts'
+import { noSuchKey } from '../../keys/key-changes.ts'
+import { KEY_STATES, type KeyRecord, type KeyState, type NewKey, stateOf } from '../../keys/key-record.ts'
 import { keyFields, TERM_FIELDS, termFields } from '../../keys/key-terms-fields.ts'
 import { type ApiAnswer, type ApiRoute, ok, readFields, requireText } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
 import { QueryString } from '../query-string.ts'
+import type { EffectiveTermsOf } from './effective-terms.ts'
 
 const MAXIMUM_NAME_CHARACTERS = 128
+const MAXIMUM_PAGE_KEYS = 1000
 /** Longest time for which a rotated key still works: thirty days. */
 const MAXIMUM_GRACE_SECONDS = 30 * 86_400
+
+const LIST_QUERY = {
+  q: text('Text that the name, id, prefix, owner or a label such as `team=search` contains, in any case.'),
+  state: choice('State of the keys.', ...KEY_STATES),
+  label: text('A label that the keys have: `team`, or `team=search` for one value.'),
+  limit: bounded(1, MAXIMUM_PAGE_KEYS),
+  cursor: text('`next` of an answer with the same filters.'),
+}
 
 /** What the routes need of the keys of a gateway, or of a hub. Methods reject as the routes say. */
 export interface Keys {
@@ -29,11 +41,13 @@ export interface Keys {
 
 /**
  * @param clock says which keys have expired
+ * @param effective says what is in force for a key; null where no calls are decided
  * @param termNames fields of the terms that a key may have
  */
 export function keyRoutes(
   keys: Keys,
   clock: Pick<Clock, 'now'>,
+  effective: EffectiveTermsOf | null,
   termNames: readonly string[] = TERM_FIELDS,
 ): ApiRoute[] {
   const describe = (record: KeyRecord): JsonObject => keyFields(record, clock.now())
@@ -86,11 +100,31 @@ export function keyRoutes(
       method: 'GET',
       path: '/api/v1/keys',
       access: 'viewer',
-      operation: operation('Lists all keys.', { answer: 'Keys', errors: [400] }),
+      operation: operation('Lists keys in a fixed order, all of them without `limit`.', {
+        answer: 'Keys',
+        query: LIST_QUERY,
+        errors: [400],
+      }),
+      async answer(request) {
+        const query = new QueryString(request.search, Object.keys(LIST_QUERY))
+        const { page, total, next } = pageOf(await keys.list(), readListQuery(query), clock.now())
+        return ok({ keys: page.map(describe), total, next })
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/keys/:id',
+      access: 'viewer',
+      operation: operation('Returns a key, and what is in force for its calls.', {
+        answer: 'KeyDetail',
+        errors: [400, 404],
+      }),
       async answer(request) {
         new QueryString(request.search, [])
-        const list = (await keys.list()).map(describe)
-        return ok({ keys: list, total: list.length })
+        const list = await keys.list()
+        const record = list.find(({ id }) => id === request.params['id'])
+        if (record === undefined) throw noSuchKey()
+        return ok({ ...describe(record), effective: effective?.(record, list) ?? null })
       },
     },
     {
@@ -118,6 +152,63 @@ export function keyRoutes(
     },
   ]
 }
+
+interface ListQuery {
+  /** In lower case. */
+  readonly q: string | null
+  readonly state: KeyState | null
+  readonly label: readonly [name: string, value: string | null] | null
+  readonly limit: number
+  /** Id of the last key of the page before. */
+  readonly cursor: string | null
+}
+
+function readListQuery(query: QueryString): ListQuery {
+  const label = query.text('label')
+  const at = label?.indexOf('=') ?? -1
+  return {
+    q: query.text('q')?.toLowerCase() ?? null,
+    state: query.choice('state', KEY_STATES),
+    label: label === null ? null : at < 0 ? [label, null] : [label.slice(0, at), label.slice(at + 1)],
+    limit:
+      query.text('limit') === null
+        ? Number.POSITIVE_INFINITY
+        : query.integer('limit', 1, 1, MAXIMUM_PAGE_KEYS),
+    cursor: query.text('cursor'),
+  }
+}
+
+/** Returns the keys of a page, how many match in all, and the cursor of the next page. */
+function pageOf(
+  keys: readonly KeyRecord[],
+  { q, state, label, limit, cursor }: ListQuery,
+  nowMs: Milliseconds,
+): { readonly page: readonly KeyRecord[]; readonly total: number; readonly next: string | null } {
+  // The key of a cursor may match no more. One that the configuration lost ends the paging.
+  const last = cursor === null ? -1 : keys.findIndex(({ id }) => id === cursor)
+  if (cursor !== null && last < 0)
+    throw new GatewayError('invalid_parameter', 'cursor must be `next` of an answer.', { param: 'cursor' })
+  const matches = (key: KeyRecord): boolean =>
+    (q === null || textsOf(key).some((one) => one.toLowerCase().includes(q))) &&
+    (state === null || stateOf(key, nowMs) === state) &&
+    (label === null || hasLabel(key, label))
+  const found = keys.flatMap((key, index) => (matches(key) ? [{ key, index }] : []))
+  const after = found.filter(({ index }) => index > last)
+  const page = after.slice(0, limit).map(({ key }) => key)
+  return { page, total: found.length, next: after.length > limit ? page.at(-1)!.id : null }
+}
+
+/** What a search looks at. */
+const textsOf = ({ id, name, prefix, terms }: KeyRecord): string[] => [
+  id,
+  name,
+  ...(prefix === null ? [] : [prefix]),
+  ...(terms.owner === null ? [] : [terms.owner]),
+  ...Object.entries(terms.labels).map((label) => label.join('=')),
+]
+
+const hasLabel = ({ terms }: KeyRecord, [name, value]: NonNullable<ListQuery['label']>): boolean =>
+  Object.hasOwn(terms.labels, name) && (value === null || terms.labels[name] === value)
 
 const created = ({ record, key }: NewKey): ApiAnswer => ({
   status: 201,

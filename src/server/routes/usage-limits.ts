@@ -6,9 +6,10 @@ import { toUsd } from '../../core/money.ts'
 import { text } from '../../core/schema-builders.ts'
 import { isoTime } from '../../core/time.ts'
 import type { FleetQuota } from '../../pipeline/limits/fleet-quota.ts'
-import { type LimitInUse, limitsInUse } from '../../pipeline/limits/limits-in-use.ts'
-import { windowLength } from '../../policy/limit.ts'
+import { type LimitInUse, limitsInUse, subjectText } from '../../pipeline/limits/limits-in-use.ts'
+import { windowEnd, windowLength } from '../../policy/limit.ts'
 import { countOf } from '../../policy/limit-scope.ts'
+import { type UsageLimit, windowText } from '../../policy/types/rate-limit.ts'
 import type { EffectiveRules } from '../../rules/effective.ts'
 import type { CountInUse } from '../../store/limits/counters.ts'
 import type { Store } from '../../store/store.ts'
@@ -22,7 +23,7 @@ const SECOND_MS: Milliseconds = 1000
 type Counted = Pick<Store, 'keys' | 'counters'>
 
 /** The limits that a hub keeps. */
-type HubCounts = Pick<FleetQuota, 'inUse' | 'isOfHub'>
+export type HubCounts = Pick<FleetQuota, 'inUse' | 'isOfHub'>
 
 export const usageLimitsRoute = (
   rules: Pick<EffectiveRules, 'current'>,
@@ -61,7 +62,11 @@ export const usageLimitsRoute = (
 })
 
 /** What is counted here, and what the hub counts over the fleet. */
-function countsOf(counters: Counted['counters'], hub: HubCounts | null, nowMs: Milliseconds): CountInUse[] {
+export function countsOf(
+  counters: Pick<Counted['counters'], 'inUse'>,
+  hub: HubCounts | null,
+  nowMs: Milliseconds,
+): CountInUse[] {
   if (hub === null) return counters.inUse(nowMs)
   return [...counters.inUse(nowMs).filter(({ ruleId }) => !hub.isOfHub(ruleId)), ...hub.inUse()]
 }
@@ -69,12 +74,31 @@ function countsOf(counters: Counted['counters'], hub: HubCounts | null, nowMs: M
 /** Rounded up: the time of windows is some milliseconds ahead of the clock. */
 const wholeSecond = (timeMs: Milliseconds): Milliseconds => Math.ceil(timeMs / SECOND_MS) * SECOND_MS
 
-function describeUse(
-  { limit, subject, used, resetMs }: LimitInUse,
-  hub: HubCounts | null,
-  nowMs: Milliseconds,
-): JsonObject {
-  const { rule, unit, amount, windowMs } = limit
+/** A limit with what is used of it, and the end of its window. */
+interface UseOfLimit extends Pick<LimitInUse, 'resetMs'> {
+  readonly limit: UsageLimit
+  /** Null when it is not counted in one number. */
+  readonly used: number | null
+}
+
+/** The fields of a limit in an answer that say how much is left, and until when. */
+export function describeLeft({ limit, used, resetMs }: UseOfLimit, nowMs: Milliseconds) {
+  const { unit, amount, windowMs } = limit
+  const shown = (value: number) => (unit === 'usd' ? toUsd(value) : value)
+  const endMs = windowEnd(windowMs, nowMs) ?? (resetMs === null ? null : wholeSecond(nowMs + resetMs))
+  return {
+    limit: shown(amount),
+    used: used === null ? null : shown(used),
+    left: used === null ? null : shown(Math.max(0, amount - used)),
+    window: windowText(windowMs),
+    resetsAt: endMs === null ? null : isoTime(endMs),
+  }
+}
+
+function describeUse(use: LimitInUse, hub: HubCounts | null, nowMs: Milliseconds): JsonObject {
+  const { limit, subject } = use
+  const { rule, unit, windowMs } = limit
+  const { limit: allowed, used, left, window, resetsAt } = describeLeft(use, nowMs)
   return {
     rule_id: rule.id,
     rule_name: rule.name,
@@ -83,9 +107,12 @@ function describeUse(
     scope: subject.scope,
     subject: subject.subject,
     key_name: subject.keyName,
-    used: unit === 'usd' ? toUsd(used) : used,
-    allowed: unit === 'usd' ? toUsd(amount) : amount,
+    subject_name: subjectText(limit, subject),
+    used,
+    allowed,
+    left,
+    window,
     window_seconds: windowLength(windowMs, nowMs) / SECOND_MS,
-    resets_at: resetMs === null ? null : isoTime(wholeSecond(nowMs + resetMs)),
+    resets_at: resetsAt,
   }
 }
