@@ -223,6 +223,7 @@ t.test('security events are those of the calls, day by day', async (t) => {
       events.filter((event) => event.type === type && event.created_at.startsWith(date)).length
     t.strictSame(totals, {
       blocked_requests: ofDay('blocked_request'),
+      refused_requests: ofDay('refused_request'),
       pii_detections: ofDay('pii_detection'),
       rule_triggers: ofDay('rule_trigger'),
     })
