@@ -58,6 +58,7 @@ export const integer = (description: string, minimum: number, maximum: number, v
 /** Parts of JSON Schema that the reader of the configuration uses. */
 export interface SchemaNode {
   readonly [keyword: string]: unknown
+  readonly description?: string
   readonly default?: unknown
   readonly properties?: Readonly<Record<string, SchemaNode>>
   readonly items?: SchemaNode

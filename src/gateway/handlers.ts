@@ -3,6 +3,8 @@
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
+import { RELOADABLE } from '../core/config-changes.ts'
+import { CONFIG_SCHEMA } from '../core/config-schema.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { AdmissionControl } from '../pipeline/call/admission.ts'
 import { ConsoleFiles } from '../server/console-files.ts'
@@ -15,6 +17,7 @@ import { SignInJournal } from '../server/sign-in-journal.ts'
 import type { Store } from '../store/store.ts'
 import { AdminAccess } from './admin-access.ts'
 import type { Attestation } from './attestation.ts'
+import { configView } from './config-view.ts'
 import { readConsoleFiles } from './console.ts'
 import type { DataFolder } from './datafolder.ts'
 import { healthOf, type StateReader } from './health.ts'
@@ -84,6 +87,10 @@ export function buildHandlers(parts: HandlerSources): { readonly gateway: Handle
     attestation,
     liveTail,
     status: () => statusOf(status),
+    config: () => {
+      const { settings, state } = liveConfig
+      return configView({ settings, state, schema: CONFIG_SCHEMA, reloadable: RELOADABLE })
+    },
   })
   return {
     gateway: gatewayHandler({

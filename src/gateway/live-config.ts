@@ -103,6 +103,11 @@ export class LiveConfig<C, Section extends keyof C> {
           })
   }
 
+  /** What is in force, with defaults. */
+  get settings(): JsonObject {
+    return this.#inForce
+  }
+
   get state(): ConfigState {
     return this.#state
   }

@@ -11,6 +11,7 @@ import type { LiveTail } from '../server/live-tail.ts'
 import { auditRoutes } from '../server/routes/audit.ts'
 import { candidateRoutes } from '../server/routes/candidate.ts'
 import { changesRoute } from '../server/routes/changes.ts'
+import { configRoute } from '../server/routes/config.ts'
 import { effectiveTerms } from '../server/routes/effective-terms.ts'
 import { eraseRoute } from '../server/routes/erase.ts'
 import { exportRoute } from '../server/routes/export.ts'
@@ -44,6 +45,7 @@ interface RouteParts {
   readonly attestation: Attestation
   readonly liveTail: LiveTail
   readonly status: () => JsonObject
+  readonly config: () => JsonObject
 }
 
 export function managementRoutes(parts: RouteParts): ApiRoute[] {
@@ -74,6 +76,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     usageSeriesRoute(minutes, store.rollups, systemClock),
     usageLiveRoute(parts.liveTail, gatekeeper),
     statusRoute(parts.status),
+    configRoute(parts.config),
   ]
   return [...routes, ...openApiRoutes(routes)]
 }

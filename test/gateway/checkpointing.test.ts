@@ -67,6 +67,13 @@ t.test('a receipt leads to a checkpoint, and an old checkpoint to a new one', as
   const { key } = await before.createKey()
   const first = await newest(before)
   const receipts = [await call(before, key), await call(before, key), await call(before, key)]
+  const { seq: fresh } = await call(before, key)
+  const covering = await before.api('GET', `/audit/checkpoint?seq=${fresh}`)
+  t.ok(covering.body.size > fresh, 'a checkpoint for a fresh receipt is signed at once')
+  t.ok(open(covering.body.checkpoint, covering.body.public_key).size > fresh)
+  t.match(await before.api('GET', '/audit/checkpoint?seq=999999'), {
+    ...{ status: 400, body: { error: { code: 'invalid_parameter', param: 'seq' } } },
+  })
   t.equal(await before.stop(), 0)
   const atStop = open(checkpointsOf(before).at(-1)?.['checkpoint'] as string, first.publicKey)
   t.ok(atStop.size > (receipts[2]?.seq ?? 0), 'the checkpoint of the stop covers every entry')
@@ -117,15 +124,15 @@ async function exported(t: Test, gateway: TestGateway, publicKey: string): Promi
   writeFileSync(dump, stdout)
   writeFileSync(keyFile, publicKey)
   const checkpoints = stdout.split('\n').filter((line) => line.startsWith('{"checkpoint"'))
-  t.equal(checkpoints.length, 3, 'one for each start and one for the stop')
+  t.equal(checkpoints.length, 4, 'one for each start, one on request and one for the stop')
   const checked = await runProgram(['audit', 'verify', '--export', dump, '--public-key', keyFile])
   t.match(JSON.parse(checked.stdout), {
     ok: true,
     signatures_checked: true,
-    checkpoints_agreeing: { beside: 3 },
+    checkpoints_agreeing: { beside: 4 },
   })
   const python = await run('python3', [VERIFY_PY, dump])
-  t.match(python.stdout, /, 3 checkpoints, /)
+  t.match(python.stdout, /, 4 checkpoints, /)
 }
 
 t.test('a configured key signs, and none is generated', async (t) => {

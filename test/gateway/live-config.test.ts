@@ -6,15 +6,18 @@ import t, { type Test } from 'tap'
 import { systemClock } from '../../src/core/clock.ts'
 import { type Config, readConfig } from '../../src/core/config.ts'
 import { RELOADABLE, type ReloadableConfig } from '../../src/core/config-changes.ts'
+import { CONFIG_SCHEMA } from '../../src/core/config-schema.ts'
+import { configView } from '../../src/gateway/config-view.ts'
 import { configHealth, LiveConfig } from '../../src/gateway/live-config.ts'
 import { until } from '../process/until.ts'
 import { ManualTimers } from '../rules/fixture.ts'
+import { selfSigned } from '../server/certificate.ts'
 
 const POLL_MS = 30_000
 const BASE = 'upstream: {baseUrl: "http://h/v1"}\nlog: {level: info}\n'
 
 /** Follows a file; what a reload puts in force is `taken`. */
-async function following(t: Test, files: Readonly<Record<string, string>> = {}, text = BASE) {
+async function following(t: Test, files: Readonly<Record<string, string>> = {}, text = BASE, env = {}) {
   const folder = t.testdir(files)
   const file = join(folder, 'sidegate.yaml')
   writeFileSync(file, text)
@@ -24,7 +27,7 @@ async function following(t: Test, files: Readonly<Record<string, string>> = {}, 
   const taken: Pick<Config, keyof ReloadableConfig>[] = []
   const timers = new ManualTimers()
   const replacing = { fails: false }
-  const reading = readConfig(file, {}, systemClock)
+  const reading = readConfig(file, env, systemClock)
   const live = new LiveConfig<Config, keyof ReloadableConfig>({
     reading,
     source: reading.source,
@@ -155,4 +158,52 @@ t.test('a configuration without a file never changes', async (t) => {
   await live.reload()
   await live.close()
   t.equal(live.state.changed, false)
+})
+
+t.test('the settings in force are shown with their defaults and without secrets', async (t) => {
+  const certificate = selfSigned()
+  const text = `upstreams:
+  - name: first
+    baseUrl: "http://h/v1"
+    apiKey: {file: key.txt}
+    query: {api-version: SECRET-1}
+    headers: {x-own: SECRET-2, x-ref: {env: OWN_HEADER}}
+    tls: {ca: ca.pem}
+keys: [{name: batch, sha256: "${'ab'.repeat(32)}", labels: {team: search}}]
+runs: {headers: [x-run]}
+audit: {capture: metadata}
+log: {level: info}
+`
+  const files = { 'key.txt': 'SECRET-3-of-an-upstream', 'ca.pem': certificate.certificate }
+  const { live } = await following(t, files, text, { OWN_HEADER: 'SECRET-4' })
+  const shown = () =>
+    configView({ settings: live.settings, state: live.state, schema: CONFIG_SCHEMA, reloadable: RELOADABLE })
+  const { settings, file } = shown() as any
+  t.notMatch(JSON.stringify(shown()), /SECRET|abab|[0-9a-f]{64}/)
+  const of = (path: string) => settings.find((one: any) => one.path === path)
+  t.match(of('audit.capture'), {
+    ...{ value: 'metadata', is_default: false, needs_restart: true, description: /./ },
+  })
+  t.match(of('log.level'), { value: 'info', needs_restart: false })
+  t.match(of('limits.drainSeconds'), { value: 25, is_default: true, needs_restart: true })
+  t.strictSame(of('runs.headers').value, ['x-run'])
+  t.match(of('upstreams'), {
+    needs_restart: false,
+    value: [
+      {
+        ...{ name: 'first', baseUrl: 'http://h/v1', apiKey: { file: 'key.txt' }, tls: { ca: 'ca.pem' } },
+        query: { 'api-version': '(hidden)' },
+        headers: { 'x-own': '(hidden)', 'x-ref': { env: 'OWN_HEADER' } },
+      },
+    ],
+  })
+  t.match(of('keys').value, [{ name: 'batch', sha256: '(hidden)', labels: { team: 'search' } }])
+  t.match(file, { changed: false, errors: [] })
+  const withName = { proxy: 'http://user:SECRET@proxy:3128', plain: 'a@b' }
+  t.strictSame(
+    (
+      configView({ ...{ settings: withName, state: live.state, schema: {}, reloadable: [] } }) as any
+    ).settings.map(({ value }: any) => value),
+    ['http://proxy:3128', 'a@b'],
+  )
 })

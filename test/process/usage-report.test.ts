@@ -3,6 +3,7 @@
 
 import { join } from 'node:path'
 import t from 'tap'
+import { csvName } from '../../src/store/rollup/report-table.ts'
 import { openGateway, prompt, type TestGateway } from './gateway.ts'
 import { deployProgram } from './gateway-process.ts'
 import { runProgram } from './run-command.ts'
@@ -73,6 +74,8 @@ t.test('a report by tool or run has their calls, and the total of all', async (t
 t.test('CSV has a header, and runs nothing in a spreadsheet', async (t) => {
   const answer = await gateway.api('GET', '/usage/report?group_by=model&format=csv')
   t.equal(answer.headers.get('content-type'), 'text/csv; charset=utf-8; header=present')
+  const month = new Date().toISOString().slice(0, 7)
+  t.equal(answer.headers.get('content-disposition'), `attachment; filename="sidegate-usage-${month}.csv"`)
   const [header, ...lines] = answer.body.trimEnd().split('\r\n')
   t.equal(header, ['model', ...Object.keys((await report(gateway)).total)].join())
   t.match(header, /^model,requests,blocked,prompt_tokens,.*\bcost,/)
@@ -81,6 +84,16 @@ t.test('CSV has a header, and runs nothing in a spreadsheet', async (t) => {
     lines.some((line: string) => line.startsWith(`"'=HYPERLINK(""http://x"",""y"")",1,`)),
     answer.body,
   )
+})
+
+t.test('a file of CSV has the name of its month, or of its days', async (t) => {
+  for (const [since, until, name] of [
+    ['2026-11-01T00:00:00.000Z', '2026-11-28T13:00:00.000Z', '2026-11'],
+    ['2026-11-01T00:00:00.000Z', '2026-12-01T00:00:00.000Z', '2026-11'],
+    ['2026-10-01T00:00:00.000Z', '2026-12-01T00:00:00.000Z', '2026-10-01-to-2026-11-30'],
+    ['2026-11-02T10:00:00.000Z', '2026-11-03T00:00:00.000Z', '2026-11-02-to-2026-11-02'],
+  ] as const)
+    t.equal(csvName({ since, until }), `sidegate-usage-${name}.csv`)
 })
 
 t.test('a wrong parameter is named with what it may be', async (t) => {

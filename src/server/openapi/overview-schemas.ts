@@ -27,6 +27,23 @@ export const OVERVIEW_SCHEMAS: Record<string, JsonObject> = {
     description:
       'Columns of equal length, oldest step first, every step present. Null where nothing is known, such as minutes before the start of the process.',
   },
+  Configuration: object({
+    settings: list(
+      object({
+        path: text('Keys of the setting, such as `audit.capture`. A list is one setting.'),
+        value: { description: 'Any JSON. References to secrets are shown; what may be one is `(hidden)`.' },
+        description: orNull(text('What the setting does.')),
+        is_default: flag('Whether the value is the default.'),
+        needs_restart: flag('Whether a change needs a restart; otherwise SIGHUP puts it in force.'),
+      }),
+    ),
+    file: object({
+      changed: flag('Whether the file differs from what is in force.'),
+      needs_reload: list(text('A changed setting that SIGHUP puts in force.')),
+      needs_restart: list(text('A changed setting that needs a restart.')),
+      errors: list(text('An error of the file; with any, nothing of it is put in force.')),
+    }),
+  }),
   Status: object({
     version: text('Version of the gateway.'),
     started_at: time('When the process began.'),

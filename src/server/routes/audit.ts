@@ -24,7 +24,7 @@ interface AuditParts {
 export function auditRoutes(parts: AuditParts): ApiRoute[] {
   const { signatures, checkpoints, receipts } = parts
   return [
-    checkpointRoute(signatures, 'usage log'),
+    checkpointRoute(signatures, 'usage log', () => checkpoints.size),
     {
       method: 'GET',
       path: '/api/v1/audit/proof',

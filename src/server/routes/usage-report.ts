@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { time } from '../../core/schema-builders.ts'
 import { GROUP_FIELDS_ALLOWED, readGroupFields, startOfMonth } from '../../store/rollup/report-query.ts'
-import { reportCsv } from '../../store/rollup/report-table.ts'
+import { csvName, reportCsv } from '../../store/rollup/report-table.ts'
 import type { Rollups } from '../../store/rollup/rollups.ts'
 import { type ApiRoute, ok } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
@@ -50,6 +50,7 @@ export const usageReportRoute = (rollups: Rollups, clock: Clock): ApiRoute => ({
     const untilMs = query.endTime('until') ?? nowMs
     const report = await rollups.report({ groupBy, sinceMs, untilMs })
     if (format === 'json') return ok(report)
-    return { status: 200, body: null, text: { type: CSV_TYPE, content: reportCsv(report, groupBy) } }
+    const headers = { 'content-disposition': `attachment; filename="${csvName(report)}"` }
+    return { status: 200, body: null, headers, text: { type: CSV_TYPE, content: reportCsv(report, groupBy) } }
   },
 })
