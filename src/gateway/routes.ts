@@ -17,6 +17,7 @@ import { eraseRoute } from '../server/routes/erase.ts'
 import { exportRoute } from '../server/routes/export.ts'
 import { keyRoutes } from '../server/routes/keys.ts'
 import { openApiRoutes } from '../server/routes/openapi.ts'
+import { overviewRoute } from '../server/routes/overview.ts'
 import { priceRoutes } from '../server/routes/prices.ts'
 import { gatewayRuleRoutes, ruleRoutes } from '../server/routes/rules.ts'
 import { sessionRoutes } from '../server/routes/session.ts'
@@ -73,6 +74,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     ...checkRoutes(attestation.check),
     exportRoute(store.sealed),
     usageLimitsRoute(parts.rules, store, systemClock, fleetLimits),
+    overviewRoute(minutes, parts.rules, store, systemClock, fleetLimits),
     usageSeriesRoute(minutes, store.rollups, systemClock),
     usageLiveRoute(parts.liveTail, gatekeeper),
     statusRoute(parts.status),

@@ -4,23 +4,23 @@
 import type { Milliseconds } from '../core/clock.ts'
 import type { NanoUsd } from '../core/money.ts'
 import { type UsageSeries, type UsageStep, usageSeries } from '../core/usage-series.ts'
+import { type EndedCall, RecentCalls, type RecentSummary, SLICE_MS } from './recent-calls.ts'
 
 /** Minutes that are kept, the current one included. */
 export const RING_MINUTES = 1440
 const MINUTE_SECONDS = 60
 const MINUTE_MS: Milliseconds = MINUTE_SECONDS * 1000
+const HOUR_MS: Milliseconds = 60 * MINUTE_MS
 /** In the place of a minute in a slot that holds none. */
 const NO_MINUTE = -1
 
-/** What one sealed call adds to its minute. */
-export interface SealedUse {
+/** What one sealed call adds to its minute, and to its slice of RecentCalls. */
+export interface SealedUse extends EndedCall {
   /** What stopped the call; null when nothing did. */
   readonly stopped: 'blocked' | 'refused' | null
   readonly tokens: number
   /** Null when it is not known. */
   readonly cost: NanoUsd | null
-  /** Time that the gateway itself added. */
-  readonly addedMs: Milliseconds
 }
 
 /**
@@ -38,6 +38,7 @@ export class UsageMinutes {
   readonly #addedMs = new Float64Array(RING_MINUTES)
   /** Maximum streams at a time. */
   readonly #streams = new Uint32Array(RING_MINUTES)
+  readonly #recent: RecentCalls
   #current: number
   /** Streams in flight now. */
   #level = 0
@@ -45,11 +46,14 @@ export class UsageMinutes {
   /** @param nowMs when the process began */
   constructor(nowMs: Milliseconds) {
     this.#current = Math.floor(nowMs / MINUTE_MS)
+    this.#recent = new RecentCalls(nowMs)
     this.#open(this.#current)
   }
 
   /** Counts a call in the minute in which it is sealed. */
-  addCall(nowMs: Milliseconds, { stopped, tokens, cost, addedMs }: SealedUse): void {
+  addCall(nowMs: Milliseconds, use: SealedUse): void {
+    const { stopped, tokens, cost, addedMs } = use
+    this.#recent.addCall(nowMs, use)
     const slot = this.#slotAt(nowMs)
     this.#requests[slot]! += 1
     if (stopped === 'blocked') this.#blocked[slot]! += 1
@@ -77,6 +81,11 @@ export class UsageMinutes {
     const first = this.#current - count + 1
     const steps = Array.from({ length: count }, (_, index) => this.#stepOf(first + index))
     return usageSeries(MINUTE_SECONDS, first, steps)
+  }
+
+  /** Says how the calls of the last hours ended, and how long they took. @param hours at most 24 */
+  summary(nowMs: Milliseconds, hours: number): RecentSummary {
+    return this.#recent.read(nowMs, (hours * HOUR_MS) / SLICE_MS)
   }
 
   /** Returns null for a minute that is not known. */

@@ -8,6 +8,7 @@ import { RING_MINUTES, UsageMinutes } from '../../src/metrics/usage-minutes.ts'
 const MINUTE_MS = 60_000
 /** Minutes from the epoch at which the model begins. */
 const START = 29_000_000
+const ENDED = { outcome: 'ok', firstTokenMs: null } as const
 
 type Event =
   | {
@@ -88,7 +89,7 @@ t.test('the minutes equal a model, with any times and values', async (t) => {
         const model = new Model()
         for (const [stepMs, event] of steps) {
           nowMs += stepMs
-          if (event.type === 'call') minutes.addCall(nowMs, { ...event, addedMs: event.tokens / 8 })
+          if (event.type === 'call') minutes.addCall(nowMs, { ...event, ...ENDED, addedMs: event.tokens / 8 })
           else if (event.type === 'began') minutes.streamBegan(nowMs)
           else if (event.type === 'ended' && model.level > 0) minutes.streamEnded(nowMs)
           else minutes.read(nowMs, 1)
@@ -126,7 +127,7 @@ t.test('the minutes equal a model, with any times and values', async (t) => {
 t.test('a series names its first and last moment, and what was before the start is null', async (t) => {
   const startMs = Date.UTC(2026, 2, 1, 12, 30, 10)
   const minutes = new UsageMinutes(startMs)
-  minutes.addCall(startMs + 65_000, { stopped: 'blocked', tokens: 7, cost: null, addedMs: 1.23456 })
+  minutes.addCall(startMs + 65_000, { ...ENDED, stopped: 'blocked', tokens: 7, cost: null, addedMs: 1.23456 })
   t.strictSame(minutes.read(startMs + 2 * MINUTE_MS, 4), {
     step_seconds: 60,
     since: '2026-03-01T12:29:00.000Z',
@@ -149,4 +150,35 @@ t.test('a stream counts in every minute that it lasts', async (t) => {
   minutes.streamEnded(MINUTE_MS)
   minutes.streamEnded(3 * MINUTE_MS)
   t.strictSame(minutes.read(5 * MINUTE_MS, 6).streams_in_flight, [2, 2, 1, 1, 0, 0])
+})
+
+t.test('a summary counts how calls ended, and tells percentiles to within a tenth', async (t) => {
+  const startMs = Date.UTC(2026, 2, 1, 12, 30)
+  const minutes = new UsageMinutes(startMs)
+  const none = minutes.summary(startMs, 1)
+  t.match(none, { sinceMs: startMs, outcomes: { ok: 0 }, added: null, firstToken: null })
+  const use = { ...ENDED, stopped: null, tokens: 1, cost: null }
+  for (let n = 1; n <= 1000; n++)
+    minutes.addCall(startMs + n, { ...use, addedMs: n / 10, firstTokenMs: n % 2 === 0 ? n : null })
+  const late = startMs + 2 * 60 * MINUTE_MS
+  minutes.addCall(late, { ...use, outcome: 'upstream_error', addedMs: 0, firstTokenMs: 1e9 })
+  const { outcomes, added, firstToken, sinceMs } = minutes.summary(late, 3)
+  t.match([outcomes, sinceMs], [{ ok: 1000, upstream_error: 1, blocked: 0, rate_limited: 0 }, startMs])
+  const near = (value: number, wanted: number) => Math.abs(value / wanted - 1) < 0.1
+  t.ok(near(added!.p50, 50) && near(added!.p95, 95), JSON.stringify(added))
+  t.ok(near(firstToken!.p50, 500) && near(firstToken!.p95, 950), JSON.stringify(firstToken))
+  const lastHour = minutes.summary(late, 1)
+  t.match(lastHour.outcomes, { ok: 0, upstream_error: 1 }, 'older slices are left out')
+  t.ok(lastHour.added!.p95 <= 0.1 && lastHour.firstToken!.p50 < 6e6, 'ends of the range')
+})
+
+t.test('a summary keeps a day, also when the clock is set back', async (t) => {
+  const minutes = new UsageMinutes(0)
+  const use = { ...ENDED, stopped: null, tokens: 1, cost: null, addedMs: 1 }
+  const DAY_MS = RING_MINUTES * MINUTE_MS
+  for (let atMs = 0; atMs < 3 * DAY_MS; atMs += 10 * MINUTE_MS) minutes.addCall(atMs, use)
+  t.equal(minutes.summary(3 * DAY_MS - 1, 24).outcomes.ok, 144)
+  t.equal(minutes.summary(2 * DAY_MS - 1, 24).outcomes.ok, 0, 'the day before is forgotten')
+  minutes.addCall(DAY_MS, use)
+  t.equal(minutes.summary(DAY_MS, 1).outcomes.ok, 1)
 })

@@ -100,6 +100,7 @@ const NEEDED: Readonly<Record<string, AdminRole>> = {
   'DELETE /api/v1/rules/{id}': 'editor',
   'GET /api/v1/prices': 'viewer',
   'GET /api/v1/status': 'viewer',
+  'GET /api/v1/overview': 'viewer',
   'GET /api/v1/config': 'auditor',
   'GET /api/v1/usage/logs': 'viewer',
   'GET /api/v1/usage/logs/live': 'viewer',

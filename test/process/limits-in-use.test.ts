@@ -132,6 +132,30 @@ t.test('a rotated key is listed as its successor, also after a restart', async (
   t.same(await limits(gateway, `?key_id=${successor.id}`), before)
 })
 
+t.test('the overview has outcomes, times and budgets, and reports count what was refused', async (t) => {
+  const overview = async () => (await gateway.api('GET', '/overview?hours=24')).body
+  t.match(await overview(), { outcomes: { ok: 0 }, added_latency_ms: null, budgets: [] })
+  upstream.answer = json({
+    ...completion('ok'),
+    usage: { prompt_tokens: 10, completion_tokens: 700, total_tokens: 710 },
+  })
+  const late = await createKey('late')
+  t.same([await call(late.key), await call(late.key), await call(late.key)], [200, 200, 429])
+  const { outcomes, added_latency_ms: added, time_to_first_token_ms: first, budgets } = await overview()
+  t.match(outcomes, { ok: 2, rate_limited: 1, blocked: 0 })
+  t.ok(added.p50 > 0 && added.p50 <= added.p95, JSON.stringify(added))
+  t.equal(first, null, 'no call was a stream')
+  t.match(budgets, [{ rule_name: 'total', used: 1.612, left: 0, subject_name: 'all keys' }])
+  const { total, rows } = (await gateway.api('GET', '/usage/report?group_by=key')).body
+  t.match(total, { requests: 6, blocked: 0, refused: 1, answered: 5, cost_per_request: 0.3224 })
+  t.match(rows[0], { key_name: 'late', requests: 3, refused: 1, answered: 2, cost_per_request: 0.7 })
+  const { totals, events } = (await gateway.api('GET', '/usage/security')).body
+  t.match(totals, { blocked_requests: 0, refused_requests: 1 })
+  t.match(events[0], { type: 'refused_request', rule_name: 'each', key_name: 'late' })
+  for (const query of ['?hours=25', '?days=1'])
+    t.equal((await gateway.api('GET', `/overview${query}`)).status, 400)
+})
+
 t.test('an unknown parameter is named, and a session is needed', async (t) => {
   const { status, body } = await gateway.api('GET', '/usage/limits?limit=5')
   t.match([status, body.error], [400, { code: 'invalid_parameter', param: 'limit', message: /key_id/ }])

@@ -257,10 +257,12 @@ function count(
   const model = isServed ? metrics.modelLabel(noted.model) : 'other'
   metrics.requests.inc({ api: call.api.name, outcome: draft.outcome, stream: String(draft.stream) })
   metrics.duration.observe({ outcome: draft.outcome }, elapsedMs / 1000)
-  const { total_tokens: tokens, cost } = draft
+  const { outcome, total_tokens: tokens, cost } = draft
   // Sealing included, which the entry itself cannot know.
   const addedMs = Math.max(0, elapsedMs - call.upstreamMs - call.clientMs)
-  minutes.addCall(clock.now(), { stopped: stoppedBy(draft), tokens, cost, addedMs })
+  const { firstTokenMs } = call
+  const stopped = stoppedBy(draft)
+  minutes.addCall(clock.now(), { outcome, stopped, tokens, cost, addedMs, firstTokenMs })
   metrics.auditCommit.observe(commitMs / 1000)
   countUse(metrics, draft, model)
   for (const phase in call.phases) metrics.overhead.observe({ phase }, call.phases[phase as Phase]! / 1000)

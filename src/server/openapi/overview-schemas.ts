@@ -1,11 +1,20 @@
 // Schemas of usage over time and of the gateway's state, by their names in the description of the
 // API.
 
+import { OUTCOMES } from '../../audit/entry-fields.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { flag, list, number, object, orNull, text, time, whole } from '../../core/schema-builders.ts'
+import { flag, list, number, object, orNull, ref, text, time, whole } from '../../core/schema-builders.ts'
 
 /** A column of a series. */
 const column = (values: JsonObject): JsonObject => list(orNull(values))
+
+const percentiles = (description: string): JsonObject => ({
+  ...object({
+    p50: number('At most for half of the calls, to within a tenth.'),
+    p95: number('At most for 95 of 100 calls, to within a tenth.'),
+  }),
+  description: `${description} Null without calls.`,
+})
 
 export const OVERVIEW_SCHEMAS: Record<string, JsonObject> = {
   UsageSeries: {
@@ -27,6 +36,20 @@ export const OVERVIEW_SCHEMAS: Record<string, JsonObject> = {
     description:
       'Columns of equal length, oldest step first, every step present. Null where nothing is known, such as minutes before the start of the process.',
   },
+  Overview: object({
+    since: time('Start of the period: its first ten minutes, or the start of the process.'),
+    outcomes: {
+      ...object(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, whole('Number of calls.')]))),
+      description: 'Calls by how they ended, as `outcome` of an entry.',
+    },
+    added_latency_ms: orNull(percentiles('Milliseconds that the gateway added to a call.')),
+    time_to_first_token_ms: orNull(percentiles('Milliseconds to the first chunk of a stream.')),
+    budgets: {
+      ...list(ref('UsageLimit')),
+      description:
+        'Limits of money, or of a calendar month, that are used to 80 % or more; the 100 with the highest share.',
+    },
+  }),
   Configuration: object({
     settings: list(
       object({

@@ -95,7 +95,8 @@ export function describeLeft({ limit, used, resetMs }: UseOfLimit, nowMs: Millis
   }
 }
 
-function describeUse(use: LimitInUse, hub: HubCounts | null, nowMs: Milliseconds): JsonObject {
+/** Returns a limit in use as fields of an answer. */
+export function describeUse(use: LimitInUse, hub: HubCounts | null, nowMs: Milliseconds): JsonObject {
   const { limit, subject } = use
   const { rule, unit, windowMs } = limit
   const { limit: allowed, used, left, window, resetsAt } = describeLeft(use, nowMs)
