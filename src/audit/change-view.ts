@@ -9,6 +9,8 @@ export interface ChangesQuery {
   /** Lists entries of one actor, or of one type. */
   readonly actor: string | null
   readonly type: string | null
+  /** Lists entries that name a key or a rule, by its id or name; null for all. */
+  readonly about?: string | null
   /** Id or name of the sidecar whose entries to list, at a hub; null for all logs. */
   readonly sidecar?: string | null
   /** Id of the log to list, at a hub. */
@@ -24,6 +26,9 @@ export type ChangesPage = {
   /** Cursor of the next page, at a hub; absent when there are no more entries. */
   next_cursor?: string
 }
+
+/** Members of an entry that name a key or a rule. */
+export const NAMING_MEMBERS = ['key_id', 'key_name', 'successor_id', 'rule_id', 'rule_name'] as const
 
 /**
  * An entry as sealed, without its place in the chain. Without declarations of rules, which may be

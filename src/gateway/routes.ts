@@ -4,6 +4,7 @@ import { systemClock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import { evaluate } from '../pipeline/evaluate.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
+import { RuleTrials } from '../pipeline/record/rule-trials.ts'
 import type { RuleEditor } from '../rules/editor.ts'
 import type { EffectiveRules } from '../rules/effective.ts'
 import type { ApiRoute } from '../server/api.ts'
@@ -19,6 +20,7 @@ import { keyRoutes } from '../server/routes/keys.ts'
 import { openApiRoutes } from '../server/routes/openapi.ts'
 import { overviewRoute } from '../server/routes/overview.ts'
 import { priceRoutes } from '../server/routes/prices.ts'
+import { ruleTrialRoute } from '../server/routes/rule-trial.ts'
 import { gatewayRuleRoutes, ruleRoutes } from '../server/routes/rules.ts'
 import { sessionRoutes } from '../server/routes/session.ts'
 import { singleSignOnRoutes } from '../server/routes/single-sign-on.ts'
@@ -59,6 +61,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     ...keyRoutes(store.keys, systemClock, effectiveTerms(pipeline, store.counters, fleetLimits)),
     ...gatewayRuleRoutes(store.policies, (body) => evaluate(pipeline(), body)),
     ...ruleRoutes(parts.rules, parts.editor),
+    ruleTrialRoute(parts.rules, new RuleTrials({ log: store.log, pipeline })),
     ...candidateRoutes(parts.shadowRules),
     ...priceRoutes(parts.prices),
     eraseRoute(store.log, systemClock),

@@ -1,7 +1,7 @@
 // Lists the entries of all logs that are not calls, newest first. The entries of one log are listed
 // by their sequence numbers, as a gateway does; those of several by their times.
 
-import { type ChangesPage, type ChangesQuery, changeView } from '../audit/change-view.ts'
+import { type ChangesPage, type ChangesQuery, changeView, NAMING_MEMBERS } from '../audit/change-view.ts'
 import { badCursor } from '../audit/usage-query.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -98,7 +98,7 @@ export class ChangeReading {
 
   /** Reads a page of a scan. @returns with the last entry that was read; null at the end */
   async #read(
-    { limit, actor, type }: ChangesQuery,
+    { limit, actor, type, about = null }: ChangesQuery,
     scan: Condition,
     order: string,
     more: readonly Condition[],
@@ -108,6 +108,11 @@ export class ChangeReading {
     if (type === null) keep.push(() => "e.type <> 'fleet_witness'")
     else keep.push((add) => `e.type = ${add(storable(type))}`)
     if (actor !== null) keep.push((add) => `${MEMBERS_OF_BODY} ->> 'actor' = ${add(storableText(actor))}`)
+    if (about !== null)
+      keep.push((add) => {
+        const named = add(storableText(about))
+        return `(${NAMING_MEMBERS.map((name) => `${MEMBERS_OF_BODY} ->> '${name}' = ${named}`).join(' or ')})`
+      })
     const { values, add } = parameters()
     const rows = await this.#queries.rows<ChangeRow>(
       `select e.*, coalesce(s.name, h.sidecar) as sidecar from (

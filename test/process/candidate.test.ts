@@ -73,6 +73,38 @@ t.test('candidate rules are counted and sampled, and decide nothing', async (t) 
     'the entry has no candidate rules',
   )
 
+  const tryRule = async (rule: object, more = {}) =>
+    (await gateway.api('POST', '/rules/try', { rule: { action: 'block', ...rule }, ...more })).body
+  const words = { name: 'words', type: 'keyword_block' }
+  const borealis = await tryRule({ ...words, pattern: 'borealis' })
+  t.match(borealis, {
+    ...{ calls: 4, skipped: 0, fired: 1, stopped: 1, truncated: false },
+    differences: [{ direction: 'request', live: 'none', candidate: 'block', calls: 1 }],
+    samples: [{ log_id: passed.id, direction: 'request', live: 'none', candidate: 'block' }],
+  })
+  t.notMatch(JSON.stringify(borealis), /project/, 'the answer has no content')
+  const both = { ...words, name: 'Names', pattern: 'aurora|weather' }
+  t.match(await tryRule(both), { fired: 4, stopped: 3 }, 'in place of the rule of its name, in answers too')
+  const mails = { name: 'no-mail', type: 'pii', pattern: 'email' }
+  t.match(await tryRule(mails), { fired: 1, stopped: 1, samples: [{ log_id: mail.id }] })
+  t.match(await tryRule(mails, { calls: 1 }), { calls: 1, fired: 0 })
+  const models = { name: 'models', type: 'model_access', pattern: ['other-*'] }
+  t.match(await tryRule(models), { calls: 4, fired: 4, stopped: 3 })
+  for (const [rule, more, param] of [
+    [{ name: 'l', type: 'rate_limit', pattern: '1/1d' }, {}, 'type'],
+    [{ ...words, pattern: '(' }, {}, 'pattern'],
+    [mails, { calls: 501 }, 'calls'],
+    [mails, { limit: 1 }, 'limit'],
+  ] as const)
+    t.match(await tryRule(rule, more), { error: { param } })
+  t.same((await gateway.api('GET', '/usage/logs')).body.total, 4, 'nothing is sealed or counted')
+  const { rules } = (await gateway.api('GET', '/rules')).body
+  t.notOk(rules.some(({ name }: any) => name === 'words'))
+  t.match((await gateway.api('GET', `/rules/${rules[0].id}/history`)).body, {
+    versions: [{ rule: { name: rules[0].name, pattern: rules[0].pattern } }],
+  })
+  t.equal((await gateway.api('GET', '/rules/unknown/history')).status, 404)
+
   writeFileSync(file, 'rules: [{ name: broken }]\n')
   const broken = await eventually('the error is reported', report, ({ errors }) => errors.length > 0)
   t.match(

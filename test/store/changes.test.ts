@@ -27,6 +27,9 @@ t.test('changes are listed newest first, with their actors and without calls', a
   t.strictSame(await store.log.listChanges({ ...ALL, type: 'key_revoked' }), { changes: changes.slice(0, 1) })
   t.strictSame(await store.log.listChanges({ ...ALL, actor: 'vera' }), { changes: changes.slice(2, 3) })
   t.strictSame(await store.log.listChanges({ ...ALL, actor: 'nobody' }), { changes: [] })
+  for (const about of [record.id, 'batch'])
+    t.strictSame((await store.log.listChanges({ ...ALL, about })).changes, [changes[0], changes[2]], about)
+  t.strictSame(await store.log.listChanges({ ...ALL, about: 'vera' }), { changes: [] })
   const paged: unknown[] = []
   let beforeSeq: number | null = null
   do {

@@ -46,6 +46,29 @@ t.test('a rule set is sealed in full once, then by revision, also after a restar
   for (const unknown of ['', 'r3', 'x'.repeat(10_000)]) t.equal(again.policies.find(unknown), null)
 })
 
+t.test('the versions of a rule are where it changed, newest first', async (t) => {
+  const { store, clock } = openTestStore(t)
+  const sets: readonly (readonly Rule[])[] = [
+    [rule('b')],
+    [rule('b'), rule('a')],
+    [rule('a'), rule('b', 'other')],
+    [rule('a', 'borealis')],
+    [],
+    [{ ...rule('a'), enabled: false }],
+  ]
+  for (const [index, rules] of sets.entries()) {
+    await store.policies.seal(`r${index}`, rules)
+    clock.advance(1000)
+  }
+  t.strictSame(await store.policies.versionsOf('id-a'), [
+    { revision: 'r5', firstSeenAt: '2026-03-01T12:00:05.000Z', rule: { ...rule('a'), enabled: false } },
+    { revision: 'r4', firstSeenAt: '2026-03-01T12:00:04.000Z', rule: null },
+    { revision: 'r3', firstSeenAt: '2026-03-01T12:00:03.000Z', rule: rule('a', 'borealis') },
+    { revision: 'r1', firstSeenAt: '2026-03-01T12:00:01.000Z', rule: rule('a') },
+  ])
+  t.strictSame(await store.policies.versionsOf('id-c'), [])
+})
+
 t.test('a large set takes several entries', async (t) => {
   const { store } = openTestStore(t)
   const rules = Array.from({ length: 20 }, (_, n) => rule(`r${n}`, 'é'.repeat(30_000)))

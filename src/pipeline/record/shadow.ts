@@ -1,32 +1,23 @@
 // Evaluates a candidate rule set on live calls. It judges a call after it is sealed, from the
 // captured exchange, so it neither changes nor delays an answer. It counts differences by rule and
 // keeps the ids of a few; no content leaves this file.
-//
-// The candidate sees the texts after redaction by the rules in force, together with their findings:
-// a value that they replaced is judged as a finding. Token limits are left out; they would need
-// counters of their own.
 
-import { decodeView } from '../../chat/inner-json/json-text.ts'
 import { parseReceived } from '../../chat/strict-json.ts'
 import { Budget } from '../../core/budget.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
-import type { Direction, PiiKind } from '../../core/finding.ts'
+import type { Direction } from '../../core/finding.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { RuleAction } from '../../core/rule-action.ts'
 import { nowOrInSlices, type Steps } from '../../core/steps.ts'
-import { detectSteps } from '../../detect/pii/detect.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
 import type { Metrics } from '../../metrics/registry.ts'
 import { matchedKey, type RuleSet, type Selection } from '../../policy/compile.ts'
-import { decideResponse } from '../../policy/decide.ts'
-import type { RuleHit, RuleReference } from '../../policy/rule.ts'
+import type { RuleHit } from '../../policy/rule.ts'
 import { ruleTypeOf } from '../../policy/rule-types.ts'
 import type { Call } from '../call/call.ts'
-import { type DecisionParts, judgePrompt } from '../prompt/decide-prompt.ts'
-import { inspect } from '../prompt/inspect.ts'
+import type { DecisionParts } from '../prompt/decide-prompt.ts'
 import { isLongBody, type ScanMemory, scanWeight } from '../prompt/memory-turn.ts'
-import { judgeTools, readTools } from '../prompt/request-tools.ts'
-import { firedByCalls } from '../scan/call-arguments.ts'
+import { type CapturedCall, judgeCaptured } from './judge-captured.ts'
 
 /** Differences that are kept as samples; the newest win. */
 const MAXIMUM_SAMPLES = 100
@@ -199,49 +190,22 @@ export class Shadow {
   }
 
   *#judge(call: Call, selection: Selection): Steps<readonly RuleHit[]> {
-    const { kinds, injection, placeholderStyle, pseudonyms } = this.#parts
-    if (call.record.request === null) return []
-    const seen = (direction: Direction) =>
-      call.record.findings
-        .filter((finding) => finding.direction === direction)
-        .flatMap(({ kind, places }) => places.map((place) => ({ kind, place })))
-    const { api } = call
-    const body = parseReceived(String(call.record.request)) as JsonObject
-    const read = readTools(api, body, selection)
-    // What the rules in force removed was in the request.
-    const defined = { ...read, defined: [...read.defined, ...call.record.removedTools] }
-    const inspection = yield* inspect(yield* api.requestTexts(body), selection, {
-      kinds,
-      injection,
-      placeholderStyle,
-      pseudonyms,
-    })
-    const findings = [...seen('request'), ...inspection.findings]
-    const tools = yield* judgeTools(defined, selection, inspection.facts)
-    const asked = { tools, models: call.record.models, keyModels: call.key.terms.models }
-    const request = judgePrompt({ ...inspection, ...asked, findings }, selection, this.#parts)
-    // A prompt that the candidate denies has no answer.
-    if (request.outcome === 'denial' || call.record.response === null) return request.hits
-    const found: { readonly kind: PiiKind }[] = seen('response')
-    const words = new Set<RuleReference>()
-    const keywords = selection.keywords('response')
-    const { texts } = api.answer.texts(call.record.response)
-    for (const text of yield* api.answer.group(texts, call.record.asksForJson)) {
-      const view = yield* decodeView(text, 'response')
-      for (const { kind } of yield* detectSteps(view, kinds)) found.push({ kind })
-      if (keywords === null) continue
-      for (const { pattern } of yield* keywords.matcher.matchSteps(view)) words.add(keywords.rules[pattern]!)
+    const { record, api } = call
+    if (record.request === null) return []
+    const captured: CapturedCall = {
+      api,
+      request: parseReceived(String(record.request)) as JsonObject,
+      response: record.response,
+      asksForJson: record.asksForJson,
+      models: record.models,
+      keyModels: call.key.terms.models,
+      removedTools: record.removedTools,
+      found: (direction) =>
+        record.findings
+          .filter((finding) => finding.direction === direction)
+          .flatMap(({ kind, places }) => places.map((place) => ({ kind, place }))),
     }
-    const answer = decideResponse(selection, { findings: found, keywordHits: [...words] })
-    const calls = api.tools?.calls(call.record.response) ?? []
-    const fired = Array.from(
-      yield* firedByCalls(tools.calls, calls),
-      (rule): RuleHit => ({
-        rule,
-        direction: 'response',
-      }),
-    )
-    return [...request.hits, ...answer.hits, ...fired]
+    return yield* judgeCaptured(this.#parts, captured, selection)
   }
 }
 

@@ -28,12 +28,12 @@ import { CONDITION_FIELDS } from '../../policy/tool-conditions.ts'
 import { RULE_SCHEMA } from '../../rules/schema.ts'
 
 const EFFECTS = ['none', ...RULE_ACTIONS]
-const DIFFERENCE = {
-  rule: text("The rule's name."),
+const EFFECT = {
   direction: choice('The prompt (request) or the answer (response).', 'request', 'response'),
   live: choice('Effect of the rule in force; `none` when it does not fire or does not exist.', ...EFFECTS),
   candidate: choice('Effect of the candidate rule.', ...EFFECTS),
 }
+const DIFFERENCE = { rule: text("The rule's name."), ...EFFECT }
 
 const usd = (unit: string): JsonObject => ({ type: 'number', minimum: 0, description: `USD ${unit}.` })
 
@@ -278,6 +278,18 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
     first_seen_at: time('When the rule set was first in force.'),
     rules: list(object({ id: text('Id of the rule.'), ...RULE_DECLARATION }, OPTIONAL_OF_RULE)),
   }),
+  RuleHistory: object({
+    versions: {
+      ...list(
+        object({
+          revision: text('Revision of the first rule set with it.'),
+          first_seen_at: time('When that rule set was first in force.'),
+          rule: orNull(object({ id: text('Id of the rule.'), ...RULE_DECLARATION }, OPTIONAL_OF_RULE)),
+        }),
+      ),
+      description: 'The newest 200. `rule` is null where a rule set does not have it.',
+    },
+  }),
   RuleProblem: FILE_PROBLEM,
   Prices: object({
     revision: orNull(
@@ -301,6 +313,31 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
     problems: {
       ...list(FILE_PROBLEM),
       description: 'Errors of the price file as it is; with any, an earlier version of it is in force.',
+    },
+  }),
+  RuleTrial: object({
+    calls: whole('Calls that were judged.'),
+    skipped: whole('Calls whose text was not kept, or is longer than 1 MiB.'),
+    fired: whole('Calls on which the rule fires.'),
+    stopped: whole('Calls that the rule would stop and that nothing stopped.'),
+    since: orNull(time('When the oldest of these calls arrived; null without calls.')),
+    truncated: flag('True when the time was over before all calls were judged.'),
+    differences: {
+      ...list(object({ ...EFFECT, calls: whole('Calls with this difference.', 1) })),
+      description: 'Differences to what a rule of this name did.',
+    },
+    samples: {
+      ...list(
+        object({
+          log_id: text('Id of the usage entry.'),
+          created_at: time('When the call arrived.'),
+          key_id: text('Id of the API key.'),
+          key_name: text('Name of the API key.'),
+          model: text('Model of the call.'),
+          ...EFFECT,
+        }),
+      ),
+      description: 'The newest 100 differences.',
     },
   }),
   Trial: object({
@@ -354,6 +391,13 @@ export const BODY_SCHEMAS: Record<string, JsonObject> = {
       ttl_seconds: bounded(1, 31_536_000),
     },
     ['reason', 'ttl_seconds'],
+  ),
+  TriedRule: object(
+    {
+      rule: { ...ref('RuleDeclaration'), description: 'The rule. It is tried as if it were enabled.' },
+      calls: { ...bounded(1, 500, 100), description: 'Newest calls to try it against.' },
+    },
+    ['calls'],
   ),
   EraseSelection: {
     description: 'Exactly one of the four.',

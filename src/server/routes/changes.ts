@@ -33,6 +33,7 @@ export function changesRoute(log: ChangeLog, form = OF_GATEWAY): ApiRoute {
     before: whole('`next_before` of an answer: lists entries with a lower sequence number.'),
     actor: text('Entries of one actor.'),
     type: text('Entries of one type.'),
+    about: text('Entries that name a key or a rule, by its id or name.'),
     ...form.query,
   }
   return {
@@ -52,6 +53,7 @@ export function changesRoute(log: ChangeLog, form = OF_GATEWAY): ApiRoute {
           beforeSeq: before < 0 ? null : before,
           actor: query.text('actor'),
           type: query.text('type'),
+          about: query.text('about'),
           sidecar: query.text('sidecar'),
           log: query.text('log'),
           cursor: query.text('cursor'),

@@ -27,8 +27,31 @@ export type RulesView = Pick<
 >
 
 /** What a gateway answers about rules besides the routes of a hub. */
-export function gatewayRuleRoutes(policies: Pick<PolicyStore, 'find'>, evaluate: Evaluate): ApiRoute[] {
+export function gatewayRuleRoutes(
+  policies: Pick<PolicyStore, 'find' | 'versionsOf'>,
+  evaluate: Evaluate,
+): ApiRoute[] {
   return [
+    {
+      method: 'GET',
+      path: '/api/v1/rules/:id/history',
+      access: 'viewer',
+      operation: operation(
+        'Lists what a rule said in the stored rule sets, newest first. `about` of GET /api/v1/audit/changes has who changed it.',
+        { answer: 'RuleHistory', errors: [400, 404] },
+      ),
+      async answer({ search, params }) {
+        new QueryString(search, [])
+        const versions = await policies.versionsOf(params['id'] ?? '')
+        if (versions.length === 0)
+          throw new GatewayError('not_found', 'No stored rule set has a rule with this id.')
+        return ok({
+          versions: versions.map(({ revision, firstSeenAt, rule }) => ({
+            ...{ revision, first_seen_at: firstSeenAt, rule },
+          })),
+        })
+      },
+    },
     {
       method: 'GET',
       path: '/api/v1/rules/revisions/:revision',

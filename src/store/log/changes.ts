@@ -2,7 +2,7 @@
 // entries is read, and the answer says where to continue.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type ChangesPage, type ChangesQuery, changeView } from '../../audit/change-view.ts'
+import { type ChangesPage, type ChangesQuery, changeView, NAMING_MEMBERS } from '../../audit/change-view.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Environment } from '../environment/journaled.ts'
 import { readU64, u64, unpackEntry } from '../tables/layout.ts'
@@ -44,8 +44,10 @@ export async function listChanges(environment: Environment, query: ChangesQuery)
   return seq < 0 ? { changes } : { changes, next_before: seq + 1 }
 }
 
-const isWanted = (change: JsonObject, { actor, type }: ChangesQuery): boolean =>
-  (actor === null || change['actor'] === actor) && (type === null || change['type'] === type)
+const isWanted = (change: JsonObject, { actor, type, about = null }: ChangesQuery): boolean =>
+  (actor === null || change['actor'] === actor) &&
+  (type === null || change['type'] === type) &&
+  (about === null || NAMING_MEMBERS.some((name) => change[name] === about))
 
 function describe(seq: number, packed: Buffer): JsonObject {
   const { hash, bytes } = unpackEntry(seq, packed)

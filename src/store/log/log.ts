@@ -36,7 +36,7 @@ import { Batch, beginLog, type Change, readLogState } from './batch.ts'
 import { listChanges } from './changes.ts'
 import { type EraseSelection, type Erasure, eraseContent } from './erase.ts'
 import { listUsage } from './list.ts'
-import { findUsage, isSealed, reportSecurity } from './query.ts'
+import { findUsage, isSealed, newestSeqs, readExchange, reportSecurity } from './query.ts'
 import { storedRows } from './stored-answers.ts'
 
 /** Length of an exchange from which it is hashed in slices. */
@@ -258,6 +258,18 @@ export class UsageLog {
   get(id: string): UsageDetail | null {
     this.#environment.refresh()
     return findUsage(this.#environment.tables, id)
+  }
+
+  /** Returns the sequence numbers of the newest calls, newest first. */
+  newestSeqs(limit: number): number[] {
+    this.#environment.refresh()
+    return newestSeqs(this.#environment.tables, limit)
+  }
+
+  /** Works like `readExchange`. */
+  exchange(seq: number, maximumBytes: number): ReturnType<typeof readExchange> {
+    this.#environment.refresh()
+    return readExchange(this.#environment.tables, seq, maximumBytes)
   }
 
   security(query: SecurityQuery): SecurityReport {

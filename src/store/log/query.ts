@@ -15,7 +15,7 @@ import {
   type UsageDetail,
 } from '../../audit/usage-query.ts'
 import { toUsageView } from '../../audit/usage-view.ts'
-import type { JsonValue } from '../../core/json.ts'
+import type { JsonObject, JsonValue } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
 import {
   dayOf,
@@ -24,6 +24,7 @@ import {
   readU64,
   securityKey,
   startOfDay,
+  summarySeq,
   u64,
   unpackEntry,
   unpackEventLocation,
@@ -119,6 +120,26 @@ export function readRequest(tables: StoreTables, seq: number): SealedRequest | n
   const { hash, bytes } = unpackEntry(seq, packed)
   const entry = readJson<SealedEntry>(Buffer.from(bytes))
   return entry.type === 'request' ? { ...entry, hash } : null
+}
+
+/** Returns the sequence numbers of the newest calls, newest first. */
+export const newestSeqs = ({ requests }: StoreTables, limit: number): number[] =>
+  requests.rows({ reverse: true, limit }).map(({ value }) => summarySeq(value))
+
+/**
+ * Returns a call with its exchange; null for an entry that is not there.
+ * @param maximumBytes length from which the exchange is left out
+ */
+export function readExchange(
+  tables: StoreTables,
+  seq: number,
+  maximumBytes: number,
+): { readonly entry: SealedRequest; readonly exchange: JsonObject | null } | null {
+  const entry = readRequest(tables, seq)
+  if (entry === null) return null
+  const stored = tables.content.get(u64(seq))
+  const isRead = stored !== undefined && stored.length <= maximumBytes
+  return { entry, exchange: isRead ? readJson<JsonObject>(stored.subarray(SALT_BYTES)) : null }
 }
 
 export const isSealed = (tables: StoreTables, id: string): boolean => entryKeyOf(tables, id) !== undefined

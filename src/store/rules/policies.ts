@@ -2,6 +2,8 @@
 // limit, so the policy of a call stays readable after its entry is pruned. Does not interpret
 // rules.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { GATEWAY_ACTOR } from '../../core/actor.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -19,6 +21,18 @@ const POLICY_SHARE = 1 / 16
 const MAXIMUM_POLICY_BYTES = 32 * 1024 ** 2
 /** Longest revision to look up, characters. */
 const MAXIMUM_REVISION_CHARACTERS = 64
+
+/** Maximum versions of a rule that are listed; older ones are left out. */
+const MAXIMUM_VERSIONS = 200
+
+/** What a rule said from one stored rule set on. */
+export interface RuleVersion {
+  readonly revision: string
+  /** When the set was first in force, RFC 3339. */
+  readonly firstSeenAt: string
+  /** Null when the set did not have the rule. */
+  readonly rule: JsonObject | null
+}
 
 export interface PolicyRevision {
   readonly revision: string
@@ -94,6 +108,28 @@ export class PolicyStore {
     if (revision === '' || revision.length > MAXIMUM_REVISION_CHARACTERS) return null
     this.#environment.refresh()
     return this.#read(Buffer.from(revision))
+  }
+
+  /**
+   * Returns the versions of a rule in the stored sets, newest first, each where it was first in
+   * force; none for an unknown rule.
+   */
+  async versionsOf(ruleId: string): Promise<RuleVersion[]> {
+    this.#environment.refresh()
+    const found: (RuleVersion & { readonly seq: number })[] = []
+    for (const rowKey of [...this.#environment.tables.policies.keys()]) {
+      // A set may have thousands of rules.
+      await nextTurn()
+      this.#environment.refresh()
+      const stored = this.#read(rowKey)
+      if (stored === null) continue
+      const { revision, firstSeenAt, seq, rules } = stored
+      found.push({ revision, firstSeenAt, seq, rule: rules.find(({ id }) => id === ruleId) ?? null })
+    }
+    const versions: RuleVersion[] = []
+    for (const { seq: _, ...version } of found.sort((a, b) => a.seq - b.seq))
+      if (!isDeepStrictEqual(version.rule, versions.at(-1)?.rule ?? null)) versions.push(version)
+    return versions.slice(-MAXIMUM_VERSIONS).reverse()
   }
 
   /** Returns the rule sets to evict for a new one, oldest first. */
