@@ -9,8 +9,18 @@ import type { UsageFilter } from '../../src/audit/usage-query.ts'
 import { verifyChain } from '../../src/audit/verify.ts'
 import type { GatewayError } from '../../src/core/errors.ts'
 import type { UsageLog } from '../../src/store/log/log.ts'
+import { dayOf, securityKey, u64, writeJson } from '../../src/store/tables/layout.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { beforeWrites, DAY_MS, id, openTestStore, START_MS, until } from './fixture.ts'
+import {
+  beforeWrites,
+  DAY_MS,
+  id,
+  openTestLog,
+  openTestStore,
+  START_MS,
+  testClock,
+  until,
+} from './fixture.ts'
 
 const at = (ms: number) => new Date(ms).toISOString()
 const content = (request: unknown, response: unknown) => JSON.stringify({ request, response })
@@ -360,4 +370,51 @@ t.test('failed commits acknowledge and store nothing, and the log recovers', asy
   await store.log.append(requestDraft({ id: id(2) }))
   t.match(verdict(store.log), { ok: true, checked: 3 })
   t.strictSame(events, ['input/output error', 'available'])
+})
+
+t.test('events that an older release indexed are listed and removed as they were counted', async (t) => {
+  const { log, environment, close } = openTestLog({ path: t.testdir(), clock: testClock() })
+  t.teardown(close)
+  const { days, security } = environment.tables
+  const rule = { id: 'r', name: 'r', action: 'block', direction: 'request' as const }
+  const stopped = (n: number, changes: Partial<RequestDraft>) =>
+    requestDraft({ id: id(n), created_at: at(START_MS), ...changes })
+  const ofModel = { blocked: true, outcome: 'blocked', error_code: 'model_not_allowed' } as const
+  const limited = { outcome: 'rate_limited', error_code: 'budget_exceeded' } as const
+  await fill(log, [
+    stopped(1, { ...ofModel, rules: [{ ...rule, type: 'model_access' }] }),
+    stopped(2, { ...limited, rules: [{ ...rule, type: 'rate_limit' }] }),
+    stopped(3, limited),
+  ])
+  const today = dayOf(START_MS)
+  const query = { days: 1, limit: 100, offset: 0, nowMs: START_MS }
+  t.match(log.security(query), { total: 5, totals: { refused_requests: 3, rule_triggers: 2 } })
+  // It indexed no refusal by a limit, and counted that of a model as blocked.
+  await environment.transaction(() => {
+    const counts = { blocked_request: 1, pii_detection: 0, rule_trigger: 2 }
+    days.put(u64(today), writeJson({ counts, next: 3 }))
+    for (const ordinal of [3, 4]) security.remove(securityKey(today, ordinal))
+  })
+  await fill(log, [stopped(4, limited)])
+  const report = log.security(query)
+  t.match(report, { total: 4, totals: { blocked_requests: 1, refused_requests: 1, rule_triggers: 2 } })
+  t.same(
+    report.events.map(({ type, log_id }) => [type, log_id]),
+    [
+      ['refused_request', id(4)],
+      ['rule_trigger', id(2)],
+      ['rule_trigger', id(1)],
+      ['refused_request', id(1)],
+    ],
+  )
+  for (const [firstSeq, total] of [
+    [2, 2],
+    [3, 1],
+    [4, 1],
+    [5, 0],
+  ] as const) {
+    await log.dropOldest(firstSeq)
+    t.equal(log.security(query).total, total, `from ${firstSeq} on`)
+  }
+  t.same([security.count(), days.count()], [0, 0])
 })
