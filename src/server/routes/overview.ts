@@ -43,12 +43,7 @@ export const overviewRoute = (
     const keys = await keyStore.list()
     const nowMs = clock.now()
     const { sinceMs, outcomes, added, firstToken } = minutes.summary(nowMs, hours)
-    const { limits } = limitsInUse(
-      rules.current,
-      countsOf(counters, hub, nowMs),
-      { keys, key: null },
-      nowMs,
-    )
+    const { limits } = limitsInUse(rules.current, countsOf(counters, hub, nowMs), { keys, key: null }, nowMs)
     const budgets = limits.filter(isNearlyUsed).slice(0, MAXIMUM_BUDGETS)
     return ok({
       since: isoTime(sinceMs),
