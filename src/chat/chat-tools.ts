@@ -1,22 +1,26 @@
 // Reads the tool calls of chat completions: in messages, in answers and in the chunks of a stream.
 
+import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue, objectsIn } from '../core/json.ts'
-import { type ToolName, toolNamed } from '../core/tool-name.ts'
+import { type ToolName, toolNamed, writtenName } from '../core/tool-name.ts'
 import { envelopeOf } from './channel.ts'
 import { choiceIndex, finishReason } from './stream-chunk.ts'
-import type {
-  CallEvent,
-  CallPiece,
-  CallReader,
-  ToolCall,
-  ToolFormat,
-  ToolHistory,
-  WrittenArguments,
+import {
+  type CallEvent,
+  type CallPiece,
+  type CallReader,
+  EMPTY_EVENT,
+  EMPTY_PIECE,
+  type ToolCall,
+  type ToolFormat,
+  type ToolHistory,
+  type WrittenArguments,
 } from './tool-format.ts'
 
 export const CHAT_TOOLS: ToolFormat = {
   history: chatHistory,
-  calls: ({ choices }) => objectsIn(choices).flatMap(callsOfChoice),
+  calls: ({ choices }) =>
+    objectsIn(choices).flatMap((choice) => [...partsOf(choice)].flatMap(({ item }) => callsOf(item))),
   readCalls: () => new ChatCallReader(),
 }
 
@@ -30,52 +34,69 @@ function chatHistory({ messages }: JsonObject): ToolHistory {
       const named = typeof name === 'string' ? toolNamed(name) : null
       results.push((typeof id === 'string' ? byId.get(id) : undefined) ?? named)
     }
-    for (const item of objectsIn(message['tool_calls'])) {
-      const tool = toolNamed(nameOf(item) ?? '')
-      called.push(tool)
-      if (typeof item['id'] === 'string') byId.set(item['id'], tool)
+    for (const { item } of partsOfMessage(message)) {
+      for (const { tool } of callsOf(item)) {
+        called.push(tool)
+        if (typeof item['id'] === 'string') byId.set(item['id'], tool)
+      }
     }
-    const { function_call: legacy } = message
-    if (isObject(legacy)) called.push(toolNamed(String(legacy['name'] ?? '')))
   }
   return { called, results }
 }
 
-/** What a call says of its function or its custom tool. */
-const innerOf = (item: JsonObject): JsonObject | null => {
-  const { function: called, custom } = item
-  if (isObject(called)) return called
-  return isObject(custom) ? custom : null
+/** A call in a message or a delta. */
+interface CallPart {
+  /** In the form of a list's item, also for the older `function_call`. */
+  readonly item: JsonObject
+  /** Its place in the list; null for the older form. */
+  readonly position: number | null
 }
 
-function nameOf(item: JsonObject): string | null {
-  const name = innerOf(item)?.['name']
-  return typeof name === 'string' && name !== '' ? name : null
+/** The calls of a message or a delta, in order. */
+function partsOfMessage(message: JsonValue | undefined): CallPart[] {
+  if (!isObject(message)) return []
+  const { tool_calls: list, function_call: legacy } = message
+  const parts = callItems(list).map((item, position): CallPart => ({ item, position }))
+  return isObject(legacy) ? [...parts, { item: { function: legacy }, position: null }] : parts
 }
 
-function argumentsOf(inner: JsonObject | null): WrittenArguments {
-  const { arguments: written = '', input } = inner ?? {}
+/** The items of a list of calls. An object is one call, or has calls by their numbers. */
+function callItems(list: JsonValue | undefined): JsonObject[] {
+  if (!isObject(list)) return objectsIn(list)
+  return [list, ...Object.values(list)].filter(isObject).filter((one) => innersOf(one).length > 0)
+}
+
+/** The places of a choice that hold calls. */
+const HOLDERS = ['message', 'delta'] as const
+
+function* partsOf(choice: JsonObject): Generator<CallPart & { readonly holder: (typeof HOLDERS)[number] }> {
+  for (const holder of HOLDERS) for (const part of partsOfMessage(choice[holder])) yield { ...part, holder }
+}
+
+/** What a call says of its function and of its custom tool. With both, clients read either. */
+function innersOf(item: JsonObject): JsonObject[] {
+  const inners = [item['function'], item['custom']].filter(isObject)
+  return inners.length === 0 && item['name'] !== undefined ? [item] : inners
+}
+
+function argumentsOf({ arguments: written = '', input }: JsonObject): WrittenArguments {
   if (typeof input === 'string') return { type: 'text', text: input }
-  // Some servers send the arguments as a value.
+  // Some servers send the arguments as a value, or null for none.
+  if (written === null) return { type: 'written', text: '' }
   return typeof written === 'string' ? { type: 'written', text: written } : { type: 'value', value: written }
 }
 
-const callOf = (item: JsonObject): ToolCall => ({
-  tool: toolNamed(nameOf(item) ?? ''),
-  given: argumentsOf(innerOf(item)),
-})
+/** The calls of an item: one, but for an item with two names. */
+const callsOf = (item: JsonObject): ToolCall[] =>
+  orEmpty(innersOf(item)).map((inner) => ({
+    tool: toolNamed(writtenName(inner['name']) ?? ''),
+    given: argumentsOf(inner),
+    after: [],
+  }))
 
-/** The call of the older form, as one of the newer. */
-const legacyCall = (legacy: JsonObject): ToolCall => callOf({ function: legacy })
-
-function callsOfMessage(message: JsonValue | undefined): ToolCall[] {
-  if (!isObject(message)) return []
-  const { tool_calls: list, function_call: legacy } = message
-  const calls = objectsIn(list).map(callOf)
-  return isObject(legacy) ? [...calls, legacyCall(legacy)] : calls
-}
-
-const callsOfChoice = ({ message }: JsonObject): ToolCall[] => callsOfMessage(message)
+/** An item that says nothing is a call without a name. */
+const orEmpty = (inners: readonly JsonObject[]): readonly JsonObject[] =>
+  inners.length === 0 ? [{}] : inners
 
 /** Occurs in every chunk with a call, unless characters are escaped that need not be. */
 const MAY_HOLD = /_call|finish_reason"\s*:\s*"|\\u/
@@ -83,11 +104,37 @@ const MAY_HOLD = /_call|finish_reason"\s*:\s*"|\\u/
 /** Members of a delta that are no content of their own. */
 const CALL_MEMBERS: ReadonlySet<string> = new Set(['role', 'tool_calls', 'function_call'])
 
+/** The calls of a choice. */
+class ChoiceCalls {
+  /** The id and the name that each key has last had. */
+  readonly known = new Map<string, { id: JsonValue | undefined; name: string | null }>()
+  /** The key that an id came with first. */
+  readonly byId = new Map<JsonValue, string>()
+  /** Keys that have begun and not ended. */
+  readonly unfinished = new Set<string>()
+  /** The key of the newest piece. */
+  last: string | null = null
+  /** Whether its pieces have an index; null before the first. */
+  #isNumbered: boolean | null = null
+
+  /** Notes whether a piece has an index. @throws GatewayError when only some pieces have one */
+  number(isNumbered: boolean): void {
+    this.#isNumbered ??= isNumbered
+    // No server does that, and no two clients read it alike.
+    if (this.#isNumbered !== isNumbered) throw new GatewayError('upstream_unavailable', SOME_NUMBERED)
+  }
+}
+
+const SOME_NUMBERED = "Only some of the tool calls in the upstream's answer have an index."
+
+/** A piece, and whether clients may give its arguments to different calls. */
+interface ReadPiece {
+  readonly piece: CallPiece
+  readonly isUnclear: boolean
+}
+
 class ChatCallReader implements CallReader {
-  /** The call of each choice that has begun and not ended, the newest. */
-  readonly #open = new Map<number, string>()
-  /** Calls of the chunks that were whole messages. */
-  #wholes = 0
+  readonly #choices = new Map<number, ChoiceCalls>()
 
   mayHold(data: string): boolean {
     return MAY_HOLD.test(data)
@@ -95,55 +142,57 @@ class ChatCallReader implements CallReader {
 
   read(body: JsonObject): CallEvent | null {
     const ended: string[] = []
-    const pieces: CallPiece[] = []
+    const left: string[] = []
+    const read: ReadPiece[] = []
     const choices = objectsIn(body['choices'])
     for (const choice of choices) {
-      const index = choiceIndex(choice)
-      for (const piece of this.#piecesOf(choice, index)) {
-        const open = this.#open.get(index)
-        // Servers send calls one after another.
-        if (open !== undefined && open !== piece.key) ended.push(open)
-        this.#open.set(index, piece.key)
-        pieces.push(piece)
+      const calls = this.#callsOf(choiceIndex(choice))
+      for (const part of partsOf(choice)) {
+        const one = readPiece(choiceIndex(choice), calls, part)
+        const { key } = one.piece
+        if (calls.last !== null && calls.last !== key) left.push(calls.last)
+        calls.last = key
+        calls.unfinished.add(key)
+        read.push(one)
       }
-      const open = this.#open.get(index)
-      if (finishReason(choice) === null || open === undefined) continue
-      this.#open.delete(index)
-      ended.push(open)
+      if (finishReason(choice) === null) continue
+      ended.push(...calls.unfinished)
+      calls.unfinished.clear()
     }
-    if (pieces.length === 0 && ended.length === 0) return null
-    const isAlone = pieces.length === 1 && choices.length === 1 && isOnlyCall(body, choices[0]!)
-    const within = new Set(pieces.map(({ key }) => key))
+    if (read.length === 0 && ended.length === 0) return null
+    const within = new Map(read.map(({ piece }, at) => [piece.key, at]))
+    const ends = new Set(ended)
     return {
+      ...EMPTY_EVENT,
       ended: ended.filter((key) => !within.has(key)),
-      pieces: pieces.map((piece) => ({ ...piece, ends: ended.includes(piece.key) })),
-      isAlone,
-      isRepeat: false,
+      left: left.filter((key) => !within.has(key)),
+      pieces: read.map(({ piece }, at) => ({
+        ...piece,
+        ends: ends.has(piece.key) && within.get(piece.key) === at,
+      })),
+      isAlone: read.length === 1 && choices.length === 1 && isOnlyCall(body, choices[0]!),
+      isUnclear: read.some(({ isUnclear }) => isUnclear),
     }
   }
 
-  *#piecesOf(choice: JsonObject, index: number): Generator<CallPiece> {
-    const { delta, message } = choice
-    for (const call of callsOfMessage(message)) {
-      const key = `${index} whole ${this.#wholes++}`
-      yield { key, choice: index, tool: call.tool, text: '', isText: false, whole: call, ends: false }
+  #callsOf(choice: number): ChoiceCalls {
+    let calls = this.#choices.get(choice)
+    if (calls === undefined) {
+      calls = new ChoiceCalls()
+      this.#choices.set(choice, calls)
     }
-    if (!isObject(delta)) return
-    for (const [position, item] of objectsIn(delta['tool_calls']).entries())
-      yield pieceOf(index, String(numberOf(item, position)), item)
-    const { function_call: legacy } = delta
-    if (isObject(legacy)) yield pieceOf(index, 'function', { function: legacy })
+    return calls
   }
 
   split(body: JsonObject): { readonly pieces: readonly JsonObject[]; readonly rest: JsonObject | null } {
     const pieces: JsonObject[] = []
     const choices = objectsIn(body['choices']).map((choice) => {
       const index = choiceIndex(choice)
+      for (const { item, position, holder } of partsOf(choice)) {
+        const call = position === null ? { function_call: item['function']! } : listOf(item, position)
+        pieces.push({ ...envelopeOf(body), choices: [{ index, [holder]: call, finish_reason: null }] })
+      }
       const { delta, message, ...others } = choice
-      const alone = (members: JsonObject) =>
-        pieces.push({ ...envelopeOf(body), choices: [{ index, ...members, finish_reason: null }] })
-      for (const part of callsAlone(message)) alone({ message: part })
-      for (const part of callsAlone(delta)) alone({ delta: part })
       return {
         ...others,
         ...(delta !== undefined && { delta: withoutCalls(delta) }),
@@ -154,19 +203,65 @@ class ChatCallReader implements CallReader {
   }
 }
 
-/** Each call of a message or a delta as the only one, with its number. */
-function callsAlone(message: JsonValue | undefined): JsonObject[] {
-  if (!isObject(message)) return []
-  const { tool_calls: list, function_call: legacy } = message
-  const calls = objectsIn(list).map((item, position) => ({
-    tool_calls: [{ ...item, index: numberOf(item, position) }],
-  }))
-  return isObject(legacy) ? [...calls, { function_call: legacy }] : calls
+/** A call as the only one of a list. Without an index it keeps its place. */
+const listOf = (item: JsonObject, position: number): JsonObject => ({
+  tool_calls: [indexOf(item) === null ? { ...item, index: position } : item],
+})
+
+/** What numbers a call among those of its choice; null where nothing does. */
+const indexOf = ({ index }: JsonObject): string | null =>
+  typeof index === 'number' || typeof index === 'string' ? String(index) : null
+
+/**
+ * Reads a piece. Clients find its call by the index, by the id, or by both; some take a piece with
+ * another id or another name as a further call.
+ */
+function readPiece(
+  choice: number,
+  calls: ChoiceCalls,
+  { item, position, holder }: CallPart & { readonly holder: string },
+): ReadPiece {
+  const inners = innersOf(item)
+  const tools = inners.flatMap((inner) => writtenName(inner['name']) ?? []).map((name) => toolNamed(name))
+  const given = inners.map(argumentsOf)
+  const isMessage = holder === 'message'
+  const index = position === null ? 'function' : (indexOf(item) ?? (isMessage ? String(position) : null))
+  if (!isMessage && position !== null) calls.number(index !== null)
+  const key = `${choice} ${index ?? 'without index'}`
+  const id = item['id'] === '' ? undefined : (item['id'] ?? undefined)
+  const isElsewhere = id !== undefined && tools.length === 0 && (calls.byId.get(id) ?? key) !== key
+  const begins = beginningOf(calls, { key, id, tools, isMessage, isNew: index === null })
+  if (id !== undefined && !calls.byId.has(id)) calls.byId.set(id, key)
+  const text = given.map((one) => (one.type === 'value' ? JSON.stringify(one.value) : one.text)).join('')
+  const isText = given.length === 1 && given[0]!.type === 'text'
+  return {
+    piece: { ...EMPTY_PIECE, key, choice, tools, text, isText, begins },
+    isUnclear: isElsewhere,
+  }
 }
 
-/** The number of a call among those of its choice. */
-const numberOf = ({ index }: JsonObject, position: number): number =>
-  Number.isSafeInteger(index) ? (index as number) : position
+interface Beginning extends Pick<CallPiece, 'key' | 'tools'> {
+  readonly id: JsonValue | undefined
+  /** Whether it is of a whole message, which has all of the call. */
+  readonly isMessage: boolean
+  /** Whether a name alone makes it a further call. */
+  readonly isNew: boolean
+}
+
+/** Reads what a piece begins, and notes its id and its name. */
+function beginningOf(
+  { known }: ChoiceCalls,
+  { key, id, tools, isMessage, isNew }: Beginning,
+): CallPiece['begins'] {
+  const name = tools.at(-1)?.name ?? null
+  const before = known.get(key)
+  known.set(key, { id: id ?? before?.id, name: name ?? before?.name ?? null })
+  if (before === undefined) return null
+  const isOther = id !== undefined && before.id !== undefined && before.id !== id
+  if (name !== null && (isOther || isNew)) return 'call'
+  const isRenamed = name !== null && before.name !== null && name !== before.name
+  return isOther || isRenamed || isMessage ? 'arguments' : null
+}
 
 function withoutCalls(message: JsonValue): JsonValue {
   if (!isObject(message)) return message
@@ -189,19 +284,4 @@ function isOnlyCall({ usage }: JsonObject, choice: JsonObject): boolean {
         (Array.isArray(value) && value.length === 0),
     )
   )
-}
-
-function pieceOf(choice: number, call: string, item: JsonObject): CallPiece {
-  const name = nameOf(item)
-  const given = argumentsOf(innerOf(item))
-  const isValue = given.type === 'value'
-  return {
-    key: `${choice} ${call}`,
-    choice,
-    tool: name === null ? null : toolNamed(name),
-    text: isValue ? JSON.stringify(given.value) : given.text,
-    isText: given.type === 'text',
-    whole: null,
-    ends: false,
-  }
 }

@@ -22,46 +22,93 @@ export type WrittenArguments =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'value'; readonly value: JsonValue }
 
+/** A result, in an answer, of a tool that the provider ran. */
+export interface ToolResult {
+  /** Null where the answer does not name it. */
+  readonly tool: ToolName | null
+  /** What the model read of it, as far as the answer shows it. */
+  readonly value: JsonValue
+}
+
 /** A call in an answer. */
 export interface ToolCall {
   readonly tool: ToolName
   readonly given: WrittenArguments
+  /** Results in the answer between the call before this one and this one. */
+  readonly after: readonly ToolResult[]
 }
 
-/** What an event of a stream holds of one call. */
-export interface CallPiece {
+/**
+ * What an event of a stream holds of one call. Clients join the pieces of a key in their own ways:
+ * a further name replaces the first, is joined to it, or begins another call.
+ */
+export interface CallPiece extends Pick<ToolCall, 'after'> {
   /** Names the call among those of the stream. */
   readonly key: string
   /** The choice whose text the call ends; null where the end of a text is an event of its own. */
   readonly choice: number | null
-  /** The tool, in an event that names it. */
-  readonly tool: ToolName | null
+  /** The tools that it names: none in most pieces, two where clients read one name or the other. */
+  readonly tools: readonly ToolName[]
   /** What it adds to the arguments. */
   readonly text: string
   /** Whether the arguments are a text that is not meant to be JSON. */
   readonly isText: boolean
-  /** The whole call, in an event that has or repeats it. */
-  readonly whole: ToolCall | null
+  /**
+   * Whether some clients begin new arguments here, and others join them to those before.
+   * `call` when they begin a further call.
+   */
+  readonly begins: 'call' | 'arguments' | null
+  /** The arguments alone, in an event that has or repeats all of them. */
+  readonly whole: WrittenArguments | null
   /** Whether the call ends here. */
   readonly ends: boolean
 }
 
-/** What an event of a stream holds of calls. */
+/** A piece that adds nothing, for events that hold a part of one. */
+export const EMPTY_PIECE = {
+  after: [],
+  choice: null,
+  tools: [],
+  text: '',
+  isText: false,
+  begins: null,
+  whole: null,
+  ends: false,
+} as const satisfies Omit<CallPiece, 'key'>
+
+/** What an event of a stream holds of tools. */
 export interface CallEvent {
   /** Calls that end before this event. */
   readonly ended: readonly string[]
+  /** Calls that the stream has left before this event: they end if their arguments are complete. */
+  readonly left: readonly string[]
   readonly pieces: readonly CallPiece[]
+  /** Results after the last piece. */
+  readonly results: readonly ToolResult[]
   /** Whether the event holds nothing but its only piece. */
   readonly isAlone: boolean
-  /** Whether its pieces repeat calls of earlier events. */
-  readonly isRepeat: boolean
+  /** Whether clients give arguments to different calls, from this event on. */
+  readonly isUnclear: boolean
 }
+
+/** An event that holds nothing, for those that hold a part of one. */
+export const EMPTY_EVENT = {
+  ended: [],
+  left: [],
+  pieces: [],
+  results: [],
+  isAlone: true,
+  isUnclear: false,
+} as const satisfies CallEvent
 
 /** Reads the calls in the events of one stream, in order. */
 export interface CallReader {
   /** Reports whether an event may hold something of a call. Cheap; true where it is not known. */
   mayHold(data: string): boolean
-  /** Reads an event; null for one without a call. */
+  /**
+   * Reads an event; null for one without a call or a result.
+   * @throws GatewayError `upstream_unavailable` for calls that no two clients read alike
+   */
   read(body: JsonObject): CallEvent | null
   /**
    * Splits an event: one event for each piece, and the event without them; null where nothing is

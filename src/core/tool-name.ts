@@ -1,5 +1,7 @@
 // The names of a tool, as requests define it, answers call it and rules match it.
 
+import type { JsonValue } from './json.ts'
+
 export interface ToolName {
   /** As reports have it: a function's name, `mcp:LABEL/TOOL`, or the type of a provider's tool. */
   readonly name: string
@@ -7,6 +9,8 @@ export interface ToolName {
   readonly also: readonly string[]
   /** True for a tool server whose tools are not named: a rule may concern some of them. */
   readonly isServer: boolean
+  /** True for names that some clients join: only a glob after `!` refuses it. */
+  readonly isJoined: boolean
 }
 
 /** Separates the label of a tool server from the name of its tool. */
@@ -22,15 +26,34 @@ export const toolNamed = (name: string, ...also: readonly string[]): ToolName =>
   name: cut(name),
   also: also.map(cut).filter((one) => one !== name),
   isServer: false,
+  isJoined: false,
 })
 
 /** A tool server without the names of its tools. */
 export const toolServer = (label: string): ToolName => ({
-  name: cut(`mcp:${label}`),
-  also: [],
+  ...toolNamed(`mcp:${label}`),
   isServer: true,
 })
 
 /** A tool of a tool server. */
 export const serverTool = (label: string, tool: string): ToolName =>
   toolNamed(`mcp:${label}${SERVER_SEPARATOR}${tool}`, `mcp:${label}`)
+
+/** The tool of names that a client joins. */
+export const joinedTool = (first: string, next: string): ToolName => ({
+  ...toolNamed(first + next),
+  isJoined: true,
+})
+
+/**
+ * The name that a member of a body has: of a value that is no string, its text, as clients in
+ * JavaScript read it. Null for no name.
+ */
+export function writtenName(value: JsonValue | undefined): string | null {
+  if (value === undefined || value === null || value === '') return null
+  if (typeof value === 'object' && !Array.isArray(value)) return '[object Object]'
+  return String(Array.isArray(value) ? value.flat(MAXIMUM_LEVELS).join() : value)
+}
+
+/** Levels of a list in place of a name that are read. */
+const MAXIMUM_LEVELS = 8

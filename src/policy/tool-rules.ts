@@ -119,13 +119,17 @@ export class ToolRules {
         break
       }
     }
-    const calls = active.length === 0 ? null : new CallRules(active, this.#tests)
+    const waiting = this.#rules.filter((rule) => !active.includes(rule))
+    const calls = new CallRules(
+      { active, waiting: waiting.map((rule) => waitOf(rule, tools, score)) },
+      this.#tests,
+    )
     return { hits: [...hits], denied, removed, calls }
   }
 
   /** The rules for the calls of an answer to an unknown conversation: every condition holds. */
   callsOfUnknown(): CallRules {
-    return new CallRules(this.#rules, this.#tests)
+    return new CallRules({ active: this.#rules, waiting: [] }, this.#tests)
   }
 }
 
@@ -149,20 +153,55 @@ export type JudgedCall = Pick<NamedCall, 'hits' | 'refusing'>
 /** Names that are remembered for one answer. */
 const MAXIMUM_KNOWN_NAMES = 256
 
-/** The rules for the calls of one answer. */
+/** A rule whose conditions the conversation does not meet yet. A result in the answer may. */
+interface WaitingRule {
+  readonly rule: ToolRule
+  /** Whether a result of a tool that it names is missing. */
+  readonly needsResult: boolean
+  /** Whether a result with its injection score is missing. */
+  readonly needsScore: boolean
+}
+
+/** The rules for the calls of one answer, from a point of it on. */
 export class CallRules {
   readonly #rules: readonly ToolRule[]
+  readonly #waiting: readonly WaitingRule[]
   readonly #tests: ArgumentTests
   readonly #known = new Map<string, NamedCall>()
+  /** Whether a rule may ask for arguments, now or after a result. */
+  readonly asksForArguments: boolean
+  /** Whether a rule waits for the injection score of a result. */
+  readonly asksForScore: boolean
 
-  constructor(rules: readonly ToolRule[], tests: ArgumentTests) {
-    this.#rules = rules
+  constructor(
+    { active, waiting }: { readonly active: readonly ToolRule[]; readonly waiting: readonly WaitingRule[] },
+    tests: ArgumentTests,
+  ) {
+    this.#rules = active
+    this.#waiting = waiting
     this.#tests = tests
+    const all = [...active, ...waiting.map(({ rule }) => rule)]
+    this.asksForArguments = all.some(({ conditions }) => conditions.arguments !== null)
+    this.asksForScore = waiting.some(({ needsScore }) => needsScore)
+  }
+
+  /**
+   * The rules for what comes after results in the answer.
+   * @param tools that have a result; null for one that is not named, and may be any
+   * @param score highest injection score of the results; 0 when no rule asks for it
+   */
+  following(tools: readonly (ToolName | null)[], score: number): CallRules {
+    const waiting = this.#waiting.map((one) => stillWaiting(one, tools, score))
+    const isSame = waiting.every((one, index) => one === this.#waiting[index])
+    if (isSame) return this
+    const met = waiting.filter(isMet).map(({ rule }) => rule)
+    const left = waiting.filter((one) => !isMet(one))
+    return new CallRules({ active: [...this.#rules, ...met], waiting: left }, this.#tests)
   }
 
   /** Judges a call by its name. Rules on arguments are left out. */
   named(tool: ToolName): NamedCall {
-    const key = JSON.stringify([tool.name, ...tool.also])
+    const key = JSON.stringify([tool.isJoined, tool.name, ...tool.also])
     const known = this.#known.get(key)
     if (known !== undefined) return known
     const concerning = this.#rules.filter((rule) => refuses(rule, tool))
@@ -195,15 +234,36 @@ const isRefusing = ({ action }: RuleReference): boolean => action === 'block' ||
 const isNarrowed = ({ conditions }: ToolRule): boolean =>
   conditions.arguments !== null || conditions.after !== null || conditions.afterInjection !== null
 
-/** A rule with conditions refuses only what its `!` globs name. */
+/**
+ * A rule with conditions refuses only what its `!` globs name, and so does every rule of a name
+ * that few clients read.
+ */
 const refuses = (rule: ToolRule, tool: ToolName): boolean =>
-  isNarrowed(rule) ? rule.list.refuses(tool) : !rule.list.allows(tool)
+  isNarrowed(rule) || tool.isJoined ? rule.list.refuses(tool) : !rule.list.allows(tool)
 
-/** Whether the conversation meets the conditions of a rule. An unknown tool may be any. */
-const holdsIn = (
-  { conditions, follows }: ToolRule,
-  { results }: ToolsInRequest,
-  score: number | null,
-): boolean =>
-  (follows === null || results.some((tool) => tool === null || follows(tool))) &&
-  (conditions.afterInjection === null || (score !== null && score >= conditions.afterInjection))
+/** Whether results meet the condition `after` of a rule. An unknown tool may be any. */
+const isFollowed = ({ follows }: ToolRule, results: readonly (ToolName | null)[]): boolean =>
+  follows === null || results.some((tool) => tool === null || follows(tool))
+
+const isScored = ({ conditions: { afterInjection } }: ToolRule, score: number | null): boolean =>
+  afterInjection === null || (score !== null && score >= afterInjection)
+
+/** Whether the conversation meets the conditions of a rule. */
+const holdsIn = (rule: ToolRule, { results }: ToolsInRequest, score: number | null): boolean =>
+  isFollowed(rule, results) && isScored(rule, score)
+
+const waitOf = (rule: ToolRule, { results }: ToolsInRequest, score: number | null): WaitingRule => ({
+  rule,
+  needsResult: !isFollowed(rule, results),
+  needsScore: !isScored(rule, score),
+})
+
+/** What a rule waits for after some results; the same value where they change nothing. */
+function stillWaiting(one: WaitingRule, tools: readonly (ToolName | null)[], score: number): WaitingRule {
+  const needsResult = one.needsResult && !isFollowed(one.rule, tools)
+  const needsScore = one.needsScore && !isScored(one.rule, score)
+  const isSame = needsResult === one.needsResult && needsScore === one.needsScore
+  return isSame ? one : { ...one, needsResult, needsScore }
+}
+
+const isMet = ({ needsResult, needsScore }: WaitingRule): boolean => !needsResult && !needsScore

@@ -117,6 +117,7 @@ export async function runCase(
     selection,
     calls: tools.calls,
     placeholders: inspection.placeholders,
+    injection: environment.injection,
     documents: documentEditsOf(request.body, inspection.documentEdits),
     thoughts: new ThoughtMemory(),
     givenIds: new GivenIds(),

@@ -17,7 +17,16 @@ import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import type { UpstreamResponse } from '../../src/upstream/response.ts'
 import { rule } from '../policy/rules.ts'
-import { ALL_KINDS, chunksOf, cutText, newCall, responseOf, STILL_CLOCK, selectRules } from './fixture.ts'
+import {
+  ALL_KINDS,
+  chunksOf,
+  cutText,
+  INJECTION,
+  newCall,
+  responseOf,
+  STILL_CLOCK,
+  selectRules,
+} from './fixture.ts'
 
 const CREDENTIAL = 'upstream-credential'
 const SELECTION = selectRules([rule('aurora', 'project aurora')])
@@ -58,6 +67,7 @@ async function deliver(
         selection: SELECTION,
         calls: null,
         placeholders,
+        injection: INJECTION,
         thoughts: new ThoughtMemory(),
         givenIds: new GivenIds(),
         documents: [],

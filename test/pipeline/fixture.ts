@@ -6,6 +6,7 @@ import type { Clock } from '../../src/core/clock.ts'
 import type { GatewayError } from '../../src/core/errors.ts'
 import { PII_KINDS } from '../../src/core/finding.ts'
 import type { JsonObject } from '../../src/core/json.ts'
+import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { GivenIds } from '../../src/pipeline/answer/given-ids.ts'
 import type { DocumentEdits } from '../../src/pipeline/answer/moved-citations.ts'
@@ -26,6 +27,8 @@ import { errorEvent } from '../../src/server/respond.ts'
 import type { UpstreamResponse } from '../../src/upstream/response.ts'
 import { callKey, keyOf } from '../policy/keys.ts'
 import { compileRules, rule } from '../policy/rules.ts'
+
+export const INJECTION = loadInjectionModel()
 
 export const ALL_KINDS = kindSet(PII_KINDS)
 
@@ -147,6 +150,7 @@ export async function relay(
     selection: STREAM_RULES,
     calls,
     placeholders,
+    injection: INJECTION,
     thoughts: new ThoughtMemory(),
     givenIds: new GivenIds(),
     documents,
@@ -200,7 +204,7 @@ export async function deliverWhole(
     call: newCall(STILL_CLOCK, 'r', api),
     client,
     response: responseOf([JSON.stringify(body)]),
-    ...{ scan, selection, calls, placeholders, documents },
+    ...{ scan, selection, calls, placeholders, documents, injection: INJECTION },
     thoughts: new ThoughtMemory(),
     givenIds: new GivenIds(),
     searches: new ScanMemory(0, Number.POSITIVE_INFINITY),

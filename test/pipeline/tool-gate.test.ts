@@ -322,8 +322,7 @@ const FORMS: [what: string, events: string[], isRefused: boolean][] = [
       call(0, { function: { name: 'sh', arguments: '{"command":"ls"}' } }),
       ...END,
     ],
-    // What came with the first half of the name is not known.
-    true,
+    false,
   ],
   [
     'a name that is repeated',

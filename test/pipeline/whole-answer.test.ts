@@ -23,6 +23,7 @@ import { rule } from '../policy/rules.ts'
 import {
   cutText,
   deliverWhole,
+  INJECTION,
   newCall,
   responseOf,
   STILL_CLOCK,
@@ -71,6 +72,7 @@ async function whole(
     selection,
     calls: null,
     placeholders,
+    injection: INJECTION,
     thoughts: new ThoughtMemory(),
     givenIds: new GivenIds(),
     documents: [],

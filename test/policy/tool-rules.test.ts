@@ -1,9 +1,9 @@
 import t from 'tap'
 import { atOnce } from '../../src/core/steps.ts'
-import { serverTool, type ToolName, toolNamed } from '../../src/core/tool-name.ts'
+import { joinedTool, serverTool, type ToolName, toolNamed } from '../../src/core/tool-name.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { MAXIMUM_ARGUMENT_CHARACTERS, UNREADABLE } from '../../src/policy/tool-arguments.ts'
-import { NO_TOOLS, type ToolsInRequest } from '../../src/policy/tool-rules.ts'
+import { type CallRules, NO_TOOLS, type ToolsInRequest } from '../../src/policy/tool-rules.ts'
 import { rule, select } from './rules.ts'
 
 const tools = (name: string, pattern: string[], more: Partial<Rule> = {}) =>
@@ -56,14 +56,18 @@ t.test('a rule after results refuses calls, and the definitions that it removes'
   const after = { after: ['web_*', 'mcp:*'] }
   const blocks = [tools('r', ['*', '!send_*'], after)]
   const said = { defined: [mail], results: [toolNamed('web_fetch')] }
-  t.equal(judge(blocks, { ...said, results: [bash] }).calls, null)
+  t.equal(judge(blocks, { ...said, results: [bash] }).calls!.named(mail).refusing, null)
   const judged = judge(blocks, said)
   t.equal(judged.denied, null)
   t.match(judged.calls!.named(mail).refusing, { name: 'r' })
   t.equal(judged.calls!.named(bash).refusing, null)
   t.match(judge(blocks, { ...said, chosen: [mail] }).denied, { tool: 'send_mail' })
-  t.not(judge(blocks, { results: [serverTool('jira', 'read')] }).calls, null)
-  t.not(judge(blocks, { results: [null] }).calls, null, 'a result of an unknown tool may be any')
+  for (const result of [serverTool('jira', 'read'), null])
+    t.match(
+      judge(blocks, { results: [result] }).calls!.named(mail).refusing,
+      { name: 'r' },
+      'a result of an unknown tool may be any',
+    )
   t.same(
     [...judge([tools('r', ['*', '!send_*'], { ...after, action: 'remove' })], said).removed],
     ['send_mail'],
@@ -78,7 +82,27 @@ t.test('a rule after injection waits for its score', async (t) => {
     [0.7, true],
     [null, false],
   ] as const)
-    t.equal(judge(rules, {}, score).calls !== null, holds, String(score))
+    t.equal(judge(rules, {}, score).calls!.named(mail).refusing !== null, holds, String(score))
+})
+
+t.test('a result in the answer meets what is missing of a condition', async (t) => {
+  const rules = [tools('r', ['*', '!send_*'], { after: ['web_*'], afterInjection: 0.7 })]
+  const web = toolNamed('web_search')
+  const refuses = (calls: CallRules | null) => calls!.named(mail).refusing !== null
+  const { calls } = judge(rules, {}, 0.1)
+  t.equal(calls!.asksForScore, true)
+  t.equal(refuses(calls!.following([web], 0.1)), false)
+  t.equal(refuses(calls!.following([bash], 0.9)), false)
+  t.equal(refuses(calls!.following([web], 0.9)), true)
+  t.equal(refuses(calls!.following([bash], 0.9).following([null], 0)), true, 'in either order')
+  t.equal(refuses(judge(rules, { results: [web] }, 0).calls!.following([bash], 0.7)), true)
+  t.equal(calls!.following([bash], 0), calls, 'nothing new')
+})
+
+t.test('only globs after ! refuse a name that few clients read', async (t) => {
+  const joined = joinedTool('ba', 'sh')
+  t.match(judge([tools('r', ['*', '!bash'])], {}).calls!.named(joined).refusing, { name: 'r' })
+  t.equal(judge([tools('r', ['ls'])], {}).calls!.named(joined).refusing, null)
 })
 
 t.test('a score that only monitoring rules read is made early for tools', async (t) => {

@@ -2,17 +2,27 @@
 // of a stream. Each content block with a call is one.
 
 import { isObject, type JsonObject, objectsIn } from '../../core/json.ts'
-import { serverTool, type ToolName, toolNamed } from '../../core/tool-name.ts'
-import type { CallEvent, CallReader, ToolCall, ToolFormat, ToolHistory } from '../tool-format.ts'
+import { serverTool, type ToolName, toolNamed, writtenName } from '../../core/tool-name.ts'
+import {
+  type CallEvent,
+  type CallPiece,
+  type CallReader,
+  EMPTY_EVENT,
+  EMPTY_PIECE,
+  type ToolCall,
+  type ToolFormat,
+  type ToolHistory,
+  type ToolResult,
+} from '../tool-format.ts'
 import { providerTool } from '../tool-types.ts'
 
 export const MESSAGE_TOOLS: ToolFormat = {
   history: messageHistory,
-  calls: ({ content }) => objectsIn(content).flatMap((block) => callOf(block) ?? []),
+  calls: ({ content }) => readBlocks(objectsIn(content)).calls.map(({ call }) => call),
   readCalls: () => new MessageCallReader(),
 }
 
-const RESULT = /^(\w+)_tool_result$/
+const RESULT = /^(\w*?)_?tool_result$/
 
 function messageHistory({ messages }: JsonObject): ToolHistory {
   const byId = new Map<unknown, ToolName>()
@@ -20,38 +30,73 @@ function messageHistory({ messages }: JsonObject): ToolHistory {
   const results: (ToolName | null)[] = []
   for (const message of objectsIn(messages)) {
     for (const block of objectsIn(message['content'])) {
-      const { type, id, tool_use_id: of } = block
       const tool = toolOf(block)
       if (tool !== null) {
         called.push(tool)
-        byId.set(id, tool)
-      } else if (type === 'tool_result') results.push(byId.get(of) ?? null)
-      else if (typeof type === 'string') {
-        // A result of a tool that the provider ran.
-        const [, kind] = RESULT.exec(type) ?? []
-        if (kind === undefined) continue
-        results.push(byId.get(of) ?? (kind === 'mcp' ? null : providerTool(kind)))
+        byId.set(block['id'], tool)
       }
+      const result = resultOf(block, byId)
+      if (result !== null) results.push(result.tool)
     }
   }
   return { called, results }
 }
 
+/** Blocks whose names, if they have one, are not of a tool. */
+const NO_CALLS: ReadonlySet<unknown> = new Set([
+  ...['text', 'thinking', 'redacted_thinking', 'image', 'document', 'search_result', 'container_upload'],
+])
+
 /** The tool that a block calls; null for any other block. */
-function toolOf({ type, name, server_name: server }: JsonObject): ToolName | null {
-  const written = typeof name === 'string' ? name : ''
-  if (type === 'mcp_tool_use') return serverTool(String(server ?? ''), written)
-  if (type === 'server_tool_use') return providerTool(written)
-  return type === 'tool_use' ? toolNamed(written) : null
+function toolOf({ type, name: named, server_name: server }: JsonObject): ToolName | null {
+  const name = writtenName(named)
+  if (type === 'mcp_tool_use') return serverTool(String(server ?? ''), name ?? '')
+  if (type === 'server_tool_use') return providerTool(name ?? '')
+  if (type === 'tool_use') return toolNamed(name ?? '')
+  // A block of an unknown type with a name may be a call to some clients.
+  const isOther = name === null || NO_CALLS.has(type) || RESULT.test(String(type))
+  return isOther ? null : toolNamed(name)
 }
 
-function callOf(block: JsonObject): ToolCall | null {
-  const tool = toolOf(block)
-  return tool === null ? null : { tool, given: { type: 'value', value: block['input'] ?? {} } }
+/** The result of a tool that a block has; null for any other block. */
+function resultOf(
+  { type, tool_use_id: of, content = null }: JsonObject,
+  byId: ReadonlyMap<unknown, ToolName>,
+): ToolResult | null {
+  const [, kind] = RESULT.exec(String(type)) ?? []
+  if (kind === undefined) return null
+  return {
+    tool: byId.get(of) ?? (kind === 'mcp' || kind === '' ? null : providerTool(kind)),
+    value: content,
+  }
 }
 
-/** Occurs in every event that begins a call. */
-const MAY_BEGIN = /tool_use|\\u/
+/** A call of an answer, with its place among the blocks. */
+interface PlacedCall {
+  readonly call: ToolCall
+  readonly place: number
+}
+
+/** Reads the calls of blocks, and the results after the last one. */
+function readBlocks(blocks: readonly JsonObject[]): { calls: PlacedCall[]; results: ToolResult[] } {
+  const byId = new Map<unknown, ToolName>()
+  const calls: PlacedCall[] = []
+  let results: ToolResult[] = []
+  for (const [place, block] of blocks.entries()) {
+    const tool = toolOf(block)
+    const result = resultOf(block, byId)
+    if (result !== null) results.push(result)
+    if (tool === null) continue
+    byId.set(block['id'], tool)
+    const given = { type: 'value', value: block['input'] ?? {} } as const
+    calls.push({ call: { tool, given, after: results }, place })
+    results = []
+  }
+  return { calls, results }
+}
+
+/** Occurs in every event that begins a block, which are counted, or has arguments. */
+const MAY_BEGIN = /content_block_start|input_json|message_start|\\u/
 /** Occurs in every event that adds to a call or ends one. */
 const MAY_CONTINUE = /content_block|message_|\\u/
 
@@ -60,43 +105,78 @@ class MessageCallReader implements CallReader {
   readonly #calls = new Set<string>()
   /** Those that have not ended. */
   readonly #open = new Set<string>()
+  /** Calls whose first event had arguments, which those of further events replace. */
+  readonly #begun = new Set<string>()
+  readonly #byId = new Map<unknown, ToolName>()
+  /** Blocks so far. Clients count them, or read their numbers. */
+  #blocks = 0
 
   mayHold(data: string): boolean {
     return MAY_BEGIN.test(data) || (this.#calls.size > 0 && MAY_CONTINUE.test(data))
   }
 
   read(body: JsonObject): CallEvent | null {
-    const { type, index, content_block: block, delta } = body
+    const { type, index, content_block: block, delta, message } = body
+    if (type === 'message_start' && isObject(message)) return this.#readStart(objectsIn(message['content']))
     const key = String(index ?? 0)
-    const event = { ended: [], isAlone: true, isRepeat: false } as const
-    const none = { key, choice: null, tool: null, text: '', isText: false, whole: null, ends: false } as const
-    if (type === 'content_block_start' && isObject(block)) {
-      const tool = toolOf(block)
-      if (tool === null) return null
-      this.#calls.add(key)
-      this.#open.add(key)
-      // Some servers send the whole input at once.
-      const { input } = block
-      const isWhole = isObject(input) && Object.keys(input).length > 0
-      return { ...event, pieces: [{ ...none, tool, text: isWhole ? JSON.stringify(input) : '' }] }
-    }
+    if (type === 'content_block_start' && isObject(block)) return this.#readBlock(key, block)
     if (type === 'message_delta' || type === 'message_stop') {
       const ended = [...this.#open]
       this.#open.clear()
-      return ended.length === 0 ? null : { ...event, ended, pieces: [], isAlone: false }
+      return ended.length === 0 ? null : { ...EMPTY_EVENT, ended, isAlone: false }
     }
-    if (!this.#calls.has(key)) return null
-    if (type === 'content_block_stop') {
-      this.#open.delete(key)
-      return { ...event, pieces: [{ ...none, ends: true }] }
+    if (type === 'content_block_delta' && isObject(delta)) {
+      const { partial_json: text } = delta
+      // Some clients give arguments without a call of their own to another.
+      if (!this.#calls.has(key)) return typeof text === 'string' ? UNCLEAR : null
+      const begins = this.#begun.delete(key) ? 'arguments' : null
+      return pieceEvent({ key, text: typeof text === 'string' ? text : '', begins })
     }
-    if (type !== 'content_block_delta' || !isObject(delta)) return null
-    const { partial_json: text } = delta
-    return { ...event, pieces: [{ ...none, text: typeof text === 'string' ? text : '' }] }
+    if (type !== 'content_block_stop' || !this.#calls.has(key)) return null
+    this.#open.delete(key)
+    return pieceEvent({ key, ends: true })
   }
 
-  /** An event holds at most one call. */
+  /** Reads the blocks that a message begins with: none, but some servers send whole ones. */
+  #readStart(blocks: readonly JsonObject[]): CallEvent | null {
+    const { calls, results } = readBlocks(blocks)
+    this.#blocks = blocks.length
+    const pieces = calls.map(({ call, place }): CallPiece => {
+      this.#calls.add(String(place))
+      const { tool, given, after } = call
+      return { ...EMPTY_PIECE, key: String(place), tools: [tool], after, whole: given, ends: true }
+    })
+    if (pieces.length === 0 && results.length === 0) return null
+    return { ...EMPTY_EVENT, pieces, results, isAlone: false }
+  }
+
+  #readBlock(key: string, block: JsonObject): CallEvent | null {
+    const isUnclear = key !== String(this.#blocks++)
+    const result = resultOf(block, this.#byId)
+    if (result !== null) return { ...EMPTY_EVENT, results: [result], isUnclear }
+    const tool = toolOf(block)
+    if (tool === null) return isUnclear && this.#calls.size > 0 ? UNCLEAR : null
+    this.#byId.set(block['id'], tool)
+    const begins = this.#calls.has(key) ? 'call' : null
+    this.#calls.add(key)
+    this.#open.add(key)
+    // Some servers send the whole input at once.
+    const { input } = block
+    const isWhole = isObject(input) && Object.keys(input).length > 0
+    if (isWhole) this.#begun.add(key)
+    const text = isWhole ? JSON.stringify(input) : ''
+    return { ...pieceEvent({ key, tools: [tool], text, begins }), isUnclear }
+  }
+
+  /** An event holds at most one call, but for the first, which nothing holds back. */
   split(body: JsonObject): { readonly pieces: readonly JsonObject[]; readonly rest: null } {
     return { pieces: [body], rest: null }
   }
 }
+
+const UNCLEAR: CallEvent = { ...EMPTY_EVENT, isUnclear: true }
+
+const pieceEvent = (piece: Partial<CallPiece> & Pick<CallPiece, 'key'>): CallEvent => ({
+  ...EMPTY_EVENT,
+  pieces: [{ ...EMPTY_PIECE, ...piece }],
+})

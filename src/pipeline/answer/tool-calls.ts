@@ -1,14 +1,17 @@
 // Judges the tool calls of one answer, whole or streamed, and counts them. Arguments are judged as
 // the model wrote them and, where values are put back, as the client would get them.
 
-import type { ToolCall, WrittenArguments } from '../../chat/tool-format.ts'
+import type { ToolCall, ToolResult, WrittenArguments } from '../../chat/tool-format.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
 import type { ToolName } from '../../core/tool-name.ts'
+import type { InjectionModel } from '../../detect/injection/score.ts'
+import type { Selection } from '../../policy/compile.ts'
 import type { RuleReference } from '../../policy/rule.ts'
 import { type CallArguments, UNREADABLE } from '../../policy/tool-arguments.ts'
 import type { CallRules, RefusedTool } from '../../policy/tool-rules.ts'
 import type { Call } from '../call/call.ts'
 import { ToolUse } from '../call/tool-use.ts'
+import { rulesAfter } from '../prompt/answered-results.ts'
 import { readArguments } from '../scan/call-arguments.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
 import type { ScanRules } from '../scan/text-scanner.ts'
@@ -19,12 +22,15 @@ export interface ToolAnswer {
   readonly call: Call
   readonly scan: ScanRules
   readonly placeholders: Placeholders
+  /** As in Pipeline. */
+  readonly injection: InjectionModel
+  readonly selection: Pick<Selection, 'openLabels'>
 }
 
 /** Judges the calls of an answer. Notes each on the call's record. */
 export class CallJudge {
-  /** The rules for the calls. */
-  readonly rules: CallRules
+  /** The rules for the calls from here on. */
+  rules: CallRules
   /** The first call that is refused; null while none is. */
   refused: RefusedTool | null = null
   readonly #answer: ToolAnswer
@@ -35,25 +41,35 @@ export class CallJudge {
     this.rules = rules
   }
 
-  /** Judges a call by its name; counts it. @returns whether it is refused */
-  begin(tool: ToolName): boolean {
+  /** Takes results in the answer, after which other rules may apply. */
+  *follow(results: readonly ToolResult[]): Steps<void> {
+    const { injection, selection } = this.#answer
+    const { openLabels } = selection
+    this.rules = yield* rulesAfter(this.rules, results, { injection, openLabels })
+  }
+
+  /** Counts a call. */
+  count(tool: ToolName): void {
     useOf(this.#answer).called(tool.name)
-    return this.rename(tool)
   }
 
-  /** Judges a call by a name that has grown, without counting it. @returns whether it is refused */
-  rename(tool: ToolName): boolean {
-    return this.#note(tool, this.rules.named(tool))
+  /** Judges a call by its name. @returns whether it is refused */
+  name(tool: ToolName, rules = this.rules): boolean {
+    return this.#note(tool, rules.named(tool))
   }
 
-  /** Judges the arguments of a call. @returns whether it is refused */
-  *judge(tool: ToolName, given: WrittenArguments | null): Steps<boolean> {
-    if (!this.rules.named(tool).needsArguments) return false
-    if (given === null) return this.#note(tool, yield* this.rules.withArguments(tool, UNREADABLE))
-    const written = yield* this.rules.withArguments(tool, readArguments(given))
+  /**
+   * Judges the arguments of a call.
+   * @param given null for arguments that clients read in several ways
+   * @returns whether it is refused
+   */
+  *judge(tool: ToolName, given: WrittenArguments | null, rules = this.rules): Steps<boolean> {
+    if (!rules.named(tool).needsArguments) return false
+    if (given === null) return this.#note(tool, yield* rules.withArguments(tool, UNREADABLE))
+    const written = yield* rules.withArguments(tool, readArguments(given))
     if (this.#note(tool, written)) return true
     const restored = yield* this.#restored(given)
-    return restored !== null && this.#note(tool, yield* this.rules.withArguments(tool, restored))
+    return restored !== null && this.#note(tool, yield* rules.withArguments(tool, restored))
   }
 
   /** The arguments with restored values; null where nothing is restored. */
@@ -103,9 +119,11 @@ export function* judgeCalls(
   }
   const judge = new CallJudge(answer, answer.calls)
   const pace = new Pace()
-  for (const { tool, given } of calls) {
+  for (const { tool, given, after } of calls) {
     if (pace.isOver(tool.name.length)) yield
-    if (!judge.begin(tool)) yield* judge.judge(tool, given)
+    yield* judge.follow(after)
+    judge.count(tool)
+    if (!judge.name(tool)) yield* judge.judge(tool, given)
   }
   return judge.refused
 }

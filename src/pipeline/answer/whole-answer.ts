@@ -15,6 +15,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { encodeSteps, jsonSteps } from '../../core/json-steps.ts'
 import { atOnce, endOfTurn, inSlices, Pace, type Steps } from '../../core/steps.ts'
+import type { InjectionModel } from '../../detect/injection/score.ts'
 import { detectSteps } from '../../detect/pii/detect.ts'
 import type { Selection } from '../../policy/compile.ts'
 import { decideResponse } from '../../policy/decide.ts'
@@ -58,6 +59,8 @@ export interface Answer {
   /** As in Permitted. */
   readonly calls: CallRules | null
   readonly placeholders: Placeholders
+  /** As in Pipeline. */
+  readonly injection: InjectionModel
   /** As in Pipeline. */
   readonly givenIds: GivenIds
   /** As in Permitted. */

@@ -14,10 +14,10 @@ import type { Selection } from '../../policy/compile.ts'
 import { decideResponse, type PlacedKind } from '../../policy/decide.ts'
 import type { RuleHit, RuleReference } from '../../policy/rule.ts'
 
+import { firedByCalls } from '../prompt/answered-results.ts'
 import { type DecisionParts, judgePrompt } from '../prompt/decide-prompt.ts'
 import { inspect } from '../prompt/inspect.ts'
 import { judgeTools, readTools } from '../prompt/request-tools.ts'
-import { firedByCalls } from '../scan/call-arguments.ts'
 
 /** A call as its log keeps it. */
 export interface CapturedCall {
@@ -70,7 +70,7 @@ export function* judgeCaptured(
   const answer = decideResponse(selection, { findings: found, keywordHits: [...words] })
   const calls = api.tools?.calls(response) ?? []
   const fired = Array.from(
-    yield* firedByCalls(tools.calls, calls),
+    yield* firedByCalls(tools.calls, calls, { injection, openLabels: selection.openLabels }),
     (rule): RuleHit => ({
       rule,
       direction: 'response',

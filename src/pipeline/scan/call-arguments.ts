@@ -1,12 +1,9 @@
 // Reads the arguments of tool calls as rules judge them.
 
 import { hasDuplicateKeys, isTooDeep, parseReceived } from '../../chat/strict-json.ts'
-import type { ToolCall, WrittenArguments } from '../../chat/tool-format.ts'
+import type { WrittenArguments } from '../../chat/tool-format.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
-import type { Steps } from '../../core/steps.ts'
-import type { RuleReference } from '../../policy/rule.ts'
 import { type CallArguments, MAXIMUM_ARGUMENT_CHARACTERS, UNREADABLE } from '../../policy/tool-arguments.ts'
-import type { CallRules } from '../../policy/tool-rules.ts'
 
 /**
  * Reads arguments. What a client may read in another way, such as JSON with equal names, is not
@@ -35,21 +32,4 @@ function parsedJson(text: string): JsonValue | undefined {
   } catch {
     return undefined
   }
-}
-
-/** The rules that fire on the calls of an answer, in steps. Counts nothing. */
-export function* firedByCalls(
-  rules: CallRules | null,
-  calls: readonly ToolCall[],
-): Steps<ReadonlySet<RuleReference>> {
-  const fired = new Set<RuleReference>()
-  if (rules === null) return fired
-  for (const { tool, given } of calls) {
-    yield
-    const { hits, needsArguments } = rules.named(tool)
-    for (const rule of hits) fired.add(rule)
-    if (!needsArguments) continue
-    for (const rule of (yield* rules.withArguments(tool, readArguments(given))).hits) fired.add(rule)
-  }
-  return fired
 }
