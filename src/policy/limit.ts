@@ -29,6 +29,9 @@ const LIVE_BUCKETS = BUCKETS_PER_WINDOW + 1
 /** Expected tokens of an answer without a length limit, until the first of the window has ended. */
 export const EXPECTED_ANSWER_TOKENS = 512
 
+/** Expected tool calls of an answer, until the first of the window with one has ended. */
+export const EXPECTED_TOOL_CALLS = 4
+
 /** Weight of the newest answer in the expectation for the next. */
 const NEWEST_SHARE = 1 / 8
 
@@ -47,7 +50,10 @@ export interface QuotaWindow {
   readonly bucketMs: Milliseconds
   /** Ordered by index, at most about two windows long. */
   buckets: Bucket[]
-  /** Average tokens per choice of answers without a length limit; null before the first. */
+  /**
+   * Average tokens per choice of answers without a length limit, or the highest of tool calls after
+   * the first; null before the first answer.
+   */
   typicalAnswer: number | null
 }
 
@@ -176,6 +182,11 @@ export function learn(
   const perChoice = answerTokens / choices
   const before = window.typicalAnswer ?? perChoice
   window.typicalAnswer = before + (perChoice - before) * NEWEST_SHARE
+}
+
+/** Raises what is expected of an answer to what one has taken. */
+export function learnHighest(window: QuotaWindow, tokens: number): void {
+  window.typicalAnswer = Math.max(window.typicalAnswer ?? 0, tokens)
 }
 
 /**

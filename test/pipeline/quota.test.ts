@@ -262,6 +262,24 @@ t.test('a limit of tool calls settles to what the answer asked for', async (t) =
   t.same(exceeded(call(10)), ['steps'])
 })
 
+t.test('parallel calls reserve the tool calls that an answer of the window had at most', async (t) => {
+  const call = setting(t, limit('steps', '10 tool_calls/1d'))
+  const together = (answers: readonly number[]) => {
+    const running = answers.map((toolCalls) => ({ toolCalls, quota: call(10) }))
+    const passed = running.filter(({ quota }) => quota.refusal === null)
+    for (const { quota } of running)
+      if (quota.refusal !== null) t.equal(quota.refusal.isHeld, true, 'it may pass when those end')
+    for (const { quota, toolCalls } of passed) quota.settle({ ...used(10), toolCalls })
+    return passed.length
+  }
+  t.equal(together([1, 1, 1, 1, 1]), 3, 'four each, at first, and what is left')
+  t.equal(together([1, 1, 1]), 3, 'one each, as seen')
+  t.equal(together([2]), 1)
+  t.equal(together([1, 0, 0]), 1, 'two each')
+  t.equal(together([1]), 1)
+  t.equal(call(10).refusal?.isHeld, false)
+})
+
 t.test('a limit of a run or a user is shared by its calls, and by those of a key without one', async (t) => {
   const { counters } = openTestStore(t).store
   const rules = [

@@ -1,6 +1,7 @@
 // The limits of one call: reserved before it is forwarded, settled to what it used when it is
 // sealed. Parallel calls cannot exceed a limit that the same calls in sequence would meet, as far
-// as what they may use is known; for the rest they reserve what such calls are expected to use.
+// as what they may use is known; for the rest they reserve what such calls are expected to use. What
+// a call uses beyond its reservation is carried: it counts, and the next calls are refused.
 
 import type { ModelRequest } from '../../chat/model-request.ts'
 import type { Milliseconds } from '../../core/clock.ts'
@@ -8,7 +9,7 @@ import type { CallKey } from '../../core/key-terms.ts'
 import type { NanoUsd } from '../../core/money.ts'
 import type { LimitRule, Selection } from '../../policy/compile.ts'
 import type { LimitEvidence } from '../../policy/decide.ts'
-import { EXPECTED_ANSWER_TOKENS } from '../../policy/limit.ts'
+import { EXPECTED_ANSWER_TOKENS, EXPECTED_TOOL_CALLS } from '../../policy/limit.ts'
 import { type Caller, countOf, NO_CALLER, subjectOf } from '../../policy/limit-scope.ts'
 import type { UsageLimit } from '../../policy/types/rate-limit.ts'
 import type { CounterChange } from '../../store/limits/counter-changes.ts'
@@ -61,9 +62,9 @@ export interface Used {
   readonly answerTokens: number
   /** Cost of the whole call; 0 when it is not known. */
   readonly cost: NanoUsd
-  /** Whether the upstream may have read the call; only then it counts as a request. */
   /** Tool calls that the answer asked for. */
   readonly toolCalls: number
+  /** Whether the upstream may have read the call; only then it counts as a request. */
   readonly isForwarded: boolean
   /** Whether each limit keeps at least what it reserved, because what was used is not known. */
   readonly keepsReserved: boolean
@@ -236,13 +237,19 @@ const NOTHING: Used = {
 /** In the place of a reservation, for a limit of money on a call without a price. */
 const NO_PRICE: Reservation = { allowed: false, remaining: 0, resetMs: 0, retryAfterMs: 0, isHeld: false }
 
-type Asked = Pick<ReserveRequest, 'tokens' | 'unlimitedChoices' | 'expectedAnswer'>
+type Asked = Pick<ReserveRequest, 'tokens' | 'unlimitedChoices' | 'expectedAnswer' | 'expectsHighest'>
 
 const ONE_REQUEST: Asked = { tokens: 1, unlimitedChoices: 0, expectedAnswer: 0 }
+/** One tool call, and further ones as far as they fit: as many as an answer has had at most. */
+const TOOL_CALLS: Asked = {
+  ...{ tokens: 1, unlimitedChoices: 1, expectedAnswer: EXPECTED_TOOL_CALLS - 1 },
+  expectsHighest: true,
+}
 
 /** What a call asks of a limit of a unit; null for money that is not known. */
 export function askedOf(unit: UsageLimit['unit'], { tokens, unlimitedChoices, money }: Demand): Asked | null {
   if (unit === 'tokens') return { tokens, unlimitedChoices, expectedAnswer: EXPECTED_ANSWER_TOKENS }
+  if (unit === 'tool_calls') return TOOL_CALLS
   if (unit !== 'usd') return ONE_REQUEST
   if (money.type !== 'priced') return null
   return { tokens: money.most, unlimitedChoices, expectedAnswer: money.answer }
@@ -258,7 +265,7 @@ function usedOf(
   { tokens, answerTokens, cost, toolCalls, isForwarded }: Used,
 ): [amount: number, answer: number] {
   if (unit === 'tokens') return [tokens, answerTokens]
-  if (unit === 'tool_calls') return [toolCalls, 0]
+  if (unit === 'tool_calls') return [toolCalls, toolCalls]
   if (unit !== 'usd') return [Number(isForwarded), 0]
   // A cost without tokens is that of the answer.
   return [cost, tokens === 0 ? cost : Math.round(cost * (answerTokens / tokens))]

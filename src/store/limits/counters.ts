@@ -13,6 +13,7 @@ import {
   gatherRun,
   isLive,
   learn,
+  learnHighest,
   type MovedTokens,
   openWindow,
   type QuotaWindow,
@@ -61,6 +62,8 @@ export interface ReserveRequest {
   readonly unlimitedChoices: number
   /** As in QuotaRequest. */
   readonly expectedAnswer: number
+  /** Whether the highest answer is expected next, in place of the average. */
+  readonly expectsHighest?: boolean
   readonly nowMs: Milliseconds
   /** Counts tokens even over the limit, for a limit that only monitors. */
   readonly force: boolean
@@ -213,14 +216,16 @@ export class Counters {
     const held = this.#held.get(reservation)
     if (held === undefined) return []
     this.#held.delete(reservation)
-    const { ruleId, subject, windowMs, unlimitedChoices } = held.request
+    const { ruleId, subject, windowMs, unlimitedChoices, expectsHighest, tokens: least } = held.request
     const { window } = held
     // What a run holds moves with the rest of it.
     const last = windowMs === RUN_WINDOW ? window.buckets.at(-1) : undefined
     const bucketIndex = last?.index ?? held.bucketIndex
     const tokens = keepsReserved ? Math.max(usedTokens, held.tokens) : usedTokens
     charge(window, bucketIndex, tokens - held.tokens, -held.tokens)
-    if (unlimitedChoices > 0) learn(window, answerTokens, unlimitedChoices)
+    if (expectsHighest === true) {
+      if (answerTokens > 0) learnHighest(window, answerTokens - least)
+    } else if (unlimitedChoices > 0) learn(window, answerTokens, unlimitedChoices)
     if (tokens === 0) return []
     return [{ bucketIndex, tokens }, ...this.#takeGathered(window, bucketIndex)].map((change) => ({
       ...{ ruleId, subject, windowMs },
