@@ -280,6 +280,16 @@ t.test('parallel calls reserve the tool calls that an answer of the window had a
   t.equal(call(10).refusal?.isHeld, false)
 })
 
+t.test('a call that others of its run keep out may try again soon, and else after the run', async (t) => {
+  const call = setting(t, rule('steps', '2 tool_calls/run', { type: 'rate_limit', per: 'run' }))
+  const first = call(10)
+  t.match(call(10).refusal, { isHeld: true, retryAfterMs: 5000 })
+  first.settle({ ...used(10), toolCalls: 2 })
+  const { isHeld, retryAfterMs } = call(10).refusal!
+  t.equal(isHeld, false)
+  t.ok(retryAfterMs >= 7 * 86_400_000)
+})
+
 t.test('a limit of a run or a user is shared by its calls, and by those of a key without one', async (t) => {
   const { counters } = openTestStore(t).store
   const rules = [

@@ -1,7 +1,7 @@
 // The limits of one call: reserved before it is forwarded, settled to what it used when it is
 // sealed. Parallel calls cannot exceed a limit that the same calls in sequence would meet, as far
-// as what they may use is known; for the rest they reserve what such calls are expected to use. What
-// a call uses beyond its reservation is carried: it counts, and the next calls are refused.
+// as what they may use is known; for the rest they reserve what such calls are expected to use.
+// What a call uses beyond its reservation is carried: it counts, and the next calls are refused.
 
 import type { ModelRequest } from '../../chat/model-request.ts'
 import type { Milliseconds } from '../../core/clock.ts'
@@ -9,7 +9,7 @@ import type { CallKey } from '../../core/key-terms.ts'
 import type { NanoUsd } from '../../core/money.ts'
 import type { LimitRule, Selection } from '../../policy/compile.ts'
 import type { LimitEvidence } from '../../policy/decide.ts'
-import { EXPECTED_ANSWER_TOKENS, EXPECTED_TOOL_CALLS } from '../../policy/limit.ts'
+import { EXPECTED_ANSWER_TOKENS, EXPECTED_TOOL_CALLS, RUN_WINDOW } from '../../policy/limit.ts'
 import { type Caller, countOf, NO_CALLER, subjectOf } from '../../policy/limit-scope.ts'
 import type { UsageLimit } from '../../policy/types/rate-limit.ts'
 import type { CounterChange } from '../../store/limits/counter-changes.ts'
@@ -181,7 +181,7 @@ export class Quota {
             limit: first.limit,
             retryAfterMs: refusing.some(({ limit }) => neverFits(limit, demand))
               ? 0
-              : Math.max(...refusing.map(({ reservation }) => reservation.retryAfterMs)),
+              : Math.max(...refusing.map(retryAfterOf)),
             isHeld: refusing.every(({ reservation }) => reservation.isHeld),
             neverFits: refusing.some(({ limit }) => neverFits(limit, demand)),
             nowMs,
@@ -233,6 +233,13 @@ const NOTHING: Used = {
   isForwarded: false,
   keepsReserved: false,
 }
+
+/**
+ * When a refused call passes at the latest. What running calls hold of a run is free only once they
+ * end: it counts for days after that, so that the time of the window says nothing.
+ */
+const retryAfterOf = ({ limit, reservation: { isHeld, retryAfterMs } }: HeldLimit): Milliseconds =>
+  isHeld && limit.windowMs === RUN_WINDOW ? RETRY_WHILE_RUNNING_MS : retryAfterMs
 
 /** In the place of a reservation, for a limit of money on a call without a price. */
 const NO_PRICE: Reservation = { allowed: false, remaining: 0, resetMs: 0, retryAfterMs: 0, isHeld: false }
