@@ -1,14 +1,20 @@
 // Reads the tools that a request defines or tells the model to call, and takes some out of it. All
 // APIs write them alike: `tools`, the older `functions`, `mcp_servers`, and the choice of a tool.
+// Options and plugins that bring tools are in hosted-tools.ts.
 
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import { serverTool, type ToolName, toolNamed, toolServer } from '../core/tool-name.ts'
+import { isObject, type JsonObject, type JsonValue, objectsIn } from '../core/json.ts'
+import { serverTool, type ToolName, toolNamed, toolServer, writtenName } from '../core/tool-name.ts'
+import { readHostedTools } from './hosted-tools.ts'
 import type { RemovedItems } from './json-rewrite.ts'
 import { setMember } from './text.ts'
-import { providerTool } from './tool-types.ts'
+import { isUnseenType, providerTool } from './tool-types.ts'
 
 export interface ToolDefinitions {
   readonly defined: readonly ToolName[]
+  /** Names of those that cannot leave the body. */
+  readonly fixed: ReadonlySet<string>
+  /** Tools that the provider may run for the answer without a sign in it. */
+  readonly unseen: readonly ToolName[]
   /** Tools that the request tells the model to call. */
   readonly chosen: readonly ToolName[]
   /**
@@ -26,13 +32,20 @@ export function readDefinitions(body: JsonObject): ToolDefinitions | null {
   for (const list of LISTS) {
     const items = body[list]
     if (Array.isArray(items)) readList(items, found)
+    else if (isObject(items)) readObject(items, found, () => delete body[list])
   }
-  if (body[WEB_SEARCH] !== undefined)
-    found.push({ tool: providerTool('web_search'), remove: () => delete body[WEB_SEARCH] })
+  const hosted = readHostedTools(body)
+  for (const { tool, remove } of hosted) found.push({ tool, remove: remove ?? (() => {}) })
   const chosen = [...chosenBy(body['tool_choice']), ...chosenBy(body['function_call'])]
   if (found.length === 0 && chosen.length === 0) return null
+  const unseenItems = objectsIn(body['tools']).filter(({ type }) => isUnseenType(type))
   return {
     defined: found.map(({ tool }) => tool),
+    fixed: new Set(hosted.filter(({ remove }) => remove === null).map(({ tool }) => tool.name)),
+    unseen: [
+      ...hosted.filter(({ isUnseen }) => isUnseen).map(({ tool }) => tool),
+      ...unseenItems.flatMap(toolsOf),
+    ],
     chosen,
     remove(names) {
       const noted: Remove = (list, item) => takeOut(list, item, removed)
@@ -46,8 +59,6 @@ export function readDefinitions(body: JsonObject): ToolDefinitions | null {
 
 /** Lists of definitions in a body. */
 const LISTS = ['tools', 'functions', 'mcp_servers'] as const
-/** Makes a model of OpenAI search the web. */
-const WEB_SEARCH = 'web_search_options'
 
 type Remove = (list: JsonValue[], item: JsonValue) => void
 
@@ -73,18 +84,26 @@ function readList(
     else if (isServer(item)) readServer(item, takeOutItem, found)
     else if (item['type'] === 'namespace' && Array.isArray(item['tools']))
       readList(item['tools'], found, takeOutItem)
-    else whole(toolOf(item))
+    else for (const tool of toolsOf(item)) whole(tool)
   }
 }
 
-/** The tool of a definition or of a choice. */
-function toolOf(item: JsonObject): ToolName {
+/** Reads an object in the place of a list: a definition, or definitions by their names. */
+function readObject(object: JsonObject, found: Definition[], remove: () => void): void {
+  const items = [object, ...Object.values(object).filter(isObject)]
+  const read: Definition[] = []
+  readList([...items], read)
+  for (const { tool } of read) found.push({ tool, remove })
+}
+
+/** The tools of a definition or of a choice: one, but for an item with several names. */
+function toolsOf(item: JsonObject): ToolName[] {
   const { type = 'function' } = item
-  const inner = isObject(item['function']) ? item['function'] : item['custom']
-  const name = isObject(inner) ? inner['name'] : item['name']
-  const written = typeof name === 'string' ? name : undefined
-  if (typeof type !== 'string' || CLIENT_TYPES.has(type)) return toolNamed(written ?? '')
-  return providerTool(type, written)
+  const inners = [item['function'], item['custom'], item].filter(isObject)
+  const names = new Set(inners.flatMap(({ name }) => writtenName(name) ?? []))
+  if (typeof type === 'string' && !CLIENT_TYPES.has(type))
+    return names.size === 0 ? [providerTool(type)] : [...names].map((name) => providerTool(type, name))
+  return names.size === 0 ? [toolNamed('')] : [...names].map((name) => toolNamed(name))
 }
 
 /** Types of tools that only the client knows. */
@@ -105,10 +124,11 @@ function readServer(server: JsonObject, takeOutServer: Definition['remove'], fou
   const allowed = (isObject(configuration) ? configuration : server)['allowed_tools']
   const names = isObject(allowed) ? allowed['tool_names'] : allowed
   if (!Array.isArray(names)) return
-  for (const name of names) {
-    if (typeof name !== 'string') continue
+  for (const item of names) {
+    const name = writtenName(item)
+    if (name === null) continue
     const remove = (noted: Remove) => {
-      noted(names, name)
+      noted(names, item)
       if (names.length === 0) takeOutServer(noted)
     }
     found.push({ tool: serverTool(label, name), remove })
@@ -139,7 +159,8 @@ function takeOut(list: JsonValue[], item: JsonValue, removed: Map<JsonValue[], S
 
 /** Providers refuse an empty list, and settings of tools without tools. */
 function dropEmpty(body: JsonObject): void {
-  for (const list of LISTS) if (Array.isArray(body[list]) && body[list].length === 0) delete body[list]
+  for (const list of [...LISTS, 'plugins'])
+    if (Array.isArray(body[list]) && body[list].length === 0) delete body[list]
   if (body['tools'] === undefined && body['mcp_servers'] === undefined) {
     delete body['tool_choice']
     delete body['parallel_tool_calls']
@@ -153,13 +174,13 @@ const MODES: ReadonlySet<unknown> = new Set(['auto', 'any', 'none', 'required'])
 /** The tool that a choice demands; none for a mode, and for a list of tools to choose from. */
 function chosenBy(choice: JsonValue | undefined): ToolName[] {
   if (!isObject(choice) || MODES.has(choice['type']) || choice['type'] === 'allowed_tools') return []
-  return [chosenTool(choice)]
+  return chosenTools(choice)
 }
 
-function chosenTool(choice: JsonObject): ToolName {
-  if (choice['type'] !== 'mcp') return toolOf(choice)
-  const { name } = choice
-  return typeof name === 'string' ? serverTool(labelOf(choice), name) : toolServer(labelOf(choice))
+function chosenTools(choice: JsonObject): ToolName[] {
+  if (choice['type'] !== 'mcp') return toolsOf(choice)
+  const name = writtenName(choice['name'])
+  return [name === null ? toolServer(labelOf(choice)) : serverTool(labelOf(choice), name)]
 }
 
 /** Lets the model choose where the chosen tool is gone. */
@@ -172,7 +193,7 @@ function clearChoices(body: JsonObject, names: ReadonlySet<string>, noted: Remov
       const { tools } = holder
       if (!Array.isArray(tools)) continue
       for (const tool of [...tools])
-        if (isObject(tool) && names.has(chosenTool(tool).name)) noted(tools, tool)
+        if (isObject(tool) && chosenTools(tool).some(({ name }) => names.has(name))) noted(tools, tool)
       if (tools.length === 0) setMember(body, name, 'auto')
     } else if (chosenBy(choice).some((tool) => names.has(tool.name))) {
       const { disable_parallel_tool_use: isSerial } = choice

@@ -7,13 +7,20 @@ const SUFFIX = /(?:_preview)?(?:_\d{8}|_\d{4}_\d{2}_\d{2}|_v\d+)?$/
 
 /** Other names that providers use for a tool, and the type of its definition. */
 const ALIASES: Readonly<Record<string, string>> = {
+  web: 'web_search',
   computer: 'computer_use',
   bash_code_execution: 'code_execution',
   text_editor_code_execution: 'code_execution',
 }
 
+/** Begins the types of tools that OpenRouter runs. */
+const PREFIX = /^openrouter:/
+
 /** The type of a tool without its date or version: `web_search` for `web_search_2025_08_26`. */
-const baseType = (type: string): string => type.replace(SUFFIX, '')
+const baseType = (type: string): string => type.replace(PREFIX, '').replace(SUFFIX, '')
+
+/** Reports whether a type is of a tool that OpenRouter runs, whose calls no answer shows. */
+export const isUnseenType = (type: unknown): boolean => typeof type === 'string' && PREFIX.test(type)
 
 /**
  * The tool of a type that the provider knows.

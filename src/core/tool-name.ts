@@ -11,6 +11,8 @@ export interface ToolName {
   readonly isServer: boolean
   /** True for names that some clients join: only a glob after `!` refuses it. */
   readonly isJoined: boolean
+  /** True for a stored prompt, whose tools nobody sees: only a glob of stored prompts allows it. */
+  readonly isPrompt: boolean
 }
 
 /** Separates the label of a tool server from the name of its tool. */
@@ -27,6 +29,7 @@ export const toolNamed = (name: string, ...also: readonly string[]): ToolName =>
   also: also.map(cut).filter((one) => one !== name),
   isServer: false,
   isJoined: false,
+  isPrompt: false,
 })
 
 /** A tool server without the names of its tools. */
@@ -38,6 +41,15 @@ export const toolServer = (label: string): ToolName => ({
 /** A tool of a tool server. */
 export const serverTool = (label: string, tool: string): ToolName =>
   toolNamed(`mcp:${label}${SERVER_SEPARATOR}${tool}`, `mcp:${label}`)
+
+/** Begins the name of a stored prompt. */
+export const PROMPT_PREFIX = 'prompt:'
+
+/** A prompt that the provider keeps, with the tools that it may bring. */
+export const storedPrompt = (id: string): ToolName => ({
+  ...toolNamed(PROMPT_PREFIX + id),
+  isPrompt: true,
+})
 
 /** The tool of names that a client joins. */
 export const joinedTool = (first: string, next: string): ToolName => ({

@@ -1,7 +1,9 @@
 // Decides which tools a list allows. A list has globs and, after `!`, globs of what it refuses.
-// Case counts. Names outside printable ASCII are matched as written and after NFKC.
+// Case counts. Names in disguise are matched as written and as they look: after NFKC, without
+// characters that nobody sees and white space around them.
 
-import { SERVER_SEPARATOR, type ToolName } from '../core/tool-name.ts'
+import { INVISIBLE } from '../core/hidden-characters.ts'
+import { PROMPT_PREFIX, SERVER_SEPARATOR, type ToolName } from '../core/tool-name.ts'
 import { compileGlob } from './glob.ts'
 
 /** Begins a glob of what a list refuses. */
@@ -28,7 +30,9 @@ export function compileToolList(globs: readonly string[]): ToolList {
   const negative = refusingGlobs(globs).map(toolGlob)
   const refuses = (tool: ToolName) => negative.some((glob) => glob.names(tool))
   const isListed = (tool: ToolName) =>
-    positive.length === 0 ? negative.length > 0 : positive.some((glob) => glob.mayAllow(tool))
+    positive.length === 0
+      ? negative.length > 0 && !tool.isPrompt
+      : positive.some((glob) => glob.mayAllow(tool))
   return { refuses, allows: (tool) => !refuses(tool) && isListed(tool) }
 }
 
@@ -52,9 +56,10 @@ function toolGlob(glob: string): ToolGlob {
     names: ({ name, also, isServer }) =>
       [name, ...also].some((one) => formsOf(one).some(matches)) ||
       (isServer && formsOf(name + SERVER_SEPARATOR).some(coversAll)),
-    mayAllow: ({ name, also, isServer }) =>
-      [name, ...also].some((one) => formsOf(one).every(matches)) ||
-      (isServer && formsOf(name + SERVER_SEPARATOR).every((one) => restsAfter(glob, one).length > 0)),
+    mayAllow: ({ name, also, isServer, isPrompt }) =>
+      (!isPrompt || glob.startsWith(PROMPT_PREFIX)) &&
+      ([name, ...also].some((one) => formsOf(one).every(matches)) ||
+        (isServer && formsOf(name + SERVER_SEPARATOR).every((one) => restsAfter(glob, one).length > 0))),
   }
 }
 
@@ -88,8 +93,13 @@ function reached(glob: readonly string[], places: readonly number[]): number[] {
   return [...all]
 }
 
-const PRINTABLE = /^[\x20-\x7e]*$/
+const PLAIN = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/
+
+/** Controls, format characters, half surrogate pairs, and what `hidden-characters` lists. */
+const UNSEEN = new RegExp(`[\\p{Cc}\\p{Cf}\\p{Cs}${INVISIBLE}]`, 'gv')
 
 /** The forms in which a name is matched. */
 const formsOf = (name: string): readonly string[] =>
-  PRINTABLE.test(name) ? [name] : [...new Set([name, name.normalize('NFKC')])]
+  PLAIN.test(name)
+    ? [name]
+    : [...new Set([name, name.normalize('NFKC').replace(UNSEEN, '').normalize('NFKC').trim()])]

@@ -11,6 +11,8 @@ import { compileToolGlobs, compileToolList, type ToolList } from './tool-list.ts
 /** What a request says of tools. */
 export interface ToolsInRequest {
   readonly defined: readonly ToolName[]
+  /** Names of those that cannot leave the request, so that it is denied in place of that. */
+  readonly fixed: ReadonlySet<string>
   /** Tools that the request tells the model to call. */
   readonly chosen: readonly ToolName[]
   /** Tools that earlier answers called. */
@@ -19,7 +21,10 @@ export interface ToolsInRequest {
   readonly results: readonly (ToolName | null)[]
 }
 
-export const NO_TOOLS: ToolsInRequest = { defined: [], chosen: [], called: [], results: [] }
+export const NO_TOOLS: ToolsInRequest = {
+  ...{ defined: [], chosen: [], called: [], results: [] },
+  fixed: new Set(),
+}
 
 /** A tool that a rule refuses. */
 export interface RefusedTool {
@@ -107,8 +112,8 @@ export class ToolRules {
         if (pace.isOver(NAME_UNITS)) yield
         if (!refuses(rule, tool)) continue
         hits.add(rule.rule)
-        if (rule.rule.action === 'remove') removed.add(tool.name)
-        else if (rule.rule.action === 'block') denied ??= { rule: rule.rule, tool: tool.name }
+        if (rule.rule.action === 'remove' && !tools.fixed.has(tool.name)) removed.add(tool.name)
+        else if (isRefusing(rule.rule)) denied ??= { rule: rule.rule, tool: tool.name }
       }
       // What an earlier answer called has happened, so it refuses nothing.
       if (isNarrowed(rule) || hits.has(rule.rule)) continue

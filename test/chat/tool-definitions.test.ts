@@ -66,6 +66,27 @@ const NAMED: [what: string, body: object, names: string[]][] = [
     ['a'],
   ],
   ['a search of chat', { web_search_options: {} }, ['web_search']],
+  [
+    'a search of xAI',
+    { search_parameters: { mode: 'auto' }, enable_search: true },
+    ['web_search', 'web_search'],
+  ],
+  [
+    'plugins',
+    { plugins: [{ id: 'web' }, { id: 'file-parser' }, { id: 'fusion' }, { id: 'web', enabled: false }, 'x'] },
+    ['', 'fusion', 'web_search|web'],
+  ],
+  ['a model that searches', { model: 'a/b:online', models: ['c:online'] }, ['web_search']],
+  ['tools of OpenRouter', { tools: [{ type: 'openrouter:web_fetch' }] }, ['web_fetch']],
+  ['a stored prompt', { prompt: { id: 'pmpt_1', version: '2' } }, ['prompt:pmpt_1']],
+  ['tools in an object', { tools: { a: fn('a'), b: fn('b') } }, ['', 'a', 'b']],
+  ['a tool in place of a list', { tools: fn('a') }, ['a', 'a']],
+  ['a name in a list', { tools: [{ function: { name: ['a'] } }] }, ['a']],
+  [
+    'a function and a custom tool in one',
+    { tools: [{ function: { name: 'a' }, custom: { name: 'b' }, name: 'c' }] },
+    ['a', 'b', 'c'],
+  ],
   ['what is no definition', { tools: [null, 'x', {}] }, ['', '', '']],
 ]
 for (const [what, body, names] of NAMED)
@@ -157,6 +178,30 @@ t.test('a tool of a server leaves its list, and the server with its last one', a
   t.equal(without(toolset, 'mcp:j/x'), toolset.replace('{}', '{"enabled":false}'))
 })
 
+t.test('options and plugins leave a request, and what cannot is said', async (t) => {
+  for (const [text, left] of [
+    ['{"web_search_options":{},"n":1.0}', '{"n":1.0}'],
+    ['{"plugins":[{"id":"web"},{"id":"file-parser"}]}', '{"plugins":[{"id":"file-parser"}]}'],
+    ['{"plugins":[{"id":"web"}],"n":1.0}', '{"n":1.0}'],
+    ['{"tools":{"function":{"name":"web_search"}},"n":1.0}', '{"n":1.0}'],
+  ] as const)
+    t.equal(without(text, 'web_search'), left)
+  const read = readDefinitions({ model: 'a:online', prompt: { id: 'p' }, plugins: [{ id: 'x' }] })!
+  t.same([...read.fixed], ['web_search', 'prompt:p'])
+})
+
+t.test('tools whose calls no answer shows are known', async (t) => {
+  const read = readDefinitions({
+    tools: [{ type: 'openrouter:web_fetch' }, { type: 'web_search' }],
+    plugins: [{ id: 'web' }],
+    prompt: { id: 'p' },
+  })!
+  t.same(
+    read.unseen.map(({ name }) => name),
+    ['web_search', 'web_fetch'],
+  )
+})
+
 t.test('a request without tools has no definitions', async (t) => {
-  t.equal(readDefinitions({ model: 'm', messages: [] }), null)
+  t.equal(readDefinitions({ model: 'm', messages: [], prompt: 'x', plugins: [], enable_search: false }), null)
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { serverTool, toolNamed, toolServer } from '../../src/core/tool-name.ts'
+import { serverTool, storedPrompt, toolNamed, toolServer } from '../../src/core/tool-name.ts'
 import { compileToolGlobs, compileToolList } from '../../src/policy/tool-list.ts'
 
 const bash = toolNamed('bash')
@@ -40,6 +40,27 @@ const ROWS: [globs: string[], tool: ReturnType<typeof toolNamed>, isAllowed: boo
   [['bash'], toolNamed('ｂａｓｈ'), false],
   [['größe'], toolNamed('größe'), true],
   [['größe'], toolNamed('gro\u0308ße'), false],
+  ...[
+    'ba\u200bsh',
+    '\u202ebash',
+    'bash\ufe0f',
+    'ba\u00adsh',
+    'bash\u{e0041}',
+    'ba\0sh',
+    ' bash\n',
+    '\ufeffbash',
+  ].flatMap((name): (typeof ROWS)[number][] => [
+    [['*', '!bash'], toolNamed(name), false],
+    [['bash'], toolNamed(name), false],
+    [['*', '!rm'], toolNamed(name), true],
+  ]),
+  [['*', '!a b'], toolNamed('a b'), false],
+  // Nobody sees which tools a stored prompt brings.
+  [['*', '!bash'], storedPrompt('pmpt_1'), false],
+  [['*'], storedPrompt('pmpt_1'), false],
+  [['!bash'], storedPrompt('pmpt_1'), false],
+  [['*', 'prompt:pmpt_1'], storedPrompt('pmpt_1'), true],
+  [['prompt:*', '!prompt:pmpt_1'], storedPrompt('pmpt_1'), false],
 ]
 for (const [globs, tool, isAllowed] of ROWS)
   t.test(`the list ${JSON.stringify(globs)} ${isAllowed ? 'allows' : 'refuses'} ${tool.name}`, async (t) => {

@@ -36,6 +36,16 @@ t.test('all lists that apply must allow, and the strictest decision holds', asyn
   t.match(one.calls!.named(toolNamed('read')), { hits: [], refusing: null })
 })
 
+t.test('a tool that cannot leave the request denies it', async (t) => {
+  const web = toolNamed('web_search')
+  const judged = judge([tools('r', ['*', '!web_*'], { action: 'remove' })], {
+    defined: [web],
+    fixed: new Set(['web_search']),
+  })
+  t.match(judged.denied, { tool: 'web_search' })
+  t.equal(judged.removed.size, 0)
+})
+
 t.test('a rule is asked only on calls that it concerns', async (t) => {
   const rules = [tools('few', ['search'], { match: { models: ['claude-*'] } })]
   t.equal(select(rules, 'gpt-4o').tools, null)

@@ -25,10 +25,12 @@ export function readTools(
   { tools: rules }: Pick<Selection, 'tools'>,
 ): RequestTools {
   const definitions = format === undefined ? null : readDefinitions(body)
-  const { defined = [], chosen = [] } = definitions ?? {}
-  const history = format === undefined || rules === null ? NO_HISTORY : format.history(body)
-  return { definitions, defined, chosen, ...history }
+  const { defined = [], chosen = [], fixed = NO_NAMES, unseen = [] } = definitions ?? {}
+  const { called, results } = format === undefined || rules === null ? NO_HISTORY : format.history(body)
+  return { definitions, defined, fixed, chosen, called, results: [...results, ...unseen] }
 }
+
+const NO_NAMES: ReadonlySet<string> = new Set()
 
 /** Parts of a prompt whose injection score a rule on tools may ask for. */
 const RESULTS = ['tool_result'] as const
