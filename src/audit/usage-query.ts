@@ -28,8 +28,8 @@ export interface UsageQuery {
   readonly outcome?: Outcome | null
   /** A tool that calls defined or called, by its name; null for any call. */
   readonly tool?: string | null
-  /** A run, by its hash; null for any call. */
-  readonly run?: string | null
+  /** The hashes that a run may have; null for any call. */
+  readonly runs?: readonly string[] | null
   /** Id or name of the sidecar whose calls to list, at a hub; null for all. */
   readonly sidecar?: string | null
   /** `next_cursor` of a page. Continues there, with the filter of that page. */

@@ -1,5 +1,5 @@
-// Names of end users apart from their entries: a keyed hash, which alone tells nothing about the
-// user.
+// Names of end users and of runs apart from clear text: a keyed hash, which alone tells nothing of
+// the name.
 
 import { createHmac } from 'node:crypto'
 
@@ -10,6 +10,12 @@ const HASH_IN_HEX = /^[0-9a-f]{32}$/
 /** Hashes a user as the client names it. */
 export const hashUser = (key: Buffer, value: string): Buffer =>
   createHmac('sha256', key).update(value).digest().subarray(0, USER_HASH_BYTES)
+
+/** Set before the name of a run, so that no run has the hash of a user. */
+const RUN_DOMAIN = 'sidegate run\n'
+
+/** Hashes a run as a call names it, in hex. */
+export const hashRun = (key: Buffer, name: string): string => hashUser(key, RUN_DOMAIN + name).toString('hex')
 
 /** Reports whether a text can be the hash of a user, in hex. */
 export const isUserHash = (text: string): boolean => HASH_IN_HEX.test(text)

@@ -63,7 +63,9 @@ function partsOfMessage(message: JsonValue | undefined): CallPart[] {
 /** The items of a list of calls. An object is one call, or has calls by their numbers. */
 function callItems(list: JsonValue | undefined): JsonObject[] {
   if (!isObject(list)) return objectsIn(list)
-  return [list, ...Object.values(list)].filter(isObject).filter((one) => innersOf(one).length > 0)
+  const items = [list, ...Object.values(list)].filter(isObject)
+  const calls = items.filter((one) => isObject(one['function']) || isObject(one['custom']))
+  return calls.length > 0 ? calls : items.filter(({ name }) => name !== undefined)
 }
 
 /** The places of a choice that hold calls. */

@@ -9,7 +9,7 @@ export interface HostedTool {
   readonly tool: ToolName
   /** Whether the provider may run it without a sign in the answer. */
   readonly isUnseen: boolean
-  /** Takes it out of the body; null where that cannot be. @param takeOut takes an item out of a list */
+  /** Takes it out of the body, or an item out of a list; null where that cannot be. */
   readonly remove: ((takeOut: (list: JsonValue[], item: JsonValue) => void) => void) | null
 }
 

@@ -250,7 +250,7 @@ function describeValue({ keyword, params, parentSchema, data, message }: ErrorOb
       return `must be one of: ${allowed.join(', ')}${shown ? ` (not \`${data}\`)` : ''}${hint}`
     }
     case 'type':
-      return `must be ${article([params['type']].flat().map(String).join(' or '))}${withForm(parentSchema)}`
+      return `must be ${article([params['type']].flat().map(String).join(' or '))}${withForm(parentSchema)}${withItems(parentSchema, ' of objects')}`
     case 'pattern':
       return `has the wrong format${explain(parentSchema)}`
     case 'minimum':
@@ -261,7 +261,7 @@ function describeValue({ keyword, params, parentSchema, data, message }: ErrorOb
     case 'maxLength':
       return `must have at most ${params['limit']} characters`
     case 'minItems':
-      return params['limit'] === 1 ? 'must not be empty' : `must have at least ${params['limit']} items`
+      return `${params['limit'] === 1 ? 'must not be empty' : `must have at least ${params['limit']} items`}${withItems(parentSchema, '; write objects')}`
     case 'maxItems':
       return `must have at most ${params['limit']} items`
     case 'uniqueItems':
@@ -295,6 +295,12 @@ const withForm = (schema: Record<string, unknown> | undefined): string =>
 const withKeys = (schema: Record<string, unknown> | undefined): string => {
   const keys = keysOf(schema)
   return keys === '' || keys.split(',').length > MAXIMUM_KEYS_LISTED ? '' : ` with keys${keys}`
+}
+
+/** Says what the items of a list of objects have, after a word for them. */
+const withItems = (schema: Record<string, unknown> | undefined, word: string): string => {
+  const keys = withKeys(schema?.['items'] as Record<string, unknown> | undefined)
+  return keys === '' ? '' : word + keys
 }
 
 const keysOf = (schema: Record<string, unknown> | undefined): string => {

@@ -65,7 +65,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     ...candidateRoutes(parts.shadowRules),
     ...priceRoutes(parts.prices),
     eraseRoute(store.log, systemClock),
-    ...usageRoutes(store.log, systemClock),
+    ...usageRoutes(store.log, systemClock, (run) => pipeline().runs.hashesOf(run)),
     usageReportRoute(store.rollups, systemClock),
     changesRoute(store.log),
     ...auditRoutes({

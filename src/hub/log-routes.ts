@@ -1,6 +1,7 @@
 // The routes of a hub that read the logs of all sidecars. Paths and answers are those of a gateway;
 // an answer names the sidecar besides.
 
+import { hashRun } from '../audit/user-hash.ts'
 import { systemClock } from '../core/clock.ts'
 import { text } from '../core/schema-builders.ts'
 import { ChangeReading } from '../ledger/change-reading.ts'
@@ -41,7 +42,12 @@ export function logRoutes({ logReading, fleetKey }: LogRouteParts): ApiRoute[] {
     errors: [UNAVAILABLE],
   }
   return [
-    ...usageRoutes(new UsageReading({ queries, fleetKey }), systemClock, usageForm),
+    ...usageRoutes(
+      new UsageReading({ queries, fleetKey }),
+      systemClock,
+      (run) => [hashRun(fleetKey, run)],
+      usageForm,
+    ),
     changesRoute(new ChangeReading(queries), changesForm),
     exportRoute(new LogLines(queries), {
       sidecar: text('Id or name of the sidecar whose log to export; without it and `log` that of the hubs.'),

@@ -154,7 +154,7 @@ export class UsageReading {
 
   /** An index answers the first of: a user with few calls, a key, a log, calls with events. */
   async #searchOf(query: UsageQuery, logs: readonly string[] | null): Promise<Search> {
-    const { filter = {}, outcome = null, tool = null, run = null } = query
+    const { filter = {}, outcome = null, tool = null, runs = null } = query
     const { keyId = null, model = null, blocked = null, piiDetected = null } = filter
     const { sinceMs = null, untilMs = null } = filter
     const user = query.user == null ? null : await this.#findUser(query.user)
@@ -175,7 +175,7 @@ export class UsageReading {
     if (model !== null) keep.push((add) => `e.model = ${add(storable(model))}`)
     if (outcome !== null) keep.push((add) => `e.outcome = ${add(outcome)}`)
     if (tool !== null) keep.push(hasMembers(tool, { tools: [{ name: storable(tool) }] }))
-    if (run !== null) keep.push(hasMembers(run, { run: storable(run) }))
+    if (runs !== null) keep.push(anyOf(runs.map((run) => hasMembers(run, { run: storable(run) }))))
     if (sinceMs !== null) read.push((add) => `e.created_at >= ${add(isoTime(sinceMs))}::timestamptz`)
     if (untilMs !== null) read.push((add) => `e.created_at <= ${add(isoTime(untilMs))}::timestamptz`)
     if (user?.isFew === false)
@@ -280,6 +280,11 @@ const hasMembers =
   (add) =>
     `case when position(convert_to(${add(JSON.stringify(storable(text)))}, 'UTF8') in e.body) > 0
       then ${MEMBERS_OF_BODY} @> ${add(JSON.stringify(members))}::jsonb else false end`
+
+const anyOf =
+  (conditions: readonly Condition[]): Condition =>
+  (add) =>
+    `(${conditions.map((condition) => condition(add)).join(' or ')})`
 
 /** Returns null for an entry that its sidecar made by other rules, which has no view. */
 function viewOf({ hash, body, sidecar, user_hash, user_clear }: CallRow): UsagePage['logs'][number] | null {

@@ -5,7 +5,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { formatPath, type Path, readDocument } from '../core/document.ts'
 import type { PiiKind } from '../core/finding.ts'
-import type { JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
 import type { KeyLabels } from '../core/key-terms.ts'
 import type { Problem } from '../core/problem.ts'
 import type { MatchedKey } from '../policy/compile.ts'
@@ -138,6 +138,7 @@ export function readCases(
       if (typeof written.answer === 'string')
         add([...path, 'answer'], `is for chat; write the whole answer of ${written.api}`)
     }
+    for (const [at, message] of faultsOfCalls(written)) add([...path, 'answer', 'tool_calls', ...at], message)
     if (written.expect.answer !== undefined && written.answer === undefined) {
       add([...path, 'expect', 'answer'], 'needs an answer of the model; add `answer` to the case')
     }
@@ -153,6 +154,25 @@ export function readCases(
     }
   })
   return { cases, rulePaths: reading.value.rules ?? null, problems }
+}
+
+const CALL_FORM = 'such as {name: bash, arguments: {command: ls}}'
+
+/** The errors in the calls that stand for an answer, each with its path in them. */
+function faultsOfCalls({ api = 'chat', answer }: WrittenCase): [at: Path, message: string][] {
+  if (!isObject(answer) || answer['tool_calls'] === undefined) return []
+  if (api !== 'chat') return [[[], `is for chat; write the whole answer of ${api}`]]
+  const { tool_calls: calls, choices } = answer
+  if (choices !== undefined)
+    return [[[], 'stands for a whole answer; leave out `choices`, or write it there']]
+  if (!Array.isArray(calls)) return [[[], `must be a list of calls, ${CALL_FORM}`]]
+  return calls.flatMap((call, index): [Path, string][] => {
+    if (!isObject(call)) return [[[index], `must be a call, ${CALL_FORM}`]]
+    const inner = [call['function'], call['custom']].find(isObject) ?? call
+    const { name } = inner
+    if (typeof name === 'string' && name !== '') return []
+    return [[[index, ...(name === undefined ? [] : ['name'])], `needs the name of a tool, ${CALL_FORM}`]]
+  })
 }
 
 const requestOf = ({ text, request, model = 'test-model' }: WrittenCase): JsonObject =>

@@ -91,12 +91,19 @@ const ANSWERS: [api: Api, body: object, calls: [name: string, given: object][]][
         { message: { function_call: { name: 'b', arguments: '{}' } } },
         { message: { tool_calls: [{ type: 'custom', custom: { name: 'c', input: 'raw' } }], content: null } },
         { message: { content: 'x' } },
+        { message: { tool_calls: { function: { name: 'd', arguments: { x: 1 } } } } },
+        { message: { tool_calls: { 0: { function: { name: ['e'], arguments: null } } } } },
+        { delta: { tool_calls: [{ function: { name: 'f' }, custom: { name: 'g', input: '' } }] } },
       ],
     },
     [
       ['a', { type: 'written', text: '{"x":1}' }],
       ['b', { type: 'written', text: '{}' }],
       ['c', { type: 'text', text: 'raw' }],
+      ['d', { type: 'value', value: { x: 1 } }],
+      ['e', { type: 'written', text: '' }],
+      ['f', { type: 'written', text: '' }],
+      ['g', { type: 'text', text: '' }],
     ],
   ],
   [
@@ -108,6 +115,8 @@ const ANSWERS: [api: Api, body: object, calls: [name: string, given: object][]][
         { type: 'custom_tool_call', name: 'b', input: 'raw' },
         { type: 'web_search_call', id: 'w', status: 'completed', action: { query: 'q' } },
         { type: 'mcp_approval_request', server_label: 'j', name: 'x', arguments: '{}' },
+        { type: 'tool_call', name: 'c', arguments: '{}' },
+        { type: 'tool_use', name: 'd', input: {} },
       ],
     },
     [
@@ -115,6 +124,8 @@ const ANSWERS: [api: Api, body: object, calls: [name: string, given: object][]][
       ['b', { type: 'text', text: 'raw' }],
       ['web_search', { type: 'value', value: { action: { query: 'q' } } }],
       ['mcp:j/x', { type: 'written', text: '{}' }],
+      ['c', { type: 'written', text: '{}' }],
+      ['d', { type: 'value', value: {} }],
     ],
   ],
   [
@@ -124,11 +135,13 @@ const ANSWERS: [api: Api, body: object, calls: [name: string, given: object][]][
         { type: 'text', text: 'x' },
         { type: 'tool_use', name: 'a', input: { x: 1 } },
         { type: 'server_tool_use', name: 'bash_code_execution', input: {} },
+        { type: 'tool_call', name: 'b', input: {} },
       ],
     },
     [
       ['a', { type: 'value', value: { x: 1 } }],
       ['code_execution', { type: 'value', value: {} }],
+      ['b', { type: 'value', value: {} }],
     ],
   ],
 ]

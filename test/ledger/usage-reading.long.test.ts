@@ -87,7 +87,7 @@ async function store(calls: readonly AnyCall[]): Promise<void> {
 
 await store(fc.sample(anyCall, { numRuns: 150, seed: 7 }))
 
-type AskedQuery = Pick<UsageQuery, 'filter' | 'user' | 'outcome' | 'sidecar' | 'tool' | 'run'>
+type AskedQuery = Pick<UsageQuery, 'filter' | 'user' | 'outcome' | 'sidecar' | 'tool' | 'runs'>
 
 const orNull = <Value>(one: fc.Arbitrary<Value>) => fc.option(one, { nil: null })
 const anyQuery: fc.Arbitrary<AskedQuery> = fc.record({
@@ -103,11 +103,11 @@ const anyQuery: fc.Arbitrary<AskedQuery> = fc.record({
   outcome: orNull(fc.constantFrom(...OUTCOMES)),
   sidecar: orNull(fc.constantFrom(...SIDECARS, 'id-2')),
   tool: orNull(fc.constantFrom('bash', 'bash_history', 'none\0')),
-  run: orNull(fc.constantFrom('a1', 'b2')),
+  runs: orNull(fc.constantFrom(['a1'], ['b2', 'c3'], ['a1', 'b2'])),
 })
 
 /** The ids of the calls that match, newest first. */
-function expected({ filter = {}, user, outcome, sidecar, tool, run }: AskedQuery): string[] {
+function expected({ filter = {}, user, outcome, sidecar, tool, runs }: AskedQuery): string[] {
   const isIn = (one: KnownCall) => {
     const { sealed } = one
     const at = Date.parse(sealed.created_at)
@@ -120,7 +120,7 @@ function expected({ filter = {}, user, outcome, sidecar, tool, run }: AskedQuery
       at <= (filter.untilMs ?? NOW_MS) &&
       (outcome ?? sealed.outcome) === sealed.outcome &&
       (tool == null || sealed.tools?.some(({ name }) => name === tool) === true) &&
-      (run == null || sealed.run === run) &&
+      (runs == null || runs.includes(sealed.run ?? '')) &&
       (user == null ||
         (one.user !== null && [one.user, hashUser(FLEET_KEY, one.user).toString('hex')].includes(user))) &&
       (sidecar == null || one.sidecar === (sidecar === 'id-2' ? SIDECARS[2] : sidecar))

@@ -60,8 +60,10 @@ t.test('a run is named by its header, then the body, then the headers of agents'
     t.equal(await hashOf({ [name]: 'four' }), await hashOf(run('four')), name)
   t.equal(await hashOf({}), undefined)
   t.ok(upstream.received.every(({ headers }) => headers['x-sidegate-run'] === undefined))
-  const { body } = await gateway.api('GET', `/usage/logs?run=${own}`)
-  t.match(body, { total: 1, logs: [{ run: own }] })
+  for (const named of [own, 'one']) {
+    const { body } = await gateway.api('GET', `/usage/logs?run=${named}`)
+    t.match(body, { total: 1, logs: [{ run: own }] })
+  }
 })
 
 t.test('tool calls of a run are counted when the answer is complete', async (t) => {

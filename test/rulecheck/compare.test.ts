@@ -60,6 +60,21 @@ const CASES: readonly [name: string, test: string, found: (string | RegExp)[]][]
     'api: embeddings\nrequest: {input: [a@example.com, "CASE 4111111111111111"]}\nexpect: {decision: allow, redacted: "[EMAIL_45fmgf5u]\\nCASE [CREDIT_CARD_2d6q4iqe]"}',
     [],
   ],
+  [
+    'calls that are no list are an error',
+    'text: x\nanswer: {tool_calls: bash}\nexpect: {rules: []}',
+    [/must be a list of calls, such as \{name: bash/],
+  ],
+  [
+    'a call without a name is an error',
+    'text: x\nanswer:\n  tool_calls:\n    - {arguments: {}}\n    - {name: 5}\n    - bash\n    - {name: ls}\nexpect: {rules: []}',
+    [/^6 needs the name of a tool/, /^7 needs the name of a tool/, /^8 must be a call/],
+  ],
+  [
+    'calls alone are for chat',
+    'api: messages\nrequest: {max_tokens: 1, messages: []}\nanswer: {tool_calls: [{name: ls}]}\nexpect: {rules: []}',
+    [/is for chat; write the whole answer of messages/],
+  ],
   ['a wrong decision is reported', 'text: aurora\nexpect: {decision: allow}', ['decision: allow / block']],
   ['a wrong rule is reported', 'text: aurora\nexpect: {rule: seen}', ['rule: seen / secret']],
   ['a monitored call passes', 'text: borealis\nexpect: {decision: monitor, rule: seen}', []],

@@ -13,12 +13,15 @@ t.test('conditions with an empty or a missing member are errors with their place
   const folder = temporaryFolder(t)
   const rule = (name: string, condition: string) =>
     `  - {name: ${name}, type: tool_access, pattern: ["!bash"], action: block, arguments: [${condition}]}`
-  const lines = ['rules:', rule('a', '{path: /a, pattern: ""}'), rule('b', '{pattern: x}')]
+  const lines = ['rules:', rule('a', '{path: /a, pattern: ""}'), rule('b', '{pattern: x}'), rule('c', '')]
+  lines.push(rule('d', '').replace('[]', 'x'))
   writeFileSync(join(folder, 'a.yaml'), lines.join('\n'))
   const { problems } = await loadRules(folder)
   t.match(problems.map(formatProblem), [
     /a\.yaml:2:\d+ rules\[0\]\.arguments\[0\]\.pattern: must not be empty/,
     /a\.yaml:3:\d+ rules\[1\]\.arguments\[0\]\.path: is required/,
+    /a\.yaml:4:\d+ rules\[2\]\.arguments: must not be empty; write objects with keys: path, pattern/,
+    /a\.yaml:5:\d+ rules\[3\]\.arguments: must be an array of objects with keys: path, pattern/,
   ])
 })
 

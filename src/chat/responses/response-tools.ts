@@ -93,6 +93,8 @@ function argumentsOf(item: JsonObject): WrittenArguments {
   if (type === 'custom_tool_call') return { type: 'text', text: typeof input === 'string' ? input : '' }
   if (typeof written === 'string') return { type: 'written', text: written }
   if (written !== undefined) return { type: 'value', value: written }
+  if (typeof input === 'string') return { type: 'text', text: input }
+  if (input !== undefined) return { type: 'value', value: input }
   // All of the item is what a provider's tool gets.
   const members = Object.entries(item).filter(([name]) => !OUTSIDE.has(name))
   return { type: 'value', value: Object.fromEntries(members) }

@@ -1,16 +1,16 @@
 // Finds the run that a call names: in a header of its own, in its body, or in a header that coding
 // agents send. Keeps only a keyed hash of the name.
 
-import { createHash, createHmac } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { hashRun } from '../../audit/user-hash.ts'
 import type { Config } from '../../core/config.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 
 /** Names the run of any call. */
 const OWN_HEADER = 'x-sidegate-run'
 
-/** Hexadecimal digits of 128 bits, as the hash of an end user has. */
-const DIGITS = 32
+/** Set before the secret, so that the key is of runs alone. */
 const DOMAIN = 'sidegate run\n'
 
 export class RunNames {
@@ -36,8 +36,13 @@ export class RunNames {
   read(body: JsonObject, headers: IncomingHttpHeaders): string | null {
     const name = this.#nameIn(body, headers)
     if (name === null) return null
-    const hmac = createHmac('sha256', this.#key() ?? this.#ownKey).update(DOMAIN)
-    return hmac.update(name).digest('hex').slice(0, DIGITS)
+    return hashRun(this.#key() ?? this.#ownKey, name)
+  }
+
+  /** The hashes that entries may have of a run, by its name. */
+  hashesOf(name: string): readonly string[] {
+    const key = this.#key()
+    return [...(key === null ? [] : [key]), this.#ownKey].map((one) => hashRun(one, name))
   }
 
   #nameIn(body: JsonObject, headers: IncomingHttpHeaders): string | null {

@@ -71,7 +71,13 @@ export interface UsageForm {
 
 const OF_GATEWAY: UsageForm = { list: 'UsageLogs', detail: 'UsageEntryDetail', query: {}, errors: [] }
 
-export function usageRoutes(log: Calls, clock: Clock, form = OF_GATEWAY): ApiRoute[] {
+/** @param hashesOfRun returns the hashes that entries may have of a run, by its name */
+export function usageRoutes(
+  log: Calls,
+  clock: Clock,
+  hashesOfRun: (name: string) => readonly string[],
+  form = OF_GATEWAY,
+): ApiRoute[] {
   const more = Object.keys(form.query)
   return [
     {
@@ -87,7 +93,7 @@ export function usageRoutes(log: Calls, clock: Clock, form = OF_GATEWAY): ApiRou
           model: { type: 'string' },
           outcome: choice('How a call ended.', ...OUTCOMES),
           tool: text('Name of a tool that calls defined or called.'),
-          run: text('Run, by the hash in `run` of an entry.'),
+          run: text('Run, as calls name it, or the hash in `run` of an entry.'),
           blocked: { type: 'boolean' },
           pii_detected: { type: 'boolean' },
           since: { type: 'string', format: 'date-time' },
@@ -101,6 +107,7 @@ export function usageRoutes(log: Calls, clock: Clock, form = OF_GATEWAY): ApiRou
       }),
       async answer(request) {
         const query = new QueryString(request.search, [...PAGE_NAMES, ...FILTERS, 'cursor', ...more])
+        const run = query.text('run')
         return ok(
           await log.list({
             ...page(query),
@@ -109,7 +116,7 @@ export function usageRoutes(log: Calls, clock: Clock, form = OF_GATEWAY): ApiRou
             user: query.text('user'),
             outcome: query.choice('outcome', OUTCOMES),
             tool: query.text('tool'),
-            run: query.text('run'),
+            runs: run === null ? null : [run, ...hashesOfRun(run)],
             filter: {
               keyId: query.text('key_id'),
               model: query.text('model'),

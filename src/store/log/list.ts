@@ -37,15 +37,15 @@ const acceptAll: SummaryTest = () => true
 /** Returns what a query asks for as a test of summaries; null if it accepts everything. */
 function testOf(
   tables: StoreTables,
-  { filter = {}, outcome = null, tool = null, run = null }: UsageQuery,
+  { filter = {}, outcome = null, tool = null, runs = null }: UsageQuery,
 ): SummaryTest | null {
   const test = summaryTest(filter)
-  if (outcome === null && tool === null && run === null) return test
+  if (outcome === null && tool === null && runs === null) return test
   return (bytes) =>
     (test === null || test(bytes)) &&
     (outcome === null || outcomeOf(tables, bytes) === outcome) &&
     (tool === null || hasTool(tables, summarySeq(bytes), tool)) &&
-    (run === null || entryWith(tables, summarySeq(bytes), run)?.run === run)
+    (runs === null || runs.some((run) => entryWith(tables, summarySeq(bytes), run)?.run === run))
 }
 
 /** Reports whether a call defined or called a tool. */
