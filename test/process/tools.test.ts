@@ -195,6 +195,64 @@ t.test('a call is refused by its arguments in every API, whole', async (t) => {
   t.match(answer.choices[0]!.message.tool_calls, [{ function: { arguments: LIST } }])
 })
 
+t.test('no official client gets a refused call of a stream that renames it', async (t) => {
+  const chunk = (call: object) =>
+    event({ choices: [{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }] })
+  const renamed = (second: object) =>
+    streamed([
+      chunk({ index: 0, id: 'a', type: 'function', function: { name: 'list', arguments: '' } }),
+      chunk({ index: 0, function: { name: 'deploy', arguments: LIST }, ...second }),
+      event({ choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] }),
+      event('[DONE]'),
+    ])
+  for (const second of [{}, { id: 'a' }, { id: 'b', type: 'function' }]) {
+    upstream.answer = renamed(second)
+    await t.rejects(
+      client.chat.completions.stream({ model, messages }).finalChatCompletion(),
+      /no-deploy/,
+      JSON.stringify(second),
+    )
+    const read: string[] = []
+    const chat = new ChatOpenAI({ model, apiKey: key, configuration: { baseURL, fetch }, maxRetries: 0 })
+    await t.rejects(async () => {
+      for await (const piece of await chat.stream('x'))
+        for (const { name } of piece.tool_call_chunks ?? []) read.push(String(name))
+    }, /no-deploy/)
+    t.notOk(read.includes('deploy'))
+    const openai = createOpenAI({ apiKey: key, baseURL, fetch })
+    const parts: string[] = []
+    const options = { model: openai.chat(model), prompt: 'x', maxRetries: 0, onError: () => {} }
+    for await (const part of streamText(options).fullStream)
+      if (part.type === 'tool-call') parts.push(part.toolName)
+    t.notOk(parts.includes('deploy'))
+  }
+  const start = messageEvents([])[0]!
+  t.ok(start.includes('message_start'))
+  const block = { type: 'tool_use', id: 'u', name: 'deploy', input: {} }
+  upstream.answer = streamed([
+    start.replace('"content":[]', `"content":${JSON.stringify([block])}`),
+    ...messageEvents([]).slice(1),
+  ])
+  await t.rejects(anthropic.messages.stream({ model, max_tokens: 9, messages }).finalMessage(), /no-deploy/)
+})
+
+t.test('tools of plugins and stored prompts are refused or leave', async (t) => {
+  upstream.answer = json(completion('ok'))
+  const before = upstream.received.length
+  await t.rejects(client.responses.create({ model, prompt: { id: 'pmpt_1' } }), {
+    code: 'tool_not_allowed',
+    message: /"prompt:pmpt_1"/,
+  })
+  t.equal(upstream.received.length, before)
+  upstream.answer = json(calling('send_mail', '{}'))
+  const plugins = [{ id: 'web' }]
+  await t.rejects(client.chat.completions.create({ model, messages, plugins } as never), {
+    code: 'response_blocked_by_policy',
+    message: /no-mail-after-web/,
+  })
+  t.match((await gateway.newestEntry()).tools[0], { name: 'web_search', defined: true })
+})
+
 t.test('a call is refused by its arguments in every API, streamed', async (t) => {
   const read = async (stream: AsyncIterable<any>) => {
     let text = ''
