@@ -159,7 +159,8 @@ function limited(refusal: Refusal, callId: string): GatewayError {
     )
   if (unit === 'usd')
     return new GatewayError('budget_exceeded', budgetMessage(refusal, rule), { headers, extra: named(rule) })
-  const held = refusal.isHeld && unit === 'tokens' ? ', by what running calls may use' : ''
+  const isShared = unit === 'tokens' || unit === 'tool_calls'
+  const held = refusal.isHeld && isShared ? ', by what running calls may use' : ''
   const message = neverFits
     ? `The call asks for more tokens, max_tokens included, than the limit "${rule.name}" allows in a whole window.`
     : `The ${UNITS[unit]} limit "${rule.name}" is reached for ${describeScope(scope)}${held}.`
