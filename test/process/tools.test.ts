@@ -154,7 +154,7 @@ t.test('a removed definition does not reach the model, and other bytes stay', as
   })
 })
 
-t.test('a call of a removed tool is refused as a blocked one is', async (t) => {
+t.test('a call of a removed tool is refused', async (t) => {
   upstream.answer = json(calling('shell_run', LIST))
   await t.rejects(client.chat.completions.create({ model, messages, tools: [fn('shell_run'), fn('a')] }), {
     code: 'response_blocked_by_policy',
@@ -162,7 +162,7 @@ t.test('a call of a removed tool is refused as a blocked one is', async (t) => {
   })
   const { body } = await gateway.api('GET', '/usage/security')
   t.match(
-    body.events.find(({ type }: any) => type === 'blocked_request'),
+    body.events.find(({ type }: any) => type === 'refused_request'),
     { rule_name: 'hide-shell' },
   )
 })

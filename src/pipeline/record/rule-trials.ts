@@ -27,7 +27,7 @@ const MAXIMUM_TRIAL_MS: Milliseconds = 10_000
 /** Longest wait for the trial before. */
 const MAXIMUM_WAIT_MS: Milliseconds = 5000
 /** Longest exchange that is tried, bytes: longer ones would hold memory that prompts need. */
-export const MAXIMUM_TRIED_BYTES = 1024 * 1024
+const MAXIMUM_TRIED_BYTES = 1024 * 1024
 const MAXIMUM_TRIAL_SAMPLES = 100
 
 /** A sealed call with its exchange. */
