@@ -8,6 +8,7 @@ import { LOG_SECTION, METRICS_SECTION } from './observability-sections.ts'
 import { EMBEDDING_NAMES, PLACEHOLDER_STYLES, STYLES } from './placeholder-style.ts'
 import { PRICES_SECTION } from './prices-section.ts'
 import { MINIMUM_PSEUDONYM_KEY_CHARACTERS } from './pseudonym-key.ts'
+import { RECOGNISERS_SCHEMA } from './recogniser-config.ts'
 import { keptUser, retain, retainDays } from './retention-section.ts'
 import { RUNS_SECTION } from './runs-section.ts'
 import { address, fileReference, integer, reference, section } from './schema-parts.ts'
@@ -115,6 +116,7 @@ export const CONFIG_SCHEMA = {
         default: 'pseudonym',
       },
     }),
+    recognisers: RECOGNISERS_SCHEMA,
     tools: section('Tools that the provider itself runs.', {
       servers: {
         description:

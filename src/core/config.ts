@@ -26,6 +26,7 @@ import { type DeclaredOidc, type OidcConfig, readOidc } from './oidc-config.ts'
 import type { EmbeddingName, PlaceholderStyle } from './placeholder-style.ts'
 import type { Problem } from './problem.ts'
 import { readPseudonymKey } from './pseudonym-key.ts'
+import { type DeclaredRecogniser, type RecogniserConfig, readRecognisers } from './recogniser-config.ts'
 import type { KeptUser, RetainRule } from './retention-section.ts'
 import type { Secret } from './secret.ts'
 import { type DeclaredTls, readTls, type TlsTerms } from './tls-config.ts'
@@ -68,6 +69,7 @@ export interface Config {
     readonly pseudonymKey: Secret | null
     readonly embeddings: EmbeddingName
   }
+  readonly recognisers: readonly RecogniserConfig[]
   readonly tools: { readonly servers: 'pass' | 'refuse' }
   /** Members of a body and headers that name the run of a call; the first counts. */
   readonly runs: { readonly fields: readonly string[]; readonly headers: readonly string[] }
@@ -130,6 +132,7 @@ type Declared = Omit<
   | 'prices'
   | 'keys'
   | 'pii'
+  | 'recognisers'
   | 'audit'
   | 'instance'
   | 'admin'
@@ -137,6 +140,7 @@ type Declared = Omit<
 > & {
   fleet?: DeclaredFleet
   keys: readonly DeclaredKey[]
+  recognisers: readonly DeclaredRecogniser[]
   /** Invalid without a path. */
   prices?: { path?: string; unknownPrice: UnknownPrice }
   rules: Omit<Config['rules'], 'candidatePath'> & { candidatePath?: string }
@@ -227,6 +231,7 @@ export function parseConfig(
       ...pii,
       pseudonymKey: readPseudonymKey(context, ['pii', 'pseudonymKey'], pii.pseudonymKey),
     },
+    recognisers: readRecognisers(context, declared.recognisers),
     audit: {
       ...audit,
       signingKey: readSecret(context, ['audit', 'signingKey'], audit.signingKey, SIGNING_KEY_HINT),

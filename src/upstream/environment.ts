@@ -5,6 +5,7 @@ import { accessSync, constants } from 'node:fs'
 import { isLoopbackUrl } from '../core/config-values.ts'
 import type { Path } from '../core/document.ts'
 import { OIDC_PATH, type OidcConfig } from '../core/oidc-config.ts'
+import type { RecogniserConfig } from '../core/recogniser-config.ts'
 import type { Secret } from '../core/secret.ts'
 import type { TokenIdentity } from '../core/token-identity.ts'
 import type { UpstreamConfig } from '../core/upstream-config.ts'
@@ -42,11 +43,12 @@ export interface TrustedHosts {
   readonly upstreams: readonly CheckedUpstream[]
   readonly keys: readonly { readonly token: Pick<TokenIdentity, 'keySet'> | null }[]
   readonly admin: { readonly oidc: Pick<OidcConfig, 'issuer'> | null }
+  readonly recognisers: readonly Pick<RecogniserConfig, 'url'>[]
 }
 
 /** Returns every setting that a gateway with this configuration must not start with. */
 export function unsafeSettings(
-  { upstreams, keys, admin: { oidc } }: TrustedHosts,
+  { upstreams, keys, admin: { oidc }, recognisers }: TrustedHosts,
   { env, options }: ProcessSettings,
 ): UnsafeSetting[] {
   const found: UnsafeSetting[] = []
@@ -64,6 +66,9 @@ export function unsafeSettings(
     for (const { token } of keys)
       if (token?.keySet?.file === null && !isLoopbackUrl(token.keySet.place))
         add([...token.keySet.declaredAt, 'url'], message)
+    // And read texts before they are redacted.
+    for (const [index, { url }] of recognisers.entries())
+      if (!isLoopbackUrl(url)) add(['recognisers', index, 'url'], message)
   }
   const certificates = env['NODE_EXTRA_CA_CERTS'] ?? ''
   if (certificates !== '' && !isReadable(certificates))
