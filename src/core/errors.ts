@@ -65,6 +65,8 @@ export const ERRORS = {
   audit_unavailable: kind(503, 'server_error', 'interrupted'),
   draining: kind(503, 'server_error', 'interrupted', CLOSES),
   overloaded: kind(503, 'server_error', 'overloaded'),
+  // A recogniser outside fails, and nothing leaves that it did not judge.
+  recogniser_unavailable: kind(503, 'server_error', 'interrupted'),
   session_required: kind(401, 'invalid_request_error', 'invalid_request'),
   invalid_token: kind(401, 'invalid_request_error', 'invalid_request'),
   too_many_attempts: kind(429, 'rate_limit_error', 'invalid_request'),

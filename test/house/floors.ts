@@ -24,6 +24,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   rules: 3,
   prices: 3,
   upstream: 3,
+  recognisers: 3,
   metrics: 3,
   pipeline: 4,
   server: 5,

@@ -7,7 +7,7 @@ const REMOTE = { declaredAt: ['upstream'], baseUrl: 'https://api.example.com/v1'
 const LOCAL = { declaredAt: ['upstream'], baseUrl: 'https://localhost:8443/v1', proxy: null }
 
 const hostsOf = (upstream: typeof REMOTE, more: Partial<TrustedHosts> = {}): TrustedHosts => ({
-  ...{ upstreams: [upstream], keys: [], admin: { oidc: null } },
+  ...{ upstreams: [upstream], keys: [], admin: { oidc: null }, recognisers: [] },
   ...more,
 })
 const messages = (upstream: typeof REMOTE, env: Record<string, string>, options: string[] = []) =>

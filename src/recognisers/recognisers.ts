@@ -1,0 +1,234 @@
+// Asks the recognisers of the configuration about the texts of calls: each new text once, within
+// bounds of time, size and parallel requests. Keeps hashes and offsets, and no texts.
+
+import { hash } from 'node:crypto'
+import type { Clock, Milliseconds } from '../core/clock.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { RecogniserConfig } from '../core/recogniser-config.ts'
+import type { RecognisedValue } from './analyzer-api.ts'
+import { AnalyzerClient, MAXIMUM_REQUESTS, RecogniserError, type RequestResult } from './analyzer-client.ts'
+import { windowsOf } from './sentences.ts'
+
+/**
+ * Maximum texts in the younger half of the cache of a recogniser. When it is full, the older half
+ * goes.
+ */
+const MAXIMUM_CACHED_TEXTS = 8192
+/** Maximum values cached for one text. A text with more is sent again. */
+const MAXIMUM_CACHED_VALUES = 64
+/** Maximum requests of one call under way. */
+const MAXIMUM_REQUESTS_OF_CALL = 8
+/** Maximum requests that wait for a place. */
+const MAXIMUM_WAITING = 8192
+/** Maximum time that one call waits for its texts. A long conversation takes many requests. */
+const MAXIMUM_WAIT_MS: Milliseconds = 60_000
+
+/** Who waits for the answer. */
+export interface Asking {
+  /** Findings are remembered for each key alone, as in the scan cache. */
+  readonly keyId: string
+  /** Prompts go to every recogniser, answers to those that read them. */
+  readonly place: 'prompt' | 'answer'
+  /** Aborted when the client leaves. */
+  readonly left: AbortSignal
+}
+
+/** Counts a request by its result. */
+export type CountRequest = (recogniser: string, result: RequestResult) => void
+
+export class Recognisers {
+  readonly #all: readonly Recogniser[]
+  /** The kinds that they find, each once. */
+  readonly kinds: readonly string[]
+  /** Whether one of them reads answers. */
+  readonly readsAnswers: boolean
+
+  constructor(configs: readonly RecogniserConfig[], clock: Pick<Clock, 'monotonic'>, count: CountRequest) {
+    this.#all = configs.map((config) => new Recogniser(config, clock, count))
+    this.kinds = [...new Set(configs.flatMap(({ kinds }) => kinds))]
+    this.readsAnswers = configs.some(({ streams }) => streams === 'sentences')
+  }
+
+  /**
+   * Resolves with the values in each of the texts, in order, without overlap.
+   * @throws GatewayError (rejects) `recogniser_unavailable` when one with `onError: block` fails
+   */
+  async find(texts: readonly string[], asking: Asking): Promise<readonly (readonly RecognisedValue[])[]> {
+    const asked = this.#all.filter(
+      ({ config }) => asking.place === 'prompt' || config.streams === 'sentences',
+    )
+    const found = await Promise.all(asked.map((one) => one.find(texts, asking)))
+    return texts.map((_, index) => joinValues(found.map((values) => values[index]!)))
+  }
+
+  close(): void {
+    for (const one of this.#all) one.close()
+  }
+}
+
+/** Joins the values of several recognisers; those of the first win. */
+function joinValues(lists: readonly (readonly RecognisedValue[])[]): readonly RecognisedValue[] {
+  const [first = [], ...others] = lists
+  return others.reduce(mergeValues, first)
+}
+
+/**
+ * Adds values to those that win where both overlap; of an added value, the parts around those stay.
+ * @param winning in order, without overlap, like `added`
+ */
+export function mergeValues<Kept extends RecognisedValue, Added extends RecognisedValue>(
+  winning: readonly Kept[],
+  added: readonly Added[],
+): readonly (Kept | Added)[] {
+  if (added.length === 0) return winning
+  const merged: (Kept | Added)[] = [...winning]
+  let next = 0
+  for (const value of added) {
+    let from = value.start
+    while (next < winning.length && winning[next]!.end <= from) next++
+    for (let at = next; at < winning.length && winning[at]!.start < value.end; at++) {
+      if (winning[at]!.start > from) merged.push({ ...value, start: from, end: winning[at]!.start })
+      from = Math.max(from, winning[at]!.end)
+    }
+    if (from < value.end) merged.push({ ...value, start: from })
+  }
+  return merged.sort((a, b) => a.start - b.start)
+}
+
+class Recogniser {
+  readonly config: RecogniserConfig
+  readonly #client: AnalyzerClient
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #count: CountRequest
+  readonly #places = new Places()
+  #recent = new Map<string, readonly RecognisedValue[]>()
+  #older = new Map<string, readonly RecognisedValue[]>()
+
+  constructor(config: RecogniserConfig, clock: Pick<Clock, 'monotonic'>, count: CountRequest) {
+    this.config = config
+    this.#client = new AnalyzerClient(config)
+    this.#clock = clock
+    this.#count = count
+  }
+
+  close(): void {
+    this.#client.close()
+  }
+
+  /** As in Recognisers, for this one. After the first failure it asks for no further text. */
+  async find(texts: readonly string[], asking: Asking): Promise<readonly (readonly RecognisedValue[])[]> {
+    const failed = new AbortController()
+    const end = AbortSignal.any([failed.signal, asking.left])
+    const found: RecognisedValue[][] = texts.map(() => [])
+    const requests = this.#requestsFor(texts, found, asking.keyId)
+    const startMs = this.#clock.monotonic()
+    let failure: RecogniserError | null = null
+    const work = async (): Promise<void> => {
+      for (let next = requests.next(); !next.done && failure === null; next = requests.next()) {
+        try {
+          if (this.#clock.monotonic() - startMs > MAXIMUM_WAIT_MS)
+            throw new RecogniserError('timeout', `its answers take more than ${MAXIMUM_WAIT_MS} ms`)
+          await next.value(end)
+        } catch (error) {
+          failure ??= error instanceof RecogniserError ? error : new RecogniserError('invalid', 'it fails')
+          failed.abort()
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: Math.min(MAXIMUM_REQUESTS_OF_CALL, texts.length) }, work))
+    if (asking.left.aborted) throw new GatewayError('upstream_unavailable', 'The client has left.')
+    if (failure !== null) this.#fail(failure)
+    return found
+  }
+
+  /** Counts a failure. @throws GatewayError with `onError: block` */
+  #fail({ result, message }: RecogniserError): void {
+    const { name, onError } = this.config
+    this.#count(name, result)
+    if (onError === 'ignore') return
+    throw new GatewayError(
+      'recogniser_unavailable',
+      `The recogniser ${name} does not judge the texts of this call: ${message}. Send the call again later.`,
+      { headers: { 'retry-after': '1' } },
+    )
+  }
+
+  /** Yields a request for each window of the texts whose values are not known. */
+  *#requestsFor(
+    texts: readonly string[],
+    found: readonly RecognisedValue[][],
+    keyId: string,
+  ): Generator<(end: AbortSignal) => Promise<void>> {
+    for (const [index, text] of texts.entries()) {
+      for (const window of windowsOf(text)) {
+        if (!mayHoldValue(window.text)) continue
+        const add = (values: readonly RecognisedValue[]) => {
+          for (const { kind, start, end } of values)
+            found[index]!.push({ kind, start: start + window.start, end: end + window.start })
+          found[index]!.sort((a, b) => a.start - b.start)
+        }
+        const name = hash('sha256', window.text.toWellFormed(), 'base64url') + keyId
+        const known = this.#known(name)
+        if (known === undefined) yield (end) => this.#ask(window.text, name, end).then(add)
+        else add(known)
+      }
+    }
+  }
+
+  async #ask(text: string, name: string, end: AbortSignal): Promise<readonly RecognisedValue[]> {
+    await this.#places.take()
+    try {
+      // It may be known by now: neighbouring texts of a call are often equal.
+      const known = this.#known(name)
+      if (known !== undefined) return known
+      const values = await this.#client.ask(text, end)
+      this.#count(this.config.name, 'ok')
+      if (values.length <= MAXIMUM_CACHED_VALUES) this.#keep(name, values)
+      return values
+    } finally {
+      this.#places.release()
+    }
+  }
+
+  #known(name: string): readonly RecognisedValue[] | undefined {
+    const recent = this.#recent.get(name)
+    if (recent !== undefined) return recent
+    const older = this.#older.get(name)
+    if (older !== undefined) this.#keep(name, older)
+    return older
+  }
+
+  #keep(name: string, values: readonly RecognisedValue[]): void {
+    if (this.#recent.size >= MAXIMUM_CACHED_TEXTS) {
+      this.#older = this.#recent
+      this.#recent = new Map()
+    }
+    this.#recent.set(name, values)
+  }
+}
+
+/** A text without a letter or a digit names nothing; the analyzer refuses an empty one. */
+const mayHoldValue = (text: string): boolean => /[\p{L}\p{N}]/u.test(text)
+
+/** The places for requests at a recogniser, first come, first served. */
+class Places {
+  #free = MAXIMUM_REQUESTS
+  readonly #waiting: (() => void)[] = []
+
+  /** @throws RecogniserError (rejects) for more than MAXIMUM_WAITING requests */
+  async take(): Promise<void> {
+    if (this.#free > 0) {
+      this.#free--
+      return
+    }
+    if (this.#waiting.length >= MAXIMUM_WAITING)
+      throw new RecogniserError('overloaded', `more than ${MAXIMUM_WAITING} texts wait for it`)
+    await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  }
+
+  release(): void {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#free++
+    else next()
+  }
+}
