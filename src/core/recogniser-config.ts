@@ -62,9 +62,11 @@ export const RECOGNISERS_SCHEMA = {
         maxItems: MAXIMUM_KINDS,
         uniqueItems: true,
         items: {
-          description: 'A lower-case word: a letter, then up to 31 letters, digits and `_`.',
+          description:
+            'Lower-case letters, with `_` between words, at most 32 characters, such as `person`.',
           type: 'string',
-          pattern: '^[a-z][a-z0-9_]{0,31}$',
+          pattern: '^[a-z]+(_[a-z]+)*$',
+          maxLength: 32,
         },
       },
       language: {
