@@ -24,6 +24,7 @@ import { EndUsers } from '../pipeline/record/end-users.ts'
 import { FleetLimits } from '../policy/hub-rules.ts'
 import { NO_PRICES } from '../prices/price-book.ts'
 import type { PriceSnapshot } from '../prices/price-file.ts'
+import { Recognisers } from '../recognisers/recognisers.ts'
 import type { EffectiveRule } from '../rules/effective.ts'
 import type { RuleSnapshot } from '../rules/load.ts'
 import type { Handler } from '../server/listener.ts'
@@ -281,6 +282,7 @@ function buildPipeline(
     upstreams,
     bodyBytes: config.limits.bodyBytes,
     ...pipelineTerms(config),
+    recognisers: buildRecognisers(config, metrics),
     thoughts: new ThoughtMemory(),
     givenIds: new GivenIds(),
     admission,
@@ -291,5 +293,13 @@ function buildPipeline(
   }
   return { pipeline, shadowRules }
 }
+
+/** Null without any. */
+const buildRecognisers = ({ recognisers }: Config, { recogniserRequests }: Metrics): Recognisers | null =>
+  recognisers.length === 0
+    ? null
+    : new Recognisers(recognisers, systemClock, (recogniser, result) =>
+        recogniserRequests.inc({ recogniser, result }),
+      )
 
 const newId = uuidv7Source(() => systemClock.now(), randomBytes)

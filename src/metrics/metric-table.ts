@@ -326,6 +326,11 @@ export const COUNTERS = {
     help: 'Findings of personal data by kind and direction.',
     labels: ['kind', 'direction'],
   },
+  recogniserRequests: {
+    name: 'recogniser_requests_total',
+    help: 'Requests to recognisers by result: ok, timeout, unreachable, status (not 200), invalid or overloaded. A call counts its first failure at a recogniser.',
+    labels: ['recogniser', 'result'],
+  },
   binaryParts: {
     name: 'binary_parts_total',
     help: 'Payloads that could not be scanned.',

@@ -37,7 +37,7 @@ const CREDENTIAL = /(?=[A-Za-z]*\d)\w{30}/
 const SIGN_IN_RESULTS = ['ok', 'wrong_token', 'throttled', 'off', 'no_role', 'unfit_name', 'oidc_failed']
 
 /** Steps of a call whose time is measured. */
-export type Phase = 'key' | 'inspect' | 'policy' | 'response' | 'seal'
+export type Phase = 'key' | 'inspect' | 'recognise' | 'policy' | 'response' | 'seal'
 
 export type { GatewayState } from './metric-table.ts'
 

@@ -5,6 +5,7 @@ import { APIS, apiNamed } from '../chat/apis.ts'
 import { CHAT } from '../chat/chat-api.ts'
 import type { ModelRequest } from '../chat/model-request.ts'
 import { parseReceived } from '../chat/strict-json.ts'
+import type { Texts } from '../chat/texts.ts'
 import { tierOf } from '../chat/token-usage.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
@@ -20,6 +21,7 @@ import { readCleanRequest } from './prompt/clean-model.ts'
 import { judgePrompt } from './prompt/decide-prompt.ts'
 import { inspect } from './prompt/inspect.ts'
 import { maxFindings } from './prompt/memory-turn.ts'
+import { recognisePrompt } from './prompt/recognise-prompt.ts'
 import { countDefinitions, judgeTools, readTools, removeTools } from './prompt/request-tools.ts'
 
 /** Key name for a request that names none. */
@@ -60,7 +62,10 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
   const { clock, kinds, injection, searches, identifiers, placeholderStyle, pseudonyms } = pipeline
   const selection = pipeline.rules().select(request.models, { name: keyName, labels: labels as KeyLabels })
   const defined = readTools(api, request.body, selection)
-  const steps = inspect(atOnce(api.requestTexts(request.body)), selection, {
+  const walk = atOnce(api.requestTexts(request.body))
+  const outside = await recogniseDryRun(pipeline, walk.texts)
+  const steps = inspect(walk, selection, {
+    outside,
     kinds,
     injection,
     identifiers,
@@ -92,6 +97,12 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
     redacted: parseReceived(String(bodyToSend(api, request))),
   }
 }
+
+const NEVER = new AbortController().signal
+
+/** Asks the recognisers as for a call; null without any. */
+const recogniseDryRun = ({ recognisers, clock }: Pipeline, texts: Texts['texts']) =>
+  recognisers === null ? null : recognisePrompt(recognisers, texts, { keyId: '', left: NEVER }, clock)
 
 /** What the call would cost with its longest or expected answer, USD; null without a price. */
 function estimatedCost(book: PriceBook, api: Api, { body, models, maxTokens, choices }: ModelRequest) {

@@ -19,22 +19,24 @@ import { deliverAnswer } from './answer/deliver-answer.ts'
 import { documentEditsOf } from './answer/moved-citations.ts'
 import type { Call } from './call/call.ts'
 import { cleanQuery } from './call/clean-query.ts'
-import { assertWaiting, type Client } from './call/client.ts'
+import { assertWaiting, type Client, leaving } from './call/client.ts'
 import { coverLimits, reserveLimits } from './call/reserve-limits.ts'
 import { conduct } from './conduct.ts'
 import { countImages, expectedCost, moneyDemand, NO_COST, pricedModels } from './limits/money-demand.ts'
 import { type Demand, demandOf, expectedTokensOf, NO_DEMAND } from './limits/quota.ts'
 import { continueAnswers } from './owned-answers.ts'
-import type { Admitted, Inspected, Permitted, Pipeline, Received } from './pipeline.ts'
+import type { Admitted, Inspected, Permitted, Pipeline, Received, Recognised, Walked } from './pipeline.ts'
 import { readCleanRequest } from './prompt/clean-model.ts'
 import { decidePrompt, injectionJudgement } from './prompt/decide-prompt.ts'
 import { countKinds, inspect } from './prompt/inspect.ts'
 import { isLongBody, maxFindings, waitToScan } from './prompt/memory-turn.ts'
 import { MonitoredScore } from './prompt/monitored-score.ts'
 import { permittedRequests } from './prompt/permitted-requests.ts'
+import { recognisePrompt } from './prompt/recognise-prompt.ts'
 import { countDefinitions, judgeTools, readTools, removeTools } from './prompt/request-tools.ts'
 import { denialError, restoreInBackground } from './record/failure.ts'
 import { type Delivered, recordIntent } from './record/record.ts'
+import { OutsideValues } from './scan/outside-values.ts'
 import { shapedKinds } from './scan/shaped-kinds.ts'
 import type { ScanRules } from './scan/text-scanner.ts'
 
@@ -49,8 +51,10 @@ export const handle = (pipeline: Pipeline, client: Client, api: Api, search = ''
   // prompt's texts are free while the upstream works.
   carryOut(pipeline, client, api, (admitted) =>
     read(pipeline, admitted, search)
+      // Recognise: the only wait for what is in a prompt. Without recognisers there is none.
+      .then((received) => recognise(pipeline, admitted, received))
       // Inspect: personal data leaves the prompt first, so the rules judge what would be forwarded.
-      .then((received) => inspectPrompt(pipeline, admitted, received))
+      .then((recognised) => inspectPrompt(pipeline, admitted, recognised))
       .then((inspected) =>
         // Decide: the only maker of a permit, which holds the bytes of everything that may leave.
         pipeline.fleetLimits === null
@@ -143,31 +147,63 @@ function* readRequest(api: Api, bytes: Buffer): Steps<ModelRequest> {
   return readCleanRequest(api, body)
 }
 
+/**
+ * Lists the texts of a prompt, and asks the recognisers about them.
+ * @throws GatewayError `blocked_by_policy`, `recogniser_unavailable`, or when the client leaves
+ */
+async function recognise(pipeline: Pipeline, admitted: Admitted, received: Received): Promise<Recognised> {
+  const { call, client } = admitted
+  const { clock, recognisers } = pipeline
+  const startMs = clock.monotonic()
+  const steps = walkPrompt(pipeline, admitted, received)
+  const check = () => assertWaiting(client)
+  const walked = { ...received, ...(received.isLong ? await inSlices(steps, clock, check) : atOnce(steps)) }
+  call.addPhase('inspect', clock.monotonic() - startMs)
+  if (recognisers === null) return { ...walked, outside: null }
+  const askedMs = clock.monotonic()
+  const asking = { keyId: call.key.id, left: leaving(client) }
+  const outside = await recognisePrompt(recognisers, walked.walk.texts, asking, clock)
+  call.addPhase('recognise', clock.monotonic() - askedMs)
+  check()
+  return { ...walked, outside }
+}
+
+function* walkPrompt(
+  { toolServers }: Pipeline,
+  { call }: Admitted,
+  { request, selection }: Received,
+): Steps<Pick<Walked, 'walk' | 'servers' | 'thoughts' | 'defined'>> {
+  const servers = takeServerSecrets(request.body)
+  if (servers.servers > 0 && toolServers === 'refuse') throw serversRefused()
+  const thoughts = (yield* signedThoughts(request.body)).map(({ text }) => text)
+  const defined = readTools(call.api, request.body, selection)
+  const walk = yield* call.api.requestTexts(request.body)
+  return { walk, servers, thoughts, defined }
+}
+
 /** @throws GatewayError when the client leaves, or for more findings than a call may hold */
-async function inspectPrompt(pipeline: Pipeline, admitted: Admitted, received: Received): Promise<Inspected> {
+async function inspectPrompt(
+  pipeline: Pipeline,
+  admitted: Admitted,
+  recognised: Recognised,
+): Promise<Inspected> {
   const { call, client } = admitted
   const { clock } = pipeline
   const startMs = clock.monotonic()
-  const steps = inspectAndCapture(pipeline, admitted, received)
+  const steps = inspectAndCapture(pipeline, admitted, recognised)
   const check = () => assertWaiting(client)
-  const inspected = received.isLong ? await inSlices(steps, clock, check) : atOnce(steps)
+  const inspected = recognised.isLong ? await inSlices(steps, clock, check) : atOnce(steps)
   call.addPhase('inspect', clock.monotonic() - startMs)
-  return { ...received, ...inspected }
+  return { ...recognised, ...inspected }
 }
 
 function* inspectAndCapture(
   pipeline: Pipeline,
   { call, client }: Admitted,
-  { bytes, request, selection, continued, isLong, release }: Received,
+  { bytes, request, selection, continued, isLong, release, walk, servers, thoughts: signed, defined, outside }: Recognised,
 ): Steps<Pick<Inspected, 'inspection' | 'tools' | 'json'>> {
   const { kinds, injection: model, scanCache, metrics, binaryParts, thoughts, searches } = pipeline
   const noted = call.record
-  const servers = takeServerSecrets(request.body)
-  if (servers.servers > 0 && pipeline.toolServers === 'refuse') throw serversRefused()
-  const received = (yield* signedThoughts(request.body)).map(({ text }) => text)
-  const defined = readTools(call.api, request.body, selection)
-  const walk = yield* call.api.requestTexts(request.body)
-  yield
   const inspection = yield* inspect(walk, selection, {
     kinds,
     injection: model,
@@ -179,6 +215,7 @@ function* inspectAndCapture(
     pseudonyms: pipeline.pseudonyms,
     ...(selection.watchesInjection && { scored: false }),
     maxFindings: maxFindings(searches),
+    outside,
   })
   if (selection.watchesInjection) {
     const steps = inspection.score()
@@ -210,7 +247,7 @@ function* inspectAndCapture(
   // The log has the redacted form. What only the provider reads goes back as it was.
   servers.putBack()
   yield
-  const restored = yield* thoughts.restore(call.key.line, received, request.body)
+  const restored = yield* thoughts.restore(call.key.line, signed, request.body)
   if (restored.dropped > 0) metrics.thoughtsDropped.inc(restored.dropped)
   if (servers.servers === 0 && !restored.changed) return { inspection, tools, json: written }
   yield
@@ -336,6 +373,7 @@ async function deliver(
     thoughts,
     injection,
     givenIds,
+    recognisers,
   }: Pipeline,
   { call, client, admission }: Admitted,
   { selection, calls, placeholders, restoration, documents, stream, includeUsage, after }: Permitted,
@@ -349,6 +387,11 @@ async function deliver(
     // Clients log error messages, so values are not restored there.
     restoration: response.status >= 400 ? null : restoration,
     shapes: shapedKinds(selection, placeholderStyle, 'answer'),
+    ...(recognisers?.readsAnswers === true && {
+      outside: new OutsideValues(recognisers, {
+        ...{ keyId: call.key.id, place: 'answer', left: leaving(client) },
+      }),
+    }),
   }
   const keep = (bytes: number) => control.keep(admission, bytes)
   const streamBegan = () => {

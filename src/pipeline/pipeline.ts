@@ -2,6 +2,8 @@
 // immutable; only `Call` keeps state.
 
 import type { ModelRequest } from '../chat/model-request.ts'
+import type { Texts } from '../chat/texts.ts'
+import type { ServerSecrets } from '../chat/tool-servers.ts'
 import type { Clock } from '../core/clock.ts'
 import type { UnknownPrice } from '../core/config.ts'
 import type { RefusalStatus } from '../core/errors.ts'
@@ -10,6 +12,7 @@ import type { RuleSet, Selection } from '../policy/compile.ts'
 import type { Permit } from '../policy/decide.ts'
 import type { CallRules, ToolJudgement } from '../policy/tool-rules.ts'
 import type { PriceBook } from '../prices/price-book.ts'
+import type { Recognisers } from '../recognisers/recognisers.ts'
 import type { Counters } from '../store/limits/counters.ts'
 import type { HighestNumbers, StoredAnswers } from '../store/log/stored-answers.ts'
 import type { Route, Upstreams } from '../upstream/upstreams.ts'
@@ -28,9 +31,11 @@ import type { DecisionParts } from './prompt/decide-prompt.ts'
 import type { Identifiers } from './prompt/identifiers.ts'
 import type { Inspection } from './prompt/inspect.ts'
 import type { ScanMemory } from './prompt/memory-turn.ts'
+import type { RequestTools } from './prompt/request-tools.ts'
 import type { ScanCache } from './prompt/scan-cache.ts'
 import type { ReceiptSource } from './receipt-source.ts'
 import type { RecordParts } from './record/record.ts'
+import type { OutsideValues } from './scan/outside-values.ts'
 
 /** Everything a call passes through, built once by the composition root. */
 export interface Pipeline extends RecordParts, DecisionParts, KeySources {
@@ -43,6 +48,8 @@ export interface Pipeline extends RecordParts, DecisionParts, KeySources {
   readonly receipts: ReceiptSource
   readonly upstreams: Upstreams
   readonly kinds: KindSet
+  /** Null without recognisers. */
+  readonly recognisers: Recognisers | null
   /** Remembers scans with these kinds and this injection model. */
   readonly scanCache: ScanCache
   readonly bodyBytes: number
@@ -89,6 +96,22 @@ export interface Received {
   readonly isLong: boolean
   /** Releases the memory budget of the prompt's texts. */
   readonly release: () => void
+}
+
+/** A request whose texts are listed. */
+export interface Walked extends Received {
+  readonly walk: Texts
+  /** Secrets of tool servers, out of the body until it is captured. */
+  readonly servers: ServerSecrets
+  /** Signed reasoning in the body. */
+  readonly thoughts: readonly string[]
+  readonly defined: RequestTools
+}
+
+/** A request about whose texts the recognisers were asked. */
+export interface Recognised extends Walked {
+  /** What they found; null without any. */
+  readonly outside: OutsideValues | null
 }
 
 /** A request whose body is redacted. */

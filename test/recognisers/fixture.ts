@@ -3,7 +3,9 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Test } from 'tap'
 import type { RecogniserConfig } from '../../src/core/recogniser-config.ts'
+import { Recognisers } from '../../src/recognisers/recognisers.ts'
 
 /** What the stand-in finds. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -100,3 +102,17 @@ export const recogniser = (url: string, more: Partial<RecogniserConfig> = {}): R
   ...{ timeoutMs: 2000, onError: 'block', streams: 'sentences' },
   ...more,
 })
+
+/** Starts a stand-in and the recognisers that ask it, one for each configuration. */
+export async function startRecognisers(t: Test, ...more: Partial<RecogniserConfig>[]) {
+  const standIn = await AnalyzerStandIn.start()
+  const counts: string[] = []
+  const configs = (more.length === 0 ? [{}] : more).map((one) => recogniser(standIn.url, one))
+  const clock = { ms: 0, monotonic: () => clock.ms }
+  const recognisers = new Recognisers(configs, clock, (name, result) => counts.push(`${name} ${result}`))
+  t.teardown(() => {
+    recognisers.close()
+    standIn.close()
+  })
+  return { standIn, counts, recognisers, clock }
+}

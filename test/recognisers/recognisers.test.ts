@@ -2,19 +2,11 @@
 
 import t, { type Test } from 'tap'
 import type { RecogniserConfig } from '../../src/core/recogniser-config.ts'
-import { mergeValues, Recognisers } from '../../src/recognisers/recognisers.ts'
-import { AnalyzerStandIn, answer, type OtherAnswer, recogniser } from './fixture.ts'
+import { mergeValues } from '../../src/recognisers/recognisers.ts'
+import { answer, type OtherAnswer, startRecognisers } from './fixture.ts'
 
 async function start(t: Test, ...more: Partial<RecogniserConfig>[]) {
-  const standIn = await AnalyzerStandIn.start()
-  const counts: string[] = []
-  const configs = (more.length === 0 ? [{}] : more).map((one) => recogniser(standIn.url, one))
-  const clock = { ms: 0, monotonic: () => clock.ms }
-  const recognisers = new Recognisers(configs, clock, (name, result) => counts.push(`${name} ${result}`))
-  t.teardown(() => {
-    recognisers.close()
-    standIn.close()
-  })
+  const { standIn, counts, recognisers, clock } = await startRecognisers(t, ...more)
   const left = new AbortController()
   const find = async (texts: readonly string[], keyId = 'k', place: 'prompt' | 'answer' = 'prompt') => {
     const found = await recognisers.find(texts, { keyId, place, left: left.signal })

@@ -56,6 +56,7 @@ export class GrowingTexts {
           `The upstream's answer has more than ${MAXIMUM_TEXTS} growing texts.`,
         )
       scanner = new TextScanner(this.#answer.scan, this.#answer.placeholders.fork(), encoding)
+      this.#expect(scanner, choice, channel)
       texts.set(channel, scanner)
       this.#results.push(scanner)
     }
@@ -68,7 +69,16 @@ export class GrowingTexts {
     if (texts === undefined || this.#choices.has(to)) return
     this.#choices.set(to, texts)
     this.#choices.delete(from)
-    for (const scanner of texts.values()) scanner.keepFromHere()
+    for (const [channel, scanner] of texts) {
+      scanner.keepFromHere()
+      this.#expect(scanner, to, channel)
+    }
+  }
+
+  /** Gives a scanner what recognisers find in a text that begins here. */
+  #expect(scanner: TextScanner, choice: number, channel: Channel): void {
+    const { outside } = this.#answer.scan
+    if (outside !== undefined) scanner.expect(outside.growing(choice, channel))
   }
 
   /** The texts of a choice that continues another, as far as they are its own. */

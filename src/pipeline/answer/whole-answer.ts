@@ -42,6 +42,7 @@ import type { ScanResult, ScanRules, TextScanner } from '../scan/text-scanner.ts
 import type { GivenIds } from './given-ids.ts'
 import { type DocumentEdits, keepEdits, moveCitationsIn, moveInDocuments } from './moved-citations.ts'
 import { decodeAnswer, parseAnswerSteps, reasonIn } from './received-body.ts'
+import { recogniseAnswer } from './recognise-answer.ts'
 import { scanGroup } from './scan-group.ts'
 import type { ThoughtMemory } from './thought-memory.ts'
 import { judgeCalls } from './tool-calls.ts'
@@ -99,6 +100,7 @@ export async function deliverBytes(answer: Answer, received: Buffer, status: num
   const { call, response } = answer
   call.record.responseBytes = received.length
   await endOfTurn()
+  if (answer.scan.outside !== undefined) await recogniseAnswer(answer, answer.scan.outside, received)
   const steps = scanAnswer(answer, received)
   const sent = isLongBody(received.length)
     ? await scanLong(answer, received, steps)
@@ -298,7 +300,7 @@ export function* keepThoughts(
 /** Reports whether a scan of the text would find nothing, at a fraction of its cost. */
 export function* isClean(
   text: Pick<Text, 'text' | 'encoding'>,
-  { kinds, keywords, credential, restoration, shapes }: ScanRules,
+  { kinds, keywords, credential, restoration, shapes, outside }: ScanRules,
 ): Steps<boolean> {
   // A string may hold several JSON texts, and each is scanned alone.
   if (text.encoding === 'json' && !isOneJson(text.text)) return false
@@ -307,6 +309,7 @@ export function* isClean(
     (credential === null || !view.includes(credential)) &&
     restoration?.mayOccurIn(view) !== true &&
     (shapes === null || shapesIn(view).length === 0) &&
+    (outside === undefined || outside.of(text.text).length === 0) &&
     (yield* detectSteps(view, kinds)).length === 0 &&
     (keywords === null || (yield* keywords.matcher.matchSteps(view)).length === 0)
   )

@@ -67,3 +67,10 @@ export interface RawClient extends Client {
 export function assertWaiting({ cancelled }: Client): void {
   if (cancelled) throw new GatewayError('upstream_unavailable', 'The client has left.')
 }
+
+/** A signal that is aborted when the client leaves. */
+export function leaving(client: Client): AbortSignal {
+  const controller = new AbortController()
+  client.onCancel(() => controller.abort())
+  return controller.signal
+}

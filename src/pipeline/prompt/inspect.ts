@@ -16,8 +16,10 @@ import type { KindSet } from '../../detect/pii/kinds.ts'
 import type { Selection } from '../../policy/compile.ts'
 import type { FactsOfParts, PlacedKind } from '../../policy/decide.ts'
 import { isReplacing, type RuleReference } from '../../policy/rule.ts'
+import { mergeValues } from '../../recognisers/recognisers.ts'
 import type { CountedKind, InjectionEvidence } from '../call/call-record.ts'
 import { detectNamed, labelOf } from '../scan/named-value.ts'
+import type { OutsideValues } from '../scan/outside-values.ts'
 import { Placeholders, restorableValue } from '../scan/placeholders.ts'
 import type { PseudonymTerms } from '../scan/pseudonyms.ts'
 import type { Restoration } from '../scan/restore.ts'
@@ -102,6 +104,8 @@ export interface InspectOptions {
   readonly isGivenId?: (id: string) => boolean
   /** Maximum findings that the process has memory for. Default: MAXIMUM_FINDINGS. */
   readonly maxFindings?: number
+  /** What recognisers found in the decoded texts; null without any. */
+  readonly outside?: OutsideValues | null
 }
 
 const newScan = () => new CachedScan()
@@ -113,7 +117,7 @@ const newScan = () => new CachedScan()
  */
 export function* inspect(walk: Texts, selection: Selection, options: InspectOptions): Steps<Inspection> {
   const { kinds, injection, scanOf: cachedScan = newScan } = options
-  const { scored = asksForScore(selection), identifiers = null } = options
+  const { scored = asksForScore(selection), identifiers = null, outside = null } = options
   const { placeholderStyle = 'brackets', pseudonyms } = options
   const shapesOf = (part: TextPart) => shapedKinds(selection, placeholderStyle, part)
   const readsShapes = shapesOf('user') !== null
@@ -122,7 +126,7 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   // Without an assistant message this is a first turn, whose texts no earlier turn has cached.
   const scanOf = walk.texts.some(({ role }) => role === 'assistant') ? cachedScan : newScan
   const pace = new Pace()
-  const items = yield* readTexts(walk.texts, { kinds, scanOf, readsShapes }, options.maxFindings)
+  const items = yield* readTexts(walk.texts, { kinds, scanOf, readsShapes, outside }, options.maxFindings)
   const conversation = items.filter(({ text }) => text.joined !== null)
   yield* addSplitData(conversation, kinds)
   const avoidForms = formsToAvoid(items, placeholders)
@@ -186,6 +190,7 @@ interface Reading {
   readonly scanOf: (text: string) => CachedScan
   /** Whether texts may hold shaped placeholders, which are no personal data. */
   readonly readsShapes: boolean
+  readonly outside: OutsideValues | null
 }
 
 function* readTexts(
@@ -210,14 +215,15 @@ function* readTexts(
   return items
 }
 
-function* readText(text: Text, { kinds, scanOf, readsShapes }: Reading): Steps<InspectedText> {
+function* readText(text: Text, { kinds, scanOf, readsShapes, outside }: Reading): Steps<InspectedText> {
   const view = yield* decodeView(text, 'request')
   const cached = scanOf(view)
   const label = labelOf(text)
-  const findings =
+  const own =
     label === ''
       ? (cached.findings ?? cached.keepFindings(yield* detectSteps(view, kinds)))
       : yield* detectNamed(label, view, kinds)
+  const findings = outside === null ? own : mergeValues(own, outside.of(view))
   const known = readsShapes && findings.length > 0 ? shapesIn(view) : []
   const values =
     known.length === 0 ? findings : findings.filter((one) => !known.some((shape) => overlap(one, shape)))

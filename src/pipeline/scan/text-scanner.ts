@@ -14,6 +14,7 @@ import type { KeywordHit, KeywordStream } from '../../keyword/matcher.ts'
 import type { KeywordRules } from '../../policy/keyword-rules.ts'
 import { isReplacing, type RuleReference } from '../../policy/rule.ts'
 import { CredentialFilter } from './credential-filter.ts'
+import { OutsideFindings, type OutsideValue, type OutsideValues } from './outside-values.ts'
 import type { Placeholders } from './placeholders.ts'
 import { type Restoration, TextRestorer } from './restore.ts'
 import { joinOutputs, NO_OUTPUT, type ScanOutput } from './scan-output.ts'
@@ -35,6 +36,8 @@ export interface ScanRules {
   readonly restoration: Restoration | null
   /** Kinds whose placeholders are written in the shape of a value; null when none is. */
   readonly shapes: ShapedKinds | null
+  /** What recognisers found in the texts; absent without any that reads answers. */
+  readonly outside?: OutsideValues
 }
 
 /** Findings and hits of one text. */
@@ -82,6 +85,7 @@ export class TextScanner implements ScanResult {
   readonly #isJson: boolean
   readonly #filter: CredentialFilter | null
   readonly #shapes: ShapeFilter | null
+  readonly #outside: OutsideFindings | null
   #detector: StreamDetector
   #undetected = new TextSpanQueue()
   #matcher: KeywordStream | null
@@ -104,6 +108,7 @@ export class TextScanner implements ScanResult {
     this.#isJson = encoding === 'json'
     this.#filter = rules.credential === null ? null : new CredentialFilter(rules.credential)
     this.#shapes = rules.shapes === null ? null : new ShapeFilter()
+    this.#outside = rules.outside === undefined ? null : new OutsideFindings()
     this.#detector = new StreamDetector(rules.kinds)
     this.#matcher = rules.keywords?.matcher.stream() ?? null
     this.#restorer =
@@ -151,6 +156,11 @@ export class TextScanner implements ScanResult {
   /** Reads the text as what follows `label`, which is not released. Call it before any piece. */
   readAfter(label: string): void {
     this.#released = label
+  }
+
+  /** Takes what recognisers found in the text from here on, known before the text arrives. */
+  expect(values: readonly OutsideValue[]): void {
+    this.#outside?.add(values)
   }
 
   /** Takes a piece and returns what is safe. */
@@ -235,10 +245,12 @@ export class TextScanner implements ScanResult {
   #detect(spans: readonly JsonSpan[]): string {
     if (this.blocked || spans.length === 0) return ''
     const continued = this.#released === '' ? spans : [releasedSpan(this.#released), ...spans]
+    const view = viewOf(continued)
+    this.#outside?.read(view.length, this.#released.length)
     this.#releasedEnd += this.#released.length
     this.#released = ''
     for (const span of continued) this.#undetected.push(span)
-    const findings = this.#detector.push(viewOf(continued))
+    const findings = this.#detector.push(view)
     return this.#redact(findings, this.#detector.safe)
   }
 
@@ -256,6 +268,7 @@ export class TextScanner implements ScanResult {
     this.#matcher = this.#rules.keywords?.matcher.stream() ?? null
     this.#unmatched = new TextSpanQueue()
     this.#releasedEnd = 0
+    this.#outside?.restart()
     return out
   }
 
@@ -263,8 +276,12 @@ export class TextScanner implements ScanResult {
    * Passes final text, up to `safe`, from the detector to the matcher. One finding at a time: when
    * a keyword blocks the text, counts must not depend on how the pieces were cut.
    */
-  #redact(findings: readonly Finding[], safe: number): string {
+  #redact(own: readonly Finding[], ownSafe: number): string {
     let out = ''
+    const { findings, safe } = this.#outside?.join(own, ownSafe, this.#undetected) ?? {
+      findings: own,
+      safe: ownSafe,
+    }
     for (const finding of findings) {
       // This finding was handled before the flush.
       if (finding.end <= this.#releasedEnd) continue

@@ -1,0 +1,43 @@
+// Asks the recognisers about the texts of a whole answer, before they are scanned.
+
+import { nowOrInSlices, Pace, type Steps } from '../../core/steps.ts'
+import { unusableStatus } from '../../upstream/response.ts'
+import type { OutsideValues, ViewedText } from '../scan/outside-values.ts'
+import { viewOfText } from '../scan/view-reader.ts'
+import { parseAnswerSteps, reasonIn } from './received-body.ts'
+import type { Answer } from './whole-answer.ts'
+
+/**
+ * Adds to `outside` what recognisers find in the texts of an answer. An answer that cannot be read
+ * adds nothing: its scan says why.
+ * @throws GatewayError (rejects) `recogniser_unavailable`
+ */
+export async function recogniseAnswer(
+  answer: Answer,
+  outside: OutsideValues,
+  received: Buffer,
+): Promise<void> {
+  const { call, clock } = answer
+  const startMs = clock.monotonic()
+  await outside.ask(await nowOrInSlices(viewedTexts(answer, received), clock))
+  call.addPhase('recognise', clock.monotonic() - startMs)
+}
+
+function* viewedTexts(answer: Answer, received: Buffer): Steps<readonly ViewedText[]> {
+  const { call, response, scan } = answer
+  const { status } = response
+  // The scan changes the texts of its body in place.
+  const { body: parsed } = yield* parseAnswerSteps(received)
+  const { answer: format, errors } = call.api
+  const body = parsed ?? errors.failure({}, reasonIn(received) || unusableStatus(status), status)
+  const viewed: ViewedText[] = []
+  const pace = new Pace()
+  for (const { text, encoding } of yield* format.group(
+    format.texts(body).texts,
+    call.record.asksForJson,
+  )) {
+    if (pace.isOver(text.length)) yield
+    viewed.push({ text, view: viewOfText(text, encoding, scan) })
+  }
+  return viewed
+}

@@ -1,0 +1,192 @@
+// Values that recognisers found in texts, and how they join the findings of our own detectors in a
+// growing text. Waits for nothing: whoever asks the recognisers fills this in before the scan.
+
+import { hash } from 'node:crypto'
+import type { Channel } from '../../chat/channel.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Finding, PiiKind } from '../../core/finding.ts'
+import type { RecognisedValue } from '../../recognisers/analyzer-api.ts'
+import { type Asking, mergeValues, type Recognisers } from '../../recognisers/recognisers.ts'
+
+/** Maximum texts with values in one prompt or answer. */
+const MAXIMUM_TEXTS = 65_536
+
+/** A value in the decoded form of a text. */
+export interface OutsideValue extends Finding {
+  readonly value: string
+}
+
+/** A text as it is written and as detectors read it. */
+export interface ViewedText {
+  readonly text: string
+  readonly view: string
+}
+
+/** The values in a prompt or an answer. */
+export class OutsideValues {
+  readonly #recognisers: Recognisers
+  readonly #asking: Asking
+  readonly #whole = new Map<string, readonly OutsideValue[]>()
+  readonly #growing = new Map<string, OutsideValue[]>()
+
+  constructor(recognisers: Recognisers, asking: Asking) {
+    this.#recognisers = recognisers
+    this.#asking = asking
+  }
+
+  /**
+   * Asks about whole texts and keeps the values.
+   * @throws GatewayError (rejects) as `Recognisers.find`, and `overloaded` for more than
+   *   MAXIMUM_TEXTS texts with values
+   */
+  async ask(texts: readonly ViewedText[]): Promise<void> {
+    const found = await this.find(texts.map(({ view }) => view))
+    for (const [index, { text, view }] of texts.entries()) this.keep(text, valuesIn(view, found[index]!))
+  }
+
+  /** Asks about texts. @throws GatewayError (rejects) as `Recognisers.find` */
+  find(texts: readonly string[]): ReturnType<Recognisers['find']> {
+    return this.#recognisers.find(texts, this.#asking)
+  }
+
+  /** Keeps the values in a whole text. @throws GatewayError as `ask` */
+  keep(text: string, values: readonly OutsideValue[]): void {
+    if (values.length === 0) return
+    if (this.#whole.size >= MAXIMUM_TEXTS)
+      throw new GatewayError(
+        'overloaded',
+        `Recognisers found values in more than ${MAXIMUM_TEXTS} texts of this call.`,
+      )
+    this.#whole.set(nameOf(text), values)
+  }
+
+  /** Returns the values in a whole text. */
+  of(text: string): readonly OutsideValue[] {
+    return this.#whole.size === 0 ? [] : (this.#whole.get(nameOf(text)) ?? [])
+  }
+
+  /** The values in a growing text, in order. The reader of a stream adds to them. */
+  growing(choice: number, channel: Channel): OutsideValue[] {
+    const name = `${choice} ${channel}`
+    const known = this.#growing.get(name) ?? []
+    this.#growing.set(name, known)
+    return known
+  }
+}
+
+const nameOf = (text: string): string => hash('sha256', text.toWellFormed(), 'base64url')
+
+/** Adds to each value what it is in the text. */
+export const valuesIn = (view: string, values: readonly RecognisedValue[]): OutsideValue[] =>
+  values.map(({ kind, start, end }) => ({
+    ...{ kind: kind as PiiKind, start, end },
+    value: view.slice(start, end),
+  }))
+
+/** Values of one source, which count from where the source was added. */
+interface Source {
+  readonly values: readonly OutsideValue[]
+  readonly origin: number
+  /** Number of values that are placed. */
+  next: number
+}
+
+/** What is final in a growing text. */
+interface Joined {
+  readonly findings: readonly Finding[]
+  /** The text before this offset is final. */
+  readonly safe: number
+}
+
+/**
+ * Joins the values of recognisers with the findings of a detector that reads the same growing text.
+ * Offsets of findings count in the detector; those of values in the whole text.
+ */
+export class OutsideFindings {
+  readonly #sources: Source[] = []
+  /** Characters of the text so far. */
+  #seen = 0
+  /** Offset in the detector of the beginning of the text. */
+  #shift = 0
+  /** Findings of the detector and placed values that wait for each other. */
+  #own: Finding[] = []
+  #placed: Finding[] = []
+
+  /** Adds values that count from here on. The list may grow. */
+  add(values: readonly OutsideValue[]): void {
+    this.#sources.push({ values, origin: this.#seen, next: 0 })
+  }
+
+  /**
+   * Notes text that the detector has got.
+   * @param repeated characters of it, at its beginning, that are not part of the text
+   */
+  read(characters: number, repeated: number): void {
+    this.#shift += repeated
+    this.#seen += characters - repeated
+  }
+
+  /** Notes that a new detector reads what comes next. */
+  restart(): void {
+    this.#shift = -this.#seen
+    this.#own = []
+    this.#placed = []
+  }
+
+  /**
+   * Returns what is final. A finding of the detector wins over a value where both overlap.
+   * @param own further final findings of the detector
+   * @param safe the text before this offset is final for the detector
+   * @param held the text that is not released yet
+   */
+  join(
+    own: readonly Finding[],
+    safe: number,
+    held: { readonly start: number; readonly view: string },
+  ): Joined {
+    this.#own.push(...own)
+    let until = Math.min(safe, this.#place(safe, held))
+    for (let before = Infinity; until < before; ) {
+      before = until
+      for (const { start, end } of [...this.#own, ...this.#placed])
+        if (start < until && end > until) until = start
+    }
+    const isFinal = ({ end }: Finding) => end <= until
+    const findings = mergeValues(this.#own.filter(isFinal), this.#placed.filter(isFinal))
+    this.#own = this.#own.filter((one) => !isFinal(one))
+    this.#placed = this.#placed.filter((one) => !isFinal(one))
+    return { findings, safe: until }
+  }
+
+  /** Places the values that begin before `safe`. @returns where the first begins that is incomplete */
+  #place(safe: number, held: { readonly start: number; readonly view: string }): number {
+    let view: string | null = null
+    for (const source of this.#sources) {
+      for (; source.next < source.values.length; source.next++) {
+        const { kind, start, value } = source.values[source.next]!
+        const at = start + source.origin + this.#shift
+        if (at >= safe) return Infinity
+        view ??= held.view
+        const isPartial = at + value.length > held.start + view.length
+        const found = placeOf(view, value, at - held.start)
+        if (found >= 0) {
+          const from = held.start + found
+          this.#placed.push({ kind, start: from, end: from + value.length })
+        } else if (isPartial && safe < Infinity) return Math.max(at, held.start)
+      }
+    }
+    return Infinity
+  }
+}
+
+/**
+ * Returns where a value is, near an offset; -1 if it is nowhere. What a stream flushed is decoded
+ * again, so that an offset may be some characters away.
+ */
+function placeOf(view: string, value: string, near: number): number {
+  if (near >= 0 && view.startsWith(value, near)) return near
+  const before = near < 0 ? -1 : view.lastIndexOf(value, near)
+  const after = view.indexOf(value, Math.max(0, near))
+  if (before < 0 || after < 0) return Math.max(before, after)
+  return near - before <= after - near ? before : after
+}
