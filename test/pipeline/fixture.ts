@@ -16,6 +16,7 @@ import { deliverWholeAnswer } from '../../src/pipeline/answer/whole-answer.ts'
 import { Call } from '../../src/pipeline/call/call.ts'
 import type { Client } from '../../src/pipeline/call/client.ts'
 import { ScanMemory } from '../../src/pipeline/prompt/memory-turn.ts'
+import type { OutsideValues } from '../../src/pipeline/scan/outside-values.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
@@ -57,6 +58,15 @@ export function responseOf(
     discard: () => {},
   }
 }
+
+/** A response that reports each read. */
+const read = (response: UpstreamResponse, onRead: () => void): UpstreamResponse => ({
+  ...response,
+  read: () => {
+    onRead()
+    return response.read()
+  },
+})
 
 /** Cuts a text at each number, modulo its length. */
 export function cutText(text: string, cuts: readonly number[]): string[] {
@@ -102,6 +112,8 @@ const relayScan = (credential: string | null): ScanRules => ({
   restoration: new Restoration(new Map([['[EMAIL_1]', 'ann@example.com']])),
 })
 
+export const RELAY_SCAN = relayScan(null)
+
 /** The numbering of a call that gave out `[EMAIL_1]`. */
 function numberedPlaceholders(): Placeholders {
   const placeholders = new Placeholders()
@@ -116,6 +128,9 @@ interface RelayOptions {
   readonly keep?: (bytes: number) => void
   readonly documents?: DocumentEdits
   readonly calls?: CallRules | null
+  readonly outside?: OutsideValues
+  /** Called with what was sent so far, before each event is read. */
+  readonly onRead?: (sent: readonly string[]) => void
 }
 
 /**
@@ -131,6 +146,8 @@ export async function relay(
     keep = () => {},
     documents = [],
     calls = null,
+    outside,
+    onRead = () => {},
   }: RelayOptions = {},
 ) {
   const call = newCall(clock, 'r', api)
@@ -145,8 +162,8 @@ export async function relay(
   const answer = {
     call,
     client,
-    response: responseOf(events, credential),
-    scan: relayScan(credential),
+    response: read(responseOf(events, credential), () => onRead(sent)),
+    scan: { ...relayScan(credential), ...(outside !== undefined && { outside }) },
     selection: STREAM_RULES,
     calls,
     placeholders,
@@ -192,7 +209,7 @@ export async function deliverWhole(
   api: Api,
   body: object,
   {
-    scan = relayScan(null),
+    scan = RELAY_SCAN,
     selection = STREAM_RULES,
     placeholders = numberedPlaceholders(),
     documents = [] as DocumentEdits,

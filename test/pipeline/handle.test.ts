@@ -177,7 +177,7 @@ async function call(
       append: async (draft, { content }) => {
         order.push('sealed')
         sealed.push(draft)
-        captured = (content ?? []).map(String).join('')
+        captured = [content ?? ''].flat().map(String).join('')
         return { log: 'l', seq: 1, hash: 'h' }
       },
     },

@@ -12,6 +12,15 @@ import type { Answer } from './whole-answer.ts'
 /** Maximum growing texts of one answer, counted over all choices and channels. */
 const MAXIMUM_TEXTS = 4096
 
+/** @throws GatewayError `upstream_unavailable` for another text besides MAXIMUM_TEXTS */
+export function assertTexts(count: number): void {
+  if (count < MAXIMUM_TEXTS) return
+  throw new GatewayError(
+    'upstream_unavailable',
+    `The upstream's answer has more than ${MAXIMUM_TEXTS} growing texts.`,
+  )
+}
+
 /** The block of a text, with the places where it changed. */
 export interface KeptBlock extends Readonly<KeptText> {
   readonly edits: readonly TextEdit[]
@@ -50,11 +59,7 @@ export class GrowingTexts {
     }
     let scanner = texts.get(channel)
     if (scanner === undefined) {
-      if (this.#count++ >= MAXIMUM_TEXTS)
-        throw new GatewayError(
-          'upstream_unavailable',
-          `The upstream's answer has more than ${MAXIMUM_TEXTS} growing texts.`,
-        )
+      assertTexts(this.#count++)
       scanner = new TextScanner(this.#answer.scan, this.#answer.placeholders.fork(), encoding)
       this.#expect(scanner, choice, channel)
       texts.set(channel, scanner)

@@ -5,7 +5,7 @@ import { MAXIMUM_EVENT_BYTES, SseParser, withComment } from '../../chat/sse.ts'
 import { parseObject } from '../../chat/stream-chunk.ts'
 import { estimateTokens } from '../../chat/token-usage.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { atOnce } from '../../core/steps.ts'
+import { atOnce, type Steps } from '../../core/steps.ts'
 import type { RuleReference } from '../../policy/rule.ts'
 import { clientHeaders } from '../../upstream/headers.ts'
 import { callHeaders, hasLimits } from '../call/call-headers.ts'
@@ -13,6 +13,7 @@ import { assertWaiting } from '../call/client.ts'
 import { responseBlockedBy, toolCallRefused } from '../record/failure.ts'
 import { type Delivered, formatReceipt } from '../record/record.ts'
 import { deliverScannedError } from './failed-answer.ts'
+import { SentenceGate } from './sentence-gate.ts'
 import { StreamEvents } from './stream-events.ts'
 import { countCalls } from './tool-calls.ts'
 import { type Answer, decideOnAnswer, keepThoughts } from './whole-answer.ts'
@@ -95,15 +96,17 @@ function estimateAnswer(format: AnswerFormat, response: JsonObject): number {
 
 /** Relays the events. @returns whether the answer to the client has begun */
 async function pump(answer: Answer, relay: StreamEvents, resumed: EventsAfter | null): Promise<boolean> {
-  const { call, client, response } = answer
+  const { call, client, response, scan } = answer
+  const gate = scan.outside === undefined ? null : new SentenceGate(answer, scan.outside)
   let counted = 0
   let isStarted = false
   while (!relay.done) {
     const piece = await call.waitForUpstream(response.read())
     call.record.responseBytes += piece?.length ?? 0
-    const steps = piece === null ? relay.end() : relay.take(piece)
-    const text = await call.measurePiece('response', steps, client)
-    const kept = relay.assembler.characters + relay.heldCharacters
+    // The only wait for what is in a stream. Without recognisers there is none.
+    const passed = gate === null ? piece : await gate.take(piece)
+    const text = await call.measurePiece('response', relayed(relay, passed, piece === null), client)
+    const kept = relay.assembler.characters + relay.heldCharacters + (gate?.heldCharacters ?? 0)
     // What is released counts until the call ends, so that it is not asked for twice.
     if (kept > counted) answer.keep(kept - counted)
     counted = Math.max(counted, kept)
@@ -121,6 +124,12 @@ async function pump(answer: Answer, relay: StreamEvents, resumed: EventsAfter | 
     assertWaiting(client)
   }
   return isStarted
+}
+
+/** @param passed null for nothing */
+function* relayed(relay: StreamEvents, passed: Buffer | null, isEnd: boolean): Steps<string> {
+  const text = passed === null ? '' : yield* relay.take(passed)
+  return isEnd && !relay.done ? text + (yield* relay.end()) : text
 }
 
 /** Reports whether the answer has begun, also when all of its text is held back or blocked. */

@@ -1,0 +1,207 @@
+// Holds the events of a stream until recognisers have judged the sentences in them. What they find is
+// there when the scanners read an event. Cuts depend on the events alone, not on chunk boundaries.
+
+import type { StreamReader } from '../../chat/api-format.ts'
+import type { Channel } from '../../chat/channel.ts'
+import { DONE, MAXIMUM_EVENT_BYTES, type SseEvent, SseParser } from '../../chat/sse.ts'
+import type { Delta, StreamChunk } from '../../chat/stream-chunk.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { atOnce } from '../../core/steps.ts'
+import { GrowingSentences, type TextWindow } from '../../recognisers/sentences.ts'
+import { type OutsideValue, type OutsideValues, valuesIn } from '../scan/outside-values.ts'
+import { ViewReader, viewOfText } from '../scan/view-reader.ts'
+import { assertTexts } from './growing-texts.ts'
+import type { Answer } from './whole-answer.ts'
+
+/**
+ * Maximum characters of events that wait. At more, sentences are cut where they are. One sentence
+ * with a token of a few characters in each event takes about half of it.
+ */
+const MAXIMUM_WAITING_CHARACTERS = 1024 * 1024
+
+/** A growing text as far as it was received. */
+interface GatedText {
+  readonly choice: number
+  readonly channel: Channel
+  readonly reader: ViewReader
+  readonly sentences: GrowingSentences
+  /** Offset up to which it is judged. */
+  judged: number
+}
+
+interface WaitingEvent {
+  readonly raw: string
+  /** Texts that must be judged up to an offset. */
+  readonly needs: readonly { readonly text: GatedText; readonly end: number }[]
+}
+
+/** A piece of text to ask about. */
+interface Question {
+  readonly window: TextWindow
+  take(values: readonly OutsideValue[]): void
+}
+
+export class SentenceGate {
+  readonly #answer: Answer
+  readonly #outside: OutsideValues
+  readonly #reader: StreamReader
+  readonly #parser = new SseParser(MAXIMUM_EVENT_BYTES)
+  readonly #texts = new Map<number, Map<Channel, GatedText>>()
+  #count = 0
+  #waiting: WaitingEvent[] = []
+  #questions: Question[] = []
+  #heldCharacters = 0
+
+  constructor(answer: Answer, outside: OutsideValues) {
+    this.#answer = answer
+    this.#outside = outside
+    this.#reader = answer.call.api.readStream(answer.call.record.asksForJson)
+  }
+
+  /** Size of the events that wait. */
+  get heldCharacters(): number {
+    return this.#heldCharacters
+  }
+
+  /**
+   * Takes bytes, null at the end of the stream, and resolves with the events that may be relayed.
+   * @throws GatewayError (rejects) `recogniser_unavailable`, and `upstream_unavailable` for a stream
+   *   that cannot be read
+   */
+  async take(piece: Buffer | null): Promise<Buffer> {
+    const { call, clock } = this.#answer
+    const startMs = clock.monotonic()
+    let out = ''
+    for (const event of piece === null ? this.#parser.finish() : this.#parser.push(piece)) {
+      // A comment keeps the connection alive.
+      if (event.data === null) out += event.raw
+      else this.#enter(event, event.data)
+    }
+    if (piece === null || this.#heldCharacters > MAXIMUM_WAITING_CHARACTERS) this.#endAll()
+    if (this.#questions.length > 0) {
+      await this.#ask()
+      call.addPhase('recognise', clock.monotonic() - startMs)
+    }
+    return Buffer.from(out + this.#release())
+  }
+
+  async #ask(): Promise<void> {
+    const questions = this.#questions
+    this.#questions = []
+    const found = await this.#outside.find(questions.map(({ window }) => window.text))
+    for (const [index, { window, take }] of questions.entries()) {
+      const values = valuesIn(window.text, found[index]!)
+      take(
+        values.map((one) => ({ ...one, start: one.start + window.start, end: one.end + window.start })),
+      )
+    }
+  }
+
+  #release(): string {
+    const isOpen = ({ needs }: WaitingEvent) => needs.some(({ text, end }) => text.judged < end)
+    const held = this.#waiting.findIndex(isOpen)
+    const released = held < 0 ? this.#waiting : this.#waiting.slice(0, held)
+    this.#waiting = held < 0 ? [] : this.#waiting.slice(held)
+    const raw = released.map((event) => event.raw).join('')
+    this.#heldCharacters -= raw.length
+    return raw
+  }
+
+  #enter({ raw }: SseEvent, data: string): void {
+    const chunk = this.#chunkOf(data)
+    this.#heldCharacters += raw.length
+    if (data.trimEnd() === DONE) this.#endAll()
+    this.#waiting.push({ raw, needs: chunk === null ? [] : this.#read(chunk) })
+  }
+
+  /** The chunk in an event; null for none. The relay says what is wrong with one. */
+  #chunkOf(data: string): StreamChunk | null {
+    try {
+      const chunk = this.#reader.read(data)
+      if (chunk !== null) this.#reader.note(chunk.body)
+      return chunk
+    } catch (error) {
+      if (error instanceof GatewayError) return null
+      throw error
+    }
+  }
+
+  /** Reads the texts of a chunk. @returns what must be judged before it is relayed */
+  #read(chunk: StreamChunk): WaitingEvent['needs'] {
+    this.#readOthers(chunk)
+    const grown = new Set<GatedText>()
+    for (const delta of chunk.deltas) grown.add(this.#grow(delta))
+    // The first delta of another text ends those before it.
+    for (const { choice } of chunk.deltas)
+      for (const text of this.#textsOf(choice)) if (!grown.has(text)) this.#end(text)
+    const { finished, signed, endsBlock, continues } = chunk
+    const ended = [...finished, ...signed, endsBlock ?? [], continues?.from ?? []].flat()
+    for (const choice of ended) for (const text of this.#textsOf(choice)) this.#end(text)
+    for (const delta of chunk.deltas) if (delta.whole) this.#end(this.#textOf(delta))
+    if (chunk.isLast || chunk.error) this.#endAll()
+    return [...grown].map((text) => ({ text, end: text.sentences.end }))
+  }
+
+  /** Asks about the texts that do not grow. Several events repeat a text; its sentences are known. */
+  #readOthers({ others }: StreamChunk): void {
+    if (others.length === 0) return
+    const { call, scan } = this.#answer
+    for (const { text, encoding } of atOnce(call.api.answer.group(others, call.record.asksForJson))) {
+      const values: OutsideValue[] = []
+      const sentences = new GrowingSentences()
+      const view = viewOfText(text, encoding, scan)
+      const windows = [...sentences.push(view), ...sentences.finish()]
+      for (const [index, window] of windows.entries())
+        this.#questions.push({
+          window,
+          take: (found) => {
+            values.push(...found)
+            if (index === windows.length - 1) this.#outside.keep(text, values)
+          },
+        })
+    }
+  }
+
+  #grow(delta: Delta): GatedText {
+    const text = this.#textOf(delta)
+    this.#askAbout(text, text.sentences.push(text.reader.push(delta.text)))
+    return text
+  }
+
+  #textOf({ choice, channel, encoding }: Delta): GatedText {
+    const texts = this.#texts.get(choice) ?? new Map<Channel, GatedText>()
+    this.#texts.set(choice, texts)
+    const known = texts.get(channel)
+    if (known !== undefined) return known
+    assertTexts(this.#count++)
+    const reader = new ViewReader(this.#answer.scan, encoding)
+    const text = { choice, channel, reader, sentences: new GrowingSentences(), judged: 0 }
+    texts.set(channel, text)
+    return text
+  }
+
+  #textsOf(choice: number): Iterable<GatedText> {
+    return this.#texts.get(choice)?.values() ?? []
+  }
+
+  #endAll(): void {
+    for (const choice of this.#texts.keys()) for (const text of this.#textsOf(choice)) this.#end(text)
+  }
+
+  #end(text: GatedText): void {
+    const { reader, sentences } = text
+    this.#askAbout(text, [...sentences.push(reader.finish()), ...sentences.finish()])
+  }
+
+  #askAbout(text: GatedText, windows: readonly TextWindow[]): void {
+    const known = this.#outside.growing(text.choice, text.channel)
+    for (const window of windows)
+      this.#questions.push({
+        window,
+        take: (values) => {
+          known.push(...values)
+          text.judged = window.start + window.text.length
+        },
+      })
+  }
+}
