@@ -8,6 +8,7 @@ import { isAmong } from '../core/config-document.ts'
 import { isAbsentSecret } from '../core/config-values.ts'
 import { isHubConfig, readHubConfig } from '../core/hub-config.ts'
 import { formatProblem, type Problem } from '../core/problem.ts'
+import { openKindsIn, recognisedKinds } from '../core/recogniser-config.ts'
 import { findUnfitAdminNames } from '../keys/admin-names.ts'
 import { findUnfitKeys } from '../keys/key-names.ts'
 import { parsePrices } from '../prices/price-file.ts'
@@ -152,7 +153,7 @@ const contextOf = (config: Config | null): LintContext | null =>
     ? null
     : {
         keyNames: config.keys.map(({ name }) => name),
-        kinds: config.pii.kinds,
+        kinds: [...config.pii.kinds, ...recognisedKinds(config.recognisers)],
         namesPseudonymKey: config.pii.pseudonymKey !== null,
       }
 
@@ -271,9 +272,11 @@ function lint(
 ): Remark[] {
   const snapshot = snapshotOf(files, found, { reader: configured?.reader ?? 'hub' })
   // A hub does not know what the configurations of its sidecars define.
-  const problems = configured?.reader === 'hub' ? snapshot.problems : problemsOf(snapshot, [])
+  const config = configured?.config ?? null
+  const openKinds = config === null ? [] : openKindsIn(config)
+  const problems = configured?.reader === 'hub' ? snapshot.problems : problemsOf(snapshot, openKinds)
   if (problems.length > 0) return problems.map((problem) => ({ severity: 'error', problem }))
-  return lintRules(files, contextOf(configured?.config ?? null)).map((problem) => ({
+  return lintRules(files, contextOf(config)).map((problem) => ({
     severity: 'warning',
     problem,
   }))

@@ -4,6 +4,7 @@
 import type { Milliseconds } from './clock.ts'
 import { type Context, isLoopbackUrl } from './config-values.ts'
 import type { Path } from './document.ts'
+import { isBuiltIn, KIND_NAME, MAXIMUM_KIND_CHARACTERS, type PiiKind } from './finding.ts'
 import { integer } from './schema-parts.ts'
 
 const MAXIMUM_RECOGNISERS = 8
@@ -30,6 +31,20 @@ export interface RecogniserConfig {
 /** As declared, with defaults. A key is missing only in an invalid file. */
 export type DeclaredRecogniser = Omit<RecogniserConfig, 'name' | 'url' | 'kinds'> &
   Partial<Pick<RecogniserConfig, 'name' | 'url' | 'kinds'>>
+
+/** Returns the kinds that recognisers find, each once. */
+export const recognisedKinds = (
+  recognisers: readonly Pick<RecogniserConfig, 'kinds'>[],
+): readonly PiiKind[] => [...new Set(recognisers.flatMap(({ kinds }) => kinds))]
+
+/** Returns those of them that are not built in. */
+export const openKindsIn = ({ recognisers }: RecogniserSection): readonly PiiKind[] =>
+  recognisedKinds(recognisers).filter((kind) => !isBuiltIn(kind))
+
+/** The configuration as far as it defines kinds. */
+interface RecogniserSection {
+  readonly recognisers: readonly Pick<RecogniserConfig, 'kinds'>[]
+}
 
 export const RECOGNISERS_SCHEMA = {
   description:
@@ -62,11 +77,10 @@ export const RECOGNISERS_SCHEMA = {
         maxItems: MAXIMUM_KINDS,
         uniqueItems: true,
         items: {
-          description:
-            'Lower-case letters, with `_` between words, at most 32 characters, such as `person`.',
+          description: `Lower-case letters, with \`_\` between words, at most ${MAXIMUM_KIND_CHARACTERS} characters, such as \`person\`.`,
           type: 'string',
-          pattern: '^[a-z]+(_[a-z]+)*$',
-          maxLength: 32,
+          pattern: KIND_NAME.source,
+          maxLength: MAXIMUM_KIND_CHARACTERS,
         },
       },
       language: {

@@ -4,6 +4,7 @@
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { formatProblem } from '../core/problem.ts'
+import { openKindsIn } from '../core/recogniser-config.ts'
 import type { PolicySet } from '../fleet/policy-set.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { RuleSet } from '../policy/compile.ts'
@@ -72,6 +73,7 @@ export class LiveRules {
       storage,
       clock,
       apiWrites,
+      openKinds: openKindsIn(parts.config),
       onChange: (change) => this.#changed(change),
       ...(hub !== null && { hubNow: () => hub.now(), onHubExpiry: () => this.#overrideEnded() }),
     })

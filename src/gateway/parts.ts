@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { systemClock } from '../core/clock.ts'
 import type { Config, ConfigReading } from '../core/config.ts'
 import { uuidv7Source } from '../core/ids.ts'
+import { openKindsIn } from '../core/recogniser-config.ts'
 import { systemTimers } from '../core/timers.ts'
 import { VERSION } from '../core/version.ts'
 import { loadInjectionModel } from '../detect/injection/score.ts'
@@ -258,7 +259,10 @@ function buildPipeline(
   }
   const { candidatePath } = config.rules
   const live = (): string => rules.effective.current.revision
-  const shadowRules = candidatePath === null ? null : createShadowRules(candidatePath, { ...shared, live })
+  const shadowRules =
+    candidatePath === null
+      ? null
+      : createShadowRules(candidatePath, { ...shared, live, openKinds: openKindsIn(config) })
   const pipeline: Pipeline = {
     ...shared,
     shadow: shadowRules?.shadow ?? null,

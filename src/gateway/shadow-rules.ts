@@ -1,6 +1,7 @@
 // Candidate rules (rules.candidatePath): follows their files and evaluates calls in shadow.
 
 import type { Clock } from '../core/clock.ts'
+import type { PiiKind } from '../core/finding.ts'
 import { formatProblem } from '../core/problem.ts'
 import { Shadow, type ShadowParts } from '../pipeline/record/shadow.ts'
 import { CandidateRules } from '../rules/candidate.ts'
@@ -33,13 +34,18 @@ interface ShadowRulesParts
   > {
   readonly clock: Clock
   readonly logger: GatewayLogger
+  /** Kinds of personal data that the configuration defines. */
+  readonly openKinds: readonly PiiKind[]
 }
 
 const EMPTY: RuleSnapshot = { rules: [], problems: [], contentHash: '' }
 
 /** @param path rules.candidatePath */
-export function createShadowRules(path: string, { logger, ...parts }: ShadowRulesParts): ShadowRules {
-  const rules = new CandidateRules()
+export function createShadowRules(
+  path: string,
+  { logger, openKinds, ...parts }: ShadowRulesParts,
+): ShadowRules {
+  const rules = new CandidateRules(openKinds)
   const replace = (snapshot: RuleSnapshot) => {
     const errors = rules.replaceFiles(snapshot).map(formatProblem)
     if (errors.length > 0) logger.error({ errors }, 'the candidate rules have errors and are not evaluated')

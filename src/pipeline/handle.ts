@@ -200,7 +200,19 @@ async function inspectPrompt(
 function* inspectAndCapture(
   pipeline: Pipeline,
   { call, client }: Admitted,
-  { bytes, request, selection, continued, isLong, release, walk, servers, thoughts: signed, defined, outside }: Recognised,
+  {
+    bytes,
+    request,
+    selection,
+    continued,
+    isLong,
+    release,
+    walk,
+    servers,
+    thoughts: signed,
+    defined,
+    outside,
+  }: Recognised,
 ): Steps<Pick<Inspected, 'inspection' | 'tools' | 'json'>> {
   const { kinds, injection: model, scanCache, metrics, binaryParts, thoughts, searches } = pipeline
   const noted = call.record

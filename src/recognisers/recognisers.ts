@@ -38,14 +38,11 @@ export type CountRequest = (recogniser: string, result: RequestResult) => void
 
 export class Recognisers {
   readonly #all: readonly Recogniser[]
-  /** The kinds that they find, each once. */
-  readonly kinds: readonly string[]
   /** Whether one of them reads answers. */
   readonly readsAnswers: boolean
 
   constructor(configs: readonly RecogniserConfig[], clock: Pick<Clock, 'monotonic'>, count: CountRequest) {
     this.#all = configs.map((config) => new Recogniser(config, clock, count))
-    this.kinds = [...new Set(configs.flatMap(({ kinds }) => kinds))]
     this.readsAnswers = configs.some(({ streams }) => streams === 'sentences')
   }
 

@@ -324,7 +324,11 @@ t.test('a shutdown during the verification of a token does not make it a wrong k
 t.test('names that a recogniser finds are redacted in the prompt and in the answer', async (t) => {
   const { standIn, recognisers } = await startRecognisers(t)
   const options = { recognisers, answer: 'Ada Lovelace wrote to ann@example.com from Berlin.' }
-  const { status, entry, body, captured, order } = await call([], 'I am Maria Keller, mk@example.com.', options)
+  const { status, entry, body, captured, order } = await call(
+    [],
+    'I am Maria Keller, mk@example.com.',
+    options,
+  )
   t.same([status, order], [200, ['forwarded', 'read', 'sealed']])
   t.match(entry, { pii_types: ['email', 'location', 'person'] })
   t.match(captured, /I am \[PERSON_1\], \[EMAIL_1\]\./)

@@ -115,9 +115,18 @@ t.test('parallel choices, reasoning and the arguments of tools are judged too', 
     ],
     { outside: outside() },
   )
-  t.equal(textOf(sent, ({ reasoning }) => reasoning), 'Is it [PERSON_1]?')
-  t.equal(textOf(sent, (delta, { index }) => (index === 0 ? delta.content : '')), 'It is [PERSON_1]. Bye [PERSON_2]')
-  t.equal(textOf(sent, (delta, { index }) => (index === 1 ? delta.content : '')), 'Is it [PERSON_1]? ')
+  t.equal(
+    textOf(sent, ({ reasoning }) => reasoning),
+    'Is it [PERSON_1]?',
+  )
+  t.equal(
+    textOf(sent, (delta, { index }) => (index === 0 ? delta.content : '')),
+    'It is [PERSON_1]. Bye [PERSON_2]',
+  )
+  t.equal(
+    textOf(sent, (delta, { index }) => (index === 1 ? delta.content : '')),
+    'Is it [PERSON_1]? ',
+  )
   t.same(JSON.parse(textOf(sent, ({ tool_calls }) => tool_calls?.[0].function.arguments)), {
     who: '[PERSON_1]',
     b: '[LOCATION_1] 123',

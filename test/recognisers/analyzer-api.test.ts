@@ -24,12 +24,18 @@ t.test('a request names the text, its language, the kinds in capitals and the lo
 t.test('offsets of code points become offsets of UTF-16 units', async (t) => {
   for (const text of ['Maria Keller', '😀 Maria Keller 😀 São Paulo', 'é𝒜😀Maria', '😀 Bob\ud83d Berlin']) {
     const found = read(findNames({ text, entities: ['PERSON', 'LOCATION'] }), text)
-    for (const { start, end } of found) t.match(text.slice(start, end), /^(?:Maria Keller|São Paulo|Bob|Berlin)$/)
+    for (const { start, end } of found)
+      t.match(text.slice(start, end), /^(?:Maria Keller|São Paulo|Bob|Berlin)$/)
   }
 })
 
 t.test('only the kinds that were asked for count, in lower case, from the lowest score on', async (t) => {
-  const items = [item('LOCATION', 22, 28), item('NRP', 0, 5), item('PERSON', 0, 12), item('PERSON', 13, 18, 0.4)]
+  const items = [
+    item('LOCATION', 22, 28),
+    item('NRP', 0, 5),
+    item('PERSON', 0, 12),
+    item('PERSON', 13, 18, 0.4),
+  ]
   t.strictSame(read(items), [
     { kind: 'person', start: 0, end: 12 },
     { kind: 'location', start: 22, end: 28 },
@@ -41,10 +47,19 @@ t.test('values that overlap are cut, so that all of them is covered once', async
   const cases: [unknown[], [string, number, number][]][] = [
     [[item('PERSON', 0, 12), item('PERSON', 0, 5)], [['person', 0, 12]]],
     [[item('PERSON', 0, 12), item('LOCATION', 6, 12)], [['person', 0, 12]]],
-    [[item('PERSON', 0, 8), item('LOCATION', 6, 12)], [['person', 0, 8], ['location', 8, 12]]],
+    [
+      [item('PERSON', 0, 8), item('LOCATION', 6, 12)],
+      [
+        ['person', 0, 8],
+        ['location', 8, 12],
+      ],
+    ],
   ]
   for (const [items, expected] of cases)
-    t.strictSame(read(items).map(({ kind, start, end }) => [kind, start, end]), expected)
+    t.strictSame(
+      read(items).map(({ kind, start, end }) => [kind, start, end]),
+      expected,
+    )
 })
 
 t.test('an answer that the API does not give is an error without any of its text', async (t) => {

@@ -1,11 +1,7 @@
 // Where texts are cut for recognisers.
 
 import t from 'tap'
-import {
-  GrowingSentences,
-  MAXIMUM_SENTENCE_CHARACTERS,
-  windowsOf,
-} from '../../src/recognisers/sentences.ts'
+import { GrowingSentences, MAXIMUM_SENTENCE_CHARACTERS, windowsOf } from '../../src/recognisers/sentences.ts'
 
 /** The sentences of a text that arrives in pieces. */
 function sentences(pieces: readonly string[]): string[] {
@@ -20,7 +16,10 @@ t.test('a sentence ends where a reader sees its end', async (t) => {
     ['"Come." He came.', ['"Come."', ' He came.']],
     ['First\nsecond', ['First\n', 'second']],
     ['他来了。“好。”她说。', ['他来了。', '“好。”', '她说。']],
-    ['Dr. Keller met J. R. Smith at St. Mary. Then left.', ['Dr. Keller met J. R. Smith at St. Mary.', ' Then left.']],
+    [
+      'Dr. Keller met J. R. Smith at St. Mary. Then left.',
+      ['Dr. Keller met J. R. Smith at St. Mary.', ' Then left.'],
+    ],
     ['Version 1.2.3 is out', ['Version 1.2.3 is out']],
     ['e.g. Bob', ['e.g. Bob']],
   ]
@@ -60,5 +59,10 @@ t.test('a long text is cut between sentences into windows that join to the text'
   t.equal(windows.map((one) => one.text).join(''), text)
   t.ok(windows.every((one) => one.text.length <= 16_384 && text.startsWith(one.text, one.start)))
   t.ok(windows.slice(0, -1).every((one) => one.text.endsWith('Berlin.')))
-  t.equal(windowsOf('x'.repeat(40_000)).map((one) => one.text).join('').length, 40_000)
+  t.equal(
+    windowsOf('x'.repeat(40_000))
+      .map((one) => one.text)
+      .join('').length,
+    40_000,
+  )
 })

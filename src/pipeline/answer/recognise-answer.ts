@@ -32,10 +32,7 @@ function* viewedTexts(answer: Answer, received: Buffer): Steps<readonly ViewedTe
   const body = parsed ?? errors.failure({}, reasonIn(received) || unusableStatus(status), status)
   const viewed: ViewedText[] = []
   const pace = new Pace()
-  for (const { text, encoding } of yield* format.group(
-    format.texts(body).texts,
-    call.record.asksForJson,
-  )) {
+  for (const { text, encoding } of yield* format.group(format.texts(body).texts, call.record.asksForJson)) {
     if (pace.isOver(text.length)) yield
     viewed.push({ text, view: viewOfText(text, encoding, scan) })
   }

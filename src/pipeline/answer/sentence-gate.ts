@@ -91,9 +91,7 @@ export class SentenceGate {
     const found = await this.#outside.find(questions.map(({ window }) => window.text))
     for (const [index, { window, take }] of questions.entries()) {
       const values = valuesIn(window.text, found[index]!)
-      take(
-        values.map((one) => ({ ...one, start: one.start + window.start, end: one.end + window.start })),
-      )
+      take(values.map((one) => ({ ...one, start: one.start + window.start, end: one.end + window.start })))
     }
   }
 

@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto'
 import type { Channel } from '../../chat/channel.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Finding, PiiKind } from '../../core/finding.ts'
+import type { Finding } from '../../core/finding.ts'
 import type { RecognisedValue } from '../../recognisers/analyzer-api.ts'
 import { type Asking, mergeValues, type Recognisers } from '../../recognisers/recognisers.ts'
 
@@ -79,7 +79,7 @@ const nameOf = (text: string): string => hash('sha256', text.toWellFormed(), 'ba
 /** Adds to each value what it is in the text. */
 export const valuesIn = (view: string, values: readonly RecognisedValue[]): OutsideValue[] =>
   values.map(({ kind, start, end }) => ({
-    ...{ kind: kind as PiiKind, start, end },
+    ...{ kind, start, end },
     value: view.slice(start, end),
   }))
 
