@@ -1,5 +1,5 @@
-// Reads `recognisers`: services outside that find kinds of personal data which the gateway does not,
-// such as names.
+// Reads `recognisers`: services outside that find kinds of personal data which the gateway does
+// not, such as names.
 
 import type { Milliseconds } from './clock.ts'
 import { type Context, isLoopbackUrl } from './config-values.ts'

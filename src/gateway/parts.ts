@@ -25,7 +25,6 @@ import { EndUsers } from '../pipeline/record/end-users.ts'
 import { FleetLimits } from '../policy/hub-rules.ts'
 import { NO_PRICES } from '../prices/price-book.ts'
 import type { PriceSnapshot } from '../prices/price-file.ts'
-import { Recognisers } from '../recognisers/recognisers.ts'
 import type { EffectiveRule } from '../rules/effective.ts'
 import type { RuleSnapshot } from '../rules/load.ts'
 import type { Handler } from '../server/listener.ts'
@@ -46,6 +45,7 @@ import { LiveRules } from './live-rules.ts'
 import type { GatewayLogger } from './logger.ts'
 import { collectorOf, type IdleCollector } from './memory.ts'
 import { bodyBudget, scanMemory } from './memory-budget.ts'
+import { buildRecognisers } from './recognition.ts'
 import { createShadowRules, type ShadowRules } from './shadow-rules.ts'
 import { SignedReceipts } from './signed-receipts.ts'
 import { openStorage } from './storage.ts'
@@ -297,13 +297,5 @@ function buildPipeline(
   }
   return { pipeline, shadowRules }
 }
-
-/** Null without any. */
-const buildRecognisers = ({ recognisers }: Config, { recogniserRequests }: Metrics): Recognisers | null =>
-  recognisers.length === 0
-    ? null
-    : new Recognisers(recognisers, systemClock, (recogniser, result) =>
-        recogniserRequests.inc({ recogniser, result }),
-      )
 
 const newId = uuidv7Source(() => systemClock.now(), randomBytes)

@@ -4,12 +4,9 @@ import { isOneLine } from '../audit/content.ts'
 import type { Api } from '../chat/api-format.ts'
 import { type RemovedItems, rewriteSteps } from '../chat/json-rewrite.ts'
 import type { ModelRequest } from '../chat/model-request.ts'
-import { signedThoughts } from '../chat/signed-thoughts.ts'
 import { parseSteps } from '../chat/strict-json.ts'
 import { tierOf } from '../chat/token-usage.ts'
-import { takeServerSecrets } from '../chat/tool-servers.ts'
 import { settledWith } from '../core/deadline.ts'
-import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import { encodeSteps, jsonSteps } from '../core/json-steps.ts'
 import { atOnce, endOfTurn, inSlices, type Steps } from '../core/steps.ts'
@@ -25,15 +22,15 @@ import { conduct } from './conduct.ts'
 import { countImages, expectedCost, moneyDemand, NO_COST, pricedModels } from './limits/money-demand.ts'
 import { type Demand, demandOf, expectedTokensOf, NO_DEMAND } from './limits/quota.ts'
 import { continueAnswers } from './owned-answers.ts'
-import type { Admitted, Inspected, Permitted, Pipeline, Received, Recognised, Walked } from './pipeline.ts'
+import type { Admitted, Inspected, Permitted, Pipeline, Received, Recognised } from './pipeline.ts'
 import { readCleanRequest } from './prompt/clean-model.ts'
 import { decidePrompt, injectionJudgement } from './prompt/decide-prompt.ts'
 import { countKinds, inspect } from './prompt/inspect.ts'
 import { isLongBody, maxFindings, waitToScan } from './prompt/memory-turn.ts'
 import { MonitoredScore } from './prompt/monitored-score.ts'
 import { permittedRequests } from './prompt/permitted-requests.ts'
-import { recognisePrompt } from './prompt/recognise-prompt.ts'
-import { countDefinitions, judgeTools, readTools, removeTools } from './prompt/request-tools.ts'
+import { countDefinitions, judgeTools, removeTools } from './prompt/request-tools.ts'
+import { recognise } from './recognise.ts'
 import { denialError, restoreInBackground } from './record/failure.ts'
 import { type Delivered, recordIntent } from './record/record.ts'
 import { OutsideValues } from './scan/outside-values.ts'
@@ -147,40 +144,6 @@ function* readRequest(api: Api, bytes: Buffer): Steps<ModelRequest> {
   return readCleanRequest(api, body)
 }
 
-/**
- * Lists the texts of a prompt, and asks the recognisers about them.
- * @throws GatewayError `blocked_by_policy`, `recogniser_unavailable`, or when the client leaves
- */
-async function recognise(pipeline: Pipeline, admitted: Admitted, received: Received): Promise<Recognised> {
-  const { call, client } = admitted
-  const { clock, recognisers } = pipeline
-  const startMs = clock.monotonic()
-  const steps = walkPrompt(pipeline, admitted, received)
-  const check = () => assertWaiting(client)
-  const walked = { ...received, ...(received.isLong ? await inSlices(steps, clock, check) : atOnce(steps)) }
-  call.addPhase('inspect', clock.monotonic() - startMs)
-  if (recognisers === null) return { ...walked, outside: null }
-  const askedMs = clock.monotonic()
-  const asking = { keyId: call.key.id, left: leaving(client) }
-  const outside = await recognisePrompt(recognisers, walked.walk.texts, asking, clock)
-  call.addPhase('recognise', clock.monotonic() - askedMs)
-  check()
-  return { ...walked, outside }
-}
-
-function* walkPrompt(
-  { toolServers }: Pipeline,
-  { call }: Admitted,
-  { request, selection }: Received,
-): Steps<Pick<Walked, 'walk' | 'servers' | 'thoughts' | 'defined'>> {
-  const servers = takeServerSecrets(request.body)
-  if (servers.servers > 0 && toolServers === 'refuse') throw serversRefused()
-  const thoughts = (yield* signedThoughts(request.body)).map(({ text }) => text)
-  const defined = readTools(call.api, request.body, selection)
-  const walk = yield* call.api.requestTexts(request.body)
-  return { walk, servers, thoughts, defined }
-}
-
 /** @throws GatewayError when the client leaves, or for more findings than a call may hold */
 async function inspectPrompt(
   pipeline: Pipeline,
@@ -274,12 +237,6 @@ function* rewritten(bytes: Buffer, body: JsonObject, removed?: RemovedItems): St
   yield
   return text === source ? bytes : yield* encodeSteps(text)
 }
-
-const serversRefused = (): GatewayError =>
-  new GatewayError('blocked_by_policy', 'Tool servers are not allowed (tools.servers).', {
-    param: 'tools',
-    headers: { 'x-should-retry': 'false' },
-  })
 
 /** Covers what a call asks of the limits of a fleet. */
 async function cover(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): Promise<Inspected> {

@@ -10,8 +10,9 @@ const MAXIMUM_ANSWER_BYTES = 1024 * 1024
 /** Maximum requests under way at a recogniser, of all calls. */
 export const MAXIMUM_REQUESTS = 16
 
-/** How a request ended; the label of a metric. */
-export type RequestResult = 'ok' | 'timeout' | 'unreachable' | 'status' | 'invalid' | 'overloaded'
+/** How a request may end; a label of a metric. */
+export const REQUEST_RESULTS = ['ok', 'timeout', 'unreachable', 'status', 'invalid', 'overloaded'] as const
+export type RequestResult = (typeof REQUEST_RESULTS)[number]
 
 /** A request without findings. The message repeats nothing of the text. */
 export class RecogniserError extends Error {

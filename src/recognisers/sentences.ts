@@ -5,7 +5,7 @@
 const MAXIMUM_WINDOW_CHARACTERS = 16_384
 /** Maximum characters of a growing text that wait for the end of their sentence. */
 export const MAXIMUM_SENTENCE_CHARACTERS = 2000
-/** Characters at the end of a long text in which the place of a cut is looked for. */
+/** Characters at the end of a window that are searched for a cut. */
 const CUT_CHARACTERS = 1000
 
 /** A piece of a text, with its offset. */

@@ -1,11 +1,21 @@
 // Asks the recognisers about the texts of a whole answer, before they are scanned.
 
+import type { Clock } from '../../core/clock.ts'
 import { nowOrInSlices, Pace, type Steps } from '../../core/steps.ts'
-import { unusableStatus } from '../../upstream/response.ts'
+import { type UpstreamResponse, unusableStatus } from '../../upstream/response.ts'
+import type { Call } from '../call/call.ts'
 import type { OutsideValues, ViewedText } from '../scan/outside-values.ts'
+import type { ScanRules } from '../scan/text-scanner.ts'
 import { viewOfText } from '../scan/view-reader.ts'
 import { parseAnswerSteps, reasonIn } from './received-body.ts'
-import type { Answer } from './whole-answer.ts'
+
+/** An answer as far as its texts are read. */
+interface ReceivedAnswer {
+  readonly call: Call
+  readonly response: UpstreamResponse
+  readonly scan: ScanRules
+  readonly clock: Pick<Clock, 'monotonic'>
+}
 
 /**
  * Adds to `outside` what recognisers find in the texts of an answer. An answer that cannot be read
@@ -13,7 +23,7 @@ import type { Answer } from './whole-answer.ts'
  * @throws GatewayError (rejects) `recogniser_unavailable`
  */
 export async function recogniseAnswer(
-  answer: Answer,
+  answer: ReceivedAnswer,
   outside: OutsideValues,
   received: Buffer,
 ): Promise<void> {
@@ -23,7 +33,7 @@ export async function recogniseAnswer(
   call.addPhase('recognise', clock.monotonic() - startMs)
 }
 
-function* viewedTexts(answer: Answer, received: Buffer): Steps<readonly ViewedText[]> {
+function* viewedTexts(answer: ReceivedAnswer, received: Buffer): Steps<readonly ViewedText[]> {
   const { call, response, scan } = answer
   const { status } = response
   // The scan changes the texts of its body in place.

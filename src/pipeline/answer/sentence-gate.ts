@@ -1,5 +1,6 @@
-// Holds the events of a stream until recognisers have judged the sentences in them. What they find is
-// there when the scanners read an event. Cuts depend on the events alone, not on chunk boundaries.
+// Holds the events of a stream until recognisers have judged the sentences in them. What they find
+// is there when the scanners read an event. Cuts depend on the events alone, not on chunk
+// boundaries.
 
 import type { StreamReader } from '../../chat/api-format.ts'
 import type { Channel } from '../../chat/channel.ts'
@@ -65,8 +66,8 @@ export class SentenceGate {
 
   /**
    * Takes bytes, null at the end of the stream, and resolves with the events that may be relayed.
-   * @throws GatewayError (rejects) `recogniser_unavailable`, and `upstream_unavailable` for a stream
-   *   that cannot be read
+   * @throws GatewayError (rejects) `recogniser_unavailable`, and `upstream_unavailable` for a
+   *   stream that cannot be read
    */
   async take(piece: Buffer | null): Promise<Buffer> {
     const { call, clock } = this.#answer
@@ -140,7 +141,9 @@ export class SentenceGate {
     return [...grown].map((text) => ({ text, end: text.sentences.end }))
   }
 
-  /** Asks about the texts that do not grow. Several events repeat a text; its sentences are known. */
+  /**
+   * Asks about the texts that do not grow. Several events repeat a text; its sentences are known.
+   */
   #readOthers({ others }: StreamChunk): void {
     if (others.length === 0) return
     const { call, scan } = this.#answer

@@ -1,5 +1,5 @@
 // Values that recognisers found in texts, and how they join the findings of our own detectors in a
-// growing text. Waits for nothing: whoever asks the recognisers fills this in before the scan.
+// growing text. The caller asks the recognisers before the scan, which waits for nothing.
 
 import { hash } from 'node:crypto'
 import type { Channel } from '../../chat/channel.ts'
@@ -158,7 +158,10 @@ export class OutsideFindings {
     return { findings, safe: until }
   }
 
-  /** Places the values that begin before `safe`. @returns where the first begins that is incomplete */
+  /**
+   * Places the values that begin before `safe`.
+   * @returns where the first begins that is incomplete
+   */
   #place(safe: number, held: { readonly start: number; readonly view: string }): number {
     let view: string | null = null
     for (const source of this.#sources) {

@@ -20,7 +20,7 @@ export class ViewReader {
     this.#shapes = shapes === null ? null : new ShapeFilter()
   }
 
-  /** Takes a piece and returns what is known of the view. */
+  /** Takes a piece and returns the next part of the view. */
   push(piece: string): string {
     return viewOf(this.#filter(this.#decoder.push(piece)))
   }
