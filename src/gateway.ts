@@ -95,6 +95,7 @@ class Gateway {
     for (const certificate of servedBy(certificates)) certificate.close()
     for (const listener of [...this.#listeners, ...this.#ops]) listener.close()
     rules.release()
+    inForce.served.pipeline.recognisers?.close()
     await inForce.served.pipeline.upstreams.close()
     await store.close()
     await folder.release()
@@ -169,6 +170,7 @@ class Gateway {
     await attestation.stop()
     await Promise.all([within(this.#finished(sealed), LAST_BYTES_MS), this.#shipRest(endMs)])
     for (const listener of [...this.#listeners, ...this.#ops]) listener.close()
+    inForce.served.pipeline.recognisers?.close()
     await inForce.served.pipeline.upstreams.close()
     const intact = store.log.writable
     await store.close()

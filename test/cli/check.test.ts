@@ -239,6 +239,34 @@ ${['/v1/images/*', '/v1/**', '/v1/fi?es', ...paths].map((path) => `  - { path: "
   t.match((await sidegate(['check', join(dir, 'p.yaml')])).stdout, /p\.yaml:3:6 prices\.m: is never used/)
 })
 
+t.test('check knows the kinds of recognisers in the configuration', async (t) => {
+  const rules = 'rules:\n  - { name: a, type: pii, pattern: location|person, action: block }\n'
+  const config = (recognisers: string) =>
+    `upstream: { baseUrl: "https://provider.example/v1" }\nadmin: { token: { env: TOKEN } }\n${recognisers}`
+  const recogniser = '  - { name: p, url: "http://127.0.0.1:5002/analyze", kinds: [person, location] }\n'
+  const dir = t.testdir({
+    'with.yaml': config(`recognisers:\n${recogniser}`),
+    'without.yaml': config(''),
+    'wrong.yaml': config(`recognisers:\n${recogniser.replace('127.0.0.1', 'names.example')}`),
+    rules: { 'a.yaml': rules },
+  })
+  const check = (name: string) =>
+    sidegate(['check', '--config', join(dir, name)], { TOKEN: 'an-admin-token-for-tests' })
+  t.match(await check('with.yaml'), { status: 0, stdout: /0 errors, 0 warnings/ })
+  const without = await check('without.yaml')
+  t.equal(without.status, 1)
+  t.match(
+    without.stdout,
+    /a\.yaml:2:.*`location` is not a kind .*a recogniser of the configuration may define/,
+  )
+  const wrong = await check('wrong.yaml')
+  t.equal(wrong.status, 1)
+  t.match(
+    wrong.stdout,
+    /wrong\.yaml:4:.*recognisers\[0\]\.url: must use https, .* such as http:\/\/127\.0\.0\.1/,
+  )
+})
+
 t.test('check reports errors of the configuration and of the rules together', async (t) => {
   const dir = t.testdir({
     'sidegate.yaml':

@@ -28,7 +28,7 @@ interface AnalyzeRequest {
 /** Answers in place of the analyzer. */
 export type OtherAnswer = (response: ServerResponse, request: AnalyzeRequest) => void
 
-class AnalyzerStandIn {
+export class AnalyzerStandIn {
   /** In order of arrival. */
   readonly requests: AnalyzeRequest[] = []
   /** Set to answer otherwise. */

@@ -40,6 +40,15 @@ t.test('unverified TLS is refused unless the identity provider is loopback', (t)
   t.end()
 })
 
+t.test('unverified TLS is refused unless a recogniser is on loopback', (t) => {
+  const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' }
+  const found = (url: string) =>
+    unsafeSettings(hostsOf(LOCAL, { recognisers: [{ url }] }), { env, options: [] })
+  t.match(found('https://names.example/analyze'), [{ path: ['recognisers', 0, 'url'], message: /unset it/ }])
+  t.same(found('https://localhost:8443/analyze'), [])
+  t.end()
+})
+
 t.test('unverified TLS is refused unless the keys of an issuer are on loopback or in a file', (t) => {
   const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' }
   const declaredAt = ['keys', 0, 'jwt', 'jwks']
