@@ -97,8 +97,12 @@ const ANTHROPIC_STATUSES: ReadonlyMap<unknown, number> = new Map(
 const anthropicType = (status: number): string =>
   ANTHROPIC_TYPES.get(status) ?? (status < 500 ? 'invalid_request_error' : 'api_error')
 
-/** A full disk or a stop is a failure of the gateway, not load. */
-const UNAVAILABLE: ReadonlySet<ErrorCode> = new Set(['audit_unavailable', 'draining'])
+/** A full disk, a stop or a recogniser that fails is a failure of the gateway, not load. */
+const UNAVAILABLE: ReadonlySet<ErrorCode> = new Set([
+  'audit_unavailable',
+  'draining',
+  'recogniser_unavailable',
+])
 
 /**
  * What Anthropic's own filter says. After a 400 without this sentence, anywhere in the body, Claude

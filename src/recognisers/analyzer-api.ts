@@ -2,14 +2,7 @@
 // code points, as Python does; ours count UTF-16 units.
 
 import type { RecogniserConfig } from '../core/recogniser-config.ts'
-
-/** What a recogniser finds in a text. Offsets are UTF-16 units. */
-export interface RecognisedValue {
-  readonly kind: string
-  readonly start: number
-  /** Exclusive. */
-  readonly end: number
-}
+import type { RecognisedValue } from './values.ts'
 
 type Asked = Pick<RecogniserConfig, 'kinds' | 'language' | 'minScore'>
 

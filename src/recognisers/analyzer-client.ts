@@ -3,7 +3,8 @@
 
 import type { Agent, IncomingMessage, RequestOptions } from 'node:http'
 import type { RecogniserConfig } from '../core/recogniser-config.ts'
-import { type RecognisedValue, readAnswer, requestBody } from './analyzer-api.ts'
+import { readAnswer, requestBody } from './analyzer-api.ts'
+import type { RecognisedValue } from './values.ts'
 
 /** Largest answer for one text, bytes. */
 const MAXIMUM_ANSWER_BYTES = 1024 * 1024

@@ -5,9 +5,10 @@ import { hash } from 'node:crypto'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RecogniserConfig } from '../core/recogniser-config.ts'
-import type { RecognisedValue } from './analyzer-api.ts'
+import { endOfTurn, Pace } from '../core/steps.ts'
 import { AnalyzerClient, MAXIMUM_REQUESTS, RecogniserError, type RequestResult } from './analyzer-client.ts'
 import { windowsOf } from './sentences.ts'
+import { mergeValues, type RecognisedValue, withoutPlaceholders } from './values.ts'
 
 /**
  * Maximum texts in the younger half of the cache of a recogniser. When it is full, the older half
@@ -55,7 +56,12 @@ export class Recognisers {
       ({ config }) => asking.place === 'prompt' || config.streams === 'sentences',
     )
     const found = await Promise.all(asked.map((one) => one.find(texts, asking)))
-    return texts.map((_, index) => joinValues(found.map((values) => values[index]!)))
+    return texts.map((text, index) =>
+      joinValues(
+        text,
+        found.map((values) => values[index]!),
+      ),
+    )
   }
 
   close(): void {
@@ -64,32 +70,12 @@ export class Recognisers {
 }
 
 /** Joins the values of several recognisers; those of the first win. */
-function joinValues(lists: readonly (readonly RecognisedValue[])[]): readonly RecognisedValue[] {
+function joinValues(
+  text: string,
+  lists: readonly (readonly RecognisedValue[])[],
+): readonly RecognisedValue[] {
   const [first = [], ...others] = lists
-  return others.reduce(mergeValues, first)
-}
-
-/**
- * Adds values to those that win where both overlap; of an added value, the parts around those stay.
- * @param winning in order, without overlap, like `added`
- */
-export function mergeValues<Kept extends RecognisedValue, Added extends RecognisedValue>(
-  winning: readonly Kept[],
-  added: readonly Added[],
-): readonly (Kept | Added)[] {
-  if (added.length === 0) return winning
-  const merged: (Kept | Added)[] = [...winning]
-  let next = 0
-  for (const value of added) {
-    let from = value.start
-    while (next < winning.length && winning[next]!.end <= from) next++
-    for (let at = next; at < winning.length && winning[at]!.start < value.end; at++) {
-      if (winning[at]!.start > from) merged.push({ ...value, start: from, end: winning[at]!.start })
-      from = Math.max(from, winning[at]!.end)
-    }
-    if (from < value.end) merged.push({ ...value, start: from })
-  }
-  return merged.sort((a, b) => a.start - b.start)
+  return others.reduce((joined, values) => mergeValues(joined, values, { start: 0, text }), first)
 }
 
 class Recogniser {
@@ -132,9 +118,10 @@ class Recogniser {
         }
       }
     }
-    await Promise.all(Array.from({ length: Math.min(MAXIMUM_REQUESTS_OF_CALL, texts.length) }, work))
+    await Promise.all(Array.from({ length: MAXIMUM_REQUESTS_OF_CALL }, work))
     if (asking.left.aborted) throw new GatewayError('upstream_unavailable', 'The client has left.')
     if (failure !== null) this.#fail(failure)
+    for (const values of found) values.sort((a, b) => a.start - b.start)
     return found
   }
 
@@ -150,19 +137,20 @@ class Recogniser {
     )
   }
 
-  /** Yields a request for each window of the texts whose values are not known. */
+  /** Yields a request for each window of the texts whose values are not known, and pauses. */
   *#requestsFor(
     texts: readonly string[],
     found: readonly RecognisedValue[][],
     keyId: string,
   ): Generator<(end: AbortSignal) => Promise<void>> {
+    const pace = new Pace()
     for (const [index, text] of texts.entries()) {
       for (const window of windowsOf(text)) {
+        if (pace.isOver(window.text.length)) yield endOfTurn
         if (!mayHoldValue(window.text)) continue
         const add = (values: readonly RecognisedValue[]) => {
           for (const { kind, start, end } of values)
             found[index]!.push({ kind, start: start + window.start, end: end + window.start })
-          found[index]!.sort((a, b) => a.start - b.start)
         }
         const name = hash('sha256', window.text.toWellFormed(), 'base64url') + keyId
         const known = this.#known(name)
@@ -178,7 +166,7 @@ class Recogniser {
       // It may be known by now: neighbouring texts of a call are often equal.
       const known = this.#known(name)
       if (known !== undefined) return known
-      const values = await this.#client.ask(text, end)
+      const values = withoutPlaceholders(text, await this.#client.ask(text, end))
       this.#count(this.config.name, 'ok')
       if (values.length <= MAXIMUM_CACHED_VALUES) this.#keep(name, values)
       return values

@@ -336,6 +336,14 @@ t.test('names that a recogniser finds are redacted in the prompt and in the answ
   t.ok(standIn.texts.includes('I am Maria Keller, mk@example.com.'))
 })
 
+t.test('placeholders of earlier turns are no names', async (t) => {
+  const { standIn, recognisers } = await startRecognisers(t)
+  standIn.other = (response, { text }) =>
+    answerWith(response, 200, [{ entity_type: 'PERSON', start: 0, end: text.length, score: 1 }])
+  const { captured } = await call([], '[PERSON_1] met Bob', { recognisers })
+  t.match(captured, '"content":"[PERSON_1] [PERSON_2]"')
+})
+
 t.test('with onError: block nothing leaves that a recogniser did not judge', async (t) => {
   const { standIn, recognisers } = await startRecognisers(t)
   standIn.other = (response) => answerWith(response, 500, {})

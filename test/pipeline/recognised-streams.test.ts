@@ -172,6 +172,17 @@ t.test('a comment does not wait, and a stream that breaks off drops what was not
   t.notMatch(sent.join(''), /Bob/)
 })
 
+t.test('names in comments and in events that hold no text are judged too', async (t) => {
+  const { outside } = await start(t)
+  const { sent } = await relay(
+    [': Bob is asked\n', event({ delta: { content: 'Hi.' }, note: 'rain in Berlin' }), ...END],
+    { outside: outside() },
+  )
+  t.match(sent.join(''), ': [PERSON_1] is asked')
+  t.match(sent.join(''), 'rain in [LOCATION_1]')
+  t.notMatch(sent.join(''), /Bob|Berlin/)
+})
+
 t.test('a sentence without an end leaves in parts of 2,000 characters', async (t) => {
   const { outside, standIn } = await start(t)
   const words = Array.from({ length: 1500 }, () => said('word '))

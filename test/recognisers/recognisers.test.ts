@@ -2,7 +2,6 @@
 
 import t, { type Test } from 'tap'
 import type { RecogniserConfig } from '../../src/core/recogniser-config.ts'
-import { mergeValues } from '../../src/recognisers/recognisers.ts'
 import { answer, type OtherAnswer, startRecognisers } from './fixture.ts'
 
 async function start(t: Test, ...more: Partial<RecogniserConfig>[]) {
@@ -144,56 +143,4 @@ t.test('a client that leaves ends the requests, and no failure is counted', asyn
   standIn.other = () => left.abort()
   await t.rejects(find(['Bob']), { message: 'The client has left.' })
   t.strictSame(counts, [])
-})
-
-t.test('of a value that overlaps another that wins, the rest stays', async (t) => {
-  const value = (start: number, end: number, kind = 'person') => ({ kind, start, end })
-  const cases: [number[][], number[][], string[]][] = [
-    [[], [[0, 5]], ['person 0 5']],
-    [[[0, 5]], [], ['email 0 5']],
-    [[[2, 4]], [[0, 9]], ['person 0 2', 'email 2 4', 'person 4 9']],
-    [
-      [
-        [2, 4],
-        [6, 7],
-      ],
-      [[0, 9]],
-      ['person 0 2', 'email 2 4', 'person 4 6', 'email 6 7', 'person 7 9'],
-    ],
-    [[[0, 9]], [[2, 4]], ['email 0 9']],
-    [
-      [[0, 4]],
-      [
-        [2, 6],
-        [8, 9],
-      ],
-      ['email 0 4', 'person 4 6', 'person 8 9'],
-    ],
-    [
-      [[4, 8]],
-      [
-        [0, 4],
-        [8, 9],
-      ],
-      ['person 0 4', 'email 4 8', 'person 8 9'],
-    ],
-    [
-      [
-        [0, 2],
-        [4, 6],
-      ],
-      [[2, 4]],
-      ['email 0 2', 'person 2 4', 'email 4 6'],
-    ],
-  ]
-  for (const [winning, added, expected] of cases) {
-    const merged = mergeValues(
-      winning.map(([start, end]) => value(start!, end!, 'email')),
-      added.map(([start, end]) => value(start!, end!)),
-    )
-    t.strictSame(
-      merged.map(({ kind, start, end }) => `${kind} ${start} ${end}`),
-      expected,
-    )
-  }
 })

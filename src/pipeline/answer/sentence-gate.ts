@@ -4,6 +4,7 @@
 
 import type { StreamReader } from '../../chat/api-format.ts'
 import type { Channel } from '../../chat/channel.ts'
+import { isEventName } from '../../chat/event-names.ts'
 import { DONE, MAXIMUM_EVENT_BYTES, type SseEvent, SseParser } from '../../chat/sse.ts'
 import type { Delta, StreamChunk } from '../../chat/stream-chunk.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -74,6 +75,8 @@ export class SentenceGate {
     const startMs = clock.monotonic()
     let out = ''
     for (const event of piece === null ? this.#parser.finish() : this.#parser.push(piece)) {
+      const { otherLines } = event
+      if (!isEventName(otherLines)) this.#askAboutWhole(otherLines, 'plain')
       // A comment keeps the connection alive.
       if (event.data === null) out += event.raw
       else this.#enter(event, event.data)
@@ -146,21 +149,24 @@ export class SentenceGate {
    */
   #readOthers({ others }: StreamChunk): void {
     if (others.length === 0) return
-    const { call, scan } = this.#answer
-    for (const { text, encoding } of atOnce(call.api.answer.group(others, call.record.asksForJson))) {
-      const values: OutsideValue[] = []
-      const sentences = new GrowingSentences()
-      const view = viewOfText(text, encoding, scan)
-      const windows = [...sentences.push(view), ...sentences.finish()]
-      for (const [index, window] of windows.entries())
-        this.#questions.push({
-          window,
-          take: (found) => {
-            values.push(...found)
-            if (index === windows.length - 1) this.#outside.keep(text, values)
-          },
-        })
-    }
+    const { call } = this.#answer
+    for (const { text, encoding } of atOnce(call.api.answer.group(others, call.record.asksForJson)))
+      this.#askAboutWhole(text, encoding)
+  }
+
+  #askAboutWhole(text: string, encoding: 'plain' | 'json'): void {
+    const values: OutsideValue[] = []
+    const sentences = new GrowingSentences()
+    const view = viewOfText(text, encoding, this.#answer.scan)
+    const windows = [...sentences.push(view), ...sentences.finish()]
+    for (const [index, window] of windows.entries())
+      this.#questions.push({
+        window,
+        take: (found) => {
+          values.push(...found)
+          if (index === windows.length - 1) this.#outside.keep(text, values)
+        },
+      })
   }
 
   #grow(delta: Delta): GatedText {

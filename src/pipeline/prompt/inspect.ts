@@ -16,7 +16,7 @@ import type { KindSet } from '../../detect/pii/kinds.ts'
 import type { Selection } from '../../policy/compile.ts'
 import type { FactsOfParts, PlacedKind } from '../../policy/decide.ts'
 import { isReplacing, type RuleReference } from '../../policy/rule.ts'
-import { mergeValues } from '../../recognisers/recognisers.ts'
+import { mergeValues } from '../../recognisers/values.ts'
 import type { CountedKind, InjectionEvidence } from '../call/call-record.ts'
 import { detectNamed, labelOf } from '../scan/named-value.ts'
 import type { OutsideValues } from '../scan/outside-values.ts'
@@ -223,7 +223,7 @@ function* readText(text: Text, { kinds, scanOf, readsShapes, outside }: Reading)
     label === ''
       ? (cached.findings ?? cached.keepFindings(yield* detectSteps(view, kinds)))
       : yield* detectNamed(label, view, kinds)
-  const findings = outside === null ? own : mergeValues(own, outside.of(view))
+  const findings = outside === null ? own : mergeValues(own, outside.of(view), { start: 0, text: view })
   const known = readsShapes && findings.length > 0 ? shapesIn(view) : []
   const values =
     known.length === 0 ? findings : findings.filter((one) => !known.some((shape) => overlap(one, shape)))

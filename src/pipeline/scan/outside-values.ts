@@ -5,11 +5,14 @@ import { hash } from 'node:crypto'
 import type { Channel } from '../../chat/channel.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Finding } from '../../core/finding.ts'
-import type { RecognisedValue } from '../../recognisers/analyzer-api.ts'
-import { type Asking, mergeValues, type Recognisers } from '../../recognisers/recognisers.ts'
+import type { Asking, Recognisers } from '../../recognisers/recognisers.ts'
+import { mergeValues, type RecognisedValue } from '../../recognisers/values.ts'
 
 /** Maximum texts with values in one prompt or answer. */
-const MAXIMUM_TEXTS = 65_536
+const MAXIMUM_TEXTS = 200_000
+
+/** Characters by which a value may be later in a text than where it was found. */
+const MAXIMUM_SHIFT_CHARACTERS = 64
 
 /** A value in the decoded form of a text. */
 export interface OutsideValue extends Finding {
@@ -152,7 +155,10 @@ export class OutsideFindings {
         if (start < until && end > until) until = start
     }
     const isFinal = ({ end }: Finding) => end <= until
-    const findings = mergeValues(this.#own.filter(isFinal), this.#placed.filter(isFinal))
+    const placed = this.#placed.filter(isFinal)
+    const ended = this.#own.filter(isFinal)
+    const findings =
+      placed.length === 0 ? ended : mergeValues(ended, placed, { start: held.start, text: held.view })
     this.#own = this.#own.filter((one) => !isFinal(one))
     this.#placed = this.#placed.filter((one) => !isFinal(one))
     return { findings, safe: until }
@@ -170,7 +176,7 @@ export class OutsideFindings {
         const at = start + source.origin + this.#shift
         if (at >= safe) return Infinity
         view ??= held.view
-        const isPartial = at + value.length > held.start + view.length
+        const isPartial = at + value.length + MAXIMUM_SHIFT_CHARACTERS > held.start + view.length
         const found = placeOf(view, value, at - held.start)
         if (found >= 0) {
           const from = held.start + found
@@ -183,8 +189,8 @@ export class OutsideFindings {
 }
 
 /**
- * Returns where a value is, near an offset; -1 if it is nowhere. What a stream flushed is decoded
- * again, so that an offset may be some characters away.
+ * Returns where a value is, near an offset; -1 if it is nowhere. Where a block continues the text
+ * of another, what that held back comes first.
  */
 function placeOf(view: string, value: string, near: number): number {
   if (near >= 0 && view.startsWith(value, near)) return near
