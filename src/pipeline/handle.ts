@@ -155,28 +155,18 @@ async function inspectPrompt(
   const startMs = clock.monotonic()
   const steps = inspectAndCapture(pipeline, admitted, recognised)
   const check = () => assertWaiting(client)
-  const inspected = recognised.isLong ? await inSlices(steps, clock, check) : atOnce(steps)
+  const { received } = recognised
+  const inspected = received.isLong ? await inSlices(steps, clock, check) : atOnce(steps)
   call.addPhase('inspect', clock.monotonic() - startMs)
-  return { ...recognised, ...inspected }
+  return { ...received, ...inspected }
 }
 
 function* inspectAndCapture(
   pipeline: Pipeline,
   { call, client }: Admitted,
-  {
-    bytes,
-    request,
-    selection,
-    continued,
-    isLong,
-    release,
-    walk,
-    servers,
-    thoughts: signed,
-    defined,
-    outside,
-  }: Recognised,
+  { received, walk, servers, thoughts: signed, defined, outside }: Recognised,
 ): Steps<Pick<Inspected, 'inspection' | 'tools' | 'json'>> {
+  const { bytes, request, selection, continued, isLong, release } = received
   const { kinds, injection: model, scanCache, metrics, binaryParts, thoughts, searches } = pipeline
   const noted = call.record
   const inspection = yield* inspect(walk, selection, {

@@ -99,7 +99,8 @@ export interface Received {
 }
 
 /** A request whose texts are listed. */
-export interface Walked extends Received {
+export interface Walked {
+  readonly received: Received
   readonly walk: Texts
   /** Secrets of tool servers, out of the body until it is captured. */
   readonly servers: ServerSecrets

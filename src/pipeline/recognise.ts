@@ -23,7 +23,7 @@ export async function recognise(
   const startMs = clock.monotonic()
   const steps = walkPrompt(pipeline, admitted, received)
   const check = () => assertWaiting(client)
-  const walked = { ...received, ...(received.isLong ? await inSlices(steps, clock, check) : atOnce(steps)) }
+  const walked = received.isLong ? await inSlices(steps, clock, check) : atOnce(steps)
   call.addPhase('inspect', clock.monotonic() - startMs)
   if (recognisers === null) return { ...walked, outside: null }
   const askedMs = clock.monotonic()
@@ -34,17 +34,14 @@ export async function recognise(
   return { ...walked, outside }
 }
 
-function* walkPrompt(
-  { toolServers }: Pipeline,
-  { call }: Admitted,
-  { request, selection }: Received,
-): Steps<Pick<Walked, 'walk' | 'servers' | 'thoughts' | 'defined'>> {
+function* walkPrompt({ toolServers }: Pipeline, { call }: Admitted, received: Received): Steps<Walked> {
+  const { request, selection } = received
   const servers = takeServerSecrets(request.body)
   if (servers.servers > 0 && toolServers === 'refuse') throw serversRefused()
   const thoughts = (yield* signedThoughts(request.body)).map(({ text }) => text)
   const defined = readTools(call.api, request.body, selection)
   const walk = yield* call.api.requestTexts(request.body)
-  return { walk, servers, thoughts, defined }
+  return { received, walk, servers, thoughts, defined }
 }
 
 const serversRefused = (): GatewayError =>
