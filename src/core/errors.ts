@@ -137,7 +137,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** Reports whether a code, as an entry names it, says that a limit, budget, model or tool refused. */
+/** Reports whether a code, as an entry has it, says that a limit, budget, model or tool refused. */
 export const refusesCall = (code: string | null): boolean =>
   code !== null && Object.hasOwn(ERRORS, code) && (ERRORS[code as ErrorCode] as ErrorKind).refuses === true
 

@@ -12,6 +12,7 @@ import { LIMIT_SCHEMAS } from './openapi/limit-schemas.ts'
 import { BODY_SCHEMAS, MANAGEMENT_SCHEMAS } from './openapi/management-schemas.ts'
 import { describeOperation, type Security } from './openapi/operation-builders.ts'
 import { OVERVIEW_SCHEMAS } from './openapi/overview-schemas.ts'
+import { TRIAL_SCHEMAS } from './openapi/trial-schemas.ts'
 import { USAGE_SCHEMAS } from './openapi/usage-schemas.ts'
 
 /** What a program serves besides the management API. */
@@ -60,6 +61,7 @@ export function openApiDocument(
     components: {
       schemas: {
         ...MANAGEMENT_SCHEMAS,
+        ...TRIAL_SCHEMAS,
         ...USAGE_SCHEMAS,
         ...AUDIT_SCHEMAS,
         ...LIMIT_SCHEMAS,

@@ -77,8 +77,8 @@ export function limitsInUse(
 }
 
 /**
- * Lists the limits that decide on the calls of a key, whatever their model, in the order of the
- * rules; at most MAXIMUM_LISTED_LIMITS.
+ * Lists the limits that decide on the calls of a key for any model, in the order of the rules; at
+ * most MAXIMUM_LISTED_LIMITS.
  */
 export function limitsOfKey(
   selection: Selection,

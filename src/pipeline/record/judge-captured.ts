@@ -1,6 +1,6 @@
-// Judges the captured exchange of a call by another rule set. The set sees the texts after redaction
-// by the rules of the call, together with their findings: a value that they replaced is judged as a
-// finding. Limits are left out; they depend on traffic.
+// Judges the captured exchange of a call by another rule set. The set sees the texts after
+// redaction by the rules of the call, together with their findings: a value that they replaced is
+// judged as a finding. Limits are left out; they depend on traffic.
 
 import type { Api } from '../../chat/api-format.ts'
 import { decodeView } from '../../chat/inner-json/json-text.ts'

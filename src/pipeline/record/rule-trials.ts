@@ -1,6 +1,6 @@
 // Tries a rule against the newest calls of the log, before it is saved: on which calls it would
-// fire, and which it would stop. Answers ids and counts, never texts. Like the shadow it judges what
-// was captured.
+// fire, and which it would stop. Answers ids and counts, never texts. Like the shadow it judges
+// what was captured.
 
 import type { SealedRequest } from '../../audit/entry.ts'
 import { stoppedBy } from '../../audit/security.ts'
@@ -8,7 +8,7 @@ import { apiNamed } from '../../chat/apis.ts'
 import { CHAT } from '../../chat/chat-api.ts'
 import { Budget } from '../../core/budget.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
-import { type Direction, PII_KINDS, type PiiKind } from '../../core/finding.ts'
+import type { Direction } from '../../core/finding.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 import type { RuleAction } from '../../core/rule-action.ts'
 import { inSlices } from '../../core/steps.ts'
@@ -190,8 +190,6 @@ class Tally {
   }
 }
 
-const isKind = (kind: string): kind is PiiKind => PII_KINDS.some((one) => one === kind)
-
 /** Null for a call without a request that its API can have. */
 function capturedOf({ entry, exchange }: SealedExchange): CapturedCall | null {
   const api = apiNamed(entry.api ?? CHAT.name)
@@ -210,11 +208,10 @@ function capturedOf({ entry, exchange }: SealedExchange): CapturedCall | null {
     found: (direction) =>
       entry.pii
         .filter((finding) => finding.direction === direction)
-        .flatMap(({ kind }): PlacedKind[] => {
-          if (!isKind(kind)) return []
-          return direction === 'response'
+        .flatMap(({ kind }): PlacedKind[] =>
+          direction === 'response'
             ? [{ kind, place: 'answer' }]
-            : TEXT_PARTS.map((place) => ({ kind, place }))
-        }),
+            : TEXT_PARTS.map((place) => ({ kind, place })),
+        ),
   }
 }

@@ -6,7 +6,7 @@ import { choice, flag, list, object, orNull, ref, text, time, whole } from '../.
 const amount = (description: string): JsonObject => ({ type: 'number', minimum: 0, description })
 
 const RESET =
-  'When nothing used now counts any more, in whole seconds; null when nothing is used. Of a calendar month, its end.'
+  'When nothing used now counts any more, in whole seconds; null when nothing is used. For a calendar month it is the end of the month.'
 
 export const LIMIT_SCHEMAS: Record<string, JsonObject> = {
   EffectiveTerms: object({

@@ -27,7 +27,7 @@ export const effectiveTerms =
     const { rules, parallel, capture, clock } = pipeline()
     const nowMs = clock.now()
     const inForce = rules()
-    // Of any model: each rule that may concern a call with the key.
+    // Each rule that may concern a call with the key, for any model.
     const selection = inForce.select(null, matchedKey(key))
     const limits = limitsOfKey(selection, countsOf(counters, hub, nowMs), parallel, { keys, key }, nowMs)
     const onlyFor = modelsOf(inForce)

@@ -6,7 +6,7 @@ import { MAXIMUM_TRIED_CALLS, type RuleTrials, type TrialResult } from '../../pi
 import type { ParsedRule } from '../../policy/parse-rule.ts'
 import { nameKey, type Rule } from '../../policy/rule.ts'
 import { ruleTypeOf } from '../../policy/rule-types.ts'
-import { assertFits } from '../../rules/conflicts.ts'
+import { assertFits, assertKindsDefined } from '../../rules/conflicts.ts'
 import { readDeclaration } from '../../rules/declaration.ts'
 import type { EffectiveRules } from '../../rules/effective.ts'
 import { ruleSetOf } from '../../rules/rule-set.ts'
@@ -17,10 +17,13 @@ const DEFAULT_CALLS = 100
 /** In the place of the id of a rule that is not saved. */
 const TRIAL_ID = 'trial'
 
-export const ruleTrialRoute = (rules: Pick<EffectiveRules, 'parsed'>, trials: RuleTrials): ApiRoute => ({
+export const ruleTrialRoute = (
+  rules: Pick<EffectiveRules, 'parsed' | 'openKinds'>,
+  trials: RuleTrials,
+): ApiRoute => ({
   method: 'POST',
   path: '/api/v1/rules/try',
-  // Whoever tries patterns can learn texts.
+  // A reader who tries patterns can learn texts.
   access: 'auditor',
   operation: operation(
     'Tries a rule against the newest calls, as if it were added to the rules in force or replaced the one of its name. Changes nothing. Limits cannot be tried.',
@@ -45,7 +48,9 @@ export const ruleTrialRoute = (rules: Pick<EffectiveRules, 'parsed'>, trials: Ru
     const tried = triedRule(fields)
     const others = rules.parsed.filter((one) => nameKey(one.rule.name) !== nameKey(tried.rule.name))
     assertFits([...others, { ...tried, rule: { ...tried.rule, declaredEnabled: true } }], 'pattern')
-    const result = await trials.run(ruleSetOf([...others, tried]), tried.rule.name, Number(calls))
+    assertKindsDefined(tried, rules.parsed, rules.openKinds)
+    const set = ruleSetOf([...others, tried], rules.openKinds)
+    const result = await trials.run(set, tried.rule.name, Number(calls))
     return ok(describe(result))
   },
 })
