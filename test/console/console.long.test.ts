@@ -136,6 +136,17 @@ t.test('a receipt of an answer is verified when it is pasted', async (t) => {
   await answer.text()
   const { page, faults } = await openConsole(browser, gateway, '/console/audit')
   await signIn(page)
+  await page.getByLabel(/The header x-sidegate-audit/).fill(answer.headers.get('x-sidegate-audit') ?? '')
+  const proved = page.getByText(/Proved: the entry is in the signed log/)
+  // A checkpoint for a fresh receipt is signed at once, every few seconds at most.
+  const click = async () => {
+    await page.getByRole('button', { name: 'Verify', exact: true }).click()
+    return proved.waitFor({ timeout: 1000 }).then(
+      () => true,
+      () => false,
+    )
+  }
+  t.ok(await eventually('a fresh receipt is proved', click, (isProved) => isProved, 20_000))
   const path = `/v1/audit/receipts/${answer.headers.get('x-request-id')}`
   const ask = () => fetchInTime(gateway.url + path, { headers: { authorization: `Bearer ${key}` } })
   // A checkpoint is signed on request every few seconds at most.

@@ -47,14 +47,15 @@ export function ReceiptCheck() {
  * @throws Error (rejects) that says what is wrong with the text
  */
 async function findReceipt(text: string): Promise<Found> {
-  const checkpoint = await callApi<CheckpointAnswer>('/audit/checkpoint')
+  let checkpoint = await callApi<CheckpointAnswer>('/audit/checkpoint')
   const trustedKey = checkpoint.public_key
   const [, log, seq, hash] = HEADER.exec(text) ?? []
   if (hash === undefined) return { receipt: readDocument(text), trustedKey }
   if (log !== checkpoint.log)
     throw new Error(`The receipt is of the log ${log}; this gateway writes ${checkpoint.log}.`)
+  // A fresh receipt: the gateway signs a checkpoint that covers it.
   if (Number(seq) >= checkpoint.size)
-    throw new Error('No checkpoint covers this entry yet; try again in a minute.')
+    checkpoint = await callApi<CheckpointAnswer>(`/audit/checkpoint?seq=${seq}`)
   const path = `/audit/proof?seq=${seq}&size=${checkpoint.size}`
   const proof = await callApi<ReceiptDocument['proof']>(path)
   return { receipt: { entry: null, hash, proof, checkpoint }, trustedKey }
