@@ -47,14 +47,6 @@ export function showSpan(ms: number): string {
   return `${Math.round(seconds / 86_400)} d`
 }
 
-/** In the reader's zone, to the second. @param iso RFC 3339 */
-export function showTime(iso: string): string {
-  const time = new Date(iso)
-  const two = (value: number) => String(value).padStart(2, '0')
-  const day = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`
-  return `${day} ${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`
-}
-
 /** The first and last characters of a hash or an id. */
 export const shorten = (text: string, keep = 8): string =>
   text.length <= 2 * keep + 1 ? text : `${text.slice(0, keep)}…${text.slice(-keep)}`

@@ -1,7 +1,8 @@
 // Calls the management API of the gateway that served the page. Reports lost sessions and lost
 // connections as events, because every page reacts to them in the same way.
 
-const API = '/api/v1'
+import { API } from './place.ts'
+
 /** Longest wait for an answer, milliseconds. */
 const ANSWER_MS = 30_000
 
@@ -27,11 +28,24 @@ export class UnreachableError extends Error {
   }
 }
 
-/** Dispatches `signed-out`, `unreachable` and `reachable`. */
+type ApiEventType = 'signed-out' | 'signed-in' | 'unreachable' | 'reachable'
+
+/** Dispatches events of ApiEventType. */
 export const apiEvents = new EventTarget()
 
-const announce = (type: 'signed-out' | 'unreachable' | 'reachable') =>
+/** Whether the gateway said that there is no session, and nobody signed in since. */
+let isWithoutSession = false
+/** When the gateway answered last, as `performance.now`. */
+let answeredMs = Number.NEGATIVE_INFINITY
+
+export const isSignedOut = (): boolean => isWithoutSession
+export const lastAnswerMs = (): number => answeredMs
+
+/** Tells every part of the page of a change. */
+export function announce(type: ApiEventType): void {
+  if (type === 'signed-out' || type === 'signed-in') isWithoutSession = type === 'signed-out'
   apiEvents.dispatchEvent(new Event(type))
+}
 
 export interface ApiCall {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -64,6 +78,7 @@ export async function callApi<Answer>(path: string, call: ApiCall = {}): Promise
     announce('unreachable')
     throw new UnreachableError()
   }
+  answeredMs = performance.now()
   announce('reachable')
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
   const answer = isJson ? JSON.parse(text) : text

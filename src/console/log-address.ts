@@ -1,6 +1,7 @@
 // The filters of the log, and the addresses of the log with them.
 
 import { withQuery } from './gateway-api.ts'
+import { BASE } from './place.ts'
 
 /** Parameters of the log that the page keeps in its address, as the API names them. */
 export const LOG_FILTERS = [
@@ -25,4 +26,4 @@ export const periodFilter = (begin: number, lengthSeconds: number) => ({
 
 /** Returns the address of the log with a filter. */
 export const logHref = (filters: Partial<Record<LogFilter, string>>): string =>
-  withQuery('/console/log', { ...filters })
+  withQuery(`${BASE}log`, { ...filters })

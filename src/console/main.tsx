@@ -1,8 +1,17 @@
 // Starts the console in the page.
 
+import './locale.ts'
 import { render } from 'preact'
+import { ErrorBoundary } from './parts/error-boundary.tsx'
 import { followLinks } from './place.ts'
 import { Shell } from './shell.tsx'
 
+const root = document.getElementById('root')!
+root.replaceChildren()
 followLinks()
-render(<Shell />, document.getElementById('root')!)
+render(
+  <ErrorBoundary>
+    <Shell />
+  </ErrorBoundary>,
+  root,
+)

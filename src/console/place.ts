@@ -3,7 +3,10 @@
 
 import { useEffect, useState } from 'preact/hooks'
 
-export const BASE = '/console/'
+/** Path of the console. It is that of its script, because a proxy may serve it below another path. */
+export const BASE = new URL('./', import.meta.url).pathname
+/** Path of the management API. */
+export const API = `${BASE.slice(0, -'/console/'.length)}/api/v1`
 const MOVED = 'console-moved'
 
 /** Goes to an address below BASE. @param replace leaves no step in the history */

@@ -1,7 +1,7 @@
 // Loads answers of the API for a component, again at an interval, and after failures.
 
 import { useCallback, useEffect, useState } from 'preact/hooks'
-import { ApiFailure, callApi, UnreachableError } from './gateway-api.ts'
+import { ApiFailure, apiEvents, callApi, isSignedOut, UnreachableError } from './gateway-api.ts'
 
 /** Time between attempts while the gateway cannot answer, milliseconds. */
 const RETRY_MS = 3000
@@ -26,7 +26,7 @@ interface Loaded<Answer> {
 
 /**
  * Loads a path below /api/v1. A failure keeps the last answer. A hidden page loads nothing at the
- * interval.
+ * interval, and a page without a session nothing until somebody signs in.
  * @param path null to load nothing
  * @param version loads again when it changes
  */
@@ -44,6 +44,7 @@ export function useResource<Answer>(path: string | null, refreshMs?: number, ver
         setLoaded({ path, data, failure: null })
       } catch (error) {
         if (aborted.signal.aborted) return
+        if (isSignedOut()) return next()
         if (isTemporary(error)) waitMs = RETRY_MS
         const { message } = error as Error
         setLoaded((last) => ({ path, data: last?.path === path ? last.data : null, failure: message }))
@@ -51,8 +52,10 @@ export function useResource<Answer>(path: string | null, refreshMs?: number, ver
       if (waitMs !== undefined) timer = window.setTimeout(next, waitMs)
     }
     const next = () => {
-      if (!document.hidden) void load()
-      else document.addEventListener('visibilitychange', next, { once: true, signal: aborted.signal })
+      const once = { once: true, signal: aborted.signal }
+      if (isSignedOut()) apiEvents.addEventListener('signed-in', next, once)
+      else if (document.hidden) document.addEventListener('visibilitychange', next, once)
+      else void load()
     }
     void load()
     return () => {

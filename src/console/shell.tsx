@@ -1,7 +1,8 @@
 // The frame of every page: sign-in, navigation, the state of the connection.
 
-import { useCallback, useEffect, useState } from 'preact/hooks'
-import { ApiFailure, apiEvents, callApi } from './gateway-api.ts'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { callApi } from './gateway-api.ts'
 import { AuditPage } from './pages/audit-page.tsx'
 import { KeysPage } from './pages/keys-page.tsx'
 import { LogPage } from './pages/log-page.tsx'
@@ -9,9 +10,14 @@ import { OverviewPage } from './pages/overview-page.tsx'
 import { RulesPage } from './pages/rules-page.tsx'
 import { SecurityPage } from './pages/security-page.tsx'
 import { UsagePage } from './pages/usage-page.tsx'
+import { ErrorBoundary, UncaughtError } from './parts/error-boundary.tsx'
+import { Select } from './parts/select.tsx'
+import { Inert } from './parts/text.tsx'
 import { BASE, go, usePlace } from './place.ts'
-import { SignIn } from './sign-in.tsx'
+import { usePresence } from './presence.ts'
+import { SignInDialog, SignInPage } from './sign-in.tsx'
 import { type ConsoleSession, SessionContext } from './signed-in.ts'
+import { useChosenZone, ZONES, ZoneContext } from './zone.ts'
 
 const PAGES = [
   { name: 'overview', title: 'Overview', Page: OverviewPage },
@@ -23,61 +29,50 @@ const PAGES = [
   { name: 'audit', title: 'Audit', Page: AuditPage },
 ] as const
 
-/** Time between attempts to reach the gateway, milliseconds. */
-const RETRY_MS = 2000
-
-/** `unknown` until the gateway has said who is signed in. */
-type SignInState = ConsoleSession | 'unknown' | 'signed out'
-
 export function Shell() {
   const place = usePlace()
-  const [session, setSession] = useState<SignInState>('unknown')
-  const isReachable = useReachable()
-  const load = useCallback(async () => {
-    try {
-      setSession(await callApi<ConsoleSession>('/session'))
-    } catch (error) {
-      if (error instanceof ApiFailure) setSession('signed out')
-    }
-  }, [])
-  useEffect(() => {
-    if (isReachable) void load()
-  }, [isReachable, load])
-  useEffect(() => {
-    const signOut = () => setSession('signed out')
-    apiEvents.addEventListener('signed-out', signOut)
-    return () => apiEvents.removeEventListener('signed-out', signOut)
-  }, [])
+  const { methods, isReachable, isOver, setSession } = usePresence()
+  const [zone, chooseZone] = useChosenZone()
   const name = place.pathname.slice(BASE.length)
   const page = PAGES.find((one) => one.name === name)
   useEffect(() => {
     if (name === '') go(`${BASE}overview`, { replace: true })
     document.title = page === undefined ? 'Sidegate' : `${page.title} – Sidegate`
   }, [name, page])
+  const session = methods?.session ?? null
   return (
-    <>
+    <ZoneContext.Provider value={zone}>
       {isReachable ? null : (
         <p class="banner" role="alert">
           The gateway does not answer. What you see may be old; the page tries again every few seconds.
         </p>
       )}
-      {session === 'unknown' ? (
+      <UncaughtError />
+      {methods === null ? (
         <main class="centered" aria-busy="true">
           <p>{isReachable ? 'Loading…' : 'Waiting for the gateway…'}</p>
         </main>
-      ) : session === 'signed out' ? (
-        <SignIn onSignedIn={setSession} returnTo={place.pathname + place.search} />
+      ) : session === null ? (
+        <SignInPage methods={methods} onSignedIn={setSession} returnTo={place.pathname + place.search} />
       ) : (
-        <SessionContext.Provider value={session}>
-          <Header session={session} current={name} onSignedOut={() => setSession('signed out')} />
+        // Another person begins anew.
+        <SessionContext.Provider key={`${session.role} ${session.name}`} value={session}>
+          <Header session={session} current={name} onSignedOut={() => setSession(null)}>
+            <label class="zone-choice">
+              Times in <Select options={ZONE_OPTIONS} value={zone} onSelect={chooseZone} />
+            </label>
+          </Header>
           <main id="content" tabIndex={-1}>
-            {page === undefined ? <NotFound /> : <page.Page key={page.name} />}
+            <ErrorBoundary key={name}>{page === undefined ? <NotFound /> : <page.Page />}</ErrorBoundary>
           </main>
+          {isOver ? <SignInDialog methods={methods} onSignedIn={setSession} /> : null}
         </SessionContext.Provider>
       )}
-    </>
+    </ZoneContext.Provider>
   )
 }
+
+const ZONE_OPTIONS = ZONES.map((value) => ({ value, title: value.replaceAll('_', ' ') }))
 
 const NotFound = () => (
   <section>
@@ -93,9 +88,13 @@ interface HeaderProps {
   /** Name of the page shown. */
   readonly current: string
   readonly onSignedOut: () => void
+  readonly children: ComponentChildren
 }
 
-function Header({ session, current, onSignedOut }: HeaderProps) {
+/** One line; on narrow screens all but the name of the page is behind a button. */
+function Header({ session, current, onSignedOut, children }: HeaderProps) {
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => setOpen(false), [current])
   const signOut = async () => {
     await callApi('/session', { method: 'DELETE' }).catch(() => {})
     onSignedOut()
@@ -106,46 +105,37 @@ function Header({ session, current, onSignedOut }: HeaderProps) {
         Skip to content
       </a>
       <strong class="brand">Sidegate</strong>
-      <nav aria-label="Pages">
-        <ul>
-          {PAGES.map(({ name, title }) => (
-            <li key={name}>
-              <a href={BASE + name} aria-current={name === current ? 'page' : undefined}>
-                {title}
-              </a>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      <div class="who">
-        <span>
-          {session.name} <span class="tag">{session.role}</span>
-        </span>
-        <button type="button" onClick={signOut}>
-          Sign out
-        </button>
+      <button
+        type="button"
+        class="menu"
+        aria-expanded={isOpen}
+        aria-controls="menu"
+        onClick={() => setOpen(!isOpen)}
+      >
+        Menu
+      </button>
+      <div id="menu" class={isOpen ? 'bar open' : 'bar'}>
+        <nav aria-label="Pages">
+          <ul>
+            {PAGES.map(({ name, title }) => (
+              <li key={name}>
+                <a href={BASE + name} aria-current={name === current ? 'page' : undefined}>
+                  {title}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        {children}
+        <div class="who">
+          <span>
+            <Inert text={session.name} /> <span class="tag">{session.role}</span>
+          </span>
+          <button type="button" onClick={signOut}>
+            Sign out
+          </button>
+        </div>
       </div>
     </header>
   )
-}
-
-/** Whether the newest call was answered. While it was not, asks again every RETRY_MS. */
-function useReachable(): boolean {
-  const [isReachable, setReachable] = useState(true)
-  useEffect(() => {
-    const lost = () => setReachable(false)
-    const found = () => setReachable(true)
-    apiEvents.addEventListener('unreachable', lost)
-    apiEvents.addEventListener('reachable', found)
-    return () => {
-      apiEvents.removeEventListener('unreachable', lost)
-      apiEvents.removeEventListener('reachable', found)
-    }
-  }, [])
-  useEffect(() => {
-    if (isReachable) return
-    const timer = setInterval(() => void callApi('/session').catch(() => {}), RETRY_MS)
-    return () => clearInterval(timer)
-  }, [isReachable])
-  return isReachable
 }

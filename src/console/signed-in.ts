@@ -14,6 +14,14 @@ export interface ConsoleSession {
   readonly expires_at: string
 }
 
+/** An answer of `GET /api/v1/session/methods`. */
+export interface SignInMethods {
+  readonly token: boolean
+  readonly oidc: boolean
+  /** Whoever is signed in; null for nobody. */
+  readonly session: ConsoleSession | null
+}
+
 export const SessionContext = createContext<ConsoleSession | null>(null)
 
 /** Reports whether the reader may do what needs a role. */

@@ -74,6 +74,7 @@ export function buildHandlers(parts: HandlerSources): { readonly gateway: Handle
     path: config.data.path,
     state: () => state.read(),
     store,
+    hasCandidate: shadowRules !== null,
     ...{ admission, rules, prices, inForce, attestation, fleet },
   }
   const routes = managementRoutes({

@@ -28,6 +28,8 @@ interface StatusParts {
   readonly fleet: Pick<HubLink, 'isReady' | 'status'> | null
   readonly store: Pick<Store, 'log' | 'isClockDoubted'>
   readonly rules: Pick<EffectiveRules, 'list' | 'errors' | 'loadedAtMs'>
+  /** Whether candidate rules are compared with those in force. */
+  readonly hasCandidate: boolean
   /** Null without prices. */
   readonly prices: Pick<LivePrices, 'current'> | null
   readonly inForce: Pick<InForce, 'served'>
@@ -46,7 +48,7 @@ export function statusOf(parts: StatusParts): JsonObject {
     ready: state.auditAvailable && !draining && fleet?.isReady !== false,
     draining,
     store: storeOf(parts.path, state),
-    rules: rulesOf(parts.rules, state),
+    rules: { ...rulesOf(parts.rules, state), candidate: parts.hasCandidate },
     prices:
       prices === null
         ? null

@@ -42,7 +42,7 @@ for (const text of HOSTILE) {
 }
 
 const LOOKS = (['light', 'dark'] as const).flatMap((colorScheme) =>
-  [1280, 380].map((width) => ({ colorScheme, width })),
+  [1280, 390].map((width) => ({ colorScheme, width })),
 )
 
 /** Examines what the page shows in both themes, wide and narrow. */

@@ -52,6 +52,8 @@ export interface ConsolePage {
   readonly page: Page
   /** Violations of the content security policy, errors of scripts, and requests to other hosts. */
   readonly faults: string[]
+  /** Errors in the browser's log, such as those of refused requests. */
+  readonly errors: string[]
 }
 
 /** Opens a page of the console in a context of its own, signed out. */
@@ -71,6 +73,10 @@ export async function openConsole(
       (globalThis as any).reportViolation(`${event.violatedDirective} in ${event.sourceFile}`),
     ),
   )
+  const errors: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text())
+  })
   page.on('pageerror', (error) => faults.push(String(error.stack)))
   page.on('dialog', (dialog) => {
     faults.push(`dialog: ${dialog.message()}`)
@@ -81,7 +87,7 @@ export async function openConsole(
       faults.push(`request: ${request.url()}`)
   })
   await page.goto(gateway.url + path)
-  return { page, faults }
+  return { page, faults, errors }
 }
 
 /** Signs in at the form of the page shown, again when other tests signed in too often before. */
@@ -96,7 +102,8 @@ export async function signIn(
     await send()
     return (await answer).status() !== 429
   })
-  await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+  // On narrow screens the pages are behind a button.
+  await page.getByRole('banner').waitFor()
 }
 
 /** Returns what axe-core finds on the page, a line for each element. */

@@ -194,18 +194,91 @@ t.test('a viewer sees no button that would be refused, and no captured text', as
   t.strictSame(faults, [])
 })
 
-t.test('an ended session returns to sign-in and then to the same page', async (t) => {
-  const { page } = await openConsole(browser, gateway, '/console/rules')
+t.test('a session that ends under a form keeps what was typed, and the page goes on', async (t) => {
+  const { page, faults } = await openConsole(browser, gateway, '/console/rules')
   await signIn(page)
-  await page.getByRole('heading', { name: 'Rules' }).waitFor()
+  await page.getByRole('button', { name: 'New rule' }).click()
+  await page.getByRole('dialog').getByLabel('Name').fill('half-typed')
   await page.context().clearCookies()
-  // A poll may end the page's session before the click does.
-  const token = page.getByLabel('Admin token')
-  await page.getByRole('button', { name: 'Show as YAML' }).or(token).first().click()
-  await token.waitFor()
-  await signIn(page)
-  await page.getByRole('heading', { name: 'Rules' }).waitFor()
+  await page.getByText('Your session has ended').waitFor()
+  await page.keyboard.press('Escape')
+  const asked = page.getByRole('dialog', { name: 'Your session has ended' })
+  t.equal(await asked.count(), 1, 'the question stays')
+  await signIn(page, ADMIN_TOKEN, () => asked.getByRole('button', { name: 'Sign in' }).click())
+  await asked.waitFor({ state: 'detached' })
+  t.equal(await page.getByRole('dialog').getByLabel('Name').inputValue(), 'half-typed')
   t.equal(new URL(page.url()).pathname, '/console/rules')
+  t.strictSame(faults, [])
+})
+
+t.test("the first load leaves no error in the browser's log, signed out and signed in", async (t) => {
+  const { page, errors } = await openConsole(browser, gateway)
+  await page.getByLabel('Admin token').waitFor()
+  await signIn(page)
+  for (const name of ['overview', 'log', 'security', 'rules', 'keys', 'usage', 'audit']) {
+    await page.goto(`${gateway.url}/console/${name}`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.getByText('Loading…').first().waitFor({ state: 'detached' })
+  }
+  t.strictSame(errors, [])
+})
+
+t.test('a language that no formatter knows shows the page', async (t) => {
+  const { page, faults } = await openConsole(browser, gateway, '/nowhere')
+  faults.length = 0
+  await page.addInitScript(
+    'Object.defineProperty(navigator, "language", { value: "en-US@posix", configurable: true })',
+  )
+  await page.goto(`${gateway.url}/console/overview`)
+  await signIn(page)
+  await page.getByRole('slider', { name: 'Requests over time' }).waitFor()
+  t.strictSame(faults, [])
+})
+
+t.test('an exception of a page is shown in its place, and the page can be tried again', async (t) => {
+  const { page } = await openConsole(browser, gateway, '/console/audit')
+  await signIn(page)
+  await page.route('**/api/v1/status', (route) => route.fulfill({ json: {} }))
+  await page.getByRole('link', { name: 'Overview' }).click()
+  await page.getByRole('heading', { name: 'This page failed' }).waitFor()
+  t.match(await page.getByRole('alert').innerText(), /TypeError/)
+  await page.unroute('**/api/v1/status')
+  await page.getByRole('button', { name: 'Show the page again' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+})
+
+t.test('times are in the zone that the page names, and the reader can choose UTC', async (t) => {
+  const options = { timezoneId: 'America/Los_Angeles' }
+  const { page } = await openConsole(browser, gateway, '/console/usage?period=7', options)
+  await signIn(page)
+  const chart = page.getByRole('slider', { name: 'Tokens by day over time' })
+  await chart.waitFor()
+  t.equal(await page.locator('figcaption .muted').first().innerText(), '', 'no caption without a pointer')
+  await chart.focus()
+  await page.keyboard.press('End')
+  const today = new Date().toISOString().slice(0, 10)
+  t.match(await chart.getAttribute('aria-valuetext'), `${today} UTC: tokens`, 'a day of UTC west of it')
+  await page.goto(`${gateway.url}/console/log`)
+  const time = page.locator('.grid-row time').first()
+  t.match(await time.innerText(), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d −0[78]:00$/)
+  await page.getByLabel('Times in').selectOption('UTC')
+  t.match(await time.innerText(), / UTC$/)
+  await page.reload()
+  t.match(await time.innerText(), / UTC$/, 'the choice stays')
+})
+
+t.test('on a phone the header is one line, and rows are cards with the titles of columns', async (t) => {
+  const { page } = await openConsole(browser, gateway, '/console/rules', {
+    viewport: { width: 390, height: 800 },
+  })
+  await signIn(page, ADMIN_TOKEN)
+  t.ok((await page.locator('header.top').boundingBox())!.height < 60)
+  const cell = page.getByRole('cell').first()
+  t.equal(await cell.evaluate('getComputedStyle(document.querySelector("td"), "::before").content'), '"Rule"')
+  await page.getByRole('button', { name: 'Menu' }).click()
+  await page.getByRole('link', { name: 'Usage log' }).click()
+  await page.locator('.grid-row[id] .key').first().waitFor()
+  t.equal(await page.getByRole('button', { name: 'Menu' }).getAttribute('aria-expanded'), 'false')
 })
 
 t.test('a wrong token and a rule that the API rejects show the reason at the field', async (t) => {

@@ -321,9 +321,9 @@ t.test('over TLS both cookies are Secure and the provider leads back over TLS', 
 
 t.test('the ways to sign in are public, and single sign-on is off by default', async (t) => {
   const methods = async (at: string) => (await fetchInTime(`${at}/api/v1/session/methods`)).json()
-  t.strictSame(await methods(url), { token: true, oidc: true })
+  t.strictSame(await methods(url), { token: true, oidc: true, session: null })
   const off = await openGateway(t, optionsOf({}, { config: {} }))
-  t.strictSame(await methods(off.url), { token: true, oidc: false })
+  t.strictSame(await methods(off.url), { token: true, oidc: false, session: null })
   for (const path of [START, CALLBACK])
     refused(t, await new Browser().get(`${off.url}${path}`), 404, /Single sign-on is off/)
 })

@@ -5,8 +5,9 @@ import { shorten, showCount } from '../display.ts'
 import { callApi } from '../gateway-api.ts'
 import type { ChangeEntry, ChangeList } from '../last-changes.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
-import { ScrollArea } from '../parts/scroll-area.tsx'
+import { DataTable, type TableColumn } from '../parts/data-table.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
+import { API } from '../place.ts'
 import type { CheckpointAnswer } from '../proof-check.ts'
 import { useResource } from '../resource.ts'
 import { useMay } from '../signed-in.ts'
@@ -24,7 +25,7 @@ export function AuditPage() {
       <header class="page-head">
         <h1>Audit</h1>
         {mayVerify ? (
-          <a class="button" download="sidegate-log.jsonl" href="/api/v1/audit/export">
+          <a class="button" download="sidegate-log.jsonl" href={`${API}/audit/export`}>
             Export the log
           </a>
         ) : null}
@@ -137,44 +138,33 @@ function VerificationCard({ mayVerify }: { readonly mayVerify: boolean }) {
 /** Members that the table shows in columns of their own. */
 const OWN_COLUMNS = new Set(['seq', 'type', 'created_at', 'actor', 'hash'])
 
+const CHANGE_COLUMNS: readonly TableColumn<ChangeEntry>[] = [
+  { title: 'Time', cell: ({ created_at }) => <Time at={created_at} /> },
+  { title: 'Who', cell: ({ actor }) => <Inert text={actor ?? '–'} /> },
+  { title: 'What', cell: ({ type }) => type.replaceAll('_', ' ') },
+  { title: 'Details', look: 'wide', cell: (change) => <Details change={change} /> },
+  {
+    title: 'Entry',
+    cell: ({ seq, hash }) => (
+      <>
+        {seq} <code title={hash}>{shorten(hash, 11)}</code>
+      </>
+    ),
+  },
+]
+
 function Changes() {
   const changes = useResource<ChangeList>(`/audit/changes?limit=${MAXIMUM_CHANGES}`)
   return (
     <section aria-labelledby="changes-title">
       <h2 id="changes-title">Who changed what</h2>
       <LoadState resource={changes}>
-        <ScrollArea label="Changes, newest first">
-          <table>
-            <thead>
-              <tr>
-                <th>Time</th>
-                <th>Who</th>
-                <th>What</th>
-                <th>Details</th>
-                <th>Entry</th>
-              </tr>
-            </thead>
-            <tbody>
-              {changes.data?.changes.map((change) => (
-                <tr key={change.seq}>
-                  <td>
-                    <Time at={change.created_at} />
-                  </td>
-                  <td>
-                    <Inert text={change.actor ?? '–'} />
-                  </td>
-                  <td>{change.type.replaceAll('_', ' ')}</td>
-                  <td class="pattern">
-                    <Details change={change} />
-                  </td>
-                  <td>
-                    {change.seq} <code title={change.hash}>{shorten(change.hash, 11)}</code>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </ScrollArea>
+        <DataTable
+          label="Changes, newest first"
+          columns={CHANGE_COLUMNS}
+          rows={changes.data?.changes ?? []}
+          keyOf={({ seq }) => seq}
+        />
       </LoadState>
     </section>
   )

@@ -2,6 +2,7 @@
 
 import { showCount } from '../display.ts'
 import { Inert, Time } from '../parts/text.tsx'
+import { BASE } from '../place.ts'
 import { useResource } from '../resource.ts'
 
 const REFRESH_MS = 15_000
@@ -27,7 +28,9 @@ interface CandidateReport {
 
 /** Shows nothing when the gateway has no candidate rules. */
 export function CandidateResults() {
-  const { data } = useResource<CandidateReport>('/rules/candidate', REFRESH_MS)
+  const status = useResource<{ readonly rules: { readonly candidate: boolean } }>('/status')
+  const path = status.data?.rules.candidate === true ? '/rules/candidate' : null
+  const { data } = useResource<CandidateReport>(path, REFRESH_MS)
   if (data === null) return null
   return (
     <section aria-labelledby="candidate-title">
@@ -46,7 +49,7 @@ export function CandidateResults() {
       <ul>
         {data.samples.map(({ log_id, created_at, rule, live, candidate }) => (
           <li key={log_id + rule}>
-            <a href={`/console/log?entry=${encodeURIComponent(log_id)}`}>
+            <a href={`${BASE}log?entry=${encodeURIComponent(log_id)}`}>
               <Time at={created_at} />
             </a>{' '}
             <Inert text={rule} />: {live} → {candidate}

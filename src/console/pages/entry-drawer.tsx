@@ -10,6 +10,7 @@ import { CopyButton } from '../parts/copy-button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { ProofView } from '../parts/proof-view.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
+import { BASE } from '../place.ts'
 import type { ReceiptDocument } from '../proof-check.ts'
 import { useResource } from '../resource.ts'
 import { useMay } from '../signed-in.ts'
@@ -55,7 +56,7 @@ function Entry({ entry }: { readonly entry: WholeEntry }) {
           <span class={`tag outcome-${entry.outcome}`}>{`${entry.outcome} ${entry.status}`}</span>
         </Fact>
         <Fact name="Key">
-          <a href={`/console/log?key_id=${encodeURIComponent(entry.key_id)}`}>
+          <a href={`${BASE}log?key_id=${encodeURIComponent(entry.key_id)}`}>
             <Inert text={entry.key_name} />
           </a>
         </Fact>
@@ -66,7 +67,7 @@ function Entry({ entry }: { readonly entry: WholeEntry }) {
         )}
         {entry.run === undefined ? null : (
           <Fact name="Run">
-            <a href={`/console/log?run=${encodeURIComponent(entry.run)}`}>
+            <a href={`${BASE}log?run=${encodeURIComponent(entry.run)}`}>
               <Inert text={entry.run} />
             </a>
           </Fact>

@@ -1,9 +1,11 @@
 // The filters of the log. They are in the address of the page, so that a view can be bookmarked.
 
+import { fromField, toField } from '../dates.ts'
 import { LOG_FILTERS, type LogFilter, logHref } from '../log-address.ts'
 import { Select, type SelectOption } from '../parts/select.tsx'
-import { go } from '../place.ts'
+import { BASE, go } from '../place.ts'
 import { useResource } from '../resource.ts'
+import { useZone } from '../zone.ts'
 
 const OUTCOMES = [
   'ok',
@@ -25,22 +27,15 @@ interface KeyNames {
   readonly keys: readonly { readonly id: string; readonly name: string; readonly state: string }[]
 }
 
-/** The value of a `datetime-local` field for a time of the API, and back. */
-const toField = (iso: string | undefined): string => {
-  if (iso === undefined || iso === '') return ''
-  const time = new Date(iso)
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
-}
-const fromField = (value: string): string => (value === '' ? '' : new Date(value).toISOString())
-
 export function LogFilters({ filters }: { readonly filters: Readonly<Record<string, string>> }) {
+  const zone = useZone()
   const { data } = useResource<KeyNames>('/keys')
   const apply = (event: Event) => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget as HTMLFormElement)
     const value = (name: string) => String(fields.get(name) ?? '').trim()
     const next = Object.fromEntries(LOG_FILTERS.map((name) => [name, value(name)]))
-    go(logHref({ ...next, since: fromField(value('since')), until: fromField(value('until')) }))
+    go(logHref({ ...next, since: fromField(value('since'), zone), until: fromField(value('until'), zone) }))
   }
   const choice = (name: LogFilter, options: readonly SelectOption[]) => (
     <Select name={name} value={filters[name] ?? ''} options={[ANY, ...options]} />
@@ -81,16 +76,16 @@ export function LogFilters({ filters }: { readonly filters: Readonly<Record<stri
       </label>
       <label>
         From
-        <input name="since" type="datetime-local" step="1" value={toField(filters['since'])} />
+        <input name="since" type="datetime-local" step="1" value={toField(filters['since'], zone)} />
       </label>
       <label>
         To
-        <input name="until" type="datetime-local" step="1" value={toField(filters['until'])} />
+        <input name="until" type="datetime-local" step="1" value={toField(filters['until'], zone)} />
       </label>
       <button type="submit" class="primary">
         Filter
       </button>
-      <a class="button" href="/console/log">
+      <a class="button" href={`${BASE}log`}>
         Clear
       </a>
     </form>

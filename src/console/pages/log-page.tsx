@@ -6,7 +6,7 @@ import { showCount, showMs, showUsd } from '../display.ts'
 import { LOG_FILTERS, logHref } from '../log-address.ts'
 import { Inert, Time } from '../parts/text.tsx'
 import { type GridColumn, VirtualGrid } from '../parts/virtual-grid.tsx'
-import { go, usePlace } from '../place.ts'
+import { API, BASE, go, usePlace } from '../place.ts'
 import { EntryDrawer } from './entry-drawer.tsx'
 import { LogFilters } from './log-filters.tsx'
 import { useLogRows } from './log-rows.ts'
@@ -53,7 +53,7 @@ export function LogPage() {
     <section class="log-page">
       <header class="page-head">
         <h1>Usage log</h1>
-        <a class="button" href={isLive ? logHref(filters) : '/console/log?live=1'}>
+        <a class="button" href={isLive ? logHref(filters) : `${BASE}log?live=1`}>
           {isLive ? 'Stop the live view' : 'Live view'}
         </a>
       </header>
@@ -110,7 +110,7 @@ function LiveRows({ onOpen }: Pick<FilteredRowsProps, 'onOpen'>) {
   const [entries, setEntries] = useState<readonly UsageView[]>([])
   const [state, setState] = useState('Connecting…')
   useEffect(() => {
-    const source = new EventSource('/api/v1/usage/logs/live')
+    const source = new EventSource(`${API}/usage/logs/live`)
     source.addEventListener('open', () => setState('Connected. New calls appear at the top.'))
     source.addEventListener('error', () => setState('The connection was lost; trying again.'))
     source.addEventListener('entry', ({ data }) => {

@@ -3,10 +3,10 @@
 import { shorten, showBytes, showCompact, showCount, showMs, showSpan, showUsd } from '../display.ts'
 import { withQuery } from '../gateway-api.ts'
 import { logHref, periodFilter } from '../log-address.ts'
-import { Chart } from '../parts/chart.tsx'
+import { Chart, chartTime } from '../parts/chart.tsx'
 import { Chooser, chosenOf } from '../parts/select.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
-import { go, usePlace } from '../place.ts'
+import { BASE, go, usePlace } from '../place.ts'
 import { useResource } from '../resource.ts'
 
 const PERIODS = [
@@ -21,6 +21,8 @@ const REFRESH_MS = 5000
 
 /** An answer of `GET /api/v1/usage/series`: columns of equal length. */
 interface UsageSeries {
+  readonly since: string
+  readonly until: string
   readonly step_seconds: number
   readonly times: readonly number[]
   readonly requests: readonly (number | null)[]
@@ -78,7 +80,7 @@ export function OverviewPage() {
           label="Period"
           options={PERIODS}
           value={period}
-          onSelect={(next) => go(withQuery('/console/overview', { period: next }))}
+          onSelect={(next) => go(withQuery(`${BASE}overview`, { period: next }))}
         />
       </header>
       <LoadState resource={series}>
@@ -104,6 +106,7 @@ function Figures({ series }: { readonly series: UsageSeries }) {
   const openWith = (filter: Readonly<Record<string, string>>) => (index: number) =>
     go(logHref({ ...filter, ...periodFilter(times[index]!, step_seconds) }))
   const open = openWith({})
+  const time = chartTime(series, step_seconds)
   const hasLatency = added_latency_ms.some((value) => value !== null)
   return (
     <>
@@ -115,40 +118,42 @@ function Figures({ series }: { readonly series: UsageSeries }) {
         {hasLatency ? <Tile title="Added latency" value={showMs(mean(added_latency_ms, requests))} /> : null}
       </ul>
       <div class="charts">
-        <Chart
-          title="Requests"
-          times={times}
-          label="requests"
-          values={requests}
-          show={showCompact}
-          onOpen={open}
-        />
+        <Chart title="Requests" time={time} times={times} label="requests" values={requests} onOpen={open} />
         <Chart
           title="Blocked"
+          time={time}
           times={times}
           label="blocked"
           values={blocked}
-          show={showCompact}
           onOpen={openWith({ blocked: 'true' })}
         />
-        <Chart title="Tokens" times={times} label="tokens" values={tokens} show={showCompact} onOpen={open} />
-        <Chart title="Cost" times={times} label="cost" values={cost_usd} show={showUsd} onOpen={open} />
+        <Chart title="Tokens" time={time} times={times} label="tokens" values={tokens} onOpen={open} />
+        <Chart
+          title="Cost"
+          time={time}
+          times={times}
+          label="cost"
+          values={cost_usd}
+          unit="usd"
+          onOpen={open}
+        />
         {hasLatency ? (
           <>
             <Chart
               title="Added latency"
+              time={time}
               times={times}
               label="added"
               values={added_latency_ms}
-              show={showMs}
+              unit="ms"
               onOpen={open}
             />
             <Chart
               title="Streams in flight"
+              time={time}
               times={times}
               label="at most"
               values={streams_in_flight}
-              show={showCompact}
               onOpen={open}
             />
           </>
@@ -190,7 +195,7 @@ function State({ status }: { readonly status: GatewayStatus }) {
           </p>
         ))}
         <p>
-          <a href="/console/rules">{`${rules.enabled} of ${rules.total} enabled`}</a>, {rules.overrides}{' '}
+          <a href={`${BASE}rules`}>{`${rules.enabled} of ${rules.total} enabled`}</a>, {rules.overrides}{' '}
           overridden · revision <code>{rules.revision}</code> · loaded <Time at={rules.loaded_at} />
         </p>
       </section>
@@ -217,7 +222,7 @@ function State({ status }: { readonly status: GatewayStatus }) {
               {audit.verification.ok ? 'intact' : 'damaged'}
             </span>
           )}{' '}
-          · <a href="/console/audit">verify</a>
+          · <a href={`${BASE}audit`}>verify</a>
         </p>
       </section>
       <section class="card" aria-label="Disk">

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { visible } from '../../core/hidden-characters.ts'
 import { showSpan } from '../display.ts'
 import { useActors } from '../last-changes.ts'
-import { ScrollArea } from '../parts/scroll-area.tsx'
+import { DataTable, type TableColumn } from '../parts/data-table.tsx'
 import { ChangedBy, Inert, LoadState } from '../parts/text.tsx'
 import { describeConditions, describeMatch, type PolicyRule, type RuleList } from '../policy-rule.ts'
 import { useResource } from '../resource.ts'
@@ -100,88 +100,92 @@ interface RuleTableProps {
   readonly onOpen: (dialog: OpenDialog) => void
 }
 
-const RuleTable = ({ rules, actors, mayChange, onOpen }: RuleTableProps) => (
-  <ScrollArea label="Rules in force">
-    <table>
-      <thead>
-        <tr>
-          <th>Rule</th>
-          <th>Type</th>
-          <th>Pattern</th>
-          <th>Action</th>
-          <th>Source</th>
-          <th>State</th>
-          {mayChange ? <th>Change</th> : null}
-        </tr>
-      </thead>
-      <tbody>
-        {rules.map((rule) => (
-          <tr key={rule.id} class={rule.enabled ? undefined : 'off'}>
-            <td>
-              <strong>
-                <Inert text={rule.name} />
-              </strong>
-              {rule.description === undefined ? null : (
-                <small>
-                  <Inert text={rule.description} />
-                </small>
-              )}
-            </td>
-            <td>{rule.type.replace('_', ' ')}</td>
-            <td class="pattern">
-              <code>
-                <Inert text={typeof rule.pattern === 'string' ? rule.pattern : rule.pattern.join(', ')} />
-              </code>
-              {rule.per === undefined ? null : ` per ${rule.per}`}
-              {describeConditions(rule) === '' ? null : (
-                <small>
-                  If <Inert text={describeConditions(rule)} />
-                </small>
-              )}
-              {rule.match === undefined ? null : (
-                <small>
-                  Only <Inert text={describeMatch(rule.match)} />
-                </small>
-              )}
-            </td>
-            <td>{rule.action ?? 'limit'}</td>
-            <td>
-              <RuleSource source={rule.source} />
-            </td>
-            <td>
-              <RuleState rule={rule} />
-              <ChangedBy actor={actors.get(rule.id)} />
-            </td>
-            {mayChange ? (
-              <td>
-                {rule.source.kind === 'hub' ? (
-                  'At the hub'
-                ) : (
-                  <button
-                    type="button"
-                    aria-label={`${rule.enabled ? 'Disable' : 'Enable'} ${visible(rule.name)}`}
-                    onClick={() => onOpen({ kind: 'toggle', rule })}
-                  >
-                    {rule.enabled ? 'Disable' : 'Enable'}
-                  </button>
-                )}
-                {rule.source.kind === 'api' ? (
-                  <button
-                    type="button"
-                    aria-label={`Delete ${visible(rule.name)}`}
-                    onClick={() => onOpen({ kind: 'delete', rule })}
-                  >
-                    Delete
-                  </button>
-                ) : null}
-              </td>
-            ) : null}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </ScrollArea>
+function RuleTable({ rules, actors, mayChange, onOpen }: RuleTableProps) {
+  const columns: readonly TableColumn<PolicyRule>[] = [
+    { title: 'Rule', cell: (rule) => <RuleName rule={rule} /> },
+    { title: 'Type', cell: ({ type }) => type.replaceAll('_', ' ') },
+    { title: 'Pattern', look: 'wide', cell: (rule) => <RulePattern rule={rule} /> },
+    { title: 'Action', cell: ({ action }) => action ?? 'limit' },
+    { title: 'Source', cell: ({ source }) => <RuleSource source={source} /> },
+    {
+      title: 'State',
+      cell: (rule) => (
+        <>
+          <RuleState rule={rule} />
+          <ChangedBy actor={actors.get(rule.id)} />
+        </>
+      ),
+    },
+    ...(mayChange
+      ? [{ title: 'Change', cell: (rule: PolicyRule) => <RuleButtons rule={rule} onOpen={onOpen} /> }]
+      : []),
+  ]
+  return (
+    <DataTable
+      label="Rules in force"
+      columns={columns}
+      rows={rules}
+      keyOf={({ id }) => id}
+      isOff={({ enabled }) => !enabled}
+    />
+  )
+}
+
+const RuleName = ({ rule: { name, description } }: { readonly rule: PolicyRule }) => (
+  <>
+    <strong>
+      <Inert text={name} />
+    </strong>
+    {description === undefined ? null : (
+      <small>
+        <Inert text={description} />
+      </small>
+    )}
+  </>
 )
+
+function RulePattern({ rule }: { readonly rule: PolicyRule }) {
+  const { pattern, per, match } = rule
+  const conditions = describeConditions(rule)
+  return (
+    <>
+      <code>
+        <Inert text={typeof pattern === 'string' ? pattern : pattern.join(', ')} />
+      </code>
+      {per === undefined ? null : <Inert text={` per ${per}`} />}
+      {conditions === '' ? null : (
+        <small>
+          If <Inert text={conditions} />
+        </small>
+      )}
+      {match === undefined ? null : (
+        <small>
+          Only <Inert text={describeMatch(match)} />
+        </small>
+      )}
+    </>
+  )
+}
+
+interface RuleButtonsProps extends Pick<RuleTableProps, 'onOpen'> {
+  readonly rule: PolicyRule
+}
+
+function RuleButtons({ rule, onOpen }: RuleButtonsProps) {
+  const verb = rule.enabled ? 'Disable' : 'Enable'
+  const button = (text: string, kind: 'toggle' | 'delete') => (
+    <button type="button" aria-label={`${text} ${visible(rule.name)}`} onClick={() => onOpen({ kind, rule })}>
+      {text}
+    </button>
+  )
+  if (rule.source.kind === 'hub') return <>At the hub</>
+  return (
+    <>
+      {button(verb, 'toggle')}
+      {rule.source.kind === 'api' ? button('Delete', 'delete') : null}
+    </>
+  )
+}
 
 function RuleSource({ source }: Pick<PolicyRule, 'source'>) {
   if (source.kind === 'api') return 'API'

@@ -2,14 +2,15 @@
 
 import { useMemo } from 'preact/hooks'
 import { visible } from '../../core/hidden-characters.ts'
-import { showCompact, showCount } from '../display.ts'
+import { DAY_SECONDS } from '../dates.ts'
+import { showCount } from '../display.ts'
 import { withQuery } from '../gateway-api.ts'
 import { logHref, periodFilter } from '../log-address.ts'
-import { Chart } from '../parts/chart.tsx'
+import { Chart, type ChartTime } from '../parts/chart.tsx'
 import { ScrollArea } from '../parts/scroll-area.tsx'
 import { Chooser, chosenOf } from '../parts/select.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
-import { go, usePlace } from '../place.ts'
+import { BASE, go, usePlace } from '../place.ts'
 import { useResource } from '../resource.ts'
 
 const PERIODS = ['7', '30', '90', '365'].map((value) => ({ value, title: `Last ${value} days` }))
@@ -17,7 +18,6 @@ const PERIODS = ['7', '30', '90', '365'].map((value) => ({ value, title: `Last $
 const MAXIMUM_EVENTS = 1000
 const SHOWN_EVENTS = 100
 const TOP = 8
-const DAY_SECONDS = 86_400
 
 interface SecurityEvent {
   readonly id: string
@@ -53,7 +53,7 @@ export function SecurityPage() {
           label="Period"
           options={PERIODS}
           value={days}
-          onSelect={(next) => go(withQuery('/console/security', { days: next }))}
+          onSelect={(next) => go(withQuery(`${BASE}security`, { days: next }))}
         />
       </header>
       <LoadState resource={report}>{report.data === null ? null : <Report report={report.data} />}</LoadState>
@@ -64,6 +64,11 @@ export function SecurityPage() {
 function Report({ report }: { readonly report: SecurityReport }) {
   const { totals, by_day, events, total } = report
   const times = useMemo(() => by_day.map(({ date }) => Date.parse(date) / 1000), [by_day])
+  const time: ChartTime = {
+    since: times[0] ?? 0,
+    until: (times.at(-1) ?? 0) + DAY_SECONDS,
+    stepSeconds: DAY_SECONDS,
+  }
   const openDay = (filter: Readonly<Record<string, string>>) => (index: number) =>
     go(logHref({ ...filter, ...periodFilter(times[index]!, DAY_SECONDS) }))
   const counted = (name: keyof EventCounts) => by_day.map((day) => day[name])
@@ -75,26 +80,26 @@ function Report({ report }: { readonly report: SecurityReport }) {
       <div class="charts">
         <Chart
           title={`Blocked requests: ${showCount(totals.blocked_requests)}`}
+          time={time}
           times={times}
           label="blocked"
           values={counted('blocked_requests')}
-          show={showCompact}
           onOpen={openDay({ blocked: 'true' })}
         />
         <Chart
           title={`Personal data found: ${showCount(totals.pii_detections)}`}
+          time={time}
           times={times}
           label="found"
           values={counted('pii_detections')}
-          show={showCompact}
           onOpen={openDay({ pii_detected: 'true' })}
         />
         <Chart
           title={`Rules fired: ${showCount(totals.rule_triggers)}`}
+          time={time}
           times={times}
           label="fired"
           values={counted('rule_triggers')}
-          show={showCompact}
           onOpen={openDay({})}
         />
       </div>
@@ -128,7 +133,7 @@ function Report({ report }: { readonly report: SecurityReport }) {
               {events.slice(0, SHOWN_EVENTS).map((event) => (
                 <tr key={event.id}>
                   <td>
-                    <a href={`/console/log?entry=${encodeURIComponent(event.log_id)}`}>
+                    <a href={`${BASE}log?entry=${encodeURIComponent(event.log_id)}`}>
                       <Time at={event.created_at} />
                     </a>
                   </td>

@@ -3,7 +3,8 @@
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { LimitsInUse, ReportAnswer, UsageSums } from '../api-key.ts'
-import { showCompact, showCount, showUsd } from '../display.ts'
+import { DAY_SECONDS, daysOf } from '../dates.ts'
+import { showCount, showUsd } from '../display.ts'
 import { withQuery } from '../gateway-api.ts'
 import { logHref, periodFilter } from '../log-address.ts'
 import { Chart } from '../parts/chart.tsx'
@@ -11,7 +12,7 @@ import { LimitBar } from '../parts/limit-bar.tsx'
 import { ScrollArea } from '../parts/scroll-area.tsx'
 import { Chooser, chosenOf } from '../parts/select.tsx'
 import { Inert, LoadState } from '../parts/text.tsx'
-import { go, usePlace } from '../place.ts'
+import { API, BASE, go, usePlace } from '../place.ts'
 import { useResource } from '../resource.ts'
 
 const GROUPS = [
@@ -29,7 +30,7 @@ const PERIODS = [
   { value: '30', title: 'Last 30 days' },
   { value: '365', title: 'Last year' },
 ] as const
-const DAY_MS = 86_400_000
+const DAY_MS = DAY_SECONDS * 1000
 
 /** Midnight in UTC so many days ago, which the sums of days begin at; null for this month. */
 const sinceOf = (period: string): string | null =>
@@ -46,7 +47,7 @@ export function UsagePage() {
   const report = useResource<ReportAnswer>(withQuery('/usage/report', query))
   const days = useResource<ReportAnswer>(withQuery('/usage/report', { group_by: 'day', since }))
   const limits = useResource<LimitsInUse>('/usage/limits')
-  const open = (by: string, next: string) => go(withQuery('/console/usage', { by, period: next }))
+  const open = (by: string, next: string) => go(withQuery(`${BASE}usage`, { by, period: next }))
   return (
     <>
       <header class="page-head">
@@ -54,12 +55,12 @@ export function UsagePage() {
         <div class="row">
           <Chooser label="By" options={GROUPS} value={group} onSelect={(next) => open(next, period)} />
           <Chooser label="Period" options={PERIODS} value={period} onSelect={(next) => open(group, next)} />
-          <a class="button" download href={withQuery('/api/v1/usage/report', { ...query, format: 'csv' })}>
+          <a class="button" download href={withQuery(`${API}/usage/report`, { ...query, format: 'csv' })}>
             CSV
           </a>
         </div>
       </header>
-      <LoadState resource={days}>{days.data === null ? null : <DayCharts rows={days.data.rows} />}</LoadState>
+      <LoadState resource={days}>{days.data === null ? null : <DayCharts report={days.data} />}</LoadState>
       <LoadState resource={report}>
         {report.data === null ? null : <ReportTable report={report.data} group={group} />}
       </LoadState>
@@ -77,31 +78,32 @@ export function UsagePage() {
   )
 }
 
-function DayCharts({ rows }: { readonly rows: readonly UsageSums[] }) {
-  const days = useMemo(() => [...rows].sort((one, other) => (one.day! < other.day! ? -1 : 1)), [rows])
-  if (days.length === 0) return null
-  const times = days.map(({ day }) => Date.parse(day!) / 1000)
-  const open = (index: number) => go(logHref(periodFilter(times[index]!, DAY_MS / 1000)))
+function DayCharts({ report }: { readonly report: ReportAnswer }) {
+  const { time, times, cost, tokens } = useMemo(() => byDay(report), [report])
+  const open = (index: number) => go(logHref(periodFilter(times[index]!, DAY_SECONDS)))
+  const shared = { time, times, onOpen: open }
   return (
     <div class="charts">
-      <Chart
-        title="Cost by day"
-        times={times}
-        label="cost"
-        values={days.map(({ cost }) => cost)}
-        show={showUsd}
-        onOpen={open}
-      />
-      <Chart
-        title="Tokens by day"
-        times={times}
-        label="tokens"
-        values={days.map(({ total_tokens }) => total_tokens)}
-        show={showCompact}
-        onOpen={open}
-      />
+      <Chart title="Cost by day" label="cost" unit="usd" values={cost} {...shared} />
+      <Chart title="Tokens by day" label="tokens" values={tokens} {...shared} />
     </div>
   )
+}
+
+/** Every UTC day of the period, also those without a call. */
+function byDay({ rows, since, until }: ReportAnswer) {
+  const times = daysOf(Date.parse(since), Date.parse(until))
+  const found = new Map(rows.map((row) => [Date.parse(row.day!) / 1000, row]))
+  return {
+    times,
+    time: {
+      since: times[0] ?? 0,
+      until: (times.at(-1) ?? 0) + DAY_SECONDS,
+      stepSeconds: DAY_SECONDS,
+    },
+    cost: times.map((at) => found.get(at)?.cost ?? 0),
+    tokens: times.map((at) => found.get(at)?.total_tokens ?? 0),
+  }
 }
 
 function ReportTable({ report, group }: { readonly report: ReportAnswer; readonly group: Group }) {

@@ -3,49 +3,76 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot, { type Options } from 'uplot'
-import { showTime } from '../display.ts'
+import { amountTicks, type Period, timeTicks, type Unit } from '../axis.ts'
+import { showStep } from '../dates.ts'
+import { showCompact, showMs, showUsd } from '../display.ts'
+import { useZone } from '../zone.ts'
 
 const HEIGHT = 150
 /** Width of a bar: the share of its step, and the most, pixels. */
 const BAR_SHARE = 0.85
 const MAXIMUM_BAR_PX = 40
-const DAY_SECONDS = 86_400
+/** Room for a tick and its label, pixels. */
+const TICK_PX = 76
+/** Room above the highest bar, as a share of it. */
+const HEADROOM = 1.05
+
+const SHOWN: Readonly<Record<Unit, (value: number | null) => string>> = {
+  count: showCompact,
+  usd: showUsd,
+  ms: showMs,
+}
+
+/** What the axis covers: the period that was asked for, whatever is known of it. */
+export interface ChartTime extends Period {
+  /** Length of a bar. */
+  readonly stepSeconds: number
+}
+
+/** The time of an answer of the API with a period. */
+export const chartTime = (
+  { since, until }: { readonly since: string; readonly until: string },
+  stepSeconds: number,
+): ChartTime => ({ since: Date.parse(since) / 1000, until: Date.parse(until) / 1000, stepSeconds })
+
 interface ChartProps {
   readonly title: string
-  /** Seconds since 1970, rising. */
+  readonly time: ChartTime
+  /** Start of each bar, seconds since 1970, rising. */
   readonly times: readonly number[]
   /** What a value counts. */
   readonly label: string
+  readonly unit?: Unit
   /** One for each of `times`. */
   readonly values: readonly (number | null)[]
-  readonly show: (value: number | null) => string
   /** Opens what is behind a step; it begins at `times[index]`. */
   readonly onOpen?: (index: number) => void
 }
 
-export function Chart({ title, times, label, values, show, onOpen }: ChartProps) {
+export function Chart({ title, time, times, label, unit = 'count', values, onOpen }: ChartProps) {
+  const zone = useZone()
   const [at, setAt] = useState<number | null>(null)
-  const { element, chart } = usePlot(show, setAt, onOpen)
+  const { since, until, stepSeconds } = time
+  const { element, chart } = usePlot({ since, until, stepSeconds }, unit, zone, setAt, onOpen)
   useEffect(() => {
-    chart.current?.setData([[...times], [...values]])
-  }, [times, values, show])
+    chart.current?.setData([times.map((begin) => begin + stepSeconds / 2), [...values]])
+  }, [times, values, unit, zone, since, until, stepSeconds])
   const last = times.length - 1
-  const shown = Math.min(at ?? last, last)
-  const value =
-    shown < 0
-      ? 'no data'
-      : `${showTime(new Date(times[shown]! * 1000).toISOString()).slice(0, 16)}: ${label} ${show(values[shown] ?? null)}`
+  const describe = (index: number) =>
+    `${showStep(times[index]! * 1000, stepSeconds, zone)}: ${label} ${SHOWN[unit](values[index] ?? null)}`
+  const value = at === null || at > last ? null : describe(at)
   const press = (event: KeyboardEvent) => {
+    const shown = at ?? last + 1
     const steps: Record<string, number> = { ArrowLeft: shown - 1, ArrowRight: shown + 1, Home: 0, End: last }
     const next = steps[event.key]
-    if (next !== undefined) {
+    if (next !== undefined && last >= 0) {
       event.preventDefault()
       const index = Math.min(Math.max(next, 0), last)
       setAt(index)
       const plot = chart.current
-      if (plot !== null && index >= 0)
-        plot.setCursor({ left: plot.valToPos(times[index]!, 'x'), top: HEIGHT / 3 }, false)
-    } else if (event.key === 'Enter' && shown >= 0) onOpen?.(shown)
+      const left = plot?.valToPos(times[index]! + stepSeconds / 2, 'x') ?? 0
+      plot?.setCursor({ left, top: HEIGHT / 3 }, false)
+    } else if (event.key === 'Enter' && value !== null) onOpen?.(at!)
   }
   return (
     <figure class="chart">
@@ -59,10 +86,11 @@ export function Chart({ title, times, label, values, show, onOpen }: ChartProps)
         aria-label={`${title} over time`}
         aria-valuemin={0}
         aria-valuemax={Math.max(last, 0)}
-        aria-valuenow={Math.max(shown, 0)}
-        aria-valuetext={value}
+        aria-valuenow={Math.max(at ?? last, 0)}
+        aria-valuetext={value ?? 'no step chosen'}
         onKeyDown={press}
         onMouseLeave={() => setAt(null)}
+        onBlur={() => setAt(null)}
       />
     </figure>
   )
@@ -73,7 +101,9 @@ export function Chart({ title, times, label, values, show, onOpen }: ChartProps)
  * data. A click calls `onOpen`.
  */
 function usePlot(
-  show: ChartProps['show'],
+  time: ChartTime,
+  unit: Unit,
+  zone: string,
   setAt: (index: number | null) => void,
   onOpen: ChartProps['onOpen'],
 ) {
@@ -85,7 +115,7 @@ function usePlot(
     const target = element.current!
     const draw = () => {
       chart.current?.destroy()
-      chart.current = new uPlot(optionsOf(target, show, setAt), [[]], target)
+      chart.current = new uPlot(optionsOf(target, time, unit, zone, setAt), [[]], target)
       chart.current.over.addEventListener('click', () => {
         const { idx } = chart.current?.cursor ?? {}
         if (typeof idx === 'number') open.current?.(idx)
@@ -110,13 +140,15 @@ function usePlot(
       chart.current?.destroy()
       chart.current = null
     }
-  }, [show])
+  }, [time.since, time.until, time.stepSeconds, unit, zone])
   return { element, chart }
 }
 
 function optionsOf(
   target: HTMLElement,
-  show: (value: number | null) => string,
+  time: ChartTime,
+  unit: Unit,
+  zone: string,
   setAt: (index: number | null) => void,
 ): Options {
   const style = getComputedStyle(target)
@@ -127,22 +159,31 @@ function optionsOf(
     ticks: { show: false },
     font: `11px ${style.fontFamily}`,
   }
+  const along = (plot: uPlot) =>
+    timeTicks(time, time.stepSeconds, Math.max(2, Math.floor(plot.width / TICK_PX)), zone)
+  const up = (plot: uPlot) => amountTicks((plot.scales['y']?.max ?? 1) / HEADROOM, unit)
   return {
     width: target.clientWidth,
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false } },
     scales: {
-      x: { range: ({ data: [times] }, low, high) => withMargin(times, low, high) },
-      y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.05 : 1] },
+      x: { range: [time.since, time.until] },
+      y: { range: (_plot, _low, high) => [0, (high > 0 ? high : 1) * HEADROOM] },
     },
     axes: [
       {
         ...axis,
         size: 28,
-        values: (_plot, ticks, _axis, _space, step) => ticks.map((at) => tick(at, step)),
+        splits: (plot) => along(plot).map(({ at }) => at),
+        values: (plot) => along(plot).map(({ label }) => label),
       },
-      { ...axis, size: 56, values: (_plot, ticks) => ticks.map(show) },
+      {
+        ...axis,
+        size: 60,
+        splits: (plot) => up(plot).map(({ at }) => at),
+        values: (plot) => up(plot).map(({ label }) => label),
+      },
     ],
     series: [
       {},
@@ -155,16 +196,4 @@ function optionsOf(
     ],
     hooks: { setCursor: [({ cursor }) => setAt(cursor.idx ?? null)] },
   }
-}
-
-/** Half a step on both sides, so that the first and the last bar are whole. */
-function withMargin(times: ArrayLike<number>, low: number, high: number): [number, number] {
-  const step = times.length > 1 ? times[1]! - times[0]! : DAY_SECONDS
-  return [low - step / 2, high + step / 2]
-}
-
-/** The time of a tick in the reader's zone: its day, or its hour and minute. */
-function tick(seconds: number, step: number): string {
-  const shown = showTime(new Date(seconds * 1000).toISOString())
-  return step >= DAY_SECONDS ? shown.slice(5, 10) : shown.slice(11, 16)
 }

@@ -2,21 +2,24 @@
 
 import type { ComponentChildren } from 'preact'
 import { visible } from '../../core/hidden-characters.ts'
-import { showTime } from '../display.ts'
+import { showClock, showOffset, showTime, UTC } from '../dates.ts'
 import type { Resource } from '../resource.ts'
+import { useZone } from '../zone.ts'
 
 /** Text from outside: isolated from the direction of its neighbours, hidden characters visible. */
 export const Inert = ({ text }: { readonly text: string }) => <bdi title={visible(text)}>{visible(text)}</bdi>
 
-/** A time in the reader's zone; UTC on hover. */
-export const Time = ({ at }: { readonly at: string | null }) =>
-  at === null ? (
-    <span>–</span>
-  ) : (
-    <time dateTime={at} title={`${at.replace('T', ' ').replace('Z', '')} UTC`}>
-      {showTime(at)}
+/** A time in the zone of the page, which it names; UTC on hover. */
+export function Time({ at }: { readonly at: string | null }) {
+  const zone = useZone()
+  if (at === null) return <span>–</span>
+  const timeMs = Date.parse(at)
+  return (
+    <time dateTime={at} title={showTime(timeMs, UTC)}>
+      {showClock(timeMs, zone)} <span class="zone">{showOffset(timeMs, zone)}</span>
     </time>
   )
+}
 
 /** Who changed something last; nothing when it is not known. */
 export const ChangedBy = ({ actor }: { readonly actor: string | undefined }) =>

@@ -1,11 +1,11 @@
 // A table of any number of rows, of which only those in view exist. It is one tab stop: the arrow
 // keys move, Enter opens a row.
 
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-/** As in the style sheet, pixels. */
-const ROW_PX = 34
+/** Height of a row before the first measurement, pixels; then that of the style sheet. */
+const FIRST_ROW_PX = 34
 /** Browsers limit the height of an element; more rows share its pixels. */
 const MAXIMUM_BODY_PX = 8_000_000
 /** Rows in view before the first measurement. */
@@ -31,23 +31,9 @@ interface VirtualGridProps<Row> {
 
 export function VirtualGrid<Row>({ label, columns, total, rowAt, onView, onOpen }: VirtualGridProps<Row>) {
   const grid = useRef<HTMLDivElement>(null)
-  const [{ top, rows }, setView] = useState({ top: 0, rows: FIRST_ROWS })
-  const [active, setActive] = useState(0)
-  const measure = () => {
-    // An observer may report once more after the grid is gone.
-    if (grid.current === null) return
-    const { scrollTop, clientHeight } = grid.current
-    // The header covers one row.
-    setView({ top: scrollTop, rows: Math.max(1, clientHeight / ROW_PX - 1) })
-  }
-  useLayoutEffect(() => {
-    measure()
-    const sized = new ResizeObserver(measure)
-    sized.observe(grid.current!)
-    return () => sized.disconnect()
-  }, [])
-  const bodyPx = Math.min(Math.max(total, rows) * ROW_PX, MAXIMUM_BODY_PX)
-  const scrollPx = Math.max(1, bodyPx - rows * ROW_PX)
+  const { top, rows, rowPx, measure, active, setActive } = useGridView(grid)
+  const bodyPx = Math.min(Math.max(total, rows) * rowPx, MAXIMUM_BODY_PX)
+  const scrollPx = Math.max(1, bodyPx - rows * rowPx)
   const scrollRows = Math.max(0, total - rows)
   /** The row at the top edge, with the hidden part of it as fraction. */
   const position = Math.min(1, top / scrollPx) * scrollRows
@@ -84,8 +70,8 @@ export function VirtualGrid<Row>({ label, columns, total, rowAt, onView, onOpen 
     >
       <GridHead columns={columns} />
       <div role="rowgroup" style={{ height: `${bodyPx}px` }}>
-        <div class="grid-view" role="presentation" style={{ height: `${rows * ROW_PX}px` }}>
-          <div role="presentation" style={{ transform: `translateY(${(first - position) * ROW_PX}px)` }}>
+        <div class="grid-view" role="presentation" style={{ height: `${rows * rowPx}px` }}>
+          <div role="presentation" style={{ transform: `translateY(${(first - position) * rowPx}px)` }}>
             {indexes.map((index) => (
               <GridRow
                 key={index}
@@ -104,6 +90,30 @@ export function VirtualGrid<Row>({ label, columns, total, rowAt, onView, onOpen 
       </div>
     </div>
   )
+}
+
+/** What of the grid is in view, and which row is active. Sizes are those of the style sheet. */
+function useGridView(grid: RefObject<HTMLDivElement | null>) {
+  const [view, setView] = useState({ top: 0, rows: FIRST_ROWS, rowPx: FIRST_ROW_PX })
+  const measure = () => {
+    // An observer may report once more after the grid is gone.
+    if (grid.current === null) return
+    const { scrollTop, clientHeight } = grid.current
+    const style = getComputedStyle(grid.current)
+    const pixels = (name: string) => Number.parseFloat(style.getPropertyValue(name))
+    const rowHeight = pixels('--row') || FIRST_ROW_PX
+    // The header covers a part.
+    const bodyHeight = clientHeight - (pixels('--head') || 0)
+    setView({ top: scrollTop, rows: Math.max(1, bodyHeight / rowHeight), rowPx: rowHeight })
+  }
+  useLayoutEffect(() => {
+    measure()
+    const sized = new ResizeObserver(measure)
+    sized.observe(grid.current!)
+    return () => sized.disconnect()
+  }, [])
+  const [active, setActive] = useState(0)
+  return { ...view, measure, active, setActive }
 }
 
 /** Row that a key leads to from the row `active`. */

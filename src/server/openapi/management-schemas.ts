@@ -152,6 +152,7 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
   SignInMethods: object({
     token: flag('Whether an administrator can sign in with a token.'),
     oidc: flag('Whether people can sign in by single sign-on: GET /api/v1/session/oidc.'),
+    session: orNull(object(SESSION)),
   }),
   SignedOut: object({ signed_out: flag('Always true.') }),
   NewJoinToken: object({

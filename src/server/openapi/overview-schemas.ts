@@ -87,6 +87,7 @@ export const OVERVIEW_SCHEMAS: Record<string, JsonObject> = {
       enabled: whole('Rules that are enabled.'),
       overrides: whole('Rules that are switched through the API against their file.'),
       in_force: flag('False while an earlier version of the rule files is in force.'),
+      candidate: flag('Whether GET /api/v1/rules/candidate compares candidate rules.'),
       errors: list(text('An error in rules: file, position, path and message.')),
       loaded_at: time('When rule files were last read without errors.'),
     }),

@@ -30,7 +30,7 @@ export function sessionRoutes(
         const fields = await readFields(request, ['token'])
         const token = requireText(fields, 'token', MAXIMUM_TOKEN_CHARACTERS)
         const { session, cookie } = await gatekeeper.signIn(token, request)
-        return { status: 201, body: describe(session), headers: { 'set-cookie': cookie } }
+        return { status: 201, body: describeSession(session), headers: { 'set-cookie': cookie } }
       },
     },
     {
@@ -38,7 +38,7 @@ export function sessionRoutes(
       path: '/api/v1/session',
       access: 'viewer',
       operation: operation('Reports who is signed in.', { answer: 'Session' }),
-      answer: async ({ session }) => ok(describe(session)),
+      answer: async ({ session }) => ok(describeSession(session)),
     },
     {
       method: 'DELETE',
@@ -61,7 +61,7 @@ export function sessionRoutes(
         const list = (await sessions.list()).map((session) => ({
           id: session.id,
           created_at: isoTime(session.createdAtMs),
-          ...describe(session),
+          ...describeSession(session),
           current: session.id === request.session.id,
         }))
         return ok({ sessions: list, total: list.length })
@@ -77,14 +77,14 @@ export function sessionRoutes(
       }),
       async answer(request) {
         const session = await sessions.end(request.params['id'] ?? '', request.session.name)
-        return ok({ id: session.id, created_at: isoTime(session.createdAtMs), ...describe(session) })
+        return ok({ id: session.id, created_at: isoTime(session.createdAtMs), ...describeSession(session) })
       },
     },
   ]
 }
 
 /** `user` is the name by which releases with one token called it. */
-const describe = ({ name, role, via, expiresAtMs }: Session): JsonObject => ({
+export const describeSession = ({ name, role, via, expiresAtMs }: Session): JsonObject => ({
   user: name,
   name,
   role,

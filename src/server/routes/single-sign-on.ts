@@ -7,10 +7,11 @@ import { LOGIN_PATH } from '../login-cookie.ts'
 import { operation } from '../openapi/operation-builders.ts'
 import type { Gatekeeper } from '../session.ts'
 import { type SingleSignOn, signOnIsOff } from '../single-sign-on.ts'
+import { describeSession } from './session.ts'
 
 /** @param signOn returns null without single sign-on in the configuration */
 export function singleSignOnRoutes(
-  gatekeeper: Pick<Gatekeeper, 'methods'>,
+  gatekeeper: Pick<Gatekeeper, 'methods' | 'find'>,
   signOn: () => SingleSignOn | null,
 ): ApiRoute[] {
   return [
@@ -18,10 +19,13 @@ export function singleSignOnRoutes(
       method: 'GET',
       path: '/api/v1/session/methods',
       access: 'open',
-      operation: operation('Reports how administrators can sign in.', {
+      operation: operation('Reports how administrators can sign in, and who is signed in.', {
         answer: 'SignInMethods',
       }),
-      answer: async () => ok(gatekeeper.methods()),
+      async answer({ headers }) {
+        const session = await gatekeeper.find(headers)
+        return ok({ ...gatekeeper.methods(), session: session && describeSession(session) })
+      },
     },
     {
       method: 'GET',
