@@ -1,6 +1,7 @@
 // JSON Schema (2020-12) of the configuration. Documents every key: description, unit and default.
 
 import { ADMIN_SECTION } from './admin-section.ts'
+import { CONSOLE_SECTION } from './console-section.ts'
 import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
 import { FLEET_SECTION, ON_HUB_LOSS } from './fleet-section.ts'
 import { KEYS_SCHEMA } from './key-config.ts'
@@ -200,6 +201,7 @@ export const CONFIG_SCHEMA = {
       ),
     }),
     admin: ADMIN_SECTION,
+    console: CONSOLE_SECTION,
     fleet: FLEET_SECTION,
     limits: section('Limits of one process.', {
       bodyBytes: integer('Largest request body, decoded, bytes.', 1024, 256 * 1024 ** 2, 32 * 1024 ** 2),

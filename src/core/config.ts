@@ -16,6 +16,7 @@ import {
   type SecretReference,
   SIGNING_KEY_HINT,
 } from './config-values.ts'
+import { rejectProxies } from './console-section.ts'
 import type { Path } from './document.ts'
 import type { RefusalStatus } from './errors.ts'
 import type { PiiKind } from './finding.ts'
@@ -106,6 +107,8 @@ export interface Config {
     readonly sessionTtlSeconds: number
     readonly allowedHosts: readonly string[]
   }
+  /** Path of the console at its proxy, empty for none, and the proxies that may say another. */
+  readonly console: { readonly basePath: string; readonly trustedProxies: readonly string[] }
   /** Null without hubs. */
   readonly fleet: FleetConfig | null
   readonly limits: {
@@ -250,6 +253,7 @@ export function parseConfig(
     rejectSameAddress(context, 'gateway', config.listen.gateway, config.listen.ops)
   // Indices differ from the file's if invalid keys were removed.
   if (!isAmong(found, ['admin'])) rejectHosts(context, config.admin.allowedHosts)
+  if (!isAmong(found, ['console'])) rejectProxies(context, config.console.trustedProxies)
   if (!isAmong(found, ['keys'])) rejectSameKey(context, config.keys)
   return {
     config: document.isValid ? config : null,

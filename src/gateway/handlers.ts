@@ -7,6 +7,7 @@ import { RELOADABLE } from '../core/config-changes.ts'
 import { CONFIG_SCHEMA } from '../core/config-schema.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { AdmissionControl } from '../pipeline/call/admission.ts'
+import { BasePath } from '../server/base-path.ts'
 import { ConsoleFiles } from '../server/console-files.ts'
 import { gatewayHandler } from '../server/handler.ts'
 import type { Handler } from '../server/listener.ts'
@@ -96,6 +97,7 @@ export function buildHandlers(parts: HandlerSources): { readonly gateway: Handle
   return {
     gateway: gatewayHandler({
       consoleFiles: new ConsoleFiles(readConsoleFiles()),
+      basePath: new BasePath(config.console),
       served,
       gatekeeper: admin.gatekeeper,
       routes,

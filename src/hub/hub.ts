@@ -326,7 +326,7 @@ function hubHandler(
       const allowed = SIDECAR_METHODS.filter((one) => fleetAnswers.some((of) => of(one, path) !== null))
       if (allowed.length > 0) throw notAllowed(allowed)
       const { route, params } = router.find(method, path)
-      void answerRoute(parts, route, request, response, { params, search })
+      void answerRoute(parts, route, request, response, { params, search, base: '' })
     } catch (error) {
       failRequest(parts, response, error)
     }

@@ -13,6 +13,8 @@ export interface ApiRequest {
   /** IP address of the connection; empty when the client is gone. */
   readonly address: string
   readonly params: Readonly<Record<string, string>>
+  /** Path below which the browser sees the gateway; empty for none. */
+  readonly base: string
   /** The raw query without `?`. */
   readonly search: string
   /** Reads and parses the JSON body. @throws GatewayError (rejects) */

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { gzipSync } from 'node:zlib'
 import { GatewayError } from '../core/errors.ts'
 import { respond } from './respond.ts'
 
@@ -73,15 +74,16 @@ export class ConsoleFiles {
 
   /**
    * Answers a request that `takes` accepts.
+   * @param base path below which the browser sees the gateway
    * @throws GatewayError `not_found` for a file that does not exist, or when no console was built
    */
-  answer(request: IncomingMessage, response: ServerResponse, path: string): void {
+  answer(request: IncomingMessage, response: ServerResponse, path: string, base = ''): void {
     if (!path.startsWith(CONSOLE_PATH)) {
-      respond(response, 302, { ...HEADERS, location: CONSOLE_PATH }, '')
+      respond(response, 302, { ...HEADERS, location: base + CONSOLE_PATH }, '')
       return
     }
     const { headers } = request
-    const file = this.#find(path.slice(CONSOLE_PATH.length))
+    const file = below(base, this.#find(path.slice(CONSOLE_PATH.length)))
     const { etag } = file
     if (headers['if-none-match'] === etag) {
       response.writeHead(304, { ...HEADERS, etag }).end()
@@ -111,4 +113,13 @@ function served({ name, content, compressed }: ConsoleFile): ServedFile {
   const type = TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
   const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
   return { type, etag, content, compressed }
+}
+
+/** The page names its files by their paths; its scripts find the base path in their own. */
+function below(base: string, file: ServedFile): ServedFile {
+  if (base === '' || file.type !== TYPES['html']) return file
+  const content = Buffer.from(
+    file.content.toString().replaceAll(`"${CONSOLE_PATH}`, `"${base}${CONSOLE_PATH}`),
+  )
+  return served({ name: PAGE, content, compressed: gzipSync(content) })
 }

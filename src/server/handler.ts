@@ -11,7 +11,9 @@ import { looseForm, normalisePath, splitTarget } from '../core/request-path.ts'
 import { type PassedRequest, passThrough, type passThroughFor } from '../pipeline/pass-through.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { waitToScan } from '../pipeline/prompt/memory-turn.ts'
+import { clientAddress } from './address.ts'
 import type { ApiRoute } from './api.ts'
+import type { BasePath } from './base-path.ts'
 import { BODY_LIMIT, readJsonBody } from './body.ts'
 import type { ConsoleFiles } from './console-files.ts'
 import { DATA_ROUTES, type DataRoute } from './data-routes.ts'
@@ -34,12 +36,13 @@ export interface HandlerParts {
   readonly gatekeeper: Gatekeeper
   readonly routes: readonly ApiRoute[]
   readonly consoleFiles: ConsoleFiles
+  readonly basePath: BasePath
   readonly clock: Clock
 }
 
 /** Returns the handler of the gateway listener. It answers every request exactly once. */
 export function gatewayHandler(parts: HandlerParts): Handler {
-  const { served, gatekeeper, consoleFiles, clock } = parts
+  const { served, gatekeeper, consoleFiles, basePath, clock } = parts
   const router = new Router<ApiRoute | DataRoute>([...DATA_ROUTES, ...parts.routes])
   const manages: ManagementParts = {
     ...served().pipeline,
@@ -49,7 +52,9 @@ export function gatewayHandler(parts: HandlerParts): Handler {
   return (request, response) => {
     const arrivedMs = clock.monotonic()
     const { pipeline, findPassed } = served()
-    const { path, search } = splitTarget(request.url ?? '/')
+    const { path: asked, search } = splitTarget(request.url ?? '/')
+    const base = basePath.of(request.headers, clientAddress(request.socket.remoteAddress))
+    const path = basePath.below(base, asked)
     try {
       const method = request.method ?? 'GET'
       if (WEBSOCKET.test(request.headers.upgrade ?? '')) throw noWebSocket(path)
@@ -60,7 +65,7 @@ export function gatewayHandler(parts: HandlerParts): Handler {
       }
       if (consoleFiles.takes(request, path)) {
         gatekeeper.checkOrigin(method, request.headers)
-        consoleFiles.answer(request, response, path)
+        consoleFiles.answer(request, response, path, base)
         return
       }
       const { route, params } = router.find(method, path)
@@ -73,7 +78,7 @@ export function gatewayHandler(parts: HandlerParts): Handler {
         )
         return
       }
-      void answerRoute(manages, route, request, response, { params, search })
+      void answerRoute(manages, route, request, response, { params, search, base })
     } catch (error) {
       failRequest(manages, response, error, shapeAt(path))
     }

@@ -58,15 +58,18 @@ export class LoginCookie {
     this.#key = key
   }
 
-  /** Returns the `Set-Cookie` that holds a sign-in for ten minutes. */
-  seal(login: PendingLogin, secure: boolean): string {
+  /**
+   * Returns the `Set-Cookie` that holds a sign-in for ten minutes.
+   * @param base path below which browsers see the gateway
+   */
+  seal(login: PendingLogin, secure: boolean, base = ''): string {
     const endMs = this.#clock.now() + LIFETIME_SECONDS * 1000
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv(ALGORITHM, this.#key, nonce, { authTagLength: TAG_BYTES })
     const sealed: SealedLogin = { ...login, endMs }
     const body = Buffer.concat([cipher.update(JSON.stringify(sealed), 'utf8'), cipher.final()])
     const value = Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')
-    return setCookie(login.state, value, LIFETIME_SECONDS, secure)
+    return setCookie(login.state, value, LIFETIME_SECONDS, secure, base)
   }
 
   /**
@@ -82,22 +85,22 @@ export class LoginCookie {
   }
 
   /** Returns the `Set-Cookie` that deletes the sign-in with the state in a browser. */
-  clear(state: string, secure: boolean): string {
-    return setCookie(state, '', 0, secure)
+  clear(state: string, secure: boolean, base = ''): string {
+    return setCookie(state, '', 0, secure, base)
   }
 
   /**
    * Returns the `Set-Cookie`s that leave room in a browser for one more sign-in: they delete those
    * that are over and the oldest.
    */
-  makeRoom(header: string | undefined, secure: boolean): string[] {
+  makeRoom(header: string | undefined, secure: boolean, base = ''): string[] {
     const nowMs = this.#clock.now()
     return readCookies(header)
       .filter(({ name }) => name.startsWith(NAME))
       .map(({ name, value }) => ({ state: name.slice(NAME.length), endMs: this.#unseal(value)?.endMs ?? 0 }))
       .sort((a, b) => b.endMs - a.endMs)
       .filter(({ endMs }, index) => endMs <= nowMs || index >= MAXIMUM_PENDING - 1)
-      .map(({ state }) => this.clear(state, secure))
+      .map(({ state }) => this.clear(state, secure, base))
   }
 
   #unseal(value: string): SealedLogin | null {
@@ -123,5 +126,11 @@ export class LoginCookie {
 const nameOf = (state: string): string => `${NAME}${state.slice(0, STATE_CHARACTERS)}`
 
 /** Lax, because the provider is another site and leads the browser back. */
-const setCookie = (state: string, value: string, maxAgeSeconds: number, secure: boolean): string =>
-  formatCookie(nameOf(state), value, { sameSite: 'Lax', path: LOGIN_PATH, maxAgeSeconds, secure })
+const setCookie = (
+  state: string,
+  value: string,
+  maxAgeSeconds: number,
+  secure: boolean,
+  base: string,
+): string =>
+  formatCookie(nameOf(state), value, { sameSite: 'Lax', path: base + LOGIN_PATH, maxAgeSeconds, secure })

@@ -9,7 +9,7 @@ import type { JsonValue } from '../core/json.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { Logger } from '../pipeline/record/record.ts'
 import { clientAddress } from './address.ts'
-import type { ApiAnswer, ApiRoute } from './api.ts'
+import type { ApiAnswer, ApiRequest, ApiRoute } from './api.ts'
 import { readJsonBody } from './body.ts'
 import { respondChunks } from './chunked-answer.ts'
 import { respond, respondError, respondJson } from './respond.ts'
@@ -41,7 +41,7 @@ export async function answerRoute(
   route: ApiRoute,
   request: IncomingMessage,
   response: ServerResponse,
-  target: { readonly params: Readonly<Record<string, string>>; readonly search: string },
+  target: Pick<ApiRequest, 'params' | 'search' | 'base'>,
 ): Promise<void> {
   const { headers } = request
   const releases: (() => void)[] = []

@@ -23,7 +23,7 @@ import { signInPage } from './sign-in-page.ts'
 const MAXIMUM_SHOWN_GROUPS = 20
 const MAXIMUM_SHOWN_CHARACTERS = 100
 
-const AGAIN = { path: LOGIN_PATH, label: 'Sign in again' }
+const againAt = (base: string) => ({ path: base + LOGIN_PATH, label: 'Sign in again' })
 
 interface SingleSignOnParts {
   readonly terms: Pick<OidcConfig, 'groupsClaim' | 'actorClaim' | 'roles'>
@@ -45,15 +45,16 @@ export class SingleSignOn {
   }
 
   /** Leads to the provider. `?return=` names the page of the console to open at the end. */
-  async start({ headers, address, search }: ApiRequest): Promise<ApiAnswer> {
-    const redirectUri = redirectUriOf(headers)
-    const returnTo = returnPath(new URLSearchParams(search).get('return'))
+  async start(request: ApiRequest): Promise<ApiAnswer> {
+    const { headers, search, base } = request
+    const redirectUri = redirectUriOf(headers, base)
+    const returnTo = returnPath(new URLSearchParams(search).get('return'), base)
     try {
       const begun = await this.#parts.provider.begin(redirectUri)
       const secure = overTls(headers)
       const cookies = [
-        ...this.#cookie.makeRoom(headers.cookie, secure),
-        this.#cookie.seal({ ...begun.checks, redirectUri, returnTo }, secure),
+        ...this.#cookie.makeRoom(headers.cookie, secure, base),
+        this.#cookie.seal({ ...begun.checks, redirectUri, returnTo }, secure, base),
       ]
       return {
         status: 302,
@@ -62,7 +63,7 @@ export class SingleSignOn {
         text: { type: 'text/plain; charset=utf-8', content: '' },
       }
     } catch (error) {
-      return this.#providerFailed(address, error)
+      return this.#providerFailed(request, error)
     }
   }
 
@@ -71,42 +72,44 @@ export class SingleSignOn {
    * not sent along redirects that began on another site.
    */
   async finish(request: ApiRequest): Promise<ApiAnswer> {
-    const { headers, address, search } = request
+    const { headers, address, search, base } = request
     const state = new URLSearchParams(search).get('state') ?? ''
     const login = this.#cookie.open(headers.cookie, state)
     // Checked before an attempt is counted: another site could make the browser use up the attempts
     // of its address. No cookie is cleared: a forged answer must not end a sign-in under way.
     if (login === null) {
       // A browser that reloads the answer, or goes back to it, is signed in already.
-      if ((await this.#parts.gatekeeper.find(headers)) !== null) return signedInPage('/console/')
-      return this.#fail(address, 400, 'oidc_failed', NOT_BEGUN, 'no sign-in under way')
+      if ((await this.#parts.gatekeeper.find(headers)) !== null) return signedInPage(returnPath(null, base))
+      return this.#fail(request, 400, 'oidc_failed', NOT_BEGUN, 'no sign-in under way')
     }
     try {
       await this.#parts.gatekeeper.countPerson(address)
     } catch (error) {
-      return refusalPage(error)
+      return refusalPage(error, base)
     }
-    return withCookie(await this.#redeem(request, login), this.#cookie.clear(state, overTls(headers)))
+    return withCookie(await this.#redeem(request, login), this.#cookie.clear(state, overTls(headers), base))
   }
 
   async #redeem(request: ApiRequest, login: PendingLogin): Promise<ApiAnswer> {
     const { gatekeeper, provider } = this.#parts
-    const { address, search } = request
+    const { search } = request
     try {
       const claims = await provider.finish(new URL(`${login.redirectUri}?${search}`), login)
-      const person = await this.#admit(claims, address)
+      const person = await this.#admit(claims, request)
       if ('status' in person) return person
       const { cookie } = await gatekeeper.signInPerson(person, request)
       return signedInPage(login.returnTo, [cookie])
     } catch (error) {
-      return error instanceof GatewayError ? refusalPage(error) : this.#providerFailed(address, error)
+      return error instanceof GatewayError
+        ? refusalPage(error, request.base)
+        : this.#providerFailed(request, error)
     }
   }
 
   /** Returns name and role of a person, or the page that says why the person has none. */
   async #admit(
     claims: JsonObject,
-    address: string,
+    request: ApiRequest,
   ): Promise<{ readonly name: string; readonly role: AdminRole } | ApiAnswer> {
     const { groupsClaim, actorClaim, roles } = this.#parts.terms
     const groups = namesOf(claimAt(claims, groupsClaim))
@@ -116,7 +119,7 @@ export class SingleSignOn {
       const shown = groups
         .slice(0, MAXIMUM_SHOWN_GROUPS)
         .map((group) => group.slice(0, MAXIMUM_SHOWN_CHARACTERS))
-      return this.#fail(address, 403, 'no_role', [
+      return this.#fail(request, 403, 'no_role', [
         'None of your groups gives you a role here. Ask an administrator of this gateway to map one of your groups to a role in admin.oidc.roles, or an administrator of the identity provider to add you to a mapped group.',
         groups.length === 0 && isLeftOut(claims, groupsClaim)
           ? `You are in too many groups for the identity provider to name them in the claim ${groupsClaim}. An administrator of it can limit the claim to the groups assigned to this application, or assign app roles and set admin.oidc.groupsClaim to roles.`
@@ -128,7 +131,7 @@ export class SingleSignOn {
     const name = claimAt(claims, actorClaim)
     const problem = typeof name === 'string' ? this.#whyNotName(name) : 'is missing or not a text'
     if (typeof name === 'string' && problem === null) return { name, role }
-    return this.#fail(address, 403, 'unfit_name', [
+    return this.#fail(request, 403, 'unfit_name', [
       `The log could not name you: the claim ${actorClaim} of the identity provider ${problem}. Ask an administrator of this gateway to choose another claim in admin.oidc.actorClaim.`,
     ])
   }
@@ -139,21 +142,21 @@ export class SingleSignOn {
     return whyNotActor(name)
   }
 
-  #providerFailed(address: string, error: unknown): Promise<ApiAnswer> {
+  #providerFailed(request: ApiRequest, error: unknown): Promise<ApiAnswer> {
     if (!(error instanceof ProviderFailure)) throw error
     const { status, text } = PROVIDER_FAILURES[error.kind]
-    return this.#fail(address, status, 'oidc_failed', [text], error.message)
+    return this.#fail(request, status, 'oidc_failed', [text], error.message)
   }
 
   async #fail(
-    address: string,
+    { address, base }: ApiRequest,
     status: number,
     result: SignInFailure,
     texts: readonly string[],
     reason?: string,
   ): Promise<ApiAnswer> {
     await this.#parts.journal.failed(address, result, 'oidc', reason)
-    return signInPage(status, { title: 'Not signed in', texts, link: AGAIN })
+    return signInPage(status, { title: 'Not signed in', texts, link: againAt(base) })
   }
 }
 
@@ -166,18 +169,22 @@ const signedInPage = (path: string, cookies: readonly string[] = []): ApiAnswer 
   )
 
 /** An error of the gateway as a page; throws any other. */
-function refusalPage(error: unknown): ApiAnswer {
+function refusalPage(error: unknown, base: string): ApiAnswer {
   if (!(error instanceof GatewayError)) throw error
-  const page = signInPage(error.status, { title: 'Not signed in', texts: [error.message], link: AGAIN })
+  const page = signInPage(error.status, {
+    title: 'Not signed in',
+    texts: [error.message],
+    link: againAt(base),
+  })
   return { ...page, headers: { ...page.headers, ...error.headers } }
 }
 
 /** The page of a gateway without single sign-on. */
-export const signOnIsOff = (): ApiAnswer =>
+export const signOnIsOff = ({ base }: ApiRequest): ApiAnswer =>
   signInPage(404, {
     title: 'Not signed in',
     texts: ['Single sign-on is off. An administrator can set admin.oidc in the configuration.'],
-    link: { path: '/console/', label: 'Open the console' },
+    link: { path: returnPath(null, base), label: 'Open the console' },
   })
 
 const NOT_BEGUN = [
@@ -213,10 +220,10 @@ const PROVIDER_FAILURES: Readonly<Record<ProviderFailureKind, FailurePage>> = {
 }
 
 /** `Host` is among those that the gateway allows, so it leads back to the gateway. */
-function redirectUriOf(headers: IncomingHttpHeaders): string {
+function redirectUriOf(headers: IncomingHttpHeaders, base: string): string {
   const host = parseHost(headers.host ?? '')
   const port = host?.port ? `:${host.port}` : ''
-  return `${overTls(headers) ? 'https' : 'http'}://${host?.name}${port}${LOGIN_PATH}/callback`
+  return `${overTls(headers) ? 'https' : 'http'}://${host?.name}${port}${base}${LOGIN_PATH}/callback`
 }
 
 /** Adds a `Set-Cookie` to a page. */

@@ -1,6 +1,8 @@
 // Single sign-on in a real browser, with the provider on another site: a Strict cookie that is set
 // while the browser comes from there must still open the console.
 
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { openGateway } from '../process/gateway.ts'
 import { CLIENT_ID, CLIENT_SECRET, openProvider } from '../process/openid.ts'
@@ -13,6 +15,7 @@ const browser = await openBrowser(t)
 const gateway = await openGateway(t, {
   upstreamUrl: 'http://127.0.0.1:1/v1',
   config: {
+    console: { trustedProxies: ['127.0.0.0/8', '::1'] },
     admin: {
       oidc: {
         issuer: provider.issuer,
@@ -47,4 +50,35 @@ t.test('a person in no mapped group gets a page that says so', async (t) => {
   t.match(await page.locator('body').innerText(), /group/)
   await page.goto(`${url}/console/`)
   await page.getByLabel('Admin token').waitFor()
+})
+
+t.test('below a path of a proxy, the page, the API and single sign-on work', async (t) => {
+  const base = '/tools/sidegate'
+  const proxy = createServer((asked, answer) => {
+    const { url: path = '/', method, headers } = asked
+    if (!path.startsWith(base)) return void answer.writeHead(404).end()
+    const options = { method, headers: { ...headers, 'x-forwarded-prefix': base } }
+    const onward = request(gateway.url + path.slice(base.length), options, (answered) => {
+      answer.writeHead(answered.statusCode ?? 502, answered.headers)
+      answered.pipe(answer)
+    })
+    asked.pipe(onward)
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, 'localhost', resolve))
+  t.teardown(() => {
+    proxy.closeAllConnections()
+    proxy.close()
+  })
+  const outside = `http://localhost:${(proxy.address() as AddressInfo).port}`
+  provider.serve(outside + base, { 'sub-vera': { groups: ['readers'] } })
+  provider.person = 'sub-vera'
+  const { page, faults, errors } = await openConsole(browser, { url: outside }, `${base}/console/keys`)
+  await page.getByRole('link', { name: 'Sign in with single sign-on' }).click()
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+  t.equal(page.url(), `${outside}${base}/console/keys`)
+  await page.getByText('There is no key yet.').waitFor()
+  await page.getByRole('link', { name: 'Overview' }).click()
+  await page.getByRole('heading', { name: 'Gateway' }).waitFor()
+  t.equal(page.url(), `${outside}${base}/console/overview`)
+  t.strictSame([faults.filter((fault) => !fault.startsWith('request: http://127.')), errors], [[], []])
 })

@@ -8,7 +8,10 @@ const file = (name: string, text: string) => ({
   content: Buffer.from(text),
   compressed: gzipSync(text),
 })
-const FILES = [file('index.html', '<!doctype html>'), file('console.js', 'run()')]
+const FILES = [
+  file('index.html', '<!doctype html><script src="/console/console.js"></script>'),
+  file('console.js', 'run()'),
+]
 
 interface Answered {
   status: number
@@ -22,6 +25,7 @@ function get(
   path: string,
   headers: Record<string, string> = {},
   method = 'GET',
+  base = '',
 ): Answered | null {
   const request = { method, headers } as any
   if (!files.takes(request, path)) return null
@@ -38,7 +42,7 @@ function get(
       answered.body = typeof body === 'string' ? Buffer.from(body, encoding) : body
     },
   }
-  files.answer(request, response, path)
+  files.answer(request, response, path, base)
   return answered
 }
 
@@ -62,6 +66,15 @@ t.test('a browser at / or /console is sent to the console, and no other client i
   t.equal(get(files, '/v1/models', browser), null)
   t.equal(get(files, '/console/', browser, 'POST'), null)
   t.equal(get(files, '/consoles', browser), null)
+})
+
+t.test('below a path the page names its files there, and a browser is sent there', async (t) => {
+  const files = new ConsoleFiles(FILES)
+  const page = get(files, '/console/log', {}, 'GET', '/a/b')
+  t.match(String(page?.body), '"/a/b/console/console.js"')
+  t.not(page?.headers['etag'], get(files, '/console/log')?.headers['etag'])
+  t.match(get(files, '/console', {}, 'GET', '/a/b'), { headers: { location: '/a/b/console/' } })
+  t.equal(String(get(files, '/console/console.js', {}, 'GET', '/a/b')?.body), 'run()')
 })
 
 t.test('a file is compressed for a client that accepts it, and not sent again unchanged', async (t) => {

@@ -39,7 +39,7 @@ export function singleSignOnRoutes(
           pages: [404, 502],
         },
       ),
-      answer: async (request) => signOn()?.start(request) ?? signOnIsOff(),
+      answer: async (request) => signOn()?.start(request) ?? signOnIsOff(request),
     },
     {
       method: 'GET',
@@ -56,7 +56,7 @@ export function singleSignOnRoutes(
           pages: [200, 400, 403, 404, 429, 502, 503],
         },
       ),
-      answer: async (request) => signOn()?.finish(request) ?? signOnIsOff(),
+      answer: async (request) => signOn()?.finish(request) ?? signOnIsOff(request),
     },
   ]
 }
