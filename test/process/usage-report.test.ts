@@ -106,7 +106,7 @@ t.test('a wrong parameter is named with what it may be', async (t) => {
     ['format=xml', 'format', /json or csv/],
     ['since=yesterday', 'since', /date or a time/],
     ['since=2026-02-01&until=2026-01-01', 'until', /later than since/],
-    ['by=key', 'by', /known parameters: group_by, since, until, format/],
+    ['by=key', 'by', /known parameters: group_by, key_id, since, until, format/],
   ] as const) {
     const { status, body } = await gateway.api('GET', `/usage/report?${search}`)
     t.match([status, body.error], [400, { code: 'invalid_parameter', param, message }], search)
@@ -151,6 +151,18 @@ t.test('a rebuild beside a running gateway gives the same sums', async (t) => {
     code: 2,
     stderr: /verify takes no --rebuild/,
   })
+})
+
+t.test('a report of one key sums only its calls, by tool too', async (t) => {
+  const other = await gateway.createKey('other')
+  for (const more of [{}, AGENT])
+    await (await gateway.chat(other.key, { ...prompt('hello', more), model: 'm2' })).text()
+  const own = await report(gateway, `?group_by=key,day&key_id=${other.id}`)
+  t.match(own, { rows: [{ key: other.id, requests: 2 }], total: { requests: 2 } })
+  t.equal(own.rows.length, 1)
+  const tools = await report(gateway, `?group_by=tool&key_id=${other.id}`)
+  t.match(tools, { rows: [{ tool: 'bash', requests: 1 }], total: { requests: 2 } })
+  t.match(await report(gateway, '?key_id=none'), { rows: [], total: { requests: 0 } })
 })
 
 t.test('an erased user is not named any more', async (t) => {

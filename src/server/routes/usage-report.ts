@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { time } from '../../core/schema-builders.ts'
+import { text, time } from '../../core/schema-builders.ts'
 import { GROUP_FIELDS_ALLOWED, readGroupFields, startOfMonth } from '../../store/rollup/report-query.ts'
 import { csvName, reportCsv } from '../../store/rollup/report-table.ts'
 import type { Rollups } from '../../store/rollup/rollups.ts'
@@ -10,7 +10,7 @@ import { type ApiRoute, ok } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
 import { QueryString } from '../query-string.ts'
 
-const PARAMETERS = ['group_by', 'since', 'until', 'format']
+const PARAMETERS = ['group_by', 'key_id', 'since', 'until', 'format']
 const CSV_TYPE = 'text/csv; charset=utf-8; header=present'
 
 export const usageReportRoute = (rollups: Rollups, clock: Clock): ApiRoute => ({
@@ -28,6 +28,7 @@ export const usageReportRoute = (rollups: Rollups, clock: Clock): ApiRoute => ({
           default: 'key',
           description: `Fields ${GROUP_FIELDS_ALLOWED}. A label is one of the key.`,
         },
+        key_id: text('Id of a key: sums only its calls.'),
         since: time('Start, rounded down to the hour. By default that of the month, in UTC.'),
         until: time('End, rounded up to the hour; now by default. A date includes its whole day, in UTC.'),
         format: { type: 'string', enum: ['json', 'csv'], default: 'json' },
@@ -48,7 +49,7 @@ export const usageReportRoute = (rollups: Rollups, clock: Clock): ApiRoute => ({
     const nowMs = clock.now()
     const sinceMs = query.time('since') ?? startOfMonth(nowMs)
     const untilMs = query.endTime('until') ?? nowMs
-    const report = await rollups.report({ groupBy, sinceMs, untilMs })
+    const report = await rollups.report({ groupBy, keyId: query.text('key_id'), sinceMs, untilMs })
     if (format === 'json') return ok(report)
     const headers = { 'content-disposition': `attachment; filename="${csvName(report)}"` }
     return { status: 200, body: null, headers, text: { type: CSV_TYPE, content: reportCsv(report, groupBy) } }

@@ -38,6 +38,7 @@ export type UsageRow = JsonObject
 export class ReportGroups {
   readonly #tables: StoreTables
   readonly #groupBy: readonly GroupField[]
+  readonly #keyId: string | null
   /** The part of calls that the rows sum. */
   readonly #part: CountedPart
   /** Sums of whole calls, where the rows are of another part. */
@@ -59,8 +60,10 @@ export class ReportGroups {
   #rows = 0
   #chunk = new Float64Array(0)
 
-  constructor(tables: StoreTables, groupBy: readonly GroupField[]) {
+  /** @param keyId sums only the calls of this key; null for those of all */
+  constructor(tables: StoreTables, groupBy: readonly GroupField[], keyId: string | null = null) {
     this.#tables = tables
+    this.#keyId = keyId
     this.#groupBy = groupBy
     this.#part = partOfReport(groupBy)
     this.#dateCharacters = groupBy.includes('day')
@@ -87,9 +90,21 @@ export class ReportGroups {
    */
   sumsOf(combination: number): CallSums {
     const part = partOf(combination)
-    if (part !== this.#part) return part === 'call' ? this.#calls : this.#unused
+    if (part !== this.#part && (part !== 'call' || this.#keyId === null))
+      return part === 'call' ? this.#calls : this.#unused
     const remembered = this.#sumsOf.get(combination)
     if (remembered !== undefined) return remembered
+    const sums = !this.#concerns(combination)
+      ? this.#unused
+      : part === this.#part
+        ? this.#rowSums(combination)
+        : this.#calls
+    if (this.#sumsOf.size >= MAXIMUM_REMEMBERED_COMBINATIONS) this.#sumsOf.clear()
+    this.#sumsOf.set(combination, sums)
+    return sums
+  }
+
+  #rowSums(combination: number): CallSums {
     const shared = this.#read(combination)
     let sums = this.#period.get(shared)
     if (sums === undefined) {
@@ -97,9 +112,13 @@ export class ReportGroups {
       sums = this.#newSums()
       this.#period.set(shared, sums)
     }
-    if (this.#sumsOf.size >= MAXIMUM_REMEMBERED_COMBINATIONS) this.#sumsOf.clear()
-    this.#sumsOf.set(combination, sums)
     return sums
+  }
+
+  #concerns(combination: number): boolean {
+    if (this.#keyId === null) return true
+    const isKnown = !isForgotten(this.#tables, combination)
+    return isKnown && readCombination(this.#tables, combination).key === this.#keyId
   }
 
   #newSums(): CallSums {

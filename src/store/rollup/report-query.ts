@@ -13,6 +13,8 @@ export type GroupField = NamedField | `label:${string}`
 
 export interface UsageReportQuery {
   readonly groupBy: readonly GroupField[]
+  /** Sums only the calls of this key; null or absent for those of all. */
+  readonly keyId?: string | null
   /** The period is rounded outwards to whole UTC hours; its end is exclusive. */
   readonly sinceMs: number
   readonly untilMs: number

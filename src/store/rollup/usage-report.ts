@@ -44,7 +44,7 @@ interface ReportPlan {
  */
 export async function reportUsage(
   environment: Environment,
-  { groupBy, sinceMs, untilMs }: UsageReportQuery,
+  { groupBy, keyId = null, sinceMs, untilMs }: UsageReportQuery,
   nowMs: Milliseconds,
 ): Promise<UsageReport> {
   environment.refresh()
@@ -56,7 +56,7 @@ export async function reportUsage(
     nowMs,
   )
   const refusedHour = readFirstHour(tables, 'refused') ?? hourOf(nowMs) + 1
-  const groups = new ReportGroups(tables, groupBy)
+  const groups = new ReportGroups(tables, groupBy, keyId)
   await readPeriods(environment, ranges, {
     setPeriod: (kind, period) => groups.setDay(kind === 'day' ? period : dayOfHour(period)),
     sumsOf: (combination) => groups.sumsOf(combination),
