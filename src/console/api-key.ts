@@ -19,19 +19,44 @@ export interface ApiKey {
   readonly replaces: string | null
 }
 
-/** Returns the keys that a key replaced, at any distance, and that still work. */
-export function workingPredecessors(
-  keys: readonly ApiKey[],
-  { replaces }: Pick<ApiKey, 'replaces'>,
-): ApiKey[] {
-  const found: ApiKey[] = []
-  for (let id = replaces; id !== null; ) {
-    const key = keys.find((one) => one.id === id)
-    if (key === undefined) break
-    if (key.state === 'active') found.push(key)
-    id = key.replaces
-  }
-  return found
+/** An answer of `GET /api/v1/keys`. */
+export interface KeyList {
+  readonly keys: readonly ApiKey[]
+  /** Keys that match, on all pages. */
+  readonly total: number
+  /** Cursor of the next page; null on the last. */
+  readonly next: string | null
+}
+
+/** An answer of `GET /api/v1/keys/{id}`. */
+export interface KeyDetail extends ApiKey {
+  /** Null at a hub. */
+  readonly effective: {
+    readonly models: readonly {
+      readonly pattern: string
+      readonly rule: string | null
+      readonly only_for: readonly string[] | null
+    }[]
+    readonly limits: readonly LimitUse[]
+    readonly capture: { readonly value: string; readonly rule: string | null }
+  } | null
+}
+
+/** A limit, and what counts against it now. */
+export interface LimitUse {
+  /** Null for a limit of the key itself. */
+  readonly rule: string | null
+  readonly action: string
+  readonly unit: string
+  readonly limit: number
+  /** Null for a limit by run or end user, like `left`. */
+  readonly used: number | null
+  readonly left: number | null
+  readonly window: string | null
+  readonly subject: string
+  /** Models whose calls count; null for all. */
+  readonly only_for: readonly string[] | null
+  readonly reset_at: string | null
 }
 
 /** An answer to a creation or a rotation. */
@@ -46,15 +71,29 @@ export interface IssuedKey {
 export interface LimitsInUse {
   readonly limits: readonly {
     readonly rule_name: string
-    readonly unit: 'tokens' | 'requests' | 'usd'
-    readonly scope: string
-    readonly subject: string
-    readonly key_name: string | null
+    readonly unit: string
+    readonly subject_name: string
     readonly used: number
     readonly allowed: number
-    readonly window_seconds: number
+    readonly left: number
+    readonly window: string
+    readonly resets_at: string | null
   }[]
 }
+
+/** A limit in use as the terms of a key have it. */
+export const limitUseOf = (limit: LimitsInUse['limits'][number]): LimitUse => ({
+  rule: limit.rule_name,
+  action: 'block',
+  unit: limit.unit,
+  limit: limit.allowed,
+  used: limit.used,
+  left: limit.left,
+  window: limit.window,
+  subject: limit.subject_name,
+  only_for: null,
+  reset_at: limit.resets_at,
+})
 
 /** An answer of `GET /api/v1/usage/report`. */
 export interface ReportAnswer {
@@ -65,15 +104,14 @@ export interface ReportAnswer {
   readonly complete: boolean
 }
 
-export interface UsageSums {
-  readonly key?: string
-  readonly key_name?: string
-  readonly model?: string
-  readonly day?: string
-  readonly tool?: string
-  readonly run?: string
+/** A row of a report: the values of the fields that it is grouped by, by their names, and the sums. */
+export type UsageSums = Readonly<Record<string, unknown>> & {
   readonly requests: number
+  /** Calls that a rule blocked for their content. */
   readonly blocked: number
+  /** Calls that a limit, a budget, or a rule on models or tools refused. */
+  readonly refused: number
+  readonly answered: number
   readonly prompt_tokens: number
   readonly completion_tokens: number
   readonly total_tokens: number

@@ -1,4 +1,4 @@
-// Who changed a key or a rule last, from the sealed changes.
+// Who changed a key or a rule, from the sealed changes.
 
 import { useMemo } from 'preact/hooks'
 import { useResource } from './resource.ts'
@@ -17,6 +17,16 @@ export type ChangeEntry = Readonly<Record<string, unknown>> & {
 
 export interface ChangeList {
   readonly changes: readonly ChangeEntry[]
+}
+
+/** Returns the newest changes; null before they are known. @param version reads again when it changes */
+export function useChanges(version: string) {
+  const { data, failure, reload } = useResource<ChangeList>(
+    `/audit/changes?limit=${READ_CHANGES}`,
+    undefined,
+    version,
+  )
+  return { changes: data?.changes ?? null, failure, reload }
 }
 
 /**

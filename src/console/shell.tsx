@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { callApi } from './gateway-api.ts'
 import { AuditPage } from './pages/audit-page.tsx'
+import { KeyPage } from './pages/key-page.tsx'
 import { KeysPage } from './pages/keys-page.tsx'
 import { LogPage } from './pages/log-page.tsx'
 import { OverviewPage } from './pages/overview-page.tsx'
@@ -24,17 +25,22 @@ const PAGES = [
   { name: 'log', title: 'Usage log', Page: LogPage },
   { name: 'security', title: 'Security', Page: SecurityPage },
   { name: 'rules', title: 'Rules', Page: RulesPage },
-  { name: 'keys', title: 'Keys', Page: KeysPage },
+  { name: 'keys', title: 'Keys', Page: KeysPage, One: KeyPage },
   { name: 'usage', title: 'Usage & cost', Page: UsagePage },
   { name: 'audit', title: 'Audit', Page: AuditPage },
 ] as const
+
+/** The page, or the page of one thing of it. @param id encoded */
+const pageOf = (page: (typeof PAGES)[number], id: string) =>
+  id !== '' && 'One' in page ? <page.One id={decodeURIComponent(id)} /> : <page.Page />
 
 export function Shell() {
   const place = usePlace()
   const { methods, isReachable, isOver, setSession } = usePresence()
   const [zone, chooseZone] = useChosenZone()
-  const name = place.pathname.slice(BASE.length)
-  const page = PAGES.find((one) => one.name === name)
+  const [name = '', id = '', ...rest] = place.pathname.slice(BASE.length).split('/')
+  const page =
+    rest.length === 0 ? PAGES.find((one) => one.name === name && (id === '' || 'One' in one)) : undefined
   useEffect(() => {
     if (name === '') go(`${BASE}overview`, { replace: true })
     document.title = page === undefined ? 'Sidegate' : `${page.title} – Sidegate`
@@ -63,7 +69,9 @@ export function Shell() {
             </label>
           </Header>
           <main id="content" tabIndex={-1}>
-            <ErrorBoundary key={name}>{page === undefined ? <NotFound /> : <page.Page />}</ErrorBoundary>
+            <ErrorBoundary key={`${name}/${id}`}>
+              {page === undefined ? <NotFound /> : pageOf(page, id)}
+            </ErrorBoundary>
           </main>
           {isOver ? <SignInDialog methods={methods} onSignedIn={setSession} /> : null}
         </SessionContext.Provider>

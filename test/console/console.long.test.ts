@@ -13,6 +13,8 @@ const RULES = `
 rules:
   - { name: no-aurora, type: keyword_block, pattern: "project aurora", action: block }
   - { name: redact, type: pii, pattern: "*", action: redact }
+  - { name: batch-models, type: model_access, pattern: ["gpt-*"], action: block, match: { labels: { team: batch } } }
+  - { name: team-budget, type: rate_limit, pattern: "100 requests/1mo", per: "label:team", action: block, match: { labels: { team: batch } } }
 `
 const VIEWER_TOKEN = 'a-token-of-a-viewer-for-tests'
 
@@ -36,7 +38,7 @@ t.test('a key is made, used, proved, and revoked, and a rule is switched off for
 
   await page.getByRole('link', { name: 'Keys' }).click()
   await page.getByRole('button', { name: 'Create a key' }).click()
-  await page.getByLabel('Name').fill('billing')
+  await page.getByLabel('Name', { exact: true }).fill('billing')
   await page.getByRole('button', { name: 'Create', exact: true }).click()
   const key = await page.getByLabel('API key', { exact: true }).inputValue()
   t.match(key, /^sgate_live_/)
@@ -94,7 +96,10 @@ t.test('a key is made, used, proved, and revoked, and a rule is switched off for
   t.equal(await revoke.isDisabled(), true, 'the name must be typed first')
   await page.getByLabel('Type the name of the key').fill('billing')
   await revoke.click()
-  await page.getByText('revoked', { exact: true }).waitFor()
+  await page
+    .getByRole('row', { name: /billing/ })
+    .getByText('revoked')
+    .waitFor()
   await t.rejects(say('more'), /401/)
   t.strictSame(faults, [])
 })
@@ -127,6 +132,70 @@ t.test('whoever revokes a rotated key is offered the older one that still works'
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     t.strictSame([await statusOf(newer), await statusOf(older)], [401, takesOffer ? 401 : 200], name)
   }
+  t.strictSame(faults, [])
+})
+
+t.test(
+  'a key shows what is in force for it by the code that decides, and its terms are changed',
+  async (t) => {
+    const hostile = '"><img src=x onerror=alert(1)>'
+    const { page, faults } = await openConsole(browser, gateway, '/console/keys')
+    await signIn(page)
+    await page.getByRole('button', { name: 'Create a key' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name', { exact: true }).fill('nightly')
+    await dialog.getByLabel('Owner').fill(hostile)
+    await dialog.getByRole('button', { name: 'Add a label' }).click()
+    await dialog.getByLabel('Name of label 1').fill('team')
+    await dialog.getByLabel('Value of label 1').fill('batch')
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+    const key = await page.getByLabel('API key', { exact: true }).inputValue()
+    await page.getByRole('button', { name: 'Close' }).click()
+    await (await gateway.chat(key, { ...prompt('hi'), model: 'claude' })).text()
+    await (await gateway.chat(key, { ...prompt('hi'), model: 'gpt-5' })).text()
+    await page.getByRole('link', { name: 'nightly' }).click()
+    await page.getByRole('heading', { name: 'nightly' }).waitFor()
+    const models = page.getByRole('region', { name: 'Models' })
+    t.match(await models.innerText(), /gpt-\* by the rule batch-models/)
+    const limits = page.getByRole('region', { name: 'Limits' })
+    t.match(
+      await limits.innerText(),
+      /team-budget team = batch\n+1 requests of 100 requests used this month, 99 requests left · resets \d{4}-\d\d-01/,
+    )
+    const refused = page.getByRole('table').first()
+    t.match(await refused.innerText(), /blocked 403\s+claude\s+batch-models: block/)
+    await page.getByRole('button', { name: 'Edit nightly' }).click()
+    t.equal(await dialog.getByRole('button', { name: 'Save' }).isDisabled(), true, 'nothing was edited')
+    await dialog.getByLabel('Models').fill('gpt-5, !gpt-5-pro')
+    await dialog.getByLabel('Calls at a time').fill('3')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('3 calls at a time').waitFor()
+    t.match(await models.innerText(), /gpt-5\n+!gpt-5-pro\n+gpt-\* by the rule batch-models/)
+    await page.getByRole('cell', { name: 'key changed' }).waitFor()
+    t.equal(await page.locator('main img').count(), 0)
+    t.strictSame(faults, [])
+  },
+)
+
+t.test('keys are found by a search, a state and a label, and shown page by page', async (t) => {
+  for (let n = 0; n < 60; n++)
+    await gateway.api('POST', '/keys', { name: `many-${n}`, labels: { fleet: 'many' } })
+  const { page, faults } = await openConsole(browser, gateway, '/console/keys?label=fleet')
+  await signIn(page)
+  await page.getByText('1–50 of 60 keys').waitFor()
+  await page.getByRole('button', { name: 'Next' }).click()
+  await page.getByText('51–60 of 60 keys').waitFor()
+  await page.getByRole('row', { name: /many-59/ }).waitFor()
+  await page.getByRole('button', { name: 'Back' }).click()
+  await page.getByText('1–50 of 60 keys').waitFor()
+  await page.getByLabel('Search').fill('MANY-42')
+  await page.getByRole('button', { name: 'Find' }).click()
+  await page.getByText('1 keys').waitFor()
+  t.match(await page.getByRole('row').nth(1).innerText(), 'many-42')
+  await page.getByLabel('State').selectOption('revoked')
+  await page.getByRole('button', { name: 'Find' }).click()
+  await page.getByText('No key matches.').waitFor()
+  t.match(page.url(), /q=MANY-42&state=revoked&label=fleet$/)
   t.strictSame(faults, [])
 })
 
@@ -176,7 +245,7 @@ t.test('a viewer sees no button that would be refused, and no captured text', as
     messages: [{ role: 'user', content: 'a quiet word' }],
   })
   await answer.text()
-  const { page, faults } = await openConsole(browser, gateway, '/console/keys')
+  const { page, faults } = await openConsole(browser, gateway, '/console/keys?q=texts')
   await signIn(page, VIEWER_TOKEN)
   await page.getByRole('row', { name: /texts/ }).waitFor()
   for (const [path, forbidden] of [
@@ -472,7 +541,7 @@ t.test('a rotated key works on for a day, and usage is shown and saved as CSV', 
     await answer.text()
     return answer.status
   }
-  const { page } = await openConsole(browser, gateway, '/console/keys')
+  const { page } = await openConsole(browser, gateway, '/console/keys?q=rotated')
   await signIn(page)
   await page.getByRole('button', { name: 'Rotate rotated' }).click()
   await page.getByRole('button', { name: 'Rotate', exact: true }).click()

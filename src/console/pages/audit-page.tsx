@@ -1,11 +1,11 @@
 // The evidence: chain head, checkpoint, full check, export, receipts, and who changed what.
 
-import { useMemo, useState } from 'preact/hooks'
-import { shorten, showCount } from '../display.ts'
+import { useState } from 'preact/hooks'
+import { showCount } from '../display.ts'
 import { callApi } from '../gateway-api.ts'
-import type { ChangeEntry, ChangeList } from '../last-changes.ts'
+import type { ChangeList } from '../last-changes.ts'
+import { ChangeTable } from '../parts/change-table.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
-import { DataTable, type TableColumn } from '../parts/data-table.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
 import { API } from '../place.ts'
 import type { CheckpointAnswer } from '../proof-check.ts'
@@ -135,51 +135,14 @@ function VerificationCard({ mayVerify }: { readonly mayVerify: boolean }) {
   )
 }
 
-/** Members that the table shows in columns of their own. */
-const OWN_COLUMNS = new Set(['seq', 'type', 'created_at', 'actor', 'hash'])
-
-const CHANGE_COLUMNS: readonly TableColumn<ChangeEntry>[] = [
-  { title: 'Time', cell: ({ created_at }) => <Time at={created_at} /> },
-  { title: 'Who', cell: ({ actor }) => <Inert text={actor ?? '–'} /> },
-  { title: 'What', cell: ({ type }) => type.replaceAll('_', ' ') },
-  { title: 'Details', look: 'wide', cell: (change) => <Details change={change} /> },
-  {
-    title: 'Entry',
-    cell: ({ seq, hash }) => (
-      <>
-        {seq} <code title={hash}>{shorten(hash, 11)}</code>
-      </>
-    ),
-  },
-]
-
 function Changes() {
   const changes = useResource<ChangeList>(`/audit/changes?limit=${MAXIMUM_CHANGES}`)
   return (
     <section aria-labelledby="changes-title">
       <h2 id="changes-title">Who changed what</h2>
       <LoadState resource={changes}>
-        <DataTable
-          label="Changes, newest first"
-          columns={CHANGE_COLUMNS}
-          rows={changes.data?.changes ?? []}
-          keyOf={({ seq }) => seq}
-        />
+        <ChangeTable label="Changes, newest first" changes={changes.data?.changes ?? []} />
       </LoadState>
     </section>
   )
-}
-
-function Details({ change }: { readonly change: ChangeEntry }) {
-  const text = useMemo(
-    () =>
-      Object.entries(change)
-        .filter(([name, value]) => !OWN_COLUMNS.has(name) && value !== null)
-        .map(
-          ([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`,
-        )
-        .join(', '),
-    [change],
-  )
-  return <Inert text={text} />
 }

@@ -1,6 +1,5 @@
 // One call in full: its exchange, what was found and decided, where the time went, and its proof.
 
-import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { UsageView } from '../../audit/entry-fields.ts'
 import { visible } from '../../core/hidden-characters.ts'
@@ -8,6 +7,7 @@ import { showBytes, showCount, showMs, showUsd } from '../display.ts'
 import { API_PATHS } from '../gateway-facts.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { Fact } from '../parts/fact.tsx'
 import { ProofView } from '../parts/proof-view.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
 import { BASE } from '../place.ts'
@@ -143,13 +143,6 @@ const describeTool = ({ defined, called, refused }: NonNullable<UsageView['tools
     ...(called > 0 ? [`called ${called}×`] : []),
     ...(refused > 0 ? [`refused ${refused}×`] : []),
   ].join(', ')
-
-const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-)
 
 /** Where the time of a call went: the gateway's part, and the upstream's until its first token. */
 function TimingBar({ entry }: { readonly entry: WholeEntry }) {

@@ -1,12 +1,16 @@
 // Dialogs that create, rotate and revoke API keys.
 
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { ApiKey, IssuedKey } from '../api-key.ts'
 import { callApi } from '../gateway-api.ts'
+import { changedTerms, draftOf, NO_KEY_TERMS, newKeyBody } from '../key-draft.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { ActionForm, Dialog, Field } from '../parts/dialog.tsx'
+import type { KeyAction } from '../parts/key-parts.tsx'
 import { Select } from '../parts/select.tsx'
+import { TERM_NAMES, TermFields } from '../parts/term-fields.tsx'
 import { Inert } from '../parts/text.tsx'
+import { useZone } from '../zone.ts'
 
 const GRACES = [
   { value: '0', title: 'stops at once' },
@@ -16,23 +20,18 @@ const GRACES = [
 ] as const
 
 export function CreateKeyDialog({ onClose }: { readonly onClose: () => void }) {
+  const zone = useZone()
   const [name, setName] = useState('')
-  const [models, setModels] = useState('')
-  const [expires, setExpires] = useState('')
+  const [draft, setDraft] = useState(NO_KEY_TERMS)
   const [issued, setIssued] = useState<IssuedKey | null>(null)
   const send = async () => {
-    const globs = models.split(/[\s,]+/).filter((one) => one !== '')
-    const body = {
-      name,
-      ...(globs.length === 0 ? {} : { models: globs }),
-      ...(expires === '' ? {} : { expires_at: new Date(expires).toISOString() }),
-    }
+    const body = newKeyBody(name, draft, zone)
     setIssued(await callApi<IssuedKey>('/keys', { method: 'POST', body }))
   }
   if (issued !== null) return <IssuedDialog title="Key created" issued={issued} onClose={onClose} />
   return (
     <Dialog title="Create a key" onClose={onClose}>
-      <ActionForm action="Create" fields={['name', 'models', 'expires_at']} send={send}>
+      <ActionForm action="Create" fields={['name', ...TERM_NAMES]} send={send}>
         {(failure) => (
           <>
             <Field label="Name" name="name" failure={failure} hint="The service, not a person.">
@@ -43,21 +42,36 @@ export function CreateKeyDialog({ onClose }: { readonly onClose: () => void }) {
                 onInput={(event) => setName(event.currentTarget.value)}
               />
             </Field>
-            <Field
-              label="Models"
-              name="models"
-              failure={failure}
-              hint="Names or globs such as openai/*, separated by commas; empty for all."
-            >
-              <input value={models} onInput={(event) => setModels(event.currentTarget.value)} />
-            </Field>
-            <Field label="Expires" name="expires_at" failure={failure} hint="Empty for never.">
-              <input
-                type="datetime-local"
-                value={expires}
-                onInput={(event) => setExpires(event.currentTarget.value)}
-              />
-            </Field>
+            <TermFields draft={draft} onChange={setDraft} failure={failure} />
+          </>
+        )}
+      </ActionForm>
+    </Dialog>
+  )
+}
+
+function EditKeyDialog({ apiKey, onClose }: KeyDialogProps) {
+  const zone = useZone()
+  const [before] = useState(() => draftOf(apiKey, zone))
+  const [draft, setDraft] = useState(before)
+  const body = changedTerms(before, draft, zone)
+  const send = async () => {
+    await callApi(`/keys/${encodeURIComponent(apiKey.id)}`, { method: 'PATCH', body })
+    onClose()
+  }
+  return (
+    <Dialog title="Change a key" onClose={onClose}>
+      <ActionForm action="Save" isDisabled={Object.keys(body).length === 0} fields={TERM_NAMES} send={send}>
+        {(failure) => (
+          <>
+            <p>
+              The new terms of{' '}
+              <strong>
+                <Inert text={apiKey.name} />
+              </strong>{' '}
+              take effect with its next call.
+            </p>
+            <TermFields draft={draft} onChange={setDraft} failure={failure} />
           </>
         )}
       </ActionForm>
@@ -70,7 +84,7 @@ interface KeyDialogProps {
   readonly onClose: () => void
 }
 
-export function RotateKeyDialog({ apiKey, onClose }: KeyDialogProps) {
+function RotateKeyDialog({ apiKey, onClose }: KeyDialogProps) {
   const [grace, setGrace] = useState<string>(GRACES[2].value)
   const [issued, setIssued] = useState<IssuedKey | null>(null)
   const send = async () => {
@@ -100,12 +114,33 @@ export function RotateKeyDialog({ apiKey, onClose }: KeyDialogProps) {
   )
 }
 
-interface RevokeKeyDialogProps extends KeyDialogProps {
-  /** Number of keys that it replaced and that still work. */
-  readonly older: number
+/** Keys that a key replaced are looked for so far. */
+const MAXIMUM_PREDECESSORS = 8
+
+/** Number of keys that a key replaced, at any distance, and that still work. */
+function useWorkingPredecessors({ replaces }: ApiKey): number {
+  const [count, setCount] = useState(0)
+  useEffect(() => {
+    const aborted = new AbortController()
+    const look = async () => {
+      let found = 0
+      let id = replaces
+      for (let step = 0; id !== null && step < MAXIMUM_PREDECESSORS; step++) {
+        const path = `/keys/${encodeURIComponent(id)}`
+        const older: ApiKey | null = await callApi<ApiKey>(path, aborted).catch(() => null)
+        if (older?.state === 'active') found++
+        id = older?.replaces ?? null
+      }
+      if (!aborted.signal.aborted) setCount(found)
+    }
+    void look()
+    return () => aborted.abort()
+  }, [replaces])
+  return count
 }
 
-export function RevokeKeyDialog({ apiKey, older, onClose }: RevokeKeyDialogProps) {
+function RevokeKeyDialog({ apiKey, onClose }: KeyDialogProps) {
+  const older = useWorkingPredecessors(apiKey)
   const [typed, setTyped] = useState('')
   const [isForOlder, setForOlder] = useState(false)
   const send = async () => {
@@ -177,3 +212,12 @@ const IssuedDialog = ({ title, issued, onClose }: IssuedDialogProps) => (
     <CopyButton label="Copy" text={issued.key} />
   </Dialog>
 )
+
+interface KeyActionDialogProps extends KeyDialogProps {
+  readonly kind: KeyAction
+}
+
+export function KeyActionDialog({ kind, ...props }: KeyActionDialogProps) {
+  if (kind === 'edit') return <EditKeyDialog {...props} />
+  return kind === 'rotate' ? <RotateKeyDialog {...props} /> : <RevokeKeyDialog {...props} />
+}

@@ -1,39 +1,51 @@
-// The API keys: what each may use, has used and has left; creates, rotates and revokes them.
+// The API keys, found by a search and page by page; creates, changes, rotates and revokes them.
 
 import { useState } from 'preact/hooks'
-import { visible } from '../../core/hidden-characters.ts'
-import { type ApiKey, type LimitsInUse, type ReportAnswer, workingPredecessors } from '../api-key.ts'
+import type { ApiKey, KeyList, ReportAnswer } from '../api-key.ts'
 import { showCount, showUsd } from '../display.ts'
-import { useActors } from '../last-changes.ts'
-import { logHref } from '../log-address.ts'
-import { LimitBar } from '../parts/limit-bar.tsx'
-import { ScrollArea } from '../parts/scroll-area.tsx'
-import { ChangedBy, Inert, LoadState, Time } from '../parts/text.tsx'
+import { withQuery } from '../gateway-api.ts'
+import { DataTable, type TableColumn } from '../parts/data-table.tsx'
+import { type KeyAction, KeyButtons, KeyLabels, KeyOrigin, keyHref } from '../parts/key-parts.tsx'
+import { Pager } from '../parts/pager.tsx'
+import { Select } from '../parts/select.tsx'
+import { Inert, LoadState, Time } from '../parts/text.tsx'
+import { BASE, go, usePlace } from '../place.ts'
 import { useResource } from '../resource.ts'
 import { useMay } from '../signed-in.ts'
-import { CreateKeyDialog, RevokeKeyDialog, RotateKeyDialog } from './key-dialogs.tsx'
+import { CreateKeyDialog, KeyActionDialog } from './key-dialogs.tsx'
 
 const REFRESH_MS = 10_000
+const PAGE_KEYS = 50
 
-interface KeyList {
-  readonly keys: readonly ApiKey[]
-}
+const STATES = [
+  { value: '', title: 'any' },
+  ...['active', 'expired', 'revoked'].map((value) => ({ value, title: value })),
+]
+const FILTERS = ['q', 'state', 'label'] as const
 
-type OpenDialog =
-  | { readonly kind: 'rotate' | 'revoke'; readonly apiKey: ApiKey }
-  | { readonly kind: 'create' }
+type OpenDialog = { readonly kind: KeyAction; readonly apiKey: ApiKey } | { readonly kind: 'create' }
 
 export function KeysPage() {
-  const list = useResource<KeyList>('/keys', REFRESH_MS)
-  const spent = useResource<ReportAnswer>('/usage/report?group_by=key', REFRESH_MS)
-  const limits = useResource<LimitsInUse>('/usage/limits', REFRESH_MS)
-  const actors = useActors(list.data === null ? null : versionOf(list.data))
+  const place = usePlace()
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, place.searchParams.get(name) ?? '']))
+  const filter = JSON.stringify(filters)
+  return <FilteredKeys key={filter} filters={filters} />
+}
+
+function FilteredKeys({ filters }: { readonly filters: Readonly<Record<string, string>> }) {
+  // The cursors of the pages so far; the first page has none.
+  const [cursors, setCursors] = useState<readonly string[]>([])
+  const query = { ...filters, limit: PAGE_KEYS, cursor: cursors.at(-1) ?? null }
+  const list = useResource<KeyList>(withQuery('/keys', query), REFRESH_MS)
+  const spent = useResource<ReportAnswer>('/usage/report?group_by=key')
   const mayChange = useMay('editor')
   const [dialog, setDialog] = useState<OpenDialog | null>(null)
   const close = () => {
     setDialog(null)
     list.reload()
   }
+  const { data } = list
+  const next = data?.next ?? null
   return (
     <>
       <header class="page-head">
@@ -44,59 +56,71 @@ export function KeysPage() {
           </button>
         ) : null}
       </header>
+      <KeyFilters filters={filters} />
       <LoadState resource={list}>
-        {list.data === null ? null : list.data.keys.length === 0 ? (
-          <p class="empty">There is no key yet. A service needs one for its calls.</p>
+        {data === null ? null : data.keys.length === 0 ? (
+          <p class="empty">
+            {FILTERS.some((name) => filters[name] !== '')
+              ? 'No key matches.'
+              : 'There is no key yet. A service needs one for its calls.'}
+          </p>
         ) : (
-          <ScrollArea label="API keys">
-            <table>
-              <thead>
-                <tr>
-                  <th>Key</th>
-                  <th>State</th>
-                  <th>Models</th>
-                  <th>Limits</th>
-                  <th>Last used</th>
-                  <th>Expires</th>
-                  <th class="number">Spent this month</th>
-                  {mayChange ? <th>Change</th> : null}
-                </tr>
-              </thead>
-              <tbody>
-                {list.data.keys.map((apiKey) => (
-                  <KeyRow
-                    key={apiKey.id}
-                    apiKey={apiKey}
-                    cost={costOf(spent.data, apiKey)}
-                    actor={actors.get(apiKey.id)}
-                    limits={
-                      limits.data?.limits.filter((one) => one.scope === 'key' && one.subject === apiKey.id) ??
-                      []
-                    }
-                    onOpen={mayChange ? setDialog : null}
-                  />
-                ))}
-              </tbody>
-            </table>
-          </ScrollArea>
+          <>
+            <Pager
+              shown={data.keys.length}
+              before={cursors.length * PAGE_KEYS}
+              total={data.total}
+              unit="keys"
+              onBack={cursors.length === 0 ? null : () => setCursors(cursors.slice(0, -1))}
+              onNext={next === null ? null : () => setCursors([...cursors, next])}
+            />
+            <DataTable
+              label="API keys"
+              columns={columnsOf(spent.data, mayChange ? setDialog : null)}
+              rows={data.keys}
+              keyOf={({ id }) => id}
+              isOff={({ state }) => state !== 'active'}
+            />
+          </>
         )}
       </LoadState>
-      {dialog?.kind === 'create' ? <CreateKeyDialog onClose={close} /> : null}
-      {dialog?.kind === 'rotate' ? <RotateKeyDialog apiKey={dialog.apiKey} onClose={close} /> : null}
-      {dialog?.kind === 'revoke' ? (
-        <RevokeKeyDialog
-          apiKey={dialog.apiKey}
-          older={workingPredecessors(list.data?.keys ?? [], dialog.apiKey).length}
-          onClose={close}
-        />
-      ) : null}
+      {dialog === null ? null : dialog.kind === 'create' ? (
+        <CreateKeyDialog onClose={close} />
+      ) : (
+        <KeyActionDialog {...dialog} onClose={close} />
+      )}
     </>
   )
 }
 
-/** Another one after each change of a key, but not after a use. */
-const versionOf = ({ keys }: KeyList): string =>
-  JSON.stringify(keys.map((apiKey) => ({ ...apiKey, last_used_at: null })))
+function KeyFilters({ filters }: { readonly filters: Readonly<Record<string, string>> }) {
+  const apply = (event: Event) => {
+    event.preventDefault()
+    const fields = new FormData(event.currentTarget as HTMLFormElement)
+    const values = FILTERS.map((name) => [name, String(fields.get(name) ?? '').trim()])
+    go(withQuery(`${BASE}keys`, Object.fromEntries(values)))
+  }
+  return (
+    <form class="filters" onSubmit={apply} aria-label="Filters">
+      <label>
+        Search
+        <input name="q" type="search" placeholder="name, id, owner, label" value={filters['q']} />
+      </label>
+      <label>
+        State
+        <Select name="state" options={STATES} value={filters['state'] ?? ''} />
+      </label>
+      <label>
+        Label
+        <input name="label" placeholder="team=search" value={filters['label']} />
+      </label>
+      <button type="submit">Find</button>
+      <a class="button" href={`${BASE}keys`}>
+        Clear
+      </a>
+    </form>
+  )
+}
 
 function costOf(report: ReportAnswer | null, { id }: ApiKey): string {
   const row = report?.rows.find(({ key }) => key === id)
@@ -104,84 +128,37 @@ function costOf(report: ReportAnswer | null, { id }: ApiKey): string {
   return row.cost === null ? `${showCount(row.total_tokens)} tokens, no price` : showUsd(row.cost)
 }
 
-interface KeyRowProps {
-  readonly apiKey: ApiKey
-  readonly cost: string
-  /** Who changed it last, if that is known. */
-  readonly actor: string | undefined
-  readonly limits: LimitsInUse['limits']
-  /** Null for a reader who may change nothing. */
-  readonly onOpen: ((dialog: OpenDialog) => void) | null
-}
-
-/** Where a key is from, by its source, unless it was made here. */
-const ORIGINS: Readonly<Record<string, string>> = { file: 'declared in a file', hub: 'of the hub' }
-
-function KeyRow({ apiKey, cost, actor, limits, onOpen }: KeyRowProps) {
-  const { id, name, prefix, state, source, models, labels, owner, max_parallel } = apiKey
-  const isLive = state === 'active'
-  return (
-    <tr class={isLive ? undefined : 'off'}>
-      <td>
+/** @param onOpen null for a reader who may change nothing */
+const columnsOf = (
+  spent: ReportAnswer | null,
+  onOpen: ((dialog: OpenDialog) => void) | null,
+): readonly TableColumn<ApiKey>[] => [
+  {
+    title: 'Key',
+    cell: (apiKey) => (
+      <>
         <strong>
-          <a href={logHref({ key_id: id })}>
-            <Inert text={name} />
+          <a href={keyHref(apiKey.id)}>
+            <Inert text={apiKey.name} />
           </a>
         </strong>
         <small>
-          <code>{prefix}</code> {ORIGINS[source] ?? ''}
-          {owner === null ? null : (
-            <>
-              {' '}
-              owner <Inert text={owner} />
-            </>
-          )}
-          {Object.entries(labels).map(([label, value]) => (
-            <span key={label} class="tag">
-              <Inert text={`${label}: ${value}`} />
-            </span>
-          ))}
+          <KeyOrigin apiKey={apiKey} />
         </small>
-      </td>
-      <td>
-        <span class="tag">{state}</span>
-        <ChangedBy actor={actor} />
-      </td>
-      <td>{models === null ? 'all' : <Inert text={models.join(', ')} />}</td>
-      <td>
-        {limits.map((limit) => (
-          <LimitBar key={limit.rule_name + limit.window_seconds} limit={limit} />
-        ))}
-        {max_parallel === null ? null : `${max_parallel} calls at a time`}
-      </td>
-      <td>
-        <Time at={apiKey.last_used_at} />
-      </td>
-      <td>{apiKey.expires_at === null ? 'never' : <Time at={apiKey.expires_at} />}</td>
-      <td class="number">{cost}</td>
-      {onOpen === null ? null : (
-        <td>
-          {isLive && source === 'api' ? (
-            <>
-              <button
-                type="button"
-                aria-label={`Rotate ${visible(name)}`}
-                onClick={() => onOpen({ kind: 'rotate', apiKey })}
-              >
-                Rotate
-              </button>
-              <button
-                type="button"
-                class="danger"
-                aria-label={`Revoke ${visible(name)}`}
-                onClick={() => onOpen({ kind: 'revoke', apiKey })}
-              >
-                Revoke
-              </button>
-            </>
-          ) : null}
-        </td>
-      )}
-    </tr>
-  )
-}
+      </>
+    ),
+  },
+  { title: 'Labels', cell: ({ labels }) => <KeyLabels labels={labels} /> },
+  { title: 'State', cell: ({ state }) => <span class="tag">{state}</span> },
+  { title: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
+  { title: 'Expires', cell: ({ expires_at }) => (expires_at === null ? 'never' : <Time at={expires_at} />) },
+  { title: 'Spent this month', look: 'number', cell: (apiKey) => costOf(spent, apiKey) },
+  ...(onOpen === null
+    ? []
+    : [
+        {
+          title: 'Change',
+          cell: (apiKey: ApiKey) => <KeyButtons apiKey={apiKey} onAct={(kind) => onOpen({ kind, apiKey })} />,
+        },
+      ]),
+]

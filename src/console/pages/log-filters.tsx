@@ -29,7 +29,7 @@ interface KeyNames {
 
 export function LogFilters({ filters }: { readonly filters: Readonly<Record<string, string>> }) {
   const zone = useZone()
-  const { data } = useResource<KeyNames>('/keys')
+  const { data } = useResource<KeyNames>('/keys?limit=200')
   const apply = (event: Event) => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget as HTMLFormElement)

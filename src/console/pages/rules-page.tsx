@@ -180,10 +180,10 @@ function RuleButtons({ rule, onOpen }: RuleButtonsProps) {
   )
   if (rule.source.kind === 'hub') return <>At the hub</>
   return (
-    <>
+    <div class="buttons">
       {button(verb, 'toggle')}
       {rule.source.kind === 'api' ? button('Delete', 'delete') : null}
-    </>
+    </div>
   )
 }
 

@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
-import type { LimitsInUse, ReportAnswer, UsageSums } from '../api-key.ts'
-import { DAY_SECONDS, daysOf } from '../dates.ts'
+import { type LimitsInUse, limitUseOf, type ReportAnswer, type UsageSums } from '../api-key.ts'
+import { DAY_SECONDS } from '../dates.ts'
 import { showCount, showUsd } from '../display.ts'
 import { withQuery } from '../gateway-api.ts'
 import { logHref, periodFilter } from '../log-address.ts'
@@ -14,6 +14,7 @@ import { Chooser, chosenOf } from '../parts/select.tsx'
 import { Inert, LoadState } from '../parts/text.tsx'
 import { API, BASE, go, usePlace } from '../place.ts'
 import { useResource } from '../resource.ts'
+import { sumsByDay } from '../usage-days.ts'
 
 const GROUPS = [
   { value: 'key', title: 'Key' },
@@ -67,11 +68,8 @@ export function UsagePage() {
       <h2>Limits in use</h2>
       <LoadState resource={limits}>
         {limits.data?.limits.length === 0 ? <p class="empty">No limit has been used yet.</p> : null}
-        {limits.data?.limits.map((limit) => (
-          <div key={limit.rule_name + limit.subject + limit.window_seconds} class="limit-row">
-            <Inert text={limit.key_name ?? (limit.subject === '' ? 'all calls' : limit.subject)} />
-            <LimitBar limit={limit} />
-          </div>
+        {limits.data?.limits.map(limitUseOf).map((limit) => (
+          <LimitBar key={`${limit.rule} ${limit.subject} ${limit.window}`} limit={limit} />
         ))}
       </LoadState>
     </>
@@ -79,7 +77,7 @@ export function UsagePage() {
 }
 
 function DayCharts({ report }: { readonly report: ReportAnswer }) {
-  const { time, times, cost, tokens } = useMemo(() => byDay(report), [report])
+  const { time, times, cost, tokens } = useMemo(() => sumsByDay(report), [report])
   const open = (index: number) => go(logHref(periodFilter(times[index]!, DAY_SECONDS)))
   const shared = { time, times, onOpen: open }
   return (
@@ -88,22 +86,6 @@ function DayCharts({ report }: { readonly report: ReportAnswer }) {
       <Chart title="Tokens by day" label="tokens" values={tokens} {...shared} />
     </div>
   )
-}
-
-/** Every UTC day of the period, also those without a call. */
-function byDay({ rows, since, until }: ReportAnswer) {
-  const times = daysOf(Date.parse(since), Date.parse(until))
-  const found = new Map(rows.map((row) => [Date.parse(row.day!) / 1000, row]))
-  return {
-    times,
-    time: {
-      since: times[0] ?? 0,
-      until: (times.at(-1) ?? 0) + DAY_SECONDS,
-      stepSeconds: DAY_SECONDS,
-    },
-    cost: times.map((at) => found.get(at)?.cost ?? 0),
-    tokens: times.map((at) => found.get(at)?.total_tokens ?? 0),
-  }
 }
 
 function ReportTable({ report, group }: { readonly report: ReportAnswer; readonly group: Group }) {
@@ -143,7 +125,7 @@ function ReportTable({ report, group }: { readonly report: ReportAnswer; readonl
   )
 }
 
-const nameOf = (row: UsageSums, group: Group): string => row[group] ?? ''
+const nameOf = (row: UsageSums, group: Group): string => String(row[group] ?? '')
 
 function GroupLink({ row, group }: { readonly row: UsageSums; readonly group: Group }) {
   const name = nameOf(row, group)
@@ -152,7 +134,7 @@ function GroupLink({ row, group }: { readonly row: UsageSums; readonly group: Gr
   const href = logHref({ [group === 'key' ? 'key_id' : group]: name })
   return (
     <a href={href}>
-      <Inert text={group === 'key' ? (row.key_name ?? name) : name} />
+      <Inert text={group === 'key' ? String(row['key_name'] ?? name) : name} />
     </a>
   )
 }

@@ -61,13 +61,17 @@ export const Field = ({ label, name, hint, failure, children }: FieldProps) => (
       {children}
     </label>
     {hint === undefined ? null : <small>{hint}</small>}
-    {isAbout(failure, name) ? (
-      <span class="failure" role="alert">
-        {failure?.message}
-      </span>
-    ) : null}
+    <FieldError name={name} failure={failure} />
   </div>
 )
+
+/** The API's error about a field, if there is one. */
+export const FieldError = ({ name, failure }: Pick<FieldProps, 'name' | 'failure'>) =>
+  isAbout(failure, name) ? (
+    <span class="failure" role="alert">
+      {failure?.message}
+    </span>
+  ) : null
 
 interface ActionFormProps {
   /** Text of the button. */

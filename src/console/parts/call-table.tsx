@@ -1,0 +1,52 @@
+// Some calls, each with a link to all that is known of it.
+
+import type { UsageView } from '../../audit/entry-fields.ts'
+import { showCount, showUsd } from '../display.ts'
+import { BASE } from '../place.ts'
+import { DataTable, type TableColumn } from './data-table.tsx'
+import { Inert, Time } from './text.tsx'
+
+export const entryHref = (id: string): string => `${BASE}log?entry=${encodeURIComponent(id)}`
+
+export const OutcomeTag = ({ outcome, status }: Pick<UsageView, 'outcome' | 'status'>) => (
+  <span class={`tag outcome-${outcome}`}>{`${outcome.replaceAll('_', ' ')} ${status}`}</span>
+)
+
+const CALL_COLUMNS: readonly TableColumn<UsageView>[] = [
+  {
+    title: 'Time',
+    cell: ({ id, created_at }) => (
+      <a href={entryHref(id)}>
+        <Time at={created_at} />
+      </a>
+    ),
+  },
+  { title: 'Outcome', cell: (call) => <OutcomeTag {...call} /> },
+  { title: 'Model', cell: ({ model }) => <Inert text={model} /> },
+  {
+    title: 'Rules',
+    look: 'wide',
+    cell: ({ rules }) =>
+      rules.map(({ id, name, action }) => (
+        <span key={id + action} class="tag">
+          <Inert text={name} />: {action}
+        </span>
+      )),
+  },
+  { title: 'Tokens', look: 'number', cell: ({ total_tokens }) => showCount(total_tokens) },
+  { title: 'Cost', look: 'number', cell: ({ cost }) => showUsd(cost) },
+]
+
+interface CallTableProps {
+  readonly label: string
+  readonly calls: readonly UsageView[]
+  /** Said when there is no call. */
+  readonly none: string
+}
+
+export const CallTable = ({ label, calls, none }: CallTableProps) =>
+  calls.length === 0 ? (
+    <p class="empty">{none}</p>
+  ) : (
+    <DataTable label={label} columns={CALL_COLUMNS} rows={calls} keyOf={({ id }) => id} />
+  )
