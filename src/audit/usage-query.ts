@@ -3,7 +3,8 @@
 
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { JsonValue } from '../core/json.ts'
+import type { Direction } from '../core/finding.ts'
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { Outcome, UsageView } from './entry-fields.ts'
 import type { SecurityEvent, SecurityEventType } from './security.ts'
 
@@ -30,10 +31,63 @@ export interface UsageQuery {
   readonly tool?: string | null
   /** The hashes that a run may have; null for any call. */
   readonly runs?: readonly string[] | null
+  /** The upstream that was asked last. */
+  readonly upstream?: string | null
+  /** Name of a rule that fired. */
+  readonly rule?: string | null
+  /** Kind of personal data that was found. */
+  readonly kind?: string | null
+  /** Direction in which something was found or a rule fired. */
+  readonly direction?: Direction | null
+  /** Whether only calls with a security event are listed. */
+  readonly withEvents?: boolean
+  /** Name and value of a label of the key at the time of the call. */
+  readonly label?: readonly [name: string, value: string] | null
   /** Id or name of the sidecar whose calls to list, at a hub; null for all. */
   readonly sidecar?: string | null
   /** `next_cursor` of a page. Continues there, with the filter of that page. */
   readonly cursor?: string | null
+}
+
+/** What an entry must hold. */
+export interface WantedMembers {
+  /** A text among the members, which tells most other entries apart. */
+  readonly text: string
+  /**
+   * One of these. An object is held when each of its members is, a list when each of its items is.
+   */
+  readonly anyOf: readonly JsonObject[]
+}
+
+/** Returns what a query asks for besides the fields of summaries. */
+export function wantedMembers(query: UsageQuery): readonly WantedMembers[] {
+  const { tool = null, upstream = null, rule = null, kind = null } = query
+  const { direction = null, label = null } = query
+  const wanted = (text: string | null, ...membersOf: readonly ((text: string) => JsonObject)[]) =>
+    text === null ? [] : [{ text, anyOf: membersOf.map((members) => members(text)) }]
+  return [
+    ...wanted(tool, (name) => ({ tools: [{ name }] })),
+    ...wanted(upstream, (name) => ({ upstream: name })),
+    ...wanted(rule, (name) => ({ rules: [{ name }] })),
+    ...wanted(kind, (name) => ({ pii: [{ kind: name }] })),
+    ...wanted(
+      direction,
+      (one) => ({ pii: [{ direction: one }] }),
+      (one) => ({ rules: [{ direction: one }] }),
+    ),
+    ...wanted(label?.[1] ?? null, (value) => ({ labels: { [label![0]]: value } })),
+  ]
+}
+
+/** Reports whether a value holds members, as WantedMembers says. */
+export function holds(value: unknown, wanted: JsonValue): boolean {
+  if (Array.isArray(wanted))
+    return Array.isArray(value) && wanted.every((one) => value.some((item) => holds(item, one)))
+  if (!isObject(wanted)) return value === wanted
+  return (
+    isObject(value) &&
+    Object.entries(wanted).every(([name, one]) => Object.hasOwn(value, name) && holds(value[name], one))
+  )
 }
 
 /** What a hub says of a call besides: the name of its sidecar. */

@@ -10,6 +10,8 @@ import {
   type UsageDetail,
   type UsagePage,
   type UsageQuery,
+  type WantedMembers,
+  wantedMembers,
 } from '../audit/usage-query.ts'
 import { toUsageView } from '../audit/usage-view.ts'
 import { hashUser, isUserHash, userName } from '../audit/user-hash.ts'
@@ -154,7 +156,7 @@ export class UsageReading {
 
   /** An index answers the first of: a user with few calls, a key, a log, calls with events. */
   async #searchOf(query: UsageQuery, logs: readonly string[] | null): Promise<Search> {
-    const { filter = {}, outcome = null, tool = null, runs = null } = query
+    const { filter = {}, outcome = null, runs = null } = query
     const { keyId = null, model = null, blocked = null, piiDetected = null } = filter
     const { sinceMs = null, untilMs = null } = filter
     const user = query.user == null ? null : await this.#findUser(query.user)
@@ -174,8 +176,9 @@ export class UsageReading {
     if (piiDetected !== null) keep.push((add) => `e.pii = ${add(piiDetected)}`)
     if (model !== null) keep.push((add) => `e.model = ${add(storable(model))}`)
     if (outcome !== null) keep.push((add) => `e.outcome = ${add(outcome)}`)
-    if (tool !== null) keep.push(hasMembers(tool, { tools: [{ name: storable(tool) }] }))
-    if (runs !== null) keep.push(anyOf(runs.map((run) => hasMembers(run, { run: storable(run) }))))
+    for (const one of wantedMembers(query)) keep.push(hasMembers(one))
+    if (query.withEvents === true) keep.push(() => HAS_EVENTS)
+    if (runs !== null) keep.push(anyOf(runs.map((run) => hasMembers({ text: run, anyOf: [{ run }] }))))
     if (sinceMs !== null) read.push((add) => `e.created_at >= ${add(isoTime(sinceMs))}::timestamptz`)
     if (untilMs !== null) read.push((add) => `e.created_at <= ${add(isoTime(untilMs))}::timestamptz`)
     if (user?.isFew === false)
@@ -274,12 +277,18 @@ function startOf({ cursor, offset }: UsageQuery): PageStart {
 const cursorText = ({ place, skip }: PageStart): string =>
   Buffer.from(`${skip}:${placeText(place!)}`).toString('base64url')
 
+/** A limit refuses calls before a rule is sealed as one that fired. */
+const HAS_EVENTS = "(e.blocked or e.pii or e.rule_triggers > 0 or e.outcome = 'rate_limited')"
+
+const storableValue = (_name: string, value: unknown): unknown =>
+  typeof value === 'string' ? storable(value) : value
+
 /** Keeps entries with some members. Reads the JSON only of those whose bytes hold a text. */
 const hasMembers =
-  (text: string, members: JsonObject): Condition =>
+  ({ text, anyOf }: WantedMembers): Condition =>
   (add) =>
     `case when position(convert_to(${add(JSON.stringify(storable(text)))}, 'UTF8') in e.body) > 0
-      then ${MEMBERS_OF_BODY} @> ${add(JSON.stringify(members))}::jsonb else false end`
+      then ${anyOf.map((members) => `${MEMBERS_OF_BODY} @> ${add(JSON.stringify(members, storableValue))}::jsonb`).join(' or ')} else false end`
 
 const anyOf =
   (conditions: readonly Condition[]): Condition =>

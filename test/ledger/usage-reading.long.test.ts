@@ -52,11 +52,27 @@ const anyCall = fc.record({
   rules: fc.nat(2),
   tool: fc.constantFrom(null, 'bash', 'bash_history'),
   run: fc.constantFrom(null, 'a1', 'b2'),
+  upstream: fc.constantFrom(null, 'eu\0'),
+  team: fc.constantFrom(null, 'search', 'batch'),
 })
 type AnyCall = typeof anyCall extends fc.Arbitrary<infer One> ? One : never
 
 async function store(calls: readonly AnyCall[]): Promise<void> {
-  for (const { log, minute, key, model, outcome, user, blocked, directions, rules, tool, run } of calls) {
+  for (const {
+    log,
+    minute,
+    key,
+    model,
+    outcome,
+    user,
+    blocked,
+    directions,
+    rules,
+    tool,
+    run,
+    upstream,
+    team,
+  } of calls) {
     const draft = requestDraft({
       // PostgreSQL reads no JSON with an escaped NUL.
       ...{ id: randomUUID(), key_id: key, key_name: 'web\0', model, outcome, blocked },
@@ -74,6 +90,8 @@ async function store(calls: readonly AnyCall[]): Promise<void> {
       })),
       ...(user !== null && { has_user: true as const }),
       ...(run !== null && { run }),
+      ...(upstream !== null && { upstream }),
+      ...(team !== null && { labels: { team } }),
       ...(tool !== null && { tools: [{ called: 1, defined: true, name: tool, refused: 0 }] }),
     })
     const shipped: ShippedDraft = {
@@ -87,7 +105,21 @@ async function store(calls: readonly AnyCall[]): Promise<void> {
 
 await store(fc.sample(anyCall, { numRuns: 150, seed: 7 }))
 
-type AskedQuery = Pick<UsageQuery, 'filter' | 'user' | 'outcome' | 'sidecar' | 'tool' | 'runs'>
+type AskedQuery = Pick<
+  UsageQuery,
+  | 'filter'
+  | 'user'
+  | 'outcome'
+  | 'sidecar'
+  | 'tool'
+  | 'runs'
+  | 'rule'
+  | 'kind'
+  | 'upstream'
+  | 'label'
+  | 'direction'
+  | 'withEvents'
+>
 
 const orNull = <Value>(one: fc.Arbitrary<Value>) => fc.option(one, { nil: null })
 const anyQuery: fc.Arbitrary<AskedQuery> = fc.record({
@@ -104,10 +136,30 @@ const anyQuery: fc.Arbitrary<AskedQuery> = fc.record({
   sidecar: orNull(fc.constantFrom(...SIDECARS, 'id-2')),
   tool: orNull(fc.constantFrom('bash', 'bash_history', 'none\0')),
   runs: orNull(fc.constantFrom(['a1'], ['b2', 'c3'], ['a1', 'b2'])),
+  // Most queries have none of these, so that enough calls match the others.
+  rule: fc.constantFrom(null, null, null, 'r1'),
+  kind: fc.constantFrom(null, null, null, 'email'),
+  upstream: fc.constantFrom(null, null, null, 'eu\0'),
+  label: fc.constantFrom(null, null, null, ['team', 'search'] as const),
+  direction: fc.constantFrom(null, null, 'response' as const),
+  withEvents: fc.constantFrom(false, false, true),
 })
 
 /** The ids of the calls that match, newest first. */
-function expected({ filter = {}, user, outcome, sidecar, tool, runs }: AskedQuery): string[] {
+function expected({
+  filter = {},
+  user,
+  outcome,
+  sidecar,
+  tool,
+  runs,
+  rule,
+  kind,
+  upstream,
+  label,
+  direction,
+  withEvents,
+}: AskedQuery): string[] {
   const isIn = (one: KnownCall) => {
     const { sealed } = one
     const at = Date.parse(sealed.created_at)
@@ -121,6 +173,13 @@ function expected({ filter = {}, user, outcome, sidecar, tool, runs }: AskedQuer
       (outcome ?? sealed.outcome) === sealed.outcome &&
       (tool == null || sealed.tools?.some(({ name }) => name === tool) === true) &&
       (runs == null || runs.includes(sealed.run ?? '')) &&
+      (rule == null || sealed.rules.some(({ name }) => name === rule)) &&
+      (kind == null || sealed.pii.some((one) => one.kind === kind)) &&
+      (upstream == null || sealed.upstream === upstream) &&
+      (label == null || sealed.labels?.[label[0]] === label[1]) &&
+      (direction == null ||
+        [...sealed.pii, ...sealed.rules].some((found) => found.direction === direction)) &&
+      (withEvents !== true || securityEvents(sealed).length > 0) &&
       (user == null ||
         (one.user !== null && [one.user, hashUser(FLEET_KEY, one.user).toString('hex')].includes(user))) &&
       (sidecar == null || one.sidecar === (sidecar === 'id-2' ? SIDECARS[2] : sidecar))

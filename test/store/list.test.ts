@@ -2,8 +2,9 @@
 
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import type { RequestDraft } from '../../src/audit/entry.ts'
 import { OUTCOMES } from '../../src/audit/entry-fields.ts'
-import type { UsageFilter, UsagePage } from '../../src/audit/usage-query.ts'
+import type { UsageFilter, UsagePage, UsageQuery } from '../../src/audit/usage-query.ts'
 import { openEnvironment } from '../../src/store/environment/journaled.ts'
 import { writeLogState } from '../../src/store/log/batch.ts'
 import { listUsage, MAXIMUM_SCANNED_ROWS, readCursor, writeCursor } from '../../src/store/log/list.ts'
@@ -142,6 +143,54 @@ t.test('a tool is a filter by its whole name, with others and by cursor', async 
   t.equal(logs.length, 10)
   t.ok(logs.every(({ tools }) => tools?.[0]?.name === 'bash'))
   t.equal((await log.list({ limit: 1, offset: 0, tool: 'bas' })).total, 0)
+})
+
+t.test('upstream, rule, kind and label are filters by whole values, also together', async (t) => {
+  const { log, close } = openTestLog({ path: t.testdir(), clock: testClock() })
+  t.teardown(close)
+  const rule = (name: string) => ({
+    id: name,
+    name,
+    type: 'pii',
+    action: 'redact',
+    direction: 'request' as const,
+  })
+  const drafts: Partial<RequestDraft>[] = [
+    {
+      upstream: 'openai',
+      rules: [rule('redact'), rule('no-aurora')],
+      labels: { team: 'search', tier: 'gold' },
+    },
+    { upstream: 'openai-eu', rules: [rule('redact "all"')], labels: { team: 'gold' } },
+    { pii: [{ kind: 'email', direction: 'request', count: 2 }], labels: { email: 'redact' } },
+    { upstream: 'email', model: 'openai' },
+  ]
+  for (const [n, draft] of drafts.entries()) await log.append(requestDraft({ id: id(n), ...draft }))
+  const rows: [Partial<UsageQuery>, number[]][] = [
+    [{ upstream: 'openai' }, [0]],
+    [{ upstream: 'open' }, []],
+    [{ rule: 'redact' }, [0]],
+    [{ rule: 'redact "all"' }, [1]],
+    [{ kind: 'email' }, [2]],
+    [{ direction: 'request' }, [0, 1, 2].reverse()],
+    [{ direction: 'response' }, []],
+    [{ withEvents: true }, [0, 1, 2].reverse()],
+    [{ withEvents: true, kind: 'email' }, [2]],
+    [{ label: ['team', 'search'] }, [0]],
+    [{ label: ['tier', 'search'] }, []],
+    [{ label: ['team', 'gold'] }, [1]],
+    [{ label: ['__proto__', 'x'] }, []],
+    [{ upstream: 'openai', rule: 'no-aurora', label: ['tier', 'gold'] }, [0]],
+    [{ upstream: 'openai', rule: 'no-aurora', kind: 'email' }, []],
+  ]
+  for (const [query, found] of rows) {
+    const { logs } = await log.list({ limit: 10, offset: 0, ...query })
+    t.strictSame(
+      logs.map((one) => one.id),
+      found.map(id),
+      JSON.stringify(query),
+    )
+  }
 })
 
 t.test('an outcome is a filter, by offset and by cursor, also for rows of older releases', async (t) => {

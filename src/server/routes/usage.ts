@@ -11,8 +11,9 @@ import type {
 import { includesRole } from '../../core/admin-role.ts'
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { DIRECTIONS, PII_KINDS } from '../../core/finding.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { bounded, choice, text, time } from '../../core/schema-builders.ts'
+import { bounded, choice, flag, text, time } from '../../core/schema-builders.ts'
 import { type ApiRoute, ok } from '../api.ts'
 import { operation } from '../openapi/operation-builders.ts'
 import { QueryString } from '../query-string.ts'
@@ -24,6 +25,12 @@ const FILTERS = [
   'outcome',
   'tool',
   'run',
+  'upstream',
+  'rule',
+  'kind',
+  'label',
+  'direction',
+  'events',
   'blocked',
   'pii_detected',
   'since',
@@ -50,6 +57,16 @@ function cursorIn(query: QueryString): string | null {
   const cursor = query.text('cursor')
   if (cursor === null || query.text('offset') === null) return cursor
   throw new GatewayError('invalid_parameter', 'Give either cursor or offset, not both.', { param: 'cursor' })
+}
+
+function labelIn(query: QueryString): readonly [string, string] | null {
+  const label = query.text('label')
+  if (label === null) return null
+  const at = label.indexOf('=')
+  if (at > 0) return [label.slice(0, at), label.slice(at + 1)]
+  throw new GatewayError('invalid_parameter', 'label must be name=value, such as team=search.', {
+    param: 'label',
+  })
 }
 
 /** A log of calls, or all logs of a fleet; it may answer later. */
@@ -94,6 +111,14 @@ export function usageRoutes(
           outcome: choice('How a call ended.', ...OUTCOMES),
           tool: text('Name of a tool that calls defined or called.'),
           run: text('Run, as calls name it, or the hash in `run` of an entry.'),
+          upstream: text('Name of the upstream that was asked last.'),
+          rule: text('Name of a rule that fired.'),
+          kind: choice('Kind of personal data that was found.', ...PII_KINDS),
+          direction: choice('Direction in which something was found or a rule fired.', ...DIRECTIONS),
+          events: flag(
+            'Lists only calls with a security event: stopped, with personal data, or with a rule that fired.',
+          ),
+          label: text('Label of the key at the time of the call, as `name=value`.'),
           blocked: { type: 'boolean' },
           pii_detected: { type: 'boolean' },
           since: { type: 'string', format: 'date-time' },
@@ -117,6 +142,12 @@ export function usageRoutes(
             outcome: query.choice('outcome', OUTCOMES),
             tool: query.text('tool'),
             runs: run === null ? null : [run, ...hashesOfRun(run)],
+            upstream: query.text('upstream'),
+            rule: query.text('rule'),
+            kind: query.choice('kind', PII_KINDS),
+            label: labelIn(query),
+            direction: query.choice('direction', DIRECTIONS),
+            withEvents: query.boolean('events') === true,
             filter: {
               keyId: query.text('key_id'),
               model: query.text('model'),

@@ -2,9 +2,16 @@
 // filter, a bounded number of summaries is scanned, and a cursor marks where to continue.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { SealedRequest } from '../../audit/entry.ts'
 import type { Outcome, UsageView } from '../../audit/entry-fields.ts'
-import { badCursor, type UsagePage, type UsageQuery } from '../../audit/usage-query.ts'
+import { securityEvents } from '../../audit/security.ts'
+import {
+  badCursor,
+  holds,
+  type UsagePage,
+  type UsageQuery,
+  type WantedMembers,
+  wantedMembers,
+} from '../../audit/usage-query.ts'
 import { readU64, summaryOutcome, summarySeq, summaryTest, u64 } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
 import type { Row } from '../tables/table.ts'
@@ -35,27 +42,39 @@ type SummaryTest = (bytes: Buffer) => boolean
 const acceptAll: SummaryTest = () => true
 
 /** Returns what a query asks for as a test of summaries; null if it accepts everything. */
-function testOf(
-  tables: StoreTables,
-  { filter = {}, outcome = null, tool = null, runs = null }: UsageQuery,
-): SummaryTest | null {
+function testOf(tables: StoreTables, query: UsageQuery): SummaryTest | null {
+  const { filter = {}, outcome = null, runs = null } = query
   const test = summaryTest(filter)
-  if (outcome === null && tool === null && runs === null) return test
+  const { withEvents = false } = query
+  const wanted = wantedMembers(query)
+  if (outcome === null && wanted.length === 0 && runs === null && !withEvents) return test
   return (bytes) =>
     (test === null || test(bytes)) &&
     (outcome === null || outcomeOf(tables, bytes) === outcome) &&
-    (tool === null || hasTool(tables, summarySeq(bytes), tool)) &&
-    (runs === null || runs.some((run) => entryWith(tables, summarySeq(bytes), run)?.run === run))
+    (!withEvents || hasEvents(tables, summarySeq(bytes))) &&
+    wanted.every((one) => hasMembers(tables, summarySeq(bytes), one)) &&
+    (runs === null ||
+      runs.some((run) => hasMembers(tables, summarySeq(bytes), { text: run, anyOf: [{ run }] })))
 }
 
-/** Reports whether a call defined or called a tool. */
-const hasTool = (tables: StoreTables, seq: number, tool: string): boolean =>
-  entryWith(tables, seq, tool)?.tools?.some(({ name }) => name === tool) === true
-
-/** Reads an entry only where its bytes hold a text; else null. */
-function entryWith(tables: StoreTables, seq: number, text: string): SealedRequest | null {
+/** Reads an entry only where its bytes hold the text. */
+function hasMembers(tables: StoreTables, seq: number, { text, anyOf }: WantedMembers): boolean {
   const isThere = tables.entries.get(u64(seq))?.includes(JSON.stringify(text)) === true
-  return isThere ? readRequest(tables, seq) : null
+  if (!isThere) return false
+  const entry = readRequest(tables, seq)
+  return anyOf.some((members) => holds(entry, members))
+}
+
+/** How an entry without findings and rules writes them, in canonical form. */
+const NOTHING_FOUND = ['"pii":[]', '"rules":[]'] as const
+
+/** Reports whether a call has security events. Parses only the entries that may have one. */
+function hasEvents(tables: StoreTables, seq: number): boolean {
+  const bytes = tables.entries.get(u64(seq))
+  if (bytes === undefined) return false
+  if (!NOTHING_FOUND.every((text) => bytes.includes(text))) return true
+  const entry = readRequest(tables, seq)
+  return entry !== null && securityEvents(entry).length > 0
 }
 
 /** Reads the entry where a summary does not hold its outcome. */
