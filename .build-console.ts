@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
 import { APIS } from './src/chat/apis.ts'
 import type { GatewayFacts } from './src/console/gateway-facts.ts'
-import { DIRECTIONS } from './src/core/finding.ts'
+import { DIRECTIONS, PII_KINDS } from './src/core/finding.ts'
 import { PLACEHOLDER_STYLES } from './src/core/placeholder-style.ts'
 import { TEXT_PARTS } from './src/core/text-part.ts'
 import { RULE_TYPES } from './src/policy/rule-types.ts'
@@ -27,6 +27,7 @@ const FACTS: GatewayFacts = {
       placeholders: replaces ? PLACEHOLDER_STYLES : [],
     }),
   ),
+  piiKinds: PII_KINDS,
   apiPaths: Object.fromEntries(APIS.map(({ name, target }) => [name, `/v1${target}`])),
 }
 

@@ -3,6 +3,8 @@
 export interface GatewayFacts {
   /** What a rule made on the page can be. */
   readonly ruleTypes: readonly RuleTypeFacts[]
+  /** Kinds of personal data. */
+  readonly piiKinds: readonly string[]
   /** Paths of the APIs by their names. */
   readonly apiPaths: Readonly<Record<string, string>>
 }
@@ -27,4 +29,4 @@ export interface RuleTypeFacts {
 
 declare const GATEWAY_FACTS: GatewayFacts
 
-export const { ruleTypes: RULE_TYPES, apiPaths: API_PATHS } = GATEWAY_FACTS
+export const { ruleTypes: RULE_TYPES, piiKinds: PII_KINDS, apiPaths: API_PATHS } = GATEWAY_FACTS

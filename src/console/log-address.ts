@@ -3,20 +3,45 @@
 import { withQuery } from './gateway-api.ts'
 import { BASE } from './place.ts'
 
-/** Parameters of the log that the page keeps in its address, as the API names them. */
-export const LOG_FILTERS = [
-  'key_id',
-  'model',
-  'outcome',
-  'tool',
-  'run',
-  'blocked',
-  'pii_detected',
-  'user',
-  'since',
-  'until',
+/** How a value of a filter is asked for. */
+export type FilterForm = 'text' | 'choice' | 'time' | 'key'
+
+export interface FilterField {
+  /** As the API names it. */
+  readonly name: string
+  readonly title: string
+  readonly form: FilterForm
+}
+
+const field = (name: string, title: string, form: FilterForm = 'text'): FilterField => ({ name, title, form })
+
+/** The filters that the page keeps in its address. */
+export const FILTER_FIELDS = [
+  field('key_id', 'Key', 'key'),
+  field('label', 'Label'),
+  field('user', 'User'),
+  field('model', 'Model'),
+  field('upstream', 'Upstream'),
+  field('rule', 'Rule'),
+  field('outcome', 'Outcome', 'choice'),
+  field('kind', 'Personal data of kind', 'choice'),
+  field('direction', 'Found in', 'choice'),
+  field('tool', 'Tool'),
+  field('run', 'Run'),
+  field('blocked', 'Blocked', 'choice'),
+  field('pii_detected', 'Any personal data', 'choice'),
+  field('events', 'With a security event', 'choice'),
+  field('since', 'From', 'time'),
+  field('until', 'To', 'time'),
 ] as const
-export type LogFilter = (typeof LOG_FILTERS)[number]
+
+export type Filters = Readonly<Record<string, string>>
+
+/** Reads the filters of an address. */
+export function filtersIn(search: URLSearchParams): Filters {
+  const entries = FILTER_FIELDS.map(({ name }) => [name, search.get(name) ?? ''])
+  return Object.fromEntries(entries.filter(([, value]) => value !== ''))
+}
 
 /** Returns the filter of the calls in a period. @param begin seconds since 1970 */
 export const periodFilter = (begin: number, lengthSeconds: number) => ({
@@ -24,6 +49,8 @@ export const periodFilter = (begin: number, lengthSeconds: number) => ({
   until: new Date((begin + lengthSeconds) * 1000).toISOString(),
 })
 
-/** Returns the address of the log with a filter. */
-export const logHref = (filters: Partial<Record<LogFilter, string>>): string =>
-  withQuery(`${BASE}log`, { ...filters })
+/** Returns the address of the log with filters. */
+export const logHref = (filters: Filters): string => withQuery(`${BASE}log`, filters)
+
+/** Returns the address of what is known of a call. */
+export const entryHref = (id: string): string => withQuery(`${BASE}log`, { entry: id })

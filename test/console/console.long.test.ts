@@ -443,6 +443,56 @@ t.test(
   },
 )
 
+t.test('the log is filtered on one line, by labels and rules too, and the list is saved', async (t) => {
+  const { rules } = (await gateway.api('GET', '/rules')).body
+  const { id } = rules.find(({ name }: { name: string }) => name === 'no-aurora')
+  await gateway.api('PATCH', `/rules/${id}`, { enabled: true, reason: 'the incident is over' })
+  const team = '=cmd|"<b>x</b>'
+  const { body } = await gateway.api('POST', '/keys', { name: 'filtered', labels: { team } })
+  const ids: string[] = []
+  for (const content of ['mail bob@example.com', 'About Project Aurora']) {
+    const answer = await gateway.chat(body.key, { ...prompt(content), model: 'sieve' })
+    await answer.text()
+    ids.push(answer.headers.get('x-request-id') ?? '')
+  }
+  const { page, faults } = await openConsole(browser, gateway, '/console/log')
+  await signIn(page)
+  const add = async (name: string, value: string) => {
+    await page.getByLabel('Filter by').selectOption({ label: name })
+    const form = page.getByRole('form', { name: 'Filters' })
+    if (name === 'Outcome') await form.getByLabel(name, { exact: true }).selectOption(value)
+    else await form.getByLabel(name, { exact: true }).fill(value)
+    await page.getByRole('button', { name: 'Add filter' }).click()
+  }
+  await add('Label', `team=${team}`)
+  await page.getByText('2 calls').waitFor()
+  await add('Key', 'filtered')
+  await page.getByText('Key: filtered').waitFor()
+  await add('Rule', 'no-aurora')
+  await page.getByText('1 calls').waitFor()
+  t.match(await page.getByRole('row').nth(1).innerText(), /filtered[\s\S]*sieve[\s\S]*blocked/)
+  const download = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'CSV of this list' }).click()
+  t.match((await download).suggestedFilename(), /^sidegate-log-\d{4}-\d\d-\d\d\.csv$/)
+  const lines: string[] = []
+  for await (const chunk of await (await download).createReadStream()) lines.push(String(chunk))
+  t.match(lines.join(''), /^id,created_at,key_id[\s\S]*filtered,"team==cmd\|""<b>x<\/b>"/)
+  t.equal(lines.join('').trim().split('\n').length, 2)
+  await page.getByRole('button', { name: 'Remove the filter Rule' }).click()
+  await page.getByText('2 calls').waitFor()
+  await add('Outcome', 'blocked')
+  await page.getByText('1 calls').waitFor()
+  await add('Request id', ids[1]!)
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('Decided by').waitFor()
+  t.match(await dialog.innerText(), /Decided by\nno-aurora[\s\S]*Labels\nteam: =cmd\|"<b>x<\/b>/)
+  await page.goto(`${gateway.url}/console/log?entry=${ids[0]}`)
+  await dialog.getByText('Request id').waitFor()
+  t.match(await dialog.innerText(), /Upstream\ndefault\s+Attempts\n1 sent upstream/)
+  t.equal(await dialog.locator('mark').first().innerText(), '[EMAIL_1]')
+  t.strictSame(faults, [])
+})
+
 t.test('everything works by keyboard, and the focus returns after a drawer', async (t) => {
   const { key } = await gateway.createKey('keyboard')
   for (const model of ['first', 'second']) {

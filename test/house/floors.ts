@@ -61,8 +61,8 @@ const LIMITED: Readonly<Record<string, readonly string[]>> = { boot: ['core'] }
 /** Runs in the browser: shares no code with the server but that of BROWSER_CODE, and the types of these. */
 const BROWSER = 'console'
 const BROWSER_TYPES = new Set(['src/audit/entry-fields.ts'])
-/** What a hidden character is, is written down once. */
-const BROWSER_CODE = new Set(['src/core/hidden-characters.ts'])
+/** What a hidden character is, and which cell a spreadsheet runs, is written down once. */
+const BROWSER_CODE = new Set(['src/core/hidden-characters.ts', 'src/core/csv.ts'])
 const BROWSER_PACKAGES = new Set(['preact', 'uplot'])
 
 /** Packages and the folders that may import them. */

@@ -5,18 +5,20 @@ import type { UsageView } from '../../audit/entry-fields.ts'
 import { visible } from '../../core/hidden-characters.ts'
 import { showBytes, showCount, showMs, showUsd } from '../display.ts'
 import { API_PATHS } from '../gateway-facts.ts'
+import { logHref } from '../log-address.ts'
+import { OutcomeTag } from '../parts/call-table.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Fact } from '../parts/fact.tsx'
+import { KeyLabels, keyHref } from '../parts/key-parts.tsx'
 import { ProofView } from '../parts/proof-view.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
-import { BASE } from '../place.ts'
 import type { ReceiptDocument } from '../proof-check.ts'
 import { useResource } from '../resource.ts'
 import { useMay } from '../signed-in.ts'
 
-/** What redaction leaves in place of a value. */
-const PLACEHOLDER = /(\[[A-Z][A-Z_]*_(?:\d+|[2-9a-kmnp-z]{8,51})\])/
+/** What redaction leaves in place of a value: numbered for a call, with a pseudonym, or neither. */
+const PLACEHOLDER = /(\[[A-Z][A-Z_]*(?:_(?:\d+|[2-9a-kmnp-z]{8,51}))?\])/
 /** Characters of a text shown before the reader asks for the rest. */
 const SHOWN_CHARACTERS = 20_000
 
@@ -53,13 +55,20 @@ function Entry({ entry }: { readonly entry: WholeEntry }) {
           <Time at={entry.created_at} />
         </Fact>
         <Fact name="Outcome">
-          <span class={`tag outcome-${entry.outcome}`}>{`${entry.outcome} ${entry.status}`}</span>
+          <OutcomeTag {...entry} />
         </Fact>
+        <DecidedBy entry={entry} />
         <Fact name="Key">
-          <a href={`${BASE}log?key_id=${encodeURIComponent(entry.key_id)}`}>
+          <a href={keyHref(entry.key_id)}>
             <Inert text={entry.key_name} />
-          </a>
+          </a>{' '}
+          <a href={logHref({ key_id: entry.key_id })}>its calls</a>
         </Fact>
+        {entry.labels === undefined ? null : (
+          <Fact name="Labels">
+            <KeyLabels labels={entry.labels} />
+          </Fact>
+        )}
         {entry.user === null ? null : (
           <Fact name="User">
             <Inert text={entry.user} />
@@ -67,7 +76,7 @@ function Entry({ entry }: { readonly entry: WholeEntry }) {
         )}
         {entry.run === undefined ? null : (
           <Fact name="Run">
-            <a href={`${BASE}log?run=${encodeURIComponent(entry.run)}`}>
+            <a href={logHref({ run: entry.run })}>
               <Inert text={entry.run} />
             </a>
           </Fact>
@@ -75,6 +84,14 @@ function Entry({ entry }: { readonly entry: WholeEntry }) {
         <Fact name="Model">
           <Inert text={entry.model} /> <span class="muted">{entry.api}</span>
         </Fact>
+        {entry.upstream === undefined ? null : (
+          <Fact name="Upstream">
+            <Inert text={entry.upstream} />
+          </Fact>
+        )}
+        {entry.attempts === undefined ? null : (
+          <Fact name="Attempts">{`${entry.attempts} sent upstream`}</Fact>
+        )}
         {entry.unscanned === undefined ? null : (
           <>
             <Fact name="Scan">Passed unscanned</Fact>
@@ -144,28 +161,46 @@ const describeTool = ({ defined, called, refused }: NonNullable<UsageView['tools
     ...(refused > 0 ? [`refused ${refused}×`] : []),
   ].join(', ')
 
+/** The rule that stopped a call: the first that blocks. */
+function DecidedBy({ entry: { blocked, outcome, rules } }: { readonly entry: WholeEntry }) {
+  if (!blocked && outcome !== 'rate_limited') return null
+  const deciding =
+    rules.find(({ action }) => action === 'block') ?? rules.find(({ action }) => action === 'remove')
+  return (
+    <Fact name="Decided by">
+      {deciding === undefined ? (
+        'the terms of the key'
+      ) : (
+        <a href={logHref({ rule: deciding.name })}>
+          <Inert text={deciding.name} />
+        </a>
+      )}
+    </Fact>
+  )
+}
+
 /** Where the time of a call went: the gateway's part, and the upstream's until its first token. */
 function TimingBar({ entry }: { readonly entry: WholeEntry }) {
   const { latency_ms, overhead_ms, ttft_ms } = entry
   const own = Math.min(overhead_ms, latency_ms)
-  const parts = [
+  const first = Math.min(latency_ms, Math.max(own, ttft_ms ?? own))
+  const phases = [
     { name: 'Sidegate', ms: own },
-    ...(ttft_ms === null ? [] : [{ name: 'until the first token', ms: Math.max(0, ttft_ms - own) }]),
-    {
-      name: ttft_ms === null ? 'upstream' : 'the rest of the answer',
-      ms: latency_ms - Math.max(own, ttft_ms ?? 0),
-    },
+    ...(ttft_ms === null ? [] : [{ name: 'until the first token', ms: first - own }]),
+    { name: ttft_ms === null ? 'upstream' : 'the rest of the answer', ms: latency_ms - first },
   ]
   return (
     <>
       <h3>Time taken: {showMs(latency_ms)}</h3>
-      <ul class="timing">
-        {parts.map(({ name, ms }) => (
+      <div class="phases" aria-hidden="true">
+        {phases.map(({ name, ms }) => (
+          <span key={name} style={{ flexGrow: ms }} />
+        ))}
+      </div>
+      <ul class="phase-names">
+        {phases.map(({ name, ms }) => (
           <li key={name}>
-            <span>
-              {name} {showMs(Math.max(0, ms))}
-            </span>
-            <progress aria-label={name} max={Math.max(1, latency_ms)} value={Math.max(0, ms)} />
+            {name} {showMs(ms)}
           </li>
         ))}
       </ul>

@@ -3,12 +3,14 @@
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
 import type { UsageView } from '../../audit/entry-fields.ts'
 import { showCount, showMs, showUsd } from '../display.ts'
-import { LOG_FILTERS, logHref } from '../log-address.ts'
+import { type Filters, filtersIn, logHref } from '../log-address.ts'
+import { OutcomeTag } from '../parts/call-table.tsx'
+import { ExportButton } from '../parts/export-button.tsx'
+import { FilterLine } from '../parts/filter-line.tsx'
 import { Inert, Time } from '../parts/text.tsx'
 import { type GridColumn, VirtualGrid } from '../parts/virtual-grid.tsx'
 import { API, BASE, go, usePlace } from '../place.ts'
 import { EntryDrawer } from './entry-drawer.tsx'
-import { LogFilters } from './log-filters.tsx'
 import { useLogRows } from './log-rows.ts'
 
 /** Entries that the live view holds. */
@@ -21,7 +23,7 @@ const LOG_COLUMNS: readonly GridColumn<UsageView>[] = [
   {
     name: 'outcome',
     title: 'Outcome',
-    cell: ({ outcome, status }) => <span class={`tag outcome-${outcome}`}>{`${outcome} ${status}`}</span>,
+    cell: (call) => <OutcomeTag {...call} />,
   },
   { name: 'pii', title: 'Personal data', cell: ({ pii_types }) => pii_types.join(', ') },
   {
@@ -31,17 +33,14 @@ const LOG_COLUMNS: readonly GridColumn<UsageView>[] = [
   },
   { name: 'tokens number', title: 'Tokens', cell: ({ total_tokens }) => showCount(total_tokens) },
   { name: 'cost number', title: 'Cost', cell: ({ cost }) => showUsd(cost) },
-  { name: 'latency number', title: 'Time taken', cell: ({ latency_ms }) => showMs(latency_ms) },
+  { name: 'latency number', title: 'Took', cell: ({ latency_ms }) => showMs(latency_ms) },
 ]
 
 export function LogPage() {
   const place = usePlace()
   const isLive = place.searchParams.get('live') === '1'
   const opened = place.searchParams.get('entry')
-  const filters = useMemo(() => {
-    const entries = LOG_FILTERS.map((name) => [name, place.searchParams.get(name) ?? ''])
-    return Object.fromEntries(entries.filter(([, value]) => value !== ''))
-  }, [place.search])
+  const filters = useMemo(() => filtersIn(place.searchParams), [place.search])
   const openEntry = useCallback((id: string | null) => {
     const next = new URL(location.href)
     if (id === null) next.searchParams.delete('entry')
@@ -61,7 +60,7 @@ export function LogPage() {
         <LiveRows onOpen={openRow} />
       ) : (
         <>
-          <LogFilters filters={filters} />
+          <FilterLine filters={filters} onChange={(next) => go(logHref(next))} onOpen={openEntry} />
           <FilteredRows filters={filters} onOpen={openRow} />
         </>
       )}
@@ -71,7 +70,7 @@ export function LogPage() {
 }
 
 interface FilteredRowsProps {
-  readonly filters: Readonly<Record<string, string>>
+  readonly filters: Filters
   readonly onOpen: (entry: UsageView) => void
 }
 
@@ -86,7 +85,8 @@ function FilteredRows({ filters, onOpen }: FilteredRowsProps) {
         {total === null ? (failure === null ? 'Loading…' : '') : `${showCount(total)} calls`}{' '}
         <button type="button" onClick={() => setOpenedAt(new Date().toISOString())}>
           Load newer calls
-        </button>
+        </button>{' '}
+        <ExportButton key={query} filters={filters} />
       </p>
       {total === 0 ? (
         <p class="empty">No call matches. A call appears here once its answer is finished.</p>

@@ -2,11 +2,9 @@
 
 import type { UsageView } from '../../audit/entry-fields.ts'
 import { showCount, showUsd } from '../display.ts'
-import { BASE } from '../place.ts'
+import { entryHref } from '../log-address.ts'
 import { DataTable, type TableColumn } from './data-table.tsx'
 import { Inert, Time } from './text.tsx'
-
-export const entryHref = (id: string): string => `${BASE}log?entry=${encodeURIComponent(id)}`
 
 export const OutcomeTag = ({ outcome, status }: Pick<UsageView, 'outcome' | 'status'>) => (
   <span class={`tag outcome-${outcome}`}>{`${outcome.replaceAll('_', ' ')} ${status}`}</span>

@@ -10,13 +10,20 @@ export interface SelectOption {
 interface SelectProps {
   readonly options: readonly SelectOption[]
   readonly value: string
+  /** Its name for people, where no label is beside it. */
+  readonly title?: string
   /** Name of the field in a form. */
   readonly name?: string
   readonly onSelect?: (value: string) => void
 }
 
-export const Select = ({ options, value, name, onSelect }: SelectProps) => (
-  <select name={name} value={value} onChange={(event) => onSelect?.(event.currentTarget.value)}>
+export const Select = ({ options, value, title, name, onSelect }: SelectProps) => (
+  <select
+    aria-label={title}
+    name={name}
+    value={value}
+    onChange={(event) => onSelect?.(event.currentTarget.value)}
+  >
     {options.map((option) => (
       <option key={option.value} value={option.value}>
         {visible(option.title)}
