@@ -24,7 +24,7 @@ export const FILTER_FIELDS = [
   field('upstream', 'Upstream'),
   field('rule', 'Rule'),
   field('outcome', 'Outcome', 'choice'),
-  field('kind', 'Personal data of kind', 'choice'),
+  field('kind', 'Personal data of kind'),
   field('direction', 'Found in', 'choice'),
   field('tool', 'Tool'),
   field('run', 'Run'),

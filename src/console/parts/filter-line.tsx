@@ -23,7 +23,6 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
     ...['ok', 'blocked', 'rate_limited', 'invalid_request', 'upstream_error', 'client_aborted'],
     ...['interrupted', 'overloaded'],
   ],
-  kind: PII_KINDS,
   direction: ['request', 'response'],
 }
 const YES_OR_NO = ['true', 'false']
@@ -191,6 +190,7 @@ function Suggestions({ name, typed }: { readonly name: string; readonly typed: s
     label: keys.data?.keys.flatMap(({ labels }) => Object.entries(labels).map((one) => one.join('='))),
     model: models.data?.rows.map((row) => String(row['model'])),
     tool: tools.data?.rows.map((row) => String(row['tool'])),
+    kind: PII_KINDS,
     rule: rules.data?.rules.map((rule) => rule.name),
     upstream: status.data?.upstreams.map((upstream) => upstream.name),
   }
