@@ -197,20 +197,8 @@ export function parseConfig(
   const { declared, found, problems, problemAt, context } = document
   if (declared === null) return { ...UNUSABLE, problems, problemAt }
   const { folder } = context
-  const {
-    listen,
-    upstream,
-    upstreams,
-    passThrough,
-    rules,
-    prices,
-    keys,
-    pii,
-    audit,
-    admin,
-    fleet,
-    ...others
-  } = declared
+  const { listen, upstream, upstreams, passThrough, rules, prices, keys, pii, ...rest } = declared
+  const { recognisers, audit, admin, fleet, ...others } = rest
   const known = readUpstreams(context, upstream, upstreams)
   const config: Config = {
     ...others,
@@ -234,7 +222,7 @@ export function parseConfig(
       ...pii,
       pseudonymKey: readPseudonymKey(context, ['pii', 'pseudonymKey'], pii.pseudonymKey),
     },
-    recognisers: readRecognisers(context, declared.recognisers),
+    recognisers: readRecognisers(context, recognisers),
     audit: {
       ...audit,
       signingKey: readSecret(context, ['audit', 'signingKey'], audit.signingKey, SIGNING_KEY_HINT),
