@@ -9,7 +9,8 @@ export const CONSOLE_SECTION = section('The console in the browser.', {
     description:
       'Path below which a proxy serves the gateway to browsers, such as `/sidegate`: for the console, the management API and single sign-on. The proxy may remove it from requests or not.',
     type: 'string',
-    pattern: '^(?:(?:/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+){1,8})?$',
+    // Without a lookahead, which helm does not take.
+    pattern: '^(?:/(?:\\.?[A-Za-z0-9_~-][A-Za-z0-9._~-]*|\\.\\.[A-Za-z0-9._~-]+)){0,8}$',
     maxLength: 128,
     default: '',
   },

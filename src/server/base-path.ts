@@ -6,7 +6,7 @@ import { BlockList, isIP } from 'node:net'
 
 const HEADER = 'x-forwarded-prefix'
 /** As the schema has it; the header may end with a slash. */
-const FORM = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+){1,8}$/
+const FORM = /^(?:\/(?:\.?[A-Za-z0-9_~-][A-Za-z0-9._~-]*|\.\.[A-Za-z0-9._~-]+)){1,8}$/
 const MAXIMUM_CHARACTERS = 128
 /** What a proxy may leave the path before. */
 const BELOW = /^\/(?:$|console(?:\/|$)|api\/|openapi\.json$)/

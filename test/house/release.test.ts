@@ -246,7 +246,7 @@ t.test('the charts of a release name its image', { skip: missing('helm') }, asyn
   standIn(join(folder, 'bin'), 'helm', `echo "Digest: ${DIGEST}"`)
   const pushed = runStep(t, 'charts', 'Push the charts', {}, folder)
   t.equal(pushed.status, 0, pushed.printed)
-  t.equal(pushed.outputs, `sidegate-lib=${DIGEST}\nsidegate=${DIGEST}\n`)
+  t.equal(pushed.outputs, `sidegate-lib=${DIGEST}\nsidegate=${DIGEST}\nsidegate-hub=${DIGEST}\n`)
   t.match(
     pushed.calls,
     `helm push packaged/sidegate-${VERSION}.tgz oci://ghcr.io/some-team/gate.way/charts\n`,
