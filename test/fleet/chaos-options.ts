@@ -2,19 +2,21 @@
 
 import { parseArgs } from 'node:util'
 
-const HELP = `Usage: npm run fleet:chaos [-- --quick] [--seed N] [--steps N] [--sidecars N] [--entries N] [--json FILE]
+const HELP = `Usage: npm run fleet:chaos [-- --quick] [--seed N] [--steps N] [--sidecars N] [--entries N] [--limits N] [--json FILE]
 
 Starts PostgreSQL, two hubs, three sidecars and, in this process, 1,000 simulated ones
 made of the client, the memory and the shipper of a sidecar. First all of them send the
-entries of an outage to one hub. Then keys change at random hubs while sidecars, hubs and
-the database are killed, cut off and frozen: compares what every sidecar decides with what
-the answers promised, and in the end every log with what its sidecar has sealed.
+entries of an outage to one hub. Then calls use limits of the hub, and keys change at
+random hubs, while sidecars, hubs and the database are killed, cut off and frozen: compares
+what is used in each window with the limit, what every sidecar decides with what the answers
+promised, and in the end every log with what its sidecar has sealed.
 
-  --quick         as many steps as fit in 45 s; two minutes in all
+  --quick         as many steps as fit in 45 s; three minutes in all
   --seed N        repeats the random choices of another run (times differ); printed
   --steps N       random steps (default 10000)
   --sidecars N    simulated sidecars (default 1000)
   --entries N     entries of each after the outage (default 600; 100 with --quick)
+  --limits N      seconds of calls, half of them without faults (default 60; 30 with --quick)
   --json FILE     write the figures to FILE as one JSON object
   --help          print this text
 
@@ -22,8 +24,10 @@ Exit: 0 no violation and every figure within its limit, 1 not, 2 wrong arguments
 `
 const ENTRIES = '600'
 const QUICK_ENTRIES = '100'
+const LIMITS = '60'
+const QUICK_LIMITS = '30'
 
-type NumberName = 'seed' | 'steps' | 'sidecars' | 'entries'
+type NumberName = 'seed' | 'steps' | 'sidecars' | 'entries' | 'limits'
 
 export interface ChaosOptions {
   readonly isQuick: boolean
@@ -31,6 +35,7 @@ export interface ChaosOptions {
   readonly steps: number
   readonly sidecars: number
   readonly entries: number
+  readonly limits: number
   readonly json: string | undefined
 }
 
@@ -44,6 +49,7 @@ export function readOptions(): ChaosOptions {
         steps: { type: 'string', default: '10000' },
         sidecars: { type: 'string', default: '1000' },
         entries: { type: 'string' },
+        limits: { type: 'string' },
         json: { type: 'string' },
         help: { type: 'boolean', default: false },
       },
@@ -53,8 +59,8 @@ export function readOptions(): ChaosOptions {
       process.exit(0)
     }
     const { quick: isQuick, json, seed, steps, sidecars } = values
-    const { entries = isQuick ? QUICK_ENTRIES : ENTRIES } = values
-    const numbers = Object.entries({ seed, steps, sidecars, entries }).map(([name, text]) => {
+    const { entries = isQuick ? QUICK_ENTRIES : ENTRIES, limits = isQuick ? QUICK_LIMITS : LIMITS } = values
+    const numbers = Object.entries({ seed, steps, sidecars, entries, limits }).map(([name, text]) => {
       const number = Number(text)
       if (!Number.isSafeInteger(number) || number < 1) throw new Error(`--${name} takes a number from 1`)
       return [name, number] as const

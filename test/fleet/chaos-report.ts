@@ -2,6 +2,7 @@
 
 import { writeFileSync } from 'node:fs'
 import type { Violation } from './chaos-ledger.ts'
+import type { LimitsResult } from './chaos-limits.ts'
 
 /** Most resident memory of a hub with 1,000 feeds. */
 const MAXIMUM_HUB_MIB = 256
@@ -11,6 +12,8 @@ const MAXIMUM_CATCH_UP_MIB = 512
 const MAXIMUM_CATCH_UP_SECONDS = 60
 /** Longest p99 of the answer to a revocation. */
 const MAXIMUM_P99_MS = 1000
+/** Least part of what one process admits that the fleet uses of a limit. */
+const MINIMUM_OF_ONE_PROCESS = 0.95
 /** Goal of the CPU of an idle hub with 1,000 feeds, percent of a core. */
 const GOAL_HUB_PERCENT = 6
 
@@ -67,6 +70,7 @@ export interface ChaosResult {
     readonly answer_ms: Spread
     readonly most_rss_mib: number
   }
+  readonly limits: LimitsResult
   /** The logs in the database in the end. */
   readonly logs: {
     readonly count: number
@@ -98,7 +102,7 @@ export function report(result: ChaosResult, file: string | undefined): number {
 }
 
 function linesOf(result: ChaosResult): string[][] {
-  const { quiet, chaos, hub, catch_up: catchUp, logs } = result
+  const { quiet, chaos, hub, catch_up: catchUp, limits, logs } = result
   const ms = ({ p50, p99, max, count }: Spread) => `p50 ${p50}, p99 ${p99}, max ${max} ms of ${count}`
   const list = (counts: Readonly<Record<string, number>>) =>
     Object.entries(counts)
@@ -125,6 +129,14 @@ function linesOf(result: ChaosResult): string[][] {
       `${catchUp.entries} entries in ${catchUp.seconds} s, ${catchUp.entries_per_second} a second, hub ≤ ${catchUp.most_rss_mib} MiB`,
     ],
     ['', `revocations meanwhile answered after ${ms(catchUp.answer_ms)}`],
+    ...limits.limits.map(({ limit, calls, most, of_one_process }) => [
+      'limit',
+      `${limit}: ${calls} calls, at most ${most} of it in a window; without faults ${of_one_process} of what one process admits`,
+    ]),
+    [
+      '',
+      `covered: ${list(limits.covered)}; ${limits.requests_per_second} requests a second, ${limits.failed_requests} failed`,
+    ],
     [
       'logs',
       `${logs.count} with ${logs.entries} entries and ${logs.checkpoints} cosigned checkpoints; verified in ${logs.verified_seconds} s`,
@@ -142,7 +154,7 @@ function linesOf(result: ChaosResult): string[][] {
 }
 
 /** What must be so, and whether it is. */
-function wantedOf({ violations, quiet, hub, catch_up: catchUp }: ChaosResult): [string, boolean][] {
+function wantedOf({ violations, quiet, hub, limits, catch_up: catchUp }: ChaosResult): [string, boolean][] {
   return [
     [`${violations} violations, must be 0`, violations === 0],
     [`p99 of an answer < ${MAXIMUM_P99_MS} ms (quiet)`, quiet.answer_ms.p99 < MAXIMUM_P99_MS],
@@ -150,6 +162,13 @@ function wantedOf({ violations, quiet, hub, catch_up: catchUp }: ChaosResult): [
       `${catchUp.entries} entries taken within ${MAXIMUM_CATCH_UP_SECONDS} s`,
       catchUp.seconds <= MAXIMUM_CATCH_UP_SECONDS,
     ],
+    ...limits.limits.flatMap(({ limit, windows_over: over, of_one_process }): [string, boolean][] => [
+      [`${over} windows of ${limit} over its limit, must be 0`, over === 0],
+      [
+        `the fleet uses ≥ ${MINIMUM_OF_ONE_PROCESS} of what one process admits of ${limit}`,
+        of_one_process >= MINIMUM_OF_ONE_PROCESS,
+      ],
+    ]),
     [`meanwhile p99 of an answer < ${MAXIMUM_P99_MS} ms`, catchUp.answer_ms.p99 < MAXIMUM_P99_MS],
     [`meanwhile a hub ≤ ${MAXIMUM_CATCH_UP_MIB} MiB`, catchUp.most_rss_mib <= MAXIMUM_CATCH_UP_MIB],
     [

@@ -1,6 +1,6 @@
 // `npm run fleet:chaos`: a thousand simulated and three real sidecars on two hubs and PostgreSQL,
-// while keys change and everything is killed. Checks that no sidecar decides against an answer, and
-// that no entry of a log is lost or stored twice.
+// while keys change, limits are used up and everything is killed. Checks that no sidecar decides
+// against an answer, that no limit is exceeded, and that no entry of a log is lost or stored twice.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -8,6 +8,7 @@ import { fetchInTime, until } from '../process/until.ts'
 import { type CalledSidecar, ChaosChanges, NAMESPACES } from './chaos-changes.ts'
 import { ChaosFaults, QUICK_WEIGHTS, WEIGHTS } from './chaos-faults.ts'
 import { ChaosLedger } from './chaos-ledger.ts'
+import { amountOf, ChaosLimits, limitRules } from './chaos-limits.ts'
 import { ChaosLogs } from './chaos-logs.ts'
 import { type ChaosOptions, readOptions } from './chaos-options.ts'
 import { type ChaosResult, type HubFigures, report, spreadOf } from './chaos-report.ts'
@@ -39,15 +40,21 @@ const CONVERGED_MS = 45_000
 class Chaos {
   readonly #options: ChaosOptions
   readonly #random: () => number
-  readonly #fleet = new RunningFleet({ hubs: 2, pods: PODS, maxStaleSeconds: MAX_STALE_SECONDS })
+  readonly #fleet = new RunningFleet({
+    ...{ hubs: 2, pods: PODS, maxStaleSeconds: MAX_STALE_SECONDS },
+    hubConfig: { rules: { path: 'rules.yaml' } },
+    hubFiles: { 'rules.yaml': limitRules() },
+  })
   readonly #sidecars: SimulatedSidecar[] = []
   readonly #logs = new ChaosLogs(this.#sidecars)
+  readonly #limits: ChaosLimits
   readonly #called: CalledSidecar[] = []
   #mostMib = 0
 
   constructor(options: ChaosOptions) {
     this.#options = options
     this.#random = seeded(options.seed)
+    this.#limits = new ChaosLimits(this.#sidecars, this.#random)
   }
 
   stop(): Promise<void> {
@@ -80,6 +87,8 @@ class Chaos {
     const cookie = await cookieAt(first.url, fleet.token)
     const changes = new ChaosChanges({ ...shared, ledger, cookie })
     const faults = new ChaosFaults({ ...shared, weights: isQuick ? QUICK_WEIGHTS : WEIGHTS })
+    const limits = await this.#limits.run(this.#options.limits, faults)
+    note(`limits: ${JSON.stringify(limits)}`)
     const startedMs = performance.now()
     const lag = monitorEventLoopDelay({ resolution: 10 })
     lag.enable()
@@ -109,7 +118,7 @@ class Chaos {
         simulator_lag_p99_ms: Math.round(lag.percentile(99) / NS_PER_MS),
         simulator_lag_max_ms: Math.round(lag.max / NS_PER_MS),
       },
-      ...{ catch_up: catchUp, logs },
+      ...{ catch_up: catchUp, limits, logs },
       hub: { before, after, most_rss_mib: Math.round(this.#mostMib) },
       ...{ sidecar_idle_cpu_ms_per_s: sidecarMs, connect_ms: connectMs, converged_ms: convergedMs },
     }
@@ -123,8 +132,9 @@ class Chaos {
       const maxStaleSeconds = this.#random() < SHORT_LIVED_SHARE ? 5 : MAX_STALE_SECONDS
       const token = await this.#fleet.tokenOf(pod, namespace)
       const { mayShip } = this.#logs
+      const { asked } = this.#limits
       const options = { name: `${namespace}/${pod}`, namespace, token, hubs, maxStaleSeconds, mayShip }
-      this.#sidecars.push(new SimulatedSidecar({ ...options, random: this.#random }))
+      this.#sidecars.push(new SimulatedSidecar({ ...options, amountOf, asked, random: this.#random }))
     }
     const startedMs = performance.now()
     for (let at = 0; at < this.#sidecars.length; at += CONNECT_BATCH) {

@@ -1,5 +1,5 @@
-// A sidecar without a gateway: the client, the memory and the shipper of a real one over real
-// sockets, which can be killed, cut off and kept from reading. Its process is simulated; many live in
+// A sidecar without a gateway: the client, the memory, the leases and the shipper of a real one over
+// real sockets, which can be killed, cut off and kept from reading. Its process is simulated; many live in
 // this one.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -10,6 +10,7 @@ import { fixedSecret } from '../../src/core/secret.ts'
 import type { Timers } from '../../src/core/timers.ts'
 import { FleetClient } from '../../src/fleet/client.ts'
 import { fileCredential } from '../../src/fleet/credential.ts'
+import { LeaseClient, REQUESTS_OF_A_PROCESS } from '../../src/fleet/lease-client.ts'
 import { Shipper } from '../../src/fleet/shipper.ts'
 import { SidecarMemory } from '../../src/fleet/sidecar-memory.ts'
 import { DurableRows } from './durable-rows.ts'
@@ -25,6 +26,19 @@ export interface SimulatedOptions {
   readonly random: () => number
   /** Whether logs are sent at all. */
   readonly mayShip: () => boolean
+  /** The amount of a limit of the hub, by its count. */
+  readonly amountOf: (count: string) => number
+  /** It has asked a hub for leases. */
+  readonly asked: (result: 'answered' | 'failed') => void
+}
+
+/** What calls used of a limit, as it is on disk. */
+interface KeptUse {
+  readonly count: string
+  readonly subject: string
+  readonly windowMs: number
+  readonly bucket: number
+  readonly amount: number
 }
 
 /** Time to send the rest of the log after the goodbye. */
@@ -39,6 +53,9 @@ class Life {
   readonly memory: SidecarMemory
   readonly client: FleetClient
   readonly shipper: Shipper
+  readonly leases: LeaseClient
+  /** Whether the numbers of its requests for leases are kept from the next process. */
+  #isNumbered = false
   /** It began after a goodbye, so it refuses the keys of hubs until it has heard one. */
   readonly #beganLeft: boolean
   hasConnected = false
@@ -68,6 +85,7 @@ class Life {
         connected: () => {
           this.hasConnected = true
           this.problem = null
+          this.leases.connected()
         },
         troubled: (_hub, problem) => {
           this.problem = problem
@@ -75,6 +93,7 @@ class Life {
         reconnecting: () => {},
       },
     })
+    this.leases = this.#openLeases(options, timers)
     this.shipper = new Shipper({
       log,
       ca: null,
@@ -96,6 +115,23 @@ class Life {
           log.cosigned++
         },
       },
+    })
+  }
+
+  #openLeases({ asked }: SimulatedOptions, timers: Timers): LeaseClient {
+    const { memory } = this
+    const firstRequest = Math.max(Date.now(), memory.state.nextLeaseRequest)
+    memory.update({ nextLeaseRequest: firstRequest + REQUESTS_OF_A_PROCESS })
+    return new LeaseClient({
+      ...{ clock: systemClock, timers, firstRequest, asked },
+      ...{ onHubLoss: 'share', waitMs: 250, alone: () => {} },
+      isConnected: () => this.client.isConnected,
+      post: (request, timeoutMs) =>
+        lives.run(this, async () => {
+          this.#isNumbered ||= await memory.save()
+          if (!this.#isNumbered) throw new Error('the number of the first request cannot be written')
+          return this.client.lease(request, timeoutMs)
+        }),
     })
   }
 
@@ -142,6 +178,7 @@ export class SimulatedSidecar {
   readonly rows: DurableRows
   readonly log: SimulatedLog
   #life: Life | null = null
+  #used: readonly KeptUse[] = []
   /** The fault that is under way; null without one. */
   fault: string | null = null
 
@@ -163,6 +200,12 @@ export class SimulatedSidecar {
   get memory(): SidecarMemory | null {
     const life = this.#life
     return life === null || life.isLeaving ? null : life.memory
+  }
+
+  /** What covers calls; null when it takes none. */
+  get leases(): LeaseClient | null {
+    const life = this.#life
+    return life === null || life.isLeaving ? null : life.leases
   }
 
   get isConnected(): boolean {
@@ -193,6 +236,11 @@ export class SimulatedSidecar {
   start(): void {
     const life = new Life(this.#options, this.rows, this.log)
     this.#life = life
+    for (const { windowMs, bucket, amount, ...counted } of this.#used) {
+      const state = life.leases.limit(counted, windowMs)!
+      state.restore(this.#options.amountOf(counted.count), bucket, amount)
+      life.leases.touched(state)
+    }
     lives.run(life, () => life.start())
   }
 
@@ -214,6 +262,7 @@ export class SimulatedSidecar {
     if (life === null) return
     this.#life = null
     life.isDead = true
+    this.#keepUse(life)
     this.rows.crash()
     this.log.crash()
     life.destroySockets()
@@ -224,11 +273,25 @@ export class SimulatedSidecar {
     const life = this.#life
     if (life === null) return
     life.isLeaving = true
+    await lives.run(life, () => life.leases.stop())
     await lives.run(life, () => life.client.stop())
     await lives.run(life, () => life.shipper.stop(LEAVE_MS, new Promise(() => {})))
-    if (this.#life === life) this.#life = null
+    if (this.#life === life) {
+      this.#life = null
+      this.#keepUse(life)
+    }
     life.isDead = true
     life.destroySockets()
+  }
+
+  /** What calls used is on disk; leases and shares are not. */
+  #keepUse({ leases }: Life): void {
+    this.#used = [...leases.limits()].flatMap(({ count, subject, leased }) => {
+      leased.giveBack()
+      leased.forgetReports([])
+      const { windowMs } = leased
+      return leased.report(systemClock.monotonic()).map((one) => ({ count, subject, windowMs, ...one }))
+    })
   }
 
   /** Breaks its connections; it may connect again at once. */

@@ -2,7 +2,7 @@
 // subject. It drives the functions that lend and hold leases, and notes each use.
 
 import { LeasedLimit } from '../../src/policy/leased-limit.ts'
-import { bucketAt, bucketLength, isLive } from '../../src/policy/limit.ts'
+import { bucketAt, bucketLength, isLive, openWindow, reserveTokens } from '../../src/policy/limit.ts'
 import { BookClock, type BookedBucket, LimitBook } from '../../src/policy/limit-book.ts'
 import { seeded } from '../fleet/seeded.ts'
 
@@ -257,15 +257,32 @@ export function runModel(options: ModelOptions): { readonly uses: Use[]; readonl
   return { uses, calls }
 }
 
-/** The most that is used in any window of a length, wherever it begins. */
-export function mostInWindow(uses: readonly Use[], windowMs: number): number {
-  let most = 0
+/** What one process admits of calls. */
+export function admittedByOne(calls: readonly Use[], limitTokens: number, windowMs: number): number {
+  const window = openWindow(windowMs)
+  let sum = 0
+  for (const { atMs: nowMs, amount: tokens } of calls) {
+    const request = { limitTokens, tokens, unlimitedChoices: 0, expectedAnswer: 0, nowMs, enforced: true }
+    if (reserveTokens(window, request).allowed) sum += tokens
+  }
+  return sum
+}
+
+/** What is used in each window of a length that ends with a use. */
+function windowSums(uses: readonly Use[], windowMs: number): number[] {
   let sum = 0
   let first = 0
-  for (const { atMs, amount } of uses) {
+  return uses.map(({ atMs, amount }) => {
     sum += amount
     while (uses[first]!.atMs <= atMs - windowMs) sum -= uses[first++]!.amount
-    most = Math.max(most, sum)
-  }
-  return most
+    return sum
+  })
 }
+
+/** The most that is used in any window of a length, wherever it begins. */
+export const mostInWindow = (uses: readonly Use[], windowMs: number): number =>
+  windowSums(uses, windowMs).reduce((most, sum) => Math.max(most, sum), 0)
+
+/** Number of windows in which more than a limit is used. */
+export const windowsOver = (uses: readonly Use[], windowMs: number, limit: number): number =>
+  windowSums(uses, windowMs).filter((sum) => sum > limit).length

@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Holdings, leaseTime } from '../../src/policy/lease.ts'
 import { LeasedLimit } from '../../src/policy/leased-limit.ts'
-import { CALENDAR_MONTH, openWindow, reserveTokens } from '../../src/policy/limit.ts'
+import { CALENDAR_MONTH } from '../../src/policy/limit.ts'
 import { fitsAt } from '../../src/policy/limit-book.ts'
-import { type ModelOptions, mostInWindow, runModel, type Use } from './fleet-model.ts'
+import { admittedByOne, type ModelOptions, mostInWindow, runModel } from './fleet-model.ts'
 
 const anyFleet = fc.record({
   seed: fc.nat(),
@@ -35,17 +35,6 @@ t.test('no window holds more than the limit, whatever is lost, late, doubled or 
   )
 })
 
-/** What one process admits of the calls. */
-function admitted(calls: readonly Use[], limitTokens: number, windowMs: number): number {
-  const window = openWindow(windowMs)
-  let sum = 0
-  for (const { atMs: nowMs, amount: tokens } of calls) {
-    const request = { limitTokens, tokens, unlimitedChoices: 0, expectedAnswer: 0, nowMs, enforced: true }
-    if (reserveTokens(window, request).allowed) sum += tokens
-  }
-  return sum
-}
-
 t.test('with demand above the limit the fleet uses nearly what one process admits', async (t) => {
   for (const windowMs of [2000, 10_000]) {
     for (const sidecars of [1, 4]) {
@@ -53,7 +42,7 @@ t.test('with demand above the limit the fleet uses nearly what one process admit
       const more = { seed: 7, durationMs: 4 * windowMs, isSkewed: false, isTroubled: false }
       const { uses, calls } = runModel({ ...fleet, ...demanding(fleet), ...more })
       const used = uses.reduce((sum, { amount }) => sum + amount, 0)
-      const share = used / admitted(calls, fleet.limit, windowMs)
+      const share = used / admittedByOne(calls, fleet.limit, windowMs)
       t.ok(share >= 0.95, `${windowMs} ms, ${sidecars} sidecars: ${share.toFixed(3)}`)
     }
   }
