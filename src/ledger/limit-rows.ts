@@ -1,5 +1,7 @@
 // The rows of limits: how they are locked, read and written. All in one transaction, but for the
-// rows that lock a limit, which are made apart.
+// rows that lock a limit, which are made apart. A `lateral` that cannot be merged into its
+// statement reads each limit by the index; for hundreds of them the planner would read and sort
+// whole tables.
 
 import type { Milliseconds } from '../core/clock.ts'
 import { CALENDAR_MONTH } from '../policy/limit.ts'
@@ -92,10 +94,12 @@ export async function readSums(
   const sums = new Map<string, { bucket: number; amount: number }[]>(limits.map(({ name }) => [name, []]))
   if (sums.size === 0) return sums
   const rows = await queries.rows<{ place: number; bucket: number; amount: number }>(
-    `select k.place, b.bucket, sum(b.amount)::bigint as amount
+    `select k.place, b.bucket, b.amount
      from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality as k(count, subject, window_ms, place)
-     join limit_bucket b using (count, subject, window_ms)
-     group by 1, 2`,
+     cross join lateral (
+       select bucket, sum(amount)::bigint as amount from limit_bucket b
+       where b.count = k.count and b.subject = k.subject and b.window_ms = k.window_ms
+       group by bucket) b`,
     namesOf(limits),
   )
   for (const { place, bucket, amount } of rows) sums.get(limits[place - 1]!.name)!.push({ bucket, amount })
@@ -138,8 +142,11 @@ export async function readHoldings(
     `select k.place, h.sidecar, h.share as amount,
        h.seen_at < now() - ${SHARE_SEEN_SECONDS} * interval '1 second' as is_old, 'share' as kind
      from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality as k(count, subject, window_ms, place)
-     join limit_share h using (count, subject, window_ms)
-     where h.seen_at > now() - ${SHARE_SECONDS} * interval '1 second'
+     cross join lateral (
+       select sidecar, share, seen_at from limit_share h
+       where h.count = k.count and h.subject = k.subject and h.window_ms = k.window_ms
+         and h.seen_at > now() - ${SHARE_SECONDS} * interval '1 second'
+       offset 0) h
      union all
      select k.place, p.sidecar, p.size, false, 'slots'
      from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality as k(count, subject, window_ms, place)
@@ -148,12 +155,14 @@ export async function readHoldings(
     [...namesOf(limits), slotTimeoutSeconds],
   )
   const sums = await queries.rows<HoldingRow>(
-    `select k.place, b.sidecar, sum(b.amount)::bigint as amount, false as is_old, 'sum' as kind
+    `select k.place, b.sidecar, b.amount, false as is_old, 'sum' as kind
      from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])
        with ordinality as k(count, subject, window_ms, first, last, place)
-     join limit_bucket b on b.count = k.count and b.subject = k.subject and b.window_ms = k.window_ms
-       and b.bucket between k.first and k.last
-     group by 1, 2`,
+     cross join lateral (
+       select sidecar, sum(amount)::bigint as amount from limit_bucket b
+       where b.count = k.count and b.subject = k.subject and b.window_ms = k.window_ms
+         and b.bucket between k.first and k.last
+       group by sidecar) b`,
     [
       ...namesOf(limits),
       limits.map(({ bounds: [first] }) => first),
@@ -171,10 +180,14 @@ export const readBuckets = (
   buckets.length === 0
     ? Promise.resolve([])
     : queries.rows(
-        `select b.count, b.subject, b.window_ms as "windowMs", b.bucket, b.sidecar, b.amount
+        `select k.count, k.subject, k.window_ms as "windowMs", k.bucket, k.sidecar, b.amount
          from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[])
            as k(count, subject, window_ms, bucket, sidecar)
-         join limit_bucket b using (count, subject, window_ms, bucket, sidecar)`,
+         cross join lateral (
+           select amount from limit_bucket b
+           where b.count = k.count and b.subject = k.subject and b.window_ms = k.window_ms
+             and b.bucket = k.bucket and b.sidecar = k.sidecar
+           offset 0) b`,
         [...namesOf(buckets), buckets.map(({ bucket }) => bucket), buckets.map(({ sidecar }) => sidecar)],
       )
 
@@ -204,9 +217,14 @@ export async function removeDead(
 ): Promise<void> {
   if (limits.length === 0) return
   await queries.rows(
-    `delete from limit_bucket b
-     using unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) as k(count, subject, window_ms, first)
-     where b.count = k.count and b.subject = k.subject and b.window_ms = k.window_ms and b.bucket < k.first`,
+    `delete from limit_bucket where ctid = any(array(
+       select b.ctid
+       from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) as k(count, subject, window_ms, first)
+       cross join lateral (
+         select ctid from limit_bucket b
+         where b.count = k.count and b.subject = k.subject and b.window_ms = k.window_ms
+           and b.bucket < k.first
+         offset 0) b))`,
     [...namesOf(limits), limits.map(({ bounds: [first] }) => first)],
   )
 }
