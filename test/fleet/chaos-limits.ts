@@ -15,7 +15,7 @@ const LARGEST_CALL = 100
 /** How much more calls ask for than the limit allows. */
 const DEMAND = 3
 /** A lease of a shorter one may end before it reaches a sidecar of this busy process. */
-const WINDOWS_MS = [10_000, 20_000]
+const WINDOWS_MS = [10_000, 15_000]
 const TICK_MS = 10
 /** Longest pause between two faults. */
 const FAULT_PAUSE_MS = 800

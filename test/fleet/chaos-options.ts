@@ -11,12 +11,12 @@ random hubs, while sidecars, hubs and the database are killed, cut off and froze
 what is used in each window with the limit, what every sidecar decides with what the answers
 promised, and in the end every log with what its sidecar has sealed.
 
-  --quick         as many steps as fit in 45 s; three minutes in all
+  --quick         as many steps as fit in 45 s; four minutes in all
   --seed N        repeats the random choices of another run (times differ); printed
   --steps N       random steps (default 10000)
   --sidecars N    simulated sidecars (default 1000)
   --entries N     entries of each after the outage (default 600; 100 with --quick)
-  --limits N      seconds of calls, half of them without faults (default 60; 30 with --quick)
+  --limits N      seconds of calls, half of them without faults (default 120; 60 with --quick)
   --json FILE     write the figures to FILE as one JSON object
   --help          print this text
 
@@ -24,8 +24,9 @@ Exit: 0 no violation and every figure within its limit, 1 not, 2 wrong arguments
 `
 const ENTRIES = '600'
 const QUICK_ENTRIES = '100'
-const LIMITS = '60'
-const QUICK_LIMITS = '30'
+/** So long that the part without faults is several windows. */
+const LIMITS = '120'
+const QUICK_LIMITS = '60'
 
 type NumberName = 'seed' | 'steps' | 'sidecars' | 'entries' | 'limits'
 
