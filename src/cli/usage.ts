@@ -7,17 +7,16 @@ import { GatewayError } from '../core/errors.ts'
 import { visibleLine } from '../core/hidden-characters.ts'
 import { parseEndTime, parseTime } from '../core/time.ts'
 import { StoreOpenError } from '../store/environment/lmdb.ts'
+import { requireLog, SourceError } from '../store/verification/log-source.ts'
+import type { UsageReport } from '../usage/report-plan.ts'
 import {
-  GROUP_FIELDS,
-  GROUP_FIELDS_ALLOWED,
+  GATEWAY_FIELDS,
   type GroupField,
   readGroupFields,
   startOfMonth,
   type UsageReportQuery,
-} from '../store/rollup/report-query.ts'
-import { reportColumns, reportCsv } from '../store/rollup/report-table.ts'
-import type { UsageReport } from '../store/rollup/usage-report.ts'
-import { requireLog, SourceError } from '../store/verification/log-source.ts'
+} from '../usage/report-query.ts'
+import { reportColumns, reportCsv } from '../usage/report-table.ts'
 import {
   type Command,
   type CommandIo,
@@ -38,7 +37,7 @@ Sums calls, tokens and costs of a period, from the data directory of a running o
 gateway on this machine. Most expensive rows are first. The sums outlive the entries of
 the log: parts of days are kept for 62 days, whole UTC days for three years.
 
-  --by FIELDS       ${GROUP_FIELDS},
+  --by FIELDS       ${GATEWAY_FIELDS.text},
                     separated by commas; of user, tool and run only one. Default: key
   --since TIME      start, RFC 3339 or a date such as 2026-03-01, rounded down to the
                     hour. Default: the start of this month, in UTC
@@ -106,8 +105,8 @@ interface QueryOptions {
 }
 
 function readQuery({ by, since, until }: QueryOptions, nowMs: number): UsageReportQuery {
-  const groupBy = readGroupFields(by)
-  if (groupBy === null) throw new UsageError(`--by takes a list of ${GROUP_FIELDS_ALLOWED}`)
+  const groupBy = readGroupFields(by, GATEWAY_FIELDS)
+  if (groupBy === null) throw new UsageError(`--by takes a list of ${GATEWAY_FIELDS.allowed}`)
   const sinceMs = since === undefined ? startOfMonth(nowMs) : readTime('since', parseTime(since))
   const untilMs = until === undefined ? nowMs : readTime('until', parseEndTime(until))
   return { groupBy, sinceMs, untilMs }

@@ -17,6 +17,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   audit: 1,
   policy: 2,
   keys: 2,
+  usage: 2,
   store: 3,
   ledger: 3,
   fleet: 3,
@@ -81,7 +82,7 @@ const ADAPTERS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Folders whose results depend on arguments alone. */
-const PURE_FOLDERS = new Set(['chat', 'detect', 'keyword', 'audit', 'policy', 'keys'])
+const PURE_FOLDERS = new Set(['chat', 'detect', 'keyword', 'audit', 'policy', 'keys', 'usage'])
 const PURE_BUILTINS = new Set(['node:crypto', 'node:buffer', 'node:net'])
 const IMPURE =
   /\b(?:Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|randomBytes|randomUUID|process\.)/

@@ -3,7 +3,7 @@
 
 import { join } from 'node:path'
 import t from 'tap'
-import { csvName } from '../../src/store/rollup/report-table.ts'
+import { csvName } from '../../src/usage/report-table.ts'
 import { openGateway, prompt, type TestGateway } from './gateway.ts'
 import { deployProgram } from './gateway-process.ts'
 import { runProgram } from './run-command.ts'

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { CALL_COUNTS, SUMMED_FIELDS } from '../../src/audit/entry-fields.ts'
-import { CallSums, type CallValues, namesByPosition } from '../../src/store/rollup/call-sums.ts'
+import { CallSums, type CallValues, namesByPosition } from '../../src/usage/call-sums.ts'
 
 const NO_VALUES = new CallSums().values() as CallValues
 const FIELDS = Object.keys(NO_VALUES) as (keyof CallValues)[]

@@ -6,19 +6,19 @@ import { hashUser } from '../../src/audit/user-hash.ts'
 import { openEnvironment } from '../../src/store/environment/journaled.ts'
 import {
   admitCombination,
-  type Combination,
   combinationsBefore,
   dropCombinations,
   readCombination,
 } from '../../src/store/rollup/combinations.ts'
 import { ReportGroups } from '../../src/store/rollup/report-groups.ts'
-import type { GroupField } from '../../src/store/rollup/report-query.ts'
+import type { Combination } from '../../src/usage/combination.ts'
+import type { GroupField } from '../../src/usage/report-query.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { DAY_MS, id, openTestStore, START_MS, type TestStore } from './fixture.ts'
 
 const KEY = Buffer.alloc(32, 7)
 const DAY = 20_000
-const BOUNDS = { users: 2, tools: 2, combinations: { call: 4, tool: 4, run: 6 }, runs: 2 }
+const BOUNDS = { users: 2, tools: 2, combinations: { call: 4, tool: 4, run: 6, sidecar: 4 }, runs: 2 }
 const HOUR_MS = 3_600_000
 
 const combination = (changes: Partial<Combination>): Combination => ({

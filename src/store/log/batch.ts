@@ -16,11 +16,11 @@ import { type SecurityEventType, securityEvents } from '../../audit/security.ts'
 import { MAXIMUM_ENTRY_BYTES } from '../../audit/verify.ts'
 import { type Actor, GATEWAY_ACTOR } from '../../core/actor.ts'
 import type { Milliseconds } from '../../core/clock.ts'
+import { hourOf } from '../../usage/periods.ts'
 import type { Environment } from '../environment/journaled.ts'
 import type { Shared } from '../environment/transactions.ts'
 import { type CounterChange, CounterChanges } from '../limits/counter-changes.ts'
 import { CallRollup, writeFirstHour } from '../rollup/call-rollup.ts'
-import { hourOf } from '../rollup/rollup-periods.ts'
 import {
   type DayCounts,
   dayOf,

@@ -4,16 +4,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SealedEntry, SealedRequest } from '../../audit/entry.ts'
 import type { Milliseconds } from '../../core/clock.ts'
-import type { Environment } from '../environment/journaled.ts'
-import { CallGroups, type CountedUser, readFirstHour, writeFirstHour } from '../rollup/call-rollup.ts'
-import {
-  admitCombination,
-  type Combination,
-  ERASED,
-  MAXIMUM_COMBINATIONS_OF_DAY,
-} from '../rollup/combinations.ts'
-import type { CountedPart } from '../rollup/counted-parts.ts'
-import { addToPacked, type CombinationSums, dropOpen, sumDay, sumsOf } from '../rollup/packed-sums.ts'
+import { CallGroups, type CountedUser } from '../../usage/call-groups.ts'
+import { type Combination, ERASED, MAXIMUM_COMBINATIONS_OF_DAY } from '../../usage/combination.ts'
 import {
   dayOfHour,
   firstHourDay,
@@ -21,11 +13,14 @@ import {
   HOUR_MS,
   HOURS_OF_DAY,
   hourOf,
-  openKey,
   type PeriodKind,
-  periodKey,
-  periodOfKey,
-} from '../rollup/rollup-periods.ts'
+} from '../../usage/periods.ts'
+import type { Environment } from '../environment/journaled.ts'
+import { readFirstHour, writeFirstHour } from '../rollup/call-rollup.ts'
+import { admitCombination } from '../rollup/combinations.ts'
+import type { StoredPart } from '../rollup/counted-parts.ts'
+import { addToPacked, type CombinationSums, dropOpen, sumDay, sumsOf } from '../rollup/packed-sums.ts'
+import { openKey, periodKey, periodOfKey } from '../rollup/rollup-periods.ts'
 import { readJson, readU64, u64, unpackEntry } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
 import { readLogState } from './batch.ts'
@@ -193,10 +188,10 @@ export class RollupRebuild {
   /** @param first the first entry of the log. A log that continues another lacks its calls. */
   #writeBegin(first: SealedEntry): void {
     const { tables } = this.#environment
-    const known = (part: CountedPart | 'refused') => readFirstHour(tables, part) ?? this.#startHour + 1
+    const known = (part: StoredPart | 'refused') => readFirstHour(tables, part) ?? this.#startHour + 1
     const continues = first.type === 'genesis' && first.continues !== null
     const hour = continues ? hourOf(sealedAtMs(first)) + 1 : this.#firstHour
-    const firstOf = (part: CountedPart | 'refused') => Math.min(known(part), hour)
+    const firstOf = (part: StoredPart | 'refused') => Math.min(known(part), hour)
     writeFirstHour(tables, firstOf('call'), firstOf('run'), firstOf('refused'))
   }
 }

@@ -2,17 +2,11 @@
 // packed hour and of a day all in one. A call is counted once in its hour, and once in its day. The
 // writing functions run inside transactions.
 
+import { CallSums } from '../../usage/call-sums.ts'
+import { dayOfHour, HOURS_OF_DAY, type PeriodKind } from '../../usage/periods.ts'
 import { u32 } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
-import { CallSums } from './call-sums.ts'
-import {
-  combinationOfKey,
-  dayOfHour,
-  HOURS_OF_DAY,
-  openKey,
-  type PeriodKind,
-  periodKey,
-} from './rollup-periods.ts'
+import { combinationOfKey, openKey, periodKey } from './rollup-periods.ts'
 
 /** Sums by the number of their combination. */
 export type CombinationSums = Map<number, CallSums>

@@ -1,31 +1,17 @@
 // Reads the sums of hours and days from rollups. Counts each call once, also while rows are packed.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { CallSums } from '../../usage/call-sums.ts'
+import { dayOfHour, HOURS_OF_DAY, type PeriodKind, type PeriodRange } from '../../usage/periods.ts'
 import type { Environment } from '../environment/journaled.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
-import type { CallSums } from './call-sums.ts'
 import { eachPacked } from './packed-sums.ts'
-import {
-  combinationOfKey,
-  dayOfHour,
-  HOURS_OF_DAY,
-  openKey,
-  type PeriodKind,
-  periodKey,
-  periodOfKey,
-} from './rollup-periods.ts'
+import { combinationOfKey, openKey, periodKey, periodOfKey } from './rollup-periods.ts'
 
 /** Maximum packed hours or days read at a time. */
 const PAGE_PERIODS = 32
 /** Sums read before the event loop gets its turn: a few milliseconds. */
 const SUMS_OF_TURN = 40_000
-
-/** Hours or days from `first` on, before `end`. */
-export interface PeriodRange {
-  readonly kind: PeriodKind
-  readonly first: number
-  readonly end: number
-}
 
 /** Takes the sums that are read. */
 export interface PeriodSums {

@@ -3,22 +3,16 @@
 
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import type { UsageSeries } from '../../core/usage-series.ts'
+import { dayOfHour, firstHourDay, firstKeptDay, HOURS_OF_DAY, hourOf } from '../../usage/periods.ts'
+import type { UsageReport } from '../../usage/report-plan.ts'
+import type { UsageReportQuery } from '../../usage/report-query.ts'
 import type { Environment } from '../environment/journaled.ts'
 import { u32 } from '../tables/layout.ts'
 import { combinationsBefore, dropCombinations } from './combinations.ts'
 import { type KeptPeriods, packHour } from './packed-sums.ts'
-import type { UsageReportQuery } from './report-query.ts'
-import {
-  dayOfHour,
-  firstHourDay,
-  firstKeptDay,
-  HOURS_OF_DAY,
-  hourOf,
-  openKey,
-  periodKey,
-} from './rollup-periods.ts'
+import { openKey, periodKey } from './rollup-periods.ts'
 import { seriesOfDays } from './rollup-series.ts'
-import { reportUsage, type UsageReport } from './usage-report.ts'
+import { reportUsage } from './usage-report.ts'
 
 /** Maximum rows that one transaction packs or removes: a few milliseconds. */
 const ROWS_OF_TRANSACTION = 2000

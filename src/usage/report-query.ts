@@ -2,13 +2,15 @@
 
 /** Fields with a fixed name. */
 const NAMED_FIELDS = ['key', 'model', 'api', 'upstream', 'day', 'month', 'user', 'tool', 'run'] as const
+/** Fields of the sums of a hub besides. */
+const FLEET_FIELDS = ['sidecar'] as const
 /** The sums know only one of these at a time; each with another would be too many rows. */
-const EXCLUSIVE_FIELDS: readonly string[] = ['user', 'tool', 'run'] satisfies NamedField[]
+const EXCLUSIVE_FIELDS: readonly string[] = ['user', 'tool', 'run', 'sidecar'] satisfies NamedField[]
 const LABEL_PREFIX = 'label:'
 /** Maximum fields of a report: each named one, and every label that a key can have. */
 const MAXIMUM_FIELDS = 15
 
-type NamedField = (typeof NAMED_FIELDS)[number]
+export type NamedField = (typeof NAMED_FIELDS | typeof FLEET_FIELDS)[number]
 export type GroupField = NamedField | `label:${string}`
 
 export interface UsageReportQuery {
@@ -20,18 +22,31 @@ export interface UsageReportQuery {
   readonly untilMs: number
 }
 
-/** The fields, for help and documents. */
-export const GROUP_FIELDS = `${NAMED_FIELDS.join(', ')} and label:NAME`
+/** The fields that a report can group by. */
+export interface GroupFields {
+  readonly named: readonly NamedField[]
+  /** The fields, for help and documents. */
+  readonly text: string
+  /** What a list of fields may hold, for error messages. */
+  readonly allowed: string
+}
 
-/** What a list of fields may hold, for error messages. */
-export const GROUP_FIELDS_ALLOWED = `${GROUP_FIELDS}, separated by commas, each once, and only one of ${EXCLUSIVE_FIELDS.join(', ')}`
+function groupFields(named: readonly NamedField[]): GroupFields {
+  const text = `${named.join(', ')} and ${LABEL_PREFIX}NAME`
+  const exclusive = EXCLUSIVE_FIELDS.filter((field) => named.some((name) => name === field))
+  const allowed = `${text}, separated by commas, each once, and only one of ${exclusive.join(', ')}`
+  return { named, text, allowed }
+}
 
-const isField = (text: string): text is GroupField =>
-  NAMED_FIELDS.some((name) => name === text) ||
-  (text.startsWith(LABEL_PREFIX) && text.length > LABEL_PREFIX.length)
+/** The fields at a gateway, and at a hub. */
+export const GATEWAY_FIELDS = groupFields(NAMED_FIELDS)
+export const HUB_FIELDS = groupFields([...NAMED_FIELDS, ...FLEET_FIELDS])
 
 /** Reads fields separated by commas; null for any other text. */
-export function readGroupFields(text: string): GroupField[] | null {
+export function readGroupFields(text: string, { named }: GroupFields): GroupField[] | null {
+  const isField = (field: string): field is GroupField =>
+    named.some((name) => name === field) ||
+    (field.startsWith(LABEL_PREFIX) && field.length > LABEL_PREFIX.length)
   const fields = text.split(',').map((field) => field.trim())
   const isValid =
     fields.every(isField) &&
@@ -40,6 +55,9 @@ export function readGroupFields(text: string): GroupField[] | null {
     fields.filter((field) => EXCLUSIVE_FIELDS.includes(field)).length <= 1
   return isValid ? (fields as GroupField[]) : null
 }
+
+/** Reports whether a field is one of time, which is not of a combination. */
+export const isTimeField = (field: GroupField): boolean => field === 'day' || field === 'month'
 
 /** Returns the name of the label that a field groups by; null for any other field. */
 export const labelOf = (field: GroupField): string | null =>

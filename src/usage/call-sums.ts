@@ -1,7 +1,7 @@
 // Sums over calls as exact whole numbers of 64 bits, and their packed form. Knows neither keys nor
 // times.
 
-import { CALL_COUNTS, SUMMED_FIELDS, type SummedField } from '../../audit/entry-fields.ts'
+import { CALL_COUNTS, SUMMED_FIELDS, type SummedField } from '../audit/entry-fields.ts'
 
 type SumField = SummedField | (typeof CALL_COUNTS)[number]['name']
 

@@ -1,11 +1,11 @@
 // A usage report as a table: its columns, and its rows as CSV.
 
-import { type CsvCell, csvLine } from '../../core/csv.ts'
-import { isoTime } from '../../core/time.ts'
+import { type CsvCell, csvLine } from '../core/csv.ts'
+import { isoTime } from '../core/time.ts'
 import { SHOWN_SUMS } from './call-sums.ts'
-import { COST_PER_REQUEST } from './report-groups.ts'
+import type { UsageReport } from './report-plan.ts'
 import { type GroupField, startOfMonth } from './report-query.ts'
-import type { UsageReport } from './usage-report.ts'
+import { COST_PER_REQUEST } from './report-rows.ts'
 
 /** Returns the columns of the grouping fields, then those of the sums. */
 export const reportColumns = (

@@ -1,0 +1,155 @@
+// Sums calls by what they are counted by, before the sums are stored: as they are, by each tool, by
+// their run, and at a hub by their sidecar. Knows neither periods nor bounds.
+
+import { wellFormed } from '../audit/canonical.ts'
+import type { SealedRequest } from '../audit/entry.ts'
+import { type SealedTool, SUMMED_FIELDS, type SummedField } from '../audit/entry-fields.ts'
+import { stoppedBy } from '../audit/security.ts'
+import { costOfEntry } from '../audit/usage-view.ts'
+import { CallSums, type CallValues } from './call-sums.ts'
+import { type Combination, combinationHash } from './combination.ts'
+
+/** Members of a call's entry that say what it is counted by, with its tools and its version. */
+const GROUPED_MEMBERS = ['api', 'key_id', 'key_name', 'labels', 'model', 'upstream', 'tools', 'run'] as const
+
+/** Members that say how a call ended. */
+const ENDING_MEMBERS = ['outcome', 'blocked', 'error_code', 'rules'] as const
+
+/** Members of a call's entry that sums are made of. */
+export const COUNTED_MEMBERS = [
+  ...GROUPED_MEMBERS,
+  ...ENDING_MEMBERS,
+  'total_tokens',
+  ...SUMMED_FIELDS.map(({ name }) => name),
+] as const
+
+/** What sums need of a call's entry. */
+export type CountedCall = Pick<
+  SealedRequest,
+  'v' | 'total_tokens' | SummedField | (typeof GROUPED_MEMBERS | typeof ENDING_MEMBERS)[number]
+>
+
+/** An end user as rollups name it. */
+export interface CountedUser {
+  readonly user: string
+  /** In hex; null for a user that was erased. */
+  readonly hash: string | null
+}
+
+function combinationOf(call: CountedCall, user: CountedUser | null): Combination {
+  return {
+    api: call.api ?? 'chat',
+    key: call.key_id,
+    key_name: call.key_name,
+    labels: call.labels ?? {},
+    model: call.model,
+    upstream: call.upstream ?? null,
+    user: user === null ? null : wellFormed(user.user),
+    user_hash: user?.hash ?? null,
+  }
+}
+
+function valuesOf(call: CountedCall): CallValues {
+  const cost = costOfEntry(call)
+  const tools = call.tools ?? []
+  const stopped = stoppedBy(call)
+  const fields = {} as Record<SummedField, number>
+  for (const { name } of SUMMED_FIELDS) fields[name] = Number(call[name] ?? 0)
+  return {
+    ...fields,
+    requests: 1,
+    blocked: Number(stopped === 'blocked'),
+    refused: Number(stopped === 'refused'),
+    answered: Number(call.outcome === 'ok' || call.total_tokens > 0),
+    cost: cost ?? 0,
+    priced_requests: Number(cost !== null),
+    unpriced_requests: Number(cost === null && call.total_tokens > 0),
+    tool_calls: tools.reduce((sum, { called }) => sum + called, 0),
+    tool_refusals: tools.reduce((sum, { refused }) => sum + refused, 0),
+  }
+}
+
+const NO_VALUES = new CallSums().values() as CallValues
+
+/** Returns what a call adds to its tools: tokens, cost and answer only to those that it called. */
+function toolValues(values: CallValues): (tool: SealedTool) => CallValues {
+  const { requests, blocked, refused } = values
+  const defined: CallValues = { ...NO_VALUES, requests, blocked, refused }
+  return ({ called, refused }) =>
+    called + refused === 0
+      ? defined
+      : { ...(called > 0 ? values : defined), tool_calls: called, tool_refusals: refused }
+}
+
+/** Some calls of one combination. */
+export interface CallGroup {
+  /** The values of the combination. */
+  readonly name: string
+  readonly hasUser: boolean
+  combination(): Combination
+  readonly sums: CallSums
+}
+
+/** Maximum hashes of combinations that are remembered. */
+const MAXIMUM_REMEMBERED_HASHES = 10_000
+/** By the name of the group. Agents define the same tools in every call. */
+const hashes = new Map<string, Buffer>()
+
+/** Returns the hash of the combination of a group. */
+export function groupHash({ name, hasUser, combination }: CallGroup): Buffer {
+  // A user who may be erased must not stay in memory.
+  if (hasUser) return combinationHash(combination())
+  let hash = hashes.get(name)
+  if (hash === undefined) {
+    hash = combinationHash(combination())
+    if (hashes.size >= MAXIMUM_REMEMBERED_HASHES) hashes.clear()
+    hashes.set(name, hash)
+  }
+  return hash
+}
+
+/** Sums of some calls by their combination, in the order of the first call of each. */
+export class CallGroups {
+  /** By the values of the fields, whose text is made faster than canonical JSON. */
+  readonly #groups = new Map<string, CallGroup>()
+
+  get size(): number {
+    return this.#groups.size
+  }
+
+  /** @param sidecar whose call it is, at a hub; null at a gateway */
+  add(call: CountedCall, user: CountedUser | null, sidecar: string | null = null): void {
+    const { api = '', key_id, key_name, labels, model, upstream = '' } = call
+    const named = labels === undefined ? '' : JSON.stringify(labels)
+    const shared = `${api}\n${key_id}\n${JSON.stringify([key_name, model, upstream])}\n${named}`
+    const name = `${shared}\n${user?.hash ?? ''}\n${user?.user ?? ''}`
+    const values = valuesOf(call)
+    this.#groupOf(name, () => combinationOf(call, user), user !== null).addCall(values)
+    const { tools = [], run } = call
+    const valuesOfTool = toolValues(values)
+    for (const tool of tools)
+      this.#groupOf(`${shared}\nt${tool.name}`, () => ({
+        ...combinationOf(call, null),
+        tool: tool.name,
+      })).addCall(valuesOfTool(tool))
+    if (run !== undefined)
+      this.#groupOf(`${shared}\nr${run}`, () => ({ ...combinationOf(call, null), run })).addCall(values)
+    if (sidecar !== null)
+      this.#groupOf(`${shared}\ns${sidecar}`, () => ({ ...combinationOf(call, null), sidecar })).addCall(
+        values,
+      )
+  }
+
+  #groupOf(name: string, combination: () => Combination, hasUser = false): CallSums {
+    let group = this.#groups.get(name)
+    if (group === undefined) {
+      group = { name, hasUser, combination, sums: new CallSums() }
+      this.#groups.set(name, group)
+    }
+    return group.sums
+  }
+
+  values(): Iterable<CallGroup> {
+    return this.#groups.values()
+  }
+}
