@@ -25,6 +25,7 @@ import { KeyLedger } from './ledger/key-ledger.ts'
 import { assertMigrated, beginEpoch, migrate } from './ledger/migrate.ts'
 import { SidecarLedger } from './ledger/sidecar-ledger.ts'
 import { StoredLogs } from './ledger/stored-logs.ts'
+import { rebuildSums } from './ledger/usage-rebuild.ts'
 
 /** Interval at which a command reads what sidecars have acknowledged. */
 const LOOK_MS: Milliseconds = 50
@@ -68,6 +69,18 @@ export async function runKeys(args: readonly string[], io: CommandIo): Promise<E
     if (after > before) await printConfirmation(after, new SidecarLedger({ database, log }), io)
   })
   return 0
+}
+
+/** Counts the log in the database of a hub again, as HubProgram says. */
+export const rebuildRollups: HubProgram['rebuildRollups'] = async (file, io, progress) => {
+  const reading = readHubConfig(file, io.env, systemClock)
+  const url = databaseUrl(reading, io)
+  const { config } = reading
+  if (url === null || config === null) return null
+  return withDatabase(url, async (database) => {
+    await assertMigrated(database)
+    return rebuildSums(database, config.audit.user, progress)
+  })
 }
 
 /** Verifies every log of a database, as HubProgram says. */

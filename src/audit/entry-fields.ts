@@ -308,7 +308,12 @@ const ENTRY_FIELDS = {
     ),
   ),
   /** Absent in entries of releases that served only `chat`. */
-  api: optional(converted<string, string>(text('Name of the API, such as `chat` or `embeddings`.'))),
+  api: optional(
+    converted<string, string>(
+      text('Name of the API, such as `chat` or `embeddings`.'),
+      text('Name of the API.'),
+    ),
+  ),
   attempts: optional(
     field(whole('Requests sent upstream, retries included; left out when it was not counted.')),
   ),

@@ -95,14 +95,17 @@ export async function rebuildRollups(config: Config, io: CommandIo): Promise<Exi
   try {
     const { calls, sinceMs } = await store.rebuildRollups(bar)
     bar(1)
-    const since = isoTime(sinceMs)
-    const text =
-      sinceMs === 0 ? `Counted ${calls} calls of the whole log.` : `Counted ${calls} calls since ${since}.`
-    writeLine(io.out, io.out.isTTY ? text : JSON.stringify({ calls, since: sinceMs === 0 ? null : since }))
+    printRebuilt(calls, sinceMs === 0 ? null : isoTime(sinceMs), io)
     return 0
   } finally {
     await store.close()
   }
+}
+
+/** @param since the first hour of which all calls were counted; null for those of the whole log */
+export function printRebuilt(calls: number, since: string | null, io: CommandIo): void {
+  const of = since === null ? 'of the whole log' : `since ${since}`
+  writeLine(io.out, io.out.isTTY ? `Counted ${calls} calls ${of}.` : JSON.stringify({ calls, since }))
 }
 
 /** @throws SourceError (rejects) when there is no log */

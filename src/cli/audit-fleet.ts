@@ -1,11 +1,14 @@
-// `sidegate audit verify --fleet`: verifies every log in the database of the hubs.
+// The actions of `sidegate audit` on the database of hubs: `verify --fleet` verifies every log, and
+// `rollup --rebuild` counts them again.
 
 import type { AuditorEvidence } from '../audit/survey.ts'
 import { verdictObject } from '../audit/verdict.ts'
-import { messageWithCause } from '../core/errors.ts'
+import { GatewayError, messageWithCause } from '../core/errors.ts'
 import { visibleLine } from '../core/hidden-characters.ts'
 import { isDatabaseUrl } from '../core/hub-config.ts'
+import { isoTime } from '../core/time.ts'
 import { SourceError } from '../store/verification/log-source.ts'
+import { printRebuilt } from './audit-change.ts'
 import { progressBar, readInput, verdictText } from './audit-verify.ts'
 import { type CommandIo, type ExitCode, writeLine } from './command.ts'
 import type { HubProgram, LogVerdictOf } from './hub.ts'
@@ -50,6 +53,24 @@ export async function verifyFleet(
     )
   }
   return isOk ? 0 : 1
+}
+
+/**
+ * Counts the log of the fleet again.
+ * @param config the configuration of a hub
+ * @throws SourceError (rejects) when that cannot be done
+ */
+export async function rebuildOfHub(program: HubProgram, config: string, io: CommandIo): Promise<ExitCode> {
+  const bar = progressBar(io.err, 'counting')
+  const rebuilt = await program.rebuildRollups(config, io, bar).catch((error) => {
+    if (error instanceof GatewayError) throw new SourceError(error.message, { cause: error })
+    return asSourceError(error)
+  })
+  if (rebuilt === null) return 2
+  bar(1)
+  const { calls, sinceMs } = rebuilt
+  printRebuilt(calls, sinceMs === null ? null : isoTime(sinceMs), io)
+  return 0
 }
 
 function titleOf({ sidecar, name, state }: LogVerdictOf): string {

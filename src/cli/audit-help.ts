@@ -89,7 +89,8 @@ still verifies. Erased exchanges cannot be restored.
     usage: `sidegate audit rollup --rebuild [--config FILE]`,
     text: `rollup counts the calls of the log into the sums of usage again, as sidegate usage shows
 them, also while a gateway runs. Hours of which the log has only a part keep their sums.
-Calls whose end user was erased count under the user "erased".
+Calls whose end user was erased count under the user "erased". With the configuration of
+a hub it counts the logs in its database, also while hubs run.
 
   --rebuild           required: nothing else can be done with the sums`,
   },

@@ -5,6 +5,7 @@ import type { AuditorEvidence } from '../audit/survey.ts'
 import { verdictObject } from '../audit/verdict.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, readConfig } from '../core/config.ts'
+import { isHubConfig } from '../core/hub-config.ts'
 import { isoTime, parseEndTime, parseTime } from '../core/time.ts'
 import { describeDamage } from '../store/environment/damage.ts'
 import { StoreOpenError } from '../store/environment/lmdb.ts'
@@ -16,7 +17,7 @@ import { openAndVerify, unreadableVerdict } from '../store/verification/verifica
 import { beginNewLog, compact, erase, readSelection, rebuildRollups, sealClockTrust } from './audit-change.ts'
 import { isAuditChild, runInAuditChild } from './audit-child.ts'
 import { describeOmissions, exportLog, printPublicKey } from './audit-export.ts'
-import { verifyFleet } from './audit-fleet.ts'
+import { rebuildOfHub, verifyFleet } from './audit-fleet.ts'
 import { AUDIT_ACTIONS, AUDIT_HELP, helpOfAction } from './audit-help.ts'
 import {
   keepResult,
@@ -89,7 +90,7 @@ export const audit = (loadHub: () => Promise<HubProgram>): Command => ({
       if (action === 'public-key') return runPublicKey(values, io)
       if (action === 'export') return await runExport(values, io)
       if (action === 'erase') return await runErase(values, io)
-      if (action === 'rollup') return await runRollup(values, io)
+      if (action === 'rollup') return await runRollup(values, io, loadHub)
       if (action === 'trust-clock') return await runTrustClock(values, io)
       if (action === 'compact') return await runCompact(values, io)
       if (action === 'new-log') return await runNewLog(values, io)
@@ -205,9 +206,15 @@ async function runErase(values: Values, io: CommandIo): Promise<ExitCode> {
   return config === null ? 2 : erase(config, selection, io)
 }
 
-async function runRollup(values: Values, io: CommandIo): Promise<ExitCode> {
+async function runRollup(
+  values: Values,
+  io: CommandIo,
+  loadHub: () => Promise<HubProgram>,
+): Promise<ExitCode> {
   refuseOptions(values, [...CHECKS, ...EXPORTS, ...SELECTIONS, 'to'], 'rollup')
   if (values.rebuild !== true) throw new UsageError('rollup needs --rebuild')
+  const file = values.config ?? defaultConfig()
+  if (isHubConfig(file)) return rebuildOfHub(await loadHub(), file, io)
   const config = configOf(values, io)
   return config === null ? 2 : rebuildRollups(config, io)
 }

@@ -2,6 +2,7 @@
 
 import type { LogVerdict } from '../audit/log-verify.ts'
 import type { AuditorEvidence } from '../audit/survey.ts'
+import type { Milliseconds } from '../core/clock.ts'
 import type { Command, CommandIo, ExitCode } from './command.ts'
 
 const HELP = `Usage: sidegate hub [--config FILE]
@@ -43,6 +44,20 @@ export interface HubProgram {
   runHubCommand(args: readonly string[], io: CommandIo): Promise<ExitCode>
   /** Runs `sidegate keys` with the arguments after it, on the database of a hub. */
   runKeys(args: readonly string[], io: CommandIo): Promise<ExitCode>
+  /**
+   * Counts the log in the database of a hub into the sums of usage again.
+   * @param config file with the configuration of the hub
+   * @param progress receives fractions of 1
+   * @returns the calls counted, and the start of the first hour of which all were, null for the
+   * whole log; null when the configuration cannot be used, whose errors are printed
+   * @throws GatewayError (rejects) `conflict` while another count runs, `fleet_unavailable`; the
+   * error of the server
+   */
+  rebuildRollups(
+    config: string,
+    io: CommandIo,
+    progress: (done: number) => void,
+  ): Promise<{ readonly calls: number; readonly sinceMs: Milliseconds | null } | null>
   /**
    * Verifies every log of a database.
    * @param url read by any role that may read the tables

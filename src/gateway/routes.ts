@@ -26,7 +26,7 @@ import { sessionRoutes } from '../server/routes/session.ts'
 import { singleSignOnRoutes } from '../server/routes/single-sign-on.ts'
 import { statusRoute } from '../server/routes/status.ts'
 import { usageRoutes } from '../server/routes/usage.ts'
-import { usageLimitsRoute } from '../server/routes/usage-limits.ts'
+import { limitsOfGateway, usageLimitsRoute } from '../server/routes/usage-limits.ts'
 import { usageLiveRoute } from '../server/routes/usage-live.ts'
 import { usageReportRoute } from '../server/routes/usage-report.ts'
 import { usageSeriesRoute } from '../server/routes/usage-series.ts'
@@ -76,7 +76,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     }),
     ...checkRoutes(attestation.check),
     exportRoute(store.sealed),
-    usageLimitsRoute(parts.rules, store, systemClock, fleetLimits),
+    usageLimitsRoute(limitsOfGateway(parts.rules, store, fleetLimits), systemClock),
     overviewRoute(minutes, parts.rules, store, systemClock, fleetLimits),
     usageSeriesRoute(minutes, store.rollups, systemClock),
     usageLiveRoute(parts.liveTail, gatekeeper),

@@ -38,6 +38,7 @@ import { PolicyLedger } from '../ledger/policy-ledger.ts'
 import { sharedSecret } from '../ledger/secrets.ts'
 import { SessionLedger } from '../ledger/session-ledger.ts'
 import { SidecarLedger } from '../ledger/sidecar-ledger.ts'
+import { UsageUpkeep } from '../ledger/usage-upkeep.ts'
 import { createHubMetrics, type HubMetrics } from '../metrics/hub-metrics.ts'
 import { FleetLimits } from '../policy/hub-rules.ts'
 import { whyNoPrices } from '../prices/price-file.ts'
@@ -179,7 +180,7 @@ async function start(
   })
   const handler = hubHandler(manages, routes, answers)
   const listeners = await listenWith(config.listen.hub, handler, certificates.hub)
-  const upkeep = new Upkeep({ ...config.audit, database, log, limits, erasures: ledgers.erasures, logger })
+  const upkeep = new Upkeep({ ...config.audit, ...ledgers, database, limits, logger })
   upkeep.start()
   const [address, opsAddress] = [addressOf(listeners), addressOf(ops)]
   lines.begin(() => logger.info({ hub: address, ops: opsAddress, version: VERSION }, 'listening'))
@@ -219,6 +220,7 @@ function ledgersOf(database: Database) {
     sidecars: new SidecarLedger({ database, log }),
     states: new LogStates(database),
     erasures: new Erasures({ ...shared, log }),
+    sums: new UsageUpkeep(database, systemClock),
   }
 }
 

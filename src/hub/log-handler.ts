@@ -59,8 +59,8 @@ export function logHandler(parts: LogHandlerParts): (method: string, path: strin
   return (method, path) => {
     const [, log] = method === 'POST' ? (LOG_PATH.exec(path) ?? []) : []
     if (log === undefined) return null
-    return answerSidecar(parts, async ({ id }, request, response) => {
-      const answer = await shipping.take(request, log, id)
+    return answerSidecar(parts, async (sidecar, request, response) => {
+      const answer = await shipping.take(request, log, sidecar)
       respondJson(response, 'want' in answer || 'code' in answer ? 409 : 200, { ...answer })
     })
   }
@@ -78,7 +78,11 @@ class Shipping {
   }
 
   /** @throws GatewayError (rejects) */
-  async take(request: IncomingMessage, log: string, sidecar: string): Promise<ShipmentAnswer> {
+  async take(
+    request: IncomingMessage,
+    log: string,
+    sidecar: Pick<SidecarIdentity, 'id' | 'name'>,
+  ): Promise<ShipmentAnswer> {
     const { 'content-type': type = '', 'content-encoding': coding } = request.headers
     if (!NDJSON_TYPE.test(type) || coding !== undefined)
       throw new GatewayError(
@@ -86,7 +90,7 @@ class Shipping {
         `Send entries with content-type: ${SHIPMENT_TYPE} and no content-encoding.`,
       )
     const isLong = Number(request.headers['content-length']) > MAXIMUM_SHIPPED_BYTES
-    const release = await this.#turns.take(sidecar, isLong)
+    const release = await this.#turns.take(sidecar.id, isLong)
     let result: Promise<ShipmentResult>
     try {
       if (request.destroyed) throw new GatewayError('bad_request', 'The connection closed before its turn.')
@@ -96,16 +100,21 @@ class Shipping {
     } finally {
       release()
     }
-    return this.#answer(await result, log, sidecar)
+    return this.#answer(await result, log, sidecar.id)
   }
 
   /** Reads and checks a body. @throws GatewayError (rejects) */
-  async #read(request: IncomingMessage, log: string, sidecar: string, isLong: boolean): Promise<Shipment> {
+  async #read(
+    request: IncomingMessage,
+    log: string,
+    { id: sidecar, name }: Pick<SidecarIdentity, 'id' | 'name'>,
+    isLong: boolean,
+  ): Promise<Shipment> {
     const entries = await this.#entriesOf(await readBody(request, isLong, this.#parts.timers))
     const [first] = entries
     if (first === undefined) throw atLine(1, 'there are no entries')
     const checked = await inSlices(checkArrival(log, entries, COLUMN_READER), this.#parts.clock)
-    if (!('reason' in checked)) return { log, sidecar, entries: checked, beginning: first.before }
+    if (!('reason' in checked)) return { log, sidecar, name, entries: checked, beginning: first.before }
     await this.#note(checked, log, sidecar, false)
     throw atLine(entries.indexOf(checked.entry as ShippedEntry) + 1, checked.reason)
   }

@@ -5,27 +5,41 @@ import { hashRun } from '../audit/user-hash.ts'
 import { systemClock } from '../core/clock.ts'
 import { text } from '../core/schema-builders.ts'
 import { ChangeReading } from '../ledger/change-reading.ts'
+import { limitsInUseOf } from '../ledger/limit-usage.ts'
 import { LogLines } from '../ledger/log-lines.ts'
 import { UsageReading } from '../ledger/usage-reading.ts'
+import { FleetUsage } from '../ledger/usage-sums.ts'
 import type { ApiRoute } from '../server/api.ts'
 import { changesRoute } from '../server/routes/changes.ts'
 import { exportRoute } from '../server/routes/export.ts'
+import type { Keys } from '../server/routes/keys.ts'
 import { usageRoutes } from '../server/routes/usage.ts'
+import { usageLimitsRoute } from '../server/routes/usage-limits.ts'
+import { usageReportRoute } from '../server/routes/usage-report.ts'
+import { usageSeriesRoute } from '../server/routes/usage-series.ts'
 import { checkRoutes } from '../server/routes/verify.ts'
+import { HUB_FIELDS } from '../usage/report-query.ts'
+import type { HubPolicy } from './hub-policy.ts'
 import type { LogReading } from './log-reading.ts'
 
 export interface LogRouteParts {
   readonly logReading: LogReading
   /** Hashes end users. */
   readonly fleetKey: Buffer
+  readonly keys: Pick<Keys, 'list'>
+  readonly policy: Pick<HubPolicy, 'limits'>
 }
 
 const SIDECAR = text('Id or name of a sidecar: its entries alone.')
 const LOG = text('Id of a log, in place of `sidecar`.')
 const UNAVAILABLE = 503
+const SERIES =
+  'Returns usage over time: the last hours minute by minute, or the last days hour by hour (up to 7) or day by day. The time that gateways add and streams are null.'
 
-export function logRoutes({ logReading, fleetKey }: LogRouteParts): ApiRoute[] {
+export function logRoutes({ logReading, fleetKey, keys, policy }: LogRouteParts): ApiRoute[] {
   const queries = logReading.database
+  const errors = [UNAVAILABLE]
+  const sums = new FleetUsage(queries, systemClock)
   const changesForm = {
     answer: 'FleetChanges',
     query: {
@@ -33,13 +47,13 @@ export function logRoutes({ logReading, fleetKey }: LogRouteParts): ApiRoute[] {
       log: LOG,
       cursor: text('`next_cursor` of an answer with the same filters, instead of `before`.'),
     },
-    errors: [UNAVAILABLE],
+    errors,
   }
   const usageForm = {
     list: 'FleetUsageLogs',
     detail: 'FleetUsageEntryDetail',
     query: { sidecar: SIDECAR },
-    errors: [UNAVAILABLE],
+    errors,
   }
   return [
     ...usageRoutes(
@@ -47,6 +61,18 @@ export function logRoutes({ logReading, fleetKey }: LogRouteParts): ApiRoute[] {
       systemClock,
       (run) => [hashRun(fleetKey, run)],
       usageForm,
+    ),
+    usageReportRoute(sums, systemClock, { fields: HUB_FIELDS, errors }),
+    usageSeriesRoute(sums, sums, systemClock, { summary: SERIES, errors }),
+    usageLimitsRoute(
+      {
+        rules: () => policy.limits,
+        keys: () => keys.list(),
+        counts: (nowMs) => limitsInUseOf(queries, nowMs),
+        isOfHub: () => true,
+      },
+      systemClock,
+      errors,
     ),
     changesRoute(new ChangeReading(queries), changesForm),
     exportRoute(new LogLines(queries), {

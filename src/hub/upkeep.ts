@@ -8,9 +8,12 @@ import { ExchangeExpiry } from '../ledger/exchange-expiry.ts'
 import type { HubLog } from '../ledger/hub-log.ts'
 import type { LimitLedger } from '../ledger/limit-ledger.ts'
 import { asOnlyHub, MonthRetention, type RetentionParts } from '../ledger/month-retention.ts'
+import type { UsageUpkeep } from '../ledger/usage-upkeep.ts'
 
 /** Interval at which the months of entries are made ahead, and of retention. */
 const HOUR_MS: Milliseconds = 3_600_000
+/** Interval at which sums of usage are packed. */
+const SUMS_MS: Milliseconds = 300_000
 /** Interval at which orders of erasure are looked at. */
 const ORDERS_MS: Milliseconds = 10_000
 
@@ -21,6 +24,7 @@ interface UpkeepParts extends RetentionParts {
   readonly log: Pick<HubLog, 'change' | 'makePartitions'>
   readonly erasures: Pick<Erasures, 'maintain'>
   readonly limits: Pick<LimitLedger, 'sweep'>
+  readonly sums: Pick<UsageUpkeep, 'run'>
   readonly logger: GatewayLogger
 }
 
@@ -39,7 +43,7 @@ export class Upkeep {
   #timers: NodeJS.Timeout[] = []
 
   constructor(parts: UpkeepParts) {
-    const { log, erasures, limits, logger } = parts
+    const { log, erasures, limits, sums, logger } = parts
     this.#logger = logger
     this.#tasks = [
       {
@@ -56,6 +60,11 @@ export class Upkeep {
         intervalMs: LIMITS_MS,
         run: () => limits.sweep(),
         failure: 'rows of limits that no window reaches could not be removed; it is retried',
+      },
+      {
+        intervalMs: SUMS_MS,
+        run: () => sums.run(),
+        failure: 'sums of usage could not be packed; it is retried',
       },
       {
         intervalMs: HOUR_MS,

@@ -11,6 +11,7 @@ import { isKnownVersion } from '../audit/verify.ts'
 import { isObject } from '../core/json.ts'
 import { schemaFault } from '../core/schema-fault.ts'
 import { isoTime, parseTime } from '../core/time.ts'
+import { COUNTED_MEMBERS, type CountedCall } from '../usage/call-groups.ts'
 import type { Queries } from './database.ts'
 
 /** Longest text of a column, in UTF-16 code units: an index takes no row above 2,700 bytes. */
@@ -178,14 +179,17 @@ const HAS: Readonly<Record<Having, ReadonlySet<Having>>> = {
   call: new Set(['any', 'known', 'call']),
 }
 
-/** Members of a call's entry that columns repeat. */
-const REPEATED = [...new Set(ENTRY_COLUMNS.flatMap(({ of }) => (of === undefined ? [] : [of])))].map(
-  sealedMember,
-)
+/** Members of a call's entry that columns repeat, or that sums of usage are made of. */
+const REPEATED = [
+  ...new Set<Drafted>([
+    ...ENTRY_COLUMNS.flatMap(({ of }) => (of === undefined ? [] : [of])),
+    ...COUNTED_MEMBERS,
+  ]),
+].map(sealedMember)
 
 /**
- * Returns what is wrong with a member of a call's entry that a column repeats; null for any entry
- * of another type or of an unknown version.
+ * Returns what is wrong with a member of a call's entry that REPEATED has; null for any entry of
+ * another type or of an unknown version.
  */
 function faultOfCall(members: EntryMembers): string | null {
   if (havingOf(members) !== 'call') return null
@@ -218,8 +222,33 @@ export function columnsOf(members: EntryMembers): readonly ColumnValue[] {
   return ENTRY_COLUMNS.map(({ having, value }) => (has.has(having) ? value(members) : null))
 }
 
+/** The part of an entry that arrives which is stored apart from its bytes, and counted. */
+export interface KeptEntry {
+  /** The result of `columnsOf`. */
+  readonly columns: readonly ColumnValue[]
+  /** What is counted; null for an entry that is of no call, or of an unknown version. */
+  readonly call: ArrivedCall | null
+}
+
+/** A call as its entry says it. */
+export type ArrivedCall = CountedCall & Pick<SealedRequest, 'has_user'>
+
+/** Returns what is counted of an entry. @param members as `faultOf` has checked them */
+export function arrivedCall(members: EntryMembers): ArrivedCall | null {
+  if (havingOf(members) !== 'call') return null
+  const call: Record<string, unknown> = { v: members.get('v') }
+  for (const name of [...COUNTED_MEMBERS, 'has_user']) {
+    const value = members.get(name)
+    if (value !== undefined) call[name] = value
+  }
+  return call as ArrivedCall
+}
+
 /** Checks and reads the entries that arrive. */
-export const COLUMN_READER: EntryReader<readonly ColumnValue[]> = { faultOf: faultOfCall, keep: columnsOf }
+export const COLUMN_READER: EntryReader<KeptEntry> = {
+  faultOf: faultOfCall,
+  keep: (members) => ({ columns: columnsOf(members), call: arrivedCall(members) }),
+}
 
 /** Returns the place of a column among the values of `columnsOf`. */
 const placeOf = (wanted: string): number => ENTRY_COLUMNS.findIndex(({ name }) => name === wanted)

@@ -33,6 +33,10 @@ export async function openOrdersIn(queries: Queries): Promise<OpenOrder[]> {
 export const lockOrders = (queries: Queries): Promise<unknown> =>
   queries.rows('select pg_advisory_xact_lock($1)', [ORDERS_LOCK])
 
+/** Keeps new orders waiting until the transaction ends. */
+export const shareOrders = (queries: Queries): Promise<unknown> =>
+  queries.rows('select pg_advisory_xact_lock_shared($1)', [ORDERS_LOCK])
+
 /** What an order looks at in an entry. */
 export interface ErasableEntry {
   readonly call_id: string | null
@@ -75,7 +79,7 @@ export class IngestOrders {
    * no order is made, and no log passes one, before it ends.
    */
   static async read(queries: Queries, { logs, oldestMs, named }: IngestScope): Promise<IngestOrders> {
-    await queries.rows('select pg_advisory_xact_lock_shared($1)', [ORDERS_LOCK])
+    await shareOrders(queries)
     // A statement of its own: it must see what was committed while the lock was waited for.
     const rows = await queries.rows<EraseOrder & { at: Milliseconds; done: boolean }>(
       `select rev, id, selection, at, done from erase_order where not done

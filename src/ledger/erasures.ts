@@ -7,6 +7,7 @@ import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { MAXIMUM_OPEN_ORDERS, type OrderSelection } from '../keys/erase-order.ts'
+import { eraseFromSums, isInSums } from './combination-rows.ts'
 import { onlyRow, type Queries } from './database.ts'
 import { lockOrders } from './erase-orders.ts'
 import { ERASE_SLICE_ROWS, type ErasedRows, eraseRows, type ReceivedPlace, sumOf } from './erased-rows.ts'
@@ -42,10 +43,11 @@ export class Erasures {
     this.#parts = parts
   }
 
-  /** Reports whether an entry names an end user by a hash. */
+  /** Reports whether an entry or a sum names an end user by a hash. */
   async knowsUser(hash: Buffer): Promise<boolean> {
-    const rows = await this.#parts.database.rows('select from entry_user where hash = $1 limit 1', [hash])
-    return rows.length > 0
+    const { database } = this.#parts
+    const rows = await database.rows('select from entry_user where hash = $1 limit 1', [hash])
+    return rows.length > 0 || isInSums(database, hash)
   }
 
   /**
@@ -66,6 +68,7 @@ export class Erasures {
       const slice = found.slice(0, ERASE_SLICE_ROWS)
       const reason = { selection: sealedSelection(selection), actor, order: rev, isFirst: true }
       const { draft, result } = await eraseRows(queries, slice, reason)
+      if ('user' in selection) await eraseFromSums(queries, hashIn(selection))
       const isSwept = page.length < PAGE_ROWS && found.length === slice.length
       const feed = [feedOf({ id, actor, selection }, isSwept)]
       return { draft, feed, result: { rev, isSwept, rows: result } }
@@ -122,7 +125,11 @@ export class Erasures {
       if (page.length < PAGE_ROWS) break
     }
     if (slice.length > 0) await eraseSlice()
-    await this.#parts.database.rows('update erase_order set swept = true where rev = $1', [rev])
+    await this.#parts.database.transaction(async (queries) => {
+      // A count of the whole log may have read users that were not erased yet.
+      if ('user' in selection) await eraseFromSums(queries, hashIn(selection))
+      await queries.rows('update erase_order set swept = true where rev = $1', [rev])
+    })
     return erased
   }
 }
@@ -156,6 +163,8 @@ const feedOf = (
     ),
 })
 
+const hashIn = ({ user }: { readonly user: string }): Buffer => Buffer.from(user, 'hex')
+
 /** Who it was is what was erased. */
 const sealedSelection = (selection: OrderSelection): Extract<ChangeDraft, { type: 'erase' }>['selection'] =>
   'user' in selection ? { user: true } : selection
@@ -173,7 +182,7 @@ async function readPage(
        from entry_user u
        where u.hash = $1 and ($2::uuid is null or (u.log_id, u.seq) > ($2::uuid, $3::bigint))
        order by u.log_id, u.seq limit ${PAGE_ROWS}`,
-      [Buffer.from(selection.user, 'hex'), after?.log_id ?? null, after?.seq ?? null],
+      [hashIn(selection), after?.log_id ?? null, after?.seq ?? null],
     )
   const [condition, value] = conditionOf(selection)
   return queries.rows(

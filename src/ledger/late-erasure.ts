@@ -3,6 +3,7 @@
 
 import type { Milliseconds } from '../core/clock.ts'
 import { isoTime } from '../core/time.ts'
+import { eraseFromSums } from './combination-rows.ts'
 import type { Queries } from './database.ts'
 import { type ErasableEntry, type OpenOrder, selects } from './erase-orders.ts'
 import { removeRows } from './erased-rows.ts'
@@ -59,6 +60,8 @@ export async function eraseLate(
     return passes.some((pass) => seq < pass.seq && selects(pass.order.selection, erasable))
   })
   if (places.length > 0) await removeRows(queries, places)
+  for (const { order } of passes)
+    if ('user' in order.selection) await eraseFromSums(queries, Buffer.from(order.selection.user, 'hex'))
   return upto
 }
 

@@ -17,8 +17,8 @@ export interface LogScope {
 }
 
 /**
- * Returns the ids of the logs, newest first; null for all logs.
- * @throws GatewayError (rejects) `invalid_parameter` for an unknown sidecar or log, or for both
+ * Returns the ids of the logs, newest first; null for all logs, none for an unknown sidecar.
+ * @throws GatewayError (rejects) `invalid_parameter` for an unknown log, or for a sidecar and a log
  */
 export async function logsOf(
   queries: Queries,
@@ -29,10 +29,14 @@ export async function logsOf(
   return sidecar === null ? null : await logsOfSidecar(queries, sidecar)
 }
 
-/** Returns the one log of a scope, by default that of the hubs. @throws as `logsOf` */
+/**
+ * Returns the one log of a scope, by default that of the hubs.
+ * @throws as `logsOf`, and `invalid_parameter` (rejects) for a sidecar without a log or with several
+ */
 export async function oneLogOf(queries: Queries, scope: LogScope): Promise<string> {
   const [first, ...others] = (await logsOf(queries, scope)) ?? (await logsOfHubs(queries))
-  if (first === undefined) throw invalid('sidecar', 'The sidecar has no log here.')
+  if (first === undefined)
+    throw invalid('sidecar', 'No such sidecar has a log here; GET /api/v1/fleet lists them.')
   if (others.length === 0) return first
   const names = [first, ...others].slice(0, MAXIMUM_NAMES)
   throw invalid(
@@ -51,17 +55,11 @@ async function knownLog(queries: Queries, log: string): Promise<string> {
   )
 }
 
-async function logsOfSidecar(queries: Queries, sidecar: string): Promise<string[]> {
-  // PostgreSQL takes no NUL in a text.
-  const text = sidecar.replaceAll('\0', '')
-  const logs = await idsOf(queries, 'sidecar = $1 or sidecar in (select id from sidecar where name = $1)', [
-    text,
+/** @param sidecar id or name; PostgreSQL takes no NUL in a text */
+const logsOfSidecar = (queries: Queries, sidecar: string): Promise<string[]> =>
+  idsOf(queries, 'sidecar = $1 or sidecar in (select id from sidecar where name = $1)', [
+    sidecar.replaceAll('\0', ''),
   ])
-  if (logs.length > 0) return logs
-  const known = await queries.rows('select from sidecar where id = $1 or name = $1 limit 1', [text])
-  if (known.length > 0) return []
-  throw invalid('sidecar', 'There is no sidecar with this id or name; GET /api/v1/fleet lists them.')
-}
 
 /** Returns the log that all hubs share; none before the first start of a hub. */
 export const logsOfHubs = (queries: Queries): Promise<string[]> => idsOf(queries, 'sidecar is null', [])

@@ -2,6 +2,7 @@
 // as its owner; the hub itself runs as a role that may not change them.
 
 import { LIMIT_TABLES } from './limit-tables.ts'
+import { USAGE_TABLES } from './usage-tables.ts'
 
 /** Schema of all tables. It is on the search path of each role. */
 export const SCHEMA = 'sidegate'
@@ -96,6 +97,8 @@ create table secret (
 create table log_head (
   log_id uuid primary key,
   sidecar text,
+  -- Its name at the beginning of the log: sidecars are forgotten.
+  sidecar_name text,
   seq bigint not null,
   hash bytea not null check (length(hash) = 32),
   size bigint not null check (size = seq + 1),
@@ -275,6 +278,8 @@ create table expiry (
 );
 
 ${LIMIT_TABLES}
+
+${USAGE_TABLES}
 create function refuse_change() returns trigger language plpgsql as $$
 begin
   raise exception 'entries are only appended' using errcode = 'insufficient_privilege';
@@ -373,6 +378,8 @@ begin
   execute format('alter table exchange detach partition %I', 'exchange_' || suffix);
   execute format('drop table %I, %I', oldest, 'exchange_' || suffix);
   delete from cut_draft;
+  update rollup_state
+    set dropped_before = (month + interval '1 month')::timestamp at time zone 'UTC';
 end $$;
 
 create trigger keep before truncate on entry execute function refuse_change();
@@ -398,6 +405,9 @@ grant insert, update on api_key, sidecar, join_token, log_head, secret, tile, wi
 grant delete on sidecar, exchange, entry_user, checkpoint to ${HUB_ROLE};
 grant insert, update, delete on hub_state, session, cut_draft, rule, override, price_book to ${HUB_ROLE};
 grant insert, update on expiry to ${HUB_ROLE};
+grant update (current, visible) on rollup_state to ${HUB_ROLE};
+grant insert, update, delete on combination, rollup_day, rollup_member, usage_hour, usage_day, usage_minute
+  to ${HUB_ROLE};
 grant insert, update, delete on limit_subject, limit_bucket, limit_share, limit_slot, limit_request
   to ${HUB_ROLE};
 grant usage on schema ${SCHEMA} to ${READ_ROLE};

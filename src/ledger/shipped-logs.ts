@@ -13,15 +13,19 @@ import {
 import type { Head } from '../audit/chain.ts'
 import { Frontier, leafHash } from '../audit/merkle.ts'
 import { TileCollector } from '../audit/tiles.ts'
+import { userName } from '../audit/user-hash.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { KeptUser } from '../core/retention-section.ts'
+import type { CountedUser } from '../usage/call-groups.ts'
+import { ERASED } from '../usage/combination.ts'
 import type { Database, Queries } from './database.ts'
-import { type ColumnValue, digestOf, erasableIn, insertEntries } from './entry-columns.ts'
+import { digestOf, erasableIn, insertEntries, type KeptEntry } from './entry-columns.ts'
 import { insertExchanges, insertUsers } from './erasable-rows.ts'
 import { IngestOrders, type IngestScope } from './erase-orders.ts'
 import { hashText } from './hub-log.ts'
 import { eraseLate, type LatePass } from './late-erasure.ts'
 import { storeTiles } from './log-tiles.ts'
+import { countCalls, type ShippedCall } from './usage-counting.ts'
 
 /** Times that a transaction is tried when other hubs write the same logs. */
 const MAXIMUM_ATTEMPTS = 5
@@ -36,8 +40,10 @@ export interface Shipment {
   readonly log: string
   /** Id of the sidecar whose credential came with them. */
   readonly sidecar: string
-  /** At least one; `kept` is the values of their columns. */
-  readonly entries: readonly ArrivedEntry<ArrivingEntry, readonly ColumnValue[]>[]
+  /** Its name. */
+  readonly name: string
+  /** At least one. */
+  readonly entries: readonly ArrivedEntry<ArrivingEntry, KeptEntry>[]
   /** What the sidecar says of the log before the first entry. */
   readonly beginning: LogBeginning | null
 }
@@ -265,9 +271,9 @@ async function write(
     return collector.appends()
   })
   await moveHeads(queries, appends)
-  const rows = appends.flatMap(({ shipment: { log }, entries }) =>
+  const rows = appends.flatMap(({ shipment: { log, name }, entries }) =>
     entries.map((entry) => ({
-      ...{ log, seq: entry.seq, sent: entry.sent, columns: entry.kept },
+      ...{ log, name, entry, seq: entry.seq, sent: entry.sent, columns: entry.kept.columns },
       isErased: isErased(orders, log, entry),
     })),
   )
@@ -287,6 +293,33 @@ async function write(
     keptUser,
   )
   await storeTiles(queries, tiles)
+  await countCalls(
+    queries,
+    rows.flatMap(({ entry, name, isErased }) => countedCall(entry, name, { keptUser, isErased })),
+  )
+}
+
+/** How the end user of a call is stored. */
+interface UserStorage {
+  readonly keptUser: KeptUser
+  readonly isErased: boolean
+}
+
+/** Returns the call that an entry is of, if it is of one. */
+function countedCall(
+  { kept: { call }, sent, sealedMs }: Append['entries'][number],
+  sidecar: string,
+  storage: UserStorage,
+): ShippedCall[] {
+  if (call === null) return []
+  const hasUser = call.has_user === true && storage.keptUser !== 'off'
+  return [{ call, sealedMs, sidecar, user: hasUser ? countedUser(sent, storage) : null }]
+}
+
+function countedUser({ user }: ArrivingEntry, { keptUser, isErased }: UserStorage): CountedUser {
+  if (user === null || isErased) return { user: ERASED, hash: null }
+  const { hash, clear } = user
+  return { user: userName(hash, keptUser === 'clear' ? clear : null), hash: hash.toString('hex') }
 }
 
 /** Reports whether entries are missing before these: they were pruned and never sent. */
@@ -308,7 +341,7 @@ function isErased(orders: IngestOrders, log: string, entry: Append['entries'][nu
   const rev = orderNamedIn(entry)
   if (rev !== null) orders.pass(log, rev)
   if (sent.content === null && sent.user === null) return false
-  return orders.isErased(log, { ...erasableIn(kept), user: sent.user?.hash ?? null }, sealedMs)
+  return orders.isErased(log, { ...erasableIn(kept.columns), user: sent.user?.hash ?? null }, sealedMs)
 }
 
 const stateAfter = ({ entries }: Append): string => (entries.at(-1)!.type === 'stop' ? 'closed' : 'open')
@@ -338,15 +371,17 @@ async function moveHeads(queries: Queries, appends: readonly Append[]): Promise<
     fresh.length === 0
       ? []
       : await queries.rows(
-          `insert into log_head (log_id, sidecar, first_seq, first_frontier, seq, hash, size, frontier, state, last_at)
-           select n.log_id, n.sidecar, n.first_seq, n.first_frontier::bytea[], n.seq, n.hash, n.seq + 1,
+          `insert into log_head (log_id, sidecar, sidecar_name, first_seq, first_frontier, seq, hash, size, frontier,
+             state, last_at)
+           select n.log_id, n.sidecar, n.name, n.first_seq, n.first_frontier::bytea[], n.seq, n.hash, n.seq + 1,
              n.frontier::bytea[], n.state, now()
-           from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bytea[], $7::text[], $8::text[])
-             as n (log_id, sidecar, first_seq, first_frontier, seq, hash, frontier, state)
+           from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::bigint[], $7::bytea[], $8::text[],
+             $9::text[]) as n (log_id, sidecar, name, first_seq, first_frontier, seq, hash, frontier, state)
            on conflict do nothing returning log_id`,
           [
             fresh.map(({ shipment }) => shipment.log),
             fresh.map(({ shipment }) => shipment.sidecar),
+            fresh.map(({ shipment }) => shipment.name),
             fresh.map(({ first }) => first.size),
             fresh.map(({ first }) => arrayText(first)),
             ...headColumns(fresh),

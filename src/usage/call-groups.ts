@@ -49,7 +49,8 @@ function combinationOf(call: CountedCall, user: CountedUser | null): Combination
   }
 }
 
-function valuesOf(call: CountedCall): CallValues {
+/** Returns what one call adds to the sums of whole calls. */
+export function valuesOf(call: CountedCall): CallValues {
   const cost = costOfEntry(call)
   const tools = call.tools ?? []
   const stopped = stoppedBy(call)

@@ -33,6 +33,8 @@ export type ExactSums = Readonly<Record<SumField, number | bigint>>
 /** What one call adds; each field is a whole number up to MAX_SAFE_INTEGER. */
 export type CallValues = Readonly<Record<SumField, number>>
 
+/** Number of sums. */
+export const SUM_COUNT = SUM_FIELDS.length
 /** Numbers that one sum of all fields takes. */
 export const SUM_HALVES = 2 * SUM_FIELDS.length
 
@@ -144,6 +146,22 @@ export class CallSums {
       return value <= Number.MAX_SAFE_INTEGER ? value : BigInt(high) * BigInt(U32_VALUES) + BigInt(low)
     }
     return Object.fromEntries(SUM_FIELDS.map((field, index) => [field, exact(index)])) as ExactSums
+  }
+
+  /** Returns each sum by its position. */
+  list(): (number | bigint)[] {
+    const values = this.values()
+    return SUM_FIELDS.map((field) => values[field])
+  }
+
+  /** Adds sums by their position: integers in decimal, null for 0. Further ones are skipped. */
+  addList(sums: readonly (string | null)[]): void {
+    for (let index = 0; index < SUM_FIELDS.length; index++) {
+      const value = BigInt(sums[index] ?? 0)
+      this.#halves[2 * index]! += Number(value / BigInt(U32_VALUES))
+      this.#halves[2 * index + 1]! += Number(value % BigInt(U32_VALUES))
+    }
+    this.#carry()
   }
 
   get isZero(): boolean {

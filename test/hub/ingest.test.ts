@@ -18,7 +18,7 @@ function shipment(n: number, count = 1): Shipment {
   const log = new SidecarLog(id(n)).addMany(count - 1)
   const entries = atOnce(checkArrival(log.log, log.entries, COLUMN_READER))
   if ('reason' in entries) throw new Error(entries.reason)
-  return { log: log.log, sidecar: 'one', entries, beginning: null }
+  return { log: log.log, name: 'shop/web-1', sidecar: 'one', entries, beginning: null }
 }
 
 /** A store that answers when the test says so. */

@@ -63,7 +63,7 @@ async function open(t: Test) {
 function shipment(log: string, entries: readonly ShippedEntry[]): Shipment {
   const checked = atOnce(checkArrival(log, entries, COLUMN_READER))
   if ('reason' in checked) throw new Error(checked.reason)
-  return { log, sidecar: 'one', entries: checked, beginning: entries[0]!.before }
+  return { log, name: 'shop/one', sidecar: 'one', entries: checked, beginning: entries[0]!.before }
 }
 
 const SELECTIONS: readonly OrderSelection[] = [

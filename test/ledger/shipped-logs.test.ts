@@ -36,7 +36,7 @@ const newLog = () => new SidecarLog(id(++logsMade))
 function shipment(log: string, entries: readonly ShippedEntry[], sidecar = 'one'): Shipment {
   const checked = atOnce(checkArrival(log, entries, COLUMN_READER))
   if ('reason' in checked) throw new Error(checked.reason)
-  return { log, sidecar, entries: checked, beginning: entries[0]!.before }
+  return { log, name: `shop/${sidecar}`, sidecar, entries: checked, beginning: entries[0]!.before }
 }
 const ship = async (log: string, entries: readonly ShippedEntry[], sidecar?: string) =>
   (await logs.store([shipment(log, entries, sidecar)]))[0]!

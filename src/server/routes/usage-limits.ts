@@ -5,8 +5,10 @@ import type { JsonObject } from '../../core/json.ts'
 import { toUsd } from '../../core/money.ts'
 import { text } from '../../core/schema-builders.ts'
 import { isoTime } from '../../core/time.ts'
+import type { KeyRecord } from '../../keys/key-record.ts'
 import type { FleetQuota } from '../../pipeline/limits/fleet-quota.ts'
 import { type LimitInUse, limitsInUse, subjectText } from '../../pipeline/limits/limits-in-use.ts'
+import type { RuleSet } from '../../policy/compile.ts'
 import { windowEnd, windowLength } from '../../policy/limit.ts'
 import { countOf } from '../../policy/limit-scope.ts'
 import { type UsageLimit, windowText } from '../../policy/types/rate-limit.ts'
@@ -19,17 +21,36 @@ import { QueryString } from '../query-string.ts'
 
 const SECOND_MS: Milliseconds = 1000
 
-/** The part of the store that the route reads. */
-type Counted = Pick<Store, 'keys' | 'counters'>
+/** The limits, what counts of them, and the keys there are. */
+export interface LimitSource {
+  rules(): Pick<RuleSet, 'limits'>
+  keys(): Promise<readonly KeyRecord[]>
+  /** @throws GatewayError (rejects) `fleet_unavailable` */
+  counts(nowMs: Milliseconds): Promise<readonly CountInUse[]> | readonly CountInUse[]
+  /** Whether a hub keeps the limit with this count. */
+  isOfHub(count: string): boolean
+}
 
 /** The limits that a hub keeps. */
 export type HubCounts = Pick<FleetQuota, 'inUse' | 'isOfHub'>
 
-export const usageLimitsRoute = (
+/** @param hub the limits that a hub keeps; null without one */
+export const limitsOfGateway = (
   rules: Pick<EffectiveRules, 'current'>,
-  { keys: keyStore, counters }: Counted,
-  clock: Clock,
+  { keys, counters }: Pick<Store, 'keys' | 'counters'>,
   hub: HubCounts | null,
+): LimitSource => ({
+  rules: () => rules.current,
+  keys: () => keys.list(),
+  counts: (nowMs) => countsOf(counters, hub, nowMs),
+  isOfHub: (count) => hub?.isOfHub(count) ?? false,
+})
+
+/** @param errors statuses of errors besides those of a gateway */
+export const usageLimitsRoute = (
+  source: LimitSource,
+  clock: Clock,
+  errors: readonly number[] = [],
 ): ApiRoute => ({
   method: 'GET',
   path: '/api/v1/usage/limits',
@@ -41,29 +62,25 @@ export const usageLimitsRoute = (
       query: {
         key_id: text('Id of a key: lists every limit that counts its calls, also those not used yet.'),
       },
-      errors: [400],
+      errors: [400, ...errors],
     },
   ),
   async answer({ search }) {
     const keyId = new QueryString(search, ['key_id']).text('key_id')
-    const keys = await keyStore.list()
+    const keys = await source.keys()
     const key = keys.find(({ id }) => id === keyId) ?? null
     // No call counts against a limit by a key that does not exist.
     if (keyId !== null && key === null) return ok({ limits: [], truncated: false })
     const nowMs = clock.now()
-    const { limits, truncated } = limitsInUse(
-      rules.current,
-      countsOf(counters, hub, nowMs),
-      { keys, key },
-      nowMs,
-    )
-    return ok({ limits: limits.map((use) => describeUse(use, hub, nowMs)), truncated })
+    const counts = await source.counts(nowMs)
+    const { limits, truncated } = limitsInUse(source.rules(), counts, { keys, key }, nowMs)
+    return ok({ limits: limits.map((use) => describeUse(use, source, nowMs)), truncated })
   },
 })
 
 /** What is counted here, and what the hub counts over the fleet. */
 export function countsOf(
-  counters: Pick<Counted['counters'], 'inUse'>,
+  counters: Pick<Store['counters'], 'inUse'>,
   hub: HubCounts | null,
   nowMs: Milliseconds,
 ): CountInUse[] {
@@ -96,14 +113,18 @@ export function describeLeft({ limit, used, resetMs }: UseOfLimit, nowMs: Millis
 }
 
 /** Returns a limit in use as fields of an answer. */
-export function describeUse(use: LimitInUse, hub: HubCounts | null, nowMs: Milliseconds): JsonObject {
+export function describeUse(
+  use: LimitInUse,
+  hub: Pick<HubCounts, 'isOfHub'> | null,
+  nowMs: Milliseconds,
+): JsonObject {
   const { limit, subject } = use
   const { rule, unit, windowMs } = limit
   const { limit: allowed, used, left, window, resetsAt } = describeLeft(use, nowMs)
   return {
     rule_id: rule.id,
     rule_name: rule.name,
-    source: hub?.isOfHub(countOf(limit)) ? 'hub' : 'gateway',
+    source: hub?.isOfHub(countOf(limit)) === true ? 'hub' : 'gateway',
     unit,
     scope: subject.scope,
     subject: subject.subject,
