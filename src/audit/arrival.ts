@@ -71,12 +71,11 @@ export interface ArrivalFault {
   readonly stored: string | null
 }
 
-/** What the caller needs of an entry, whose members are there only during a call. */
-export interface EntryReader<Kept> {
-  /** Returns what is wrong with the members beyond the envelope; null if nothing is. */
-  readonly faultOf: (members: Members) => string | null
-  readonly keep: (members: Members) => Kept
-}
+/**
+ * Reads what the caller needs of an entry, whose members are there only during the call. Returns a
+ * text for what is wrong with the members beyond the envelope.
+ */
+export type EntryReader<Kept extends object> = (members: Members) => Kept | string
 
 const PLAIN = new PlainObject()
 
@@ -85,7 +84,7 @@ const PLAIN = new PlainObject()
  * among them, and the hash of each exchange. Entries of an unknown version pass like others.
  * Pauses after each entry.
  */
-export function* checkArrival<Sent extends ArrivingEntry, Kept>(
+export function* checkArrival<Sent extends ArrivingEntry, Kept extends object>(
   log: string,
   entries: readonly Sent[],
   reader: EntryReader<Kept>,
@@ -120,11 +119,11 @@ interface CheckedEntry<Sent extends ArrivingEntry, Kept> extends ArrivedEntry<Se
 }
 
 /** @param head the entry before; null for the first, which may be at any place */
-function checkEntry<Sent extends ArrivingEntry, Kept>(
+function checkEntry<Sent extends ArrivingEntry, Kept extends object>(
   sent: Sent,
   log: string,
   head: Head | null,
-  { faultOf, keep }: EntryReader<Kept>,
+  reader: EntryReader<Kept>,
 ): CheckedEntry<Sent, Kept> | ArrivalFault {
   const forged = faultOfHash(sent)
   const members = readCanonical(sent.bytes, PLAIN)
@@ -144,14 +143,14 @@ function checkEntry<Sent extends ArrivingEntry, Kept>(
   if (sealedMs === null || sealedMs < 0) return fault('form', seq, 'the entry has no valid time', sent)
   if (sent.user !== null && members.get('has_user') !== true)
     return fault('form', seq, 'the entry is of a call without an end user', sent)
-  const wrong = isVersion(members.get('v')) ? faultOf(members) : 'v must be a whole number of at least 1'
-  if (wrong !== null) return fault('form', seq, `a member of the entry is wrong: ${wrong}`, sent)
+  const kept = isVersion(members.get('v')) ? reader(members) : 'v must be a whole number of at least 1'
+  if (typeof kept === 'string') return fault('form', seq, `a member of the entry is wrong: ${kept}`, sent)
   return {
     ...{ sent, seq, sealedMs },
     prev: members.get('prev') as string | null,
     type: members.get('type') as string,
     contentHash: members.get('content_hash'),
-    kept: keep(members),
+    kept,
   }
 }
 

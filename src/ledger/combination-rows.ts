@@ -27,15 +27,42 @@ const VALUE_MARKS = { users: Buffer.from('u'), tools: Buffer.from('t') } as cons
 /** What a day has so far, up to the bounds. */
 type DayCounts = Partial<Record<BoundedCount | CountedPart, number>>
 
+/** Maximum combinations of days that a hub remembers. */
+const MAXIMUM_REMEMBERED = 20_000
+
+/** Combinations that the days are known to have, by `memberText`. */
+export class KnownCombinations {
+  readonly #ids = new Map<string, number>()
+  #source = ''
+
+  /** Forgets all if they are of another source. @param source changes when tables may be others */
+  setSource(source: string): void {
+    if (source !== this.#source) this.#ids.clear()
+    this.#source = source
+  }
+
+  find(text: string): number | undefined {
+    return this.#ids.get(text)
+  }
+
+  /** Keeps an id that is committed. */
+  keep(text: string, id: number): void {
+    if (this.#ids.size >= MAXIMUM_REMEMBERED) this.#ids.clear()
+    this.#ids.set(text, id)
+  }
+}
+
 /** A combination that is to be counted on a day. */
 export interface WantedCombination {
   readonly day: number
   readonly hash: Buffer
+  /** A combination that is renamed with its user is asked for each time. */
+  readonly hasUser: boolean
   readonly combination: () => Combination
 }
 
 /** A combination that may stand for another one beyond the bounds. */
-interface Candidate extends Omit<WantedCombination, 'combination'> {
+interface Candidate extends Pick<WantedCombination, 'day' | 'hash'> {
   /** The first one, by `memberText`. */
   readonly of: readonly string[]
   readonly combination: Combination
@@ -62,16 +89,27 @@ const memberOf = ({ day, hash }: Pick<WantedCombination, 'day' | 'hash'>): Membe
 export async function admitCombinations(
   queries: Queries,
   wanted: readonly WantedCombination[],
+  known: KnownCombinations,
   bounds: RollupBounds = ROLLUP_BOUNDS,
 ): Promise<ReadonlyMap<string, number>> {
-  const known = await readMembers(queries, wanted.map(memberOf))
   const admitted = new Map<string, number>()
-  const news = new Map<string, Candidate>()
+  const asked = new Map<string, WantedCombination>()
   for (const one of wanted) {
     const text = memberText(one.day, one.hash)
-    const id = known.get(textOf(memberOf(one)))
-    if (typeof id === 'number') admitted.set(text, id)
-    else news.set(text, { ...one, of: [text], combination: one.combination() })
+    const id = known.find(text)
+    if (id === undefined) asked.set(text, one)
+    else admitted.set(text, id)
+  }
+  if (asked.size === 0) return admitted
+  const members = await readMembers(queries, Array.from(asked.values(), memberOf))
+  const news = new Map<string, Candidate>()
+  for (const [text, { day, hash, hasUser, combination }] of asked) {
+    const id = members.get(textOf(memberOf({ day, hash })))
+    if (typeof id !== 'number') news.set(text, { day, hash, of: [text], combination: combination() })
+    else {
+      admitted.set(text, id)
+      if (!hasUser) known.keep(text, id)
+    }
   }
   if (news.size === 0) return admitted
   const days = await lockDays(queries, [...new Set(Array.from(news.values(), ({ day }) => day))])
@@ -92,8 +130,10 @@ async function readMembers(
   members: readonly Member[],
 ): Promise<ReadonlyMap<string, number | null>> {
   const rows = await queries.rows<Member & { combination: number | null }>(
-    `select m.day, m.name, m.combination from unnest($1::integer[], $2::bytea[]) as w(day, name)
-     join rollup_member m using (day, name)`,
+    // Each by the index, however many there are.
+    `select m.* from unnest($1::integer[], $2::bytea[]) as w(day, name)
+     cross join lateral (
+       select day, name, combination from rollup_member m where m.day = w.day and m.name = w.name limit 1) m`,
     [members.map(({ day }) => day), members.map(({ name }) => name)],
   )
   return new Map(rows.map((row) => [textOf(row), row.combination]))

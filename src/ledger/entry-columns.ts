@@ -1,7 +1,6 @@
 // The columns of the table `entry` that repeat what an entry says, so that entries are found: one
 // table for what writes them and for what compares them with the entry.
 
-import type { EntryReader } from '../audit/arrival.ts'
 import { canonicalize } from '../audit/canonical.ts'
 import type { SealedRequest } from '../audit/entry.ts'
 import { type Drafted, sealedMember } from '../audit/entry-fields.ts'
@@ -187,21 +186,6 @@ const REPEATED = [
   ]),
 ].map(sealedMember)
 
-/**
- * Returns what is wrong with a member of a call's entry that REPEATED has; null for any entry of
- * another type or of an unknown version.
- */
-function faultOfCall(members: EntryMembers): string | null {
-  if (havingOf(members) !== 'call') return null
-  for (const { name, schema, isOptional } of REPEATED) {
-    const value = members.get(name)
-    if (value === undefined && isOptional) continue
-    const fault = value === undefined ? `${name} is required` : schemaFault(value, schema, name)
-    if (fault !== null) return fault
-  }
-  return null
-}
-
 /** Names of the columns, for a `select` whose rows `differingColumn` compares. */
 export const COLUMN_NAMES = ENTRY_COLUMNS.map(({ name }) => name).join(', ')
 
@@ -233,21 +217,36 @@ export interface KeptEntry {
 /** A call as its entry says it. */
 export type ArrivedCall = CountedCall & Pick<SealedRequest, 'has_user'>
 
-/** Returns what is counted of an entry. @param members as `faultOf` has checked them */
-export function arrivedCall(members: EntryMembers): ArrivedCall | null {
-  if (havingOf(members) !== 'call') return null
-  const call: Record<string, unknown> = { v: members.get('v') }
-  for (const name of [...COUNTED_MEMBERS, 'has_user']) {
+/**
+ * Reads an entry that arrives, each member once. Returns what is wrong with a member that REPEATED
+ * has; entries of other types and of unknown versions have nothing to check.
+ */
+export const COLUMN_READER = (members: EntryMembers): KeptEntry | string => {
+  if (havingOf(members) !== 'call') return { columns: columnsOf(members), call: null }
+  const said: Record<string, unknown> = { v: members.get('v'), type: 'request' }
+  for (const { name, schema, isOptional } of REPEATED) {
+    const value = members.get(name)
+    if (value === undefined && isOptional) continue
+    const fault = value === undefined ? `${name} is required` : schemaFault(value, schema, name)
+    if (fault !== null) return fault
+    said[name] = value
+  }
+  const columns = columnsOf({ get: (name) => (READ.has(name) ? said[name] : members.get(name)) })
+  return { columns, call: arrivedCall({ get: (name) => said[name] ?? members.get(name) }) }
+}
+
+/** Members that `COLUMN_READER` has read before it makes the columns. */
+const READ: ReadonlySet<string> = new Set(['v', 'type', ...REPEATED.map(({ name }) => name)])
+const CALL_MEMBERS = ['v', ...COUNTED_MEMBERS, 'has_user'] as const satisfies (keyof ArrivedCall)[]
+
+/** Returns what is counted of a call's entry whose members are right. */
+function arrivedCall(members: EntryMembers): ArrivedCall {
+  const call: Record<string, unknown> = {}
+  for (const name of CALL_MEMBERS) {
     const value = members.get(name)
     if (value !== undefined) call[name] = value
   }
   return call as ArrivedCall
-}
-
-/** Checks and reads the entries that arrive. */
-export const COLUMN_READER: EntryReader<KeptEntry> = {
-  faultOf: faultOfCall,
-  keep: (members) => ({ columns: columnsOf(members), call: arrivedCall(members) }),
 }
 
 /** Returns the place of a column among the values of `columnsOf`. */

@@ -18,7 +18,7 @@ export interface LogScope {
 
 /**
  * Returns the ids of the logs, newest first; null for all logs, none for an unknown sidecar.
- * @throws GatewayError (rejects) `invalid_parameter` for an unknown log, or for a sidecar and a log
+ * @throws GatewayError (rejects) `invalid_parameter` for an unknown log, or a sidecar and a log
  */
 export async function logsOf(
   queries: Queries,
@@ -31,7 +31,7 @@ export async function logsOf(
 
 /**
  * Returns the one log of a scope, by default that of the hubs.
- * @throws as `logsOf`, and `invalid_parameter` (rejects) for a sidecar without a log or with several
+ * @throws as `logsOf`; `invalid_parameter` (rejects) for a sidecar without a log or with several
  */
 export async function oneLogOf(queries: Queries, scope: LogScope): Promise<string> {
   const [first, ...others] = (await logsOf(queries, scope)) ?? (await logsOfHubs(queries))

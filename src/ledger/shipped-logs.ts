@@ -18,6 +18,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { KeptUser } from '../core/retention-section.ts'
 import type { CountedUser } from '../usage/call-groups.ts'
 import { ERASED } from '../usage/combination.ts'
+import { KnownCombinations } from './combination-rows.ts'
 import type { Database, Queries } from './database.ts'
 import { digestOf, erasableIn, insertEntries, type KeptEntry } from './entry-columns.ts'
 import { insertExchanges, insertUsers } from './erasable-rows.ts'
@@ -94,6 +95,7 @@ class LostRaceError extends Error {
 export class ShippedLogs {
   readonly #database: Database
   readonly #keptUser: KeptUser
+  readonly #known = new KnownCombinations()
 
   /** @param keptUser what is stored of the end users of calls */
   constructor(database: Database, keptUser: KeptUser) {
@@ -108,7 +110,7 @@ export class ShippedLogs {
    * @throws GatewayError (rejects) `fleet_unavailable`; the error of the server
    */
   async store(shipments: readonly Shipment[]): Promise<readonly ShipmentResult[]> {
-    const parts = { shipments, keptUser: this.#keptUser }
+    const parts = { shipments, keptUser: this.#keptUser, known: this.#known }
     let late: LateProgress = new Map()
     for (let attempt = 1; attempt <= MAXIMUM_ATTEMPTS; ) {
       try {
@@ -127,10 +129,16 @@ export class ShippedLogs {
   }
 }
 
+interface StoreParts {
+  readonly shipments: readonly Shipment[]
+  readonly keptUser: KeptUser
+  readonly known: KnownCombinations
+}
+
 /** @returns the results; or how far a late erasure has come, when only that was done */
 async function storeIn(
   queries: Queries,
-  { shipments, keptUser }: { shipments: readonly Shipment[]; keptUser: KeptUser },
+  { shipments, ...parts }: StoreParts,
   late: LateProgress,
 ): Promise<readonly ShipmentResult[] | { readonly late: LateProgress }> {
   const heads = await headsOf(queries, shipments)
@@ -152,7 +160,7 @@ async function storeIn(
   })
   const progress = await eraseSlices(queries, appends, { orders, late })
   if (progress !== null) return { late: progress }
-  if (appends.length > 0) await write(queries, appends, orders, keptUser)
+  if (appends.length > 0) await write(queries, appends, orders, parts)
   return results
 }
 
@@ -262,7 +270,7 @@ async function write(
   queries: Queries,
   appends: readonly Append[],
   orders: IngestOrders,
-  keptUser: KeptUser,
+  { keptUser, known }: Omit<StoreParts, 'shipments'>,
 ): Promise<void> {
   const tiles = appends.flatMap(({ shipment, entries, before, frontier, first }) => {
     const begins = before === null || isAfterGap({ before, first }) ? first.size : before.first_seq
@@ -296,6 +304,7 @@ async function write(
   await countCalls(
     queries,
     rows.flatMap(({ entry, name, isErased }) => countedCall(entry, name, { keptUser, isErased })),
+    known,
   )
 }
 

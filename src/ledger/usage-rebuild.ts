@@ -10,7 +10,7 @@ import type { CountedUser } from '../usage/call-groups.ts'
 import { ERASED } from '../usage/combination.ts'
 import { DAY_MS, HOUR_MS } from '../usage/periods.ts'
 import { type Database, onlyRow, type Queries } from './database.ts'
-import { type ArrivedCall, arrivedCall } from './entry-columns.ts'
+import { type ArrivedCall, COLUMN_READER } from './entry-columns.ts'
 import { lockOrders, shareOrders } from './erase-orders.ts'
 import { countAgain, type ShippedCall } from './usage-counting.ts'
 
@@ -134,9 +134,11 @@ async function countPage(
   )
   const calls = rows.flatMap((row): ShippedCall[] => {
     const members: Record<string, unknown> = JSON.parse(row.body.toString())
-    const call = arrivedCall(new Map(Object.entries(members)))
     const sealedMs = Date.parse(String(members['ts']))
-    if (call === null || sealedMs < (droppedMs ?? 0)) return []
+    if (sealedMs < (droppedMs ?? 0)) return []
+    const read = COLUMN_READER(new Map(Object.entries(members)))
+    if (typeof read === 'string' || read.call === null) return []
+    const { call } = read
     return [{ call, sealedMs, user: userOf(call, row, keptUser), sidecar: log.name }]
   })
   await countAgain(queries, calls, generation)

@@ -7,7 +7,7 @@ import { type SealedTool, SUMMED_FIELDS, type SummedField } from '../audit/entry
 import { stoppedBy } from '../audit/security.ts'
 import { costOfEntry } from '../audit/usage-view.ts'
 import { CallSums, type CallValues } from './call-sums.ts'
-import { type Combination, combinationHash } from './combination.ts'
+import { type Combination, combinationHash, partOf } from './combination.ts'
 
 /** Members of a call's entry that say what it is counted by, with its tools and its version. */
 const GROUPED_MEMBERS = ['api', 'key_id', 'key_name', 'labels', 'model', 'upstream', 'tools', 'run'] as const
@@ -86,6 +86,8 @@ function toolValues(values: CallValues): (tool: SealedTool) => CallValues {
 export interface CallGroup {
   /** The values of the combination. */
   readonly name: string
+  /** Those that combinations of one call have in common. */
+  readonly shared: string
   readonly hasUser: boolean
   combination(): Combination
   readonly sums: CallSums
@@ -118,34 +120,44 @@ export class CallGroups {
     return this.#groups.size
   }
 
-  /** @param sidecar whose call it is, at a hub; null at a gateway */
-  add(call: CountedCall, user: CountedUser | null, sidecar: string | null = null): void {
+  add(call: CountedCall, user: CountedUser | null): void {
     const { api = '', key_id, key_name, labels, model, upstream = '' } = call
     const named = labels === undefined ? '' : JSON.stringify(labels)
     const shared = `${api}\n${key_id}\n${JSON.stringify([key_name, model, upstream])}\n${named}`
-    const name = `${shared}\n${user?.hash ?? ''}\n${user?.user ?? ''}`
     const values = valuesOf(call)
-    this.#groupOf(name, () => combinationOf(call, user), user !== null).addCall(values)
-    const { tools = [], run } = call
-    const valuesOfTool = toolValues(values)
-    for (const tool of tools)
-      this.#groupOf(`${shared}\nt${tool.name}`, () => ({
-        ...combinationOf(call, null),
-        tool: tool.name,
-      })).addCall(valuesOfTool(tool))
-    if (run !== undefined)
-      this.#groupOf(`${shared}\nr${run}`, () => ({ ...combinationOf(call, null), run })).addCall(values)
-    if (sidecar !== null)
-      this.#groupOf(`${shared}\ns${sidecar}`, () => ({ ...combinationOf(call, null), sidecar })).addCall(
-        values,
-      )
+    const add = (more: string, combination: () => Combination, of: CallValues, hasUser = false) =>
+      this.#groupOf({ name: `${shared}\n${more}`, shared, hasUser, combination }).addCall(of)
+    const hasUser = user !== null
+    add(hasUser ? `${user.hash}\n${user.user}` : '', () => combinationOf(call, user), values, hasUser)
+    const { tools, run } = call
+    if (tools !== undefined) {
+      const valuesOfTool = toolValues(values)
+      for (const tool of tools) {
+        const { name } = tool
+        add(`t${name}`, () => ({ ...combinationOf(call, null), tool: name }), valuesOfTool(tool))
+      }
+    }
+    if (run !== undefined) add(`r${run}`, () => ({ ...combinationOf(call, null), run }), values)
   }
 
-  #groupOf(name: string, combination: () => Combination, hasUser = false): CallSums {
-    let group = this.#groups.get(name)
+  /** Adds groups of the calls of one sidecar, and counts whole calls by their sidecar besides. */
+  addSidecar(groups: CallGroups, sidecar: string): void {
+    for (const group of groups.values()) {
+      this.#groupOf(group).add(group.sums)
+      const combination = group.combination()
+      if (partOf(combination) !== 'call') continue
+      const own = { ...combination, user: null, user_hash: null, sidecar }
+      const { shared } = group
+      const name = `${shared}\ns${sidecar}`
+      this.#groupOf({ name, shared, hasUser: false, combination: () => own }).add(group.sums)
+    }
+  }
+
+  #groupOf(one: Omit<CallGroup, 'sums'>): CallSums {
+    let group = this.#groups.get(one.name)
     if (group === undefined) {
-      group = { name, hasUser, combination, sums: new CallSums() }
-      this.#groups.set(name, group)
+      group = { ...one, sums: new CallSums() }
+      this.#groups.set(one.name, group)
     }
     return group.sums
   }

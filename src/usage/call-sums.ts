@@ -68,8 +68,11 @@ export class CallSums {
   addCall(values: CallValues): void {
     for (const [index, field] of SUM_FIELDS.entries()) {
       const value = values[field]
-      this.#halves[2 * index]! += Math.floor(value / U32_VALUES)
-      this.#halves[2 * index + 1]! += value % U32_VALUES
+      if (value <= U32_MAX) this.#halves[2 * index + 1]! += value
+      else {
+        this.#halves[2 * index]! += Math.floor(value / U32_VALUES)
+        this.#halves[2 * index + 1]! += value % U32_VALUES
+      }
     }
   }
 

@@ -35,7 +35,7 @@ export const ERASED = 'erased'
  * What sums can be of: whole calls, the part of calls with one tool, or the calls of one run or
  * sidecar. A gateway does not count by sidecar.
  */
-export const PARTS = ['call', 'tool', 'run', 'sidecar'] as const
+const PARTS = ['call', 'tool', 'run', 'sidecar'] as const
 export type CountedPart = (typeof PARTS)[number]
 
 export const partOf = ({ tool, run, sidecar }: Combination): CountedPart =>

@@ -11,10 +11,8 @@ import { LOG } from './logs.ts'
 import { SidecarLog, shipped } from './sidecar-log.ts'
 
 /** Finds fault with a name. */
-const READER: EntryReader<unknown> = {
-  faultOf: (members) => (members.get('name') === 7 ? 'name must be a text' : null),
-  keep: (members) => members.get('type'),
-}
+const READER: EntryReader<object> = (members) =>
+  members.get('name') === 7 ? 'name must be a text' : { type: members.get('type') }
 const check = (entries: readonly ShippedEntry[], log = LOG) => atOnce(checkArrival(log, entries, READER))
 
 const arrived = (entries: readonly ShippedEntry[]) => {
@@ -40,7 +38,11 @@ t.test('entries that are right arrive with what is kept of them', async (t) => {
   const result = arrived(log.entries)
   t.strictSame(
     result.map(({ seq, type, kept }) => ({ seq, type, kept })),
-    ['genesis', 'request', 'request', 'request', 'request'].map((type, seq) => ({ seq, type, kept: type })),
+    ['genesis', 'request', 'request', 'request', 'request'].map((type, seq) => ({
+      seq,
+      type,
+      kept: { type },
+    })),
   )
   t.match(arrived([last]), [{ seq: 4, prev: log.entries[3]!.hash, sealedMs: Date.UTC(2026, 2, 1) + 4 }])
 })

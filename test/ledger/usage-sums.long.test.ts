@@ -9,7 +9,12 @@ import { checkArrival } from '../../src/audit/arrival.ts'
 import type { RequestDraft } from '../../src/audit/entry.ts'
 import { hashUser } from '../../src/audit/user-hash.ts'
 import { atOnce } from '../../src/core/steps.ts'
-import { admitCombinations, forgetRuns, memberText } from '../../src/ledger/combination-rows.ts'
+import {
+  admitCombinations,
+  forgetRuns,
+  KnownCombinations,
+  memberText,
+} from '../../src/ledger/combination-rows.ts'
 import { Database } from '../../src/ledger/database.ts'
 import { COLUMN_READER } from '../../src/ledger/entry-columns.ts'
 import { Erasures } from '../../src/ledger/erasures.ts'
@@ -309,7 +314,11 @@ t.test('transactions at a time count in rows of their own, and neither waits', a
   const proceed = Promise.withResolvers<void>()
   const slow = database.transaction(async (queries) => {
     const { call } = shipmentOf(2, [requestDraft()]).entries[1]!.kept
-    await countCalls(queries, [{ call: call!, sealedMs: START_MS, user: null, sidecar: 'shop/2' }])
+    await countCalls(
+      queries,
+      [{ call: call!, sealedMs: START_MS, user: null, sidecar: 'shop/2' }],
+      new KnownCombinations(),
+    )
     arrived.resolve()
     await proceed.promise
   })
@@ -348,6 +357,7 @@ t.test('a series of the last hours has the minutes in which calls were sealed', 
 
 t.test('beyond the bounds of a day, values and then models count together', async (t) => {
   const { database } = await openHub(t, testClock())
+  const known = new KnownCombinations()
   const bounds = { users: 2, tools: 1, combinations: { call: 4, tool: 4, run: 1, sidecar: 2 }, runs: 2 }
   const plain: Combination = {
     ...{ api: 'chat', key: 'k', key_name: 'n', labels: {}, model: 'm', upstream: null },
@@ -357,9 +367,12 @@ t.test('beyond the bounds of a day, values and then models count together', asyn
   const admit = async (...changes: readonly Partial<Combination>[]) => {
     const wanted = changes.map((change) => {
       const combination = { ...plain, ...change }
-      return { day: 20_000, hash: combinationHash(combination), combination: () => combination }
+      return {
+        ...{ day: 20_000, hash: combinationHash(combination), hasUser: combination.user !== null },
+        combination: () => combination,
+      }
     })
-    const ids = await database.transaction((queries) => admitCombinations(queries, wanted, bounds))
+    const ids = await database.transaction((queries) => admitCombinations(queries, wanted, known, bounds))
     const rows = await database.rows<{ id: number; values: (string | null)[] }>(
       'select id, array[model, "user", tool, run, sidecar] as values from combination',
     )
