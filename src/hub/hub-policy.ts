@@ -11,7 +11,7 @@ import type { GatewayLogger } from '../gateway/logger.ts'
 import type { LedgerPolicy, LedgerRule, PolicyLedger } from '../ledger/policy-ledger.ts'
 import type { SidecarLedger } from '../ledger/sidecar-ledger.ts'
 import type { HubMetrics } from '../metrics/hub-metrics.ts'
-import { compileRules, type RuleSet } from '../policy/compile.ts'
+import { compileLimits, compileRules, type RuleSet } from '../policy/compile.ts'
 import { MAXIMUM_FLEET_PRICE_CHARACTERS, NO_FLEET_PRICES } from '../policy/fleet-policy.ts'
 import { KeywordUsage } from '../policy/keyword-limits.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
@@ -126,11 +126,7 @@ export class HubPolicy {
 
   /** The limits of the rules in force. */
   get limits(): Pick<RuleSet, 'limits'> {
-    const { parsed, revision } = this.effective
-    return compileRules(
-      parsed.filter(({ pattern }) => pattern.type === 'rate_limit'),
-      revision,
-    )
+    return compileLimits(this.effective.parsed)
   }
 
   /** The prices of all hubs, with the errors of this one. */

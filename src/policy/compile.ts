@@ -171,6 +171,14 @@ const limitsOf = (rules: readonly ScopedRule[]): LimitRule[] =>
 export const declaredLimits = (rules: readonly ParsedRule[]): readonly LimitRule[] =>
   limitsOf(rules.map(scope))
 
+const limitsIn = (scoped: readonly ScopedRule[]): Pick<RuleSet, 'limits'> => ({
+  limits: (key) => limitsOf(key === null ? scoped : scoped.filter((one) => one.concernsKey(key))),
+})
+
+/** Compiles the limits among rules, and nothing else. */
+export const compileLimits = (rules: readonly ParsedRule[]): Pick<RuleSet, 'limits'> =>
+  limitsIn(rules.filter(({ rule, pattern }) => rule.enabled && pattern.type === 'rate_limit').map(scope))
+
 /**
  * Compiles rules, in order. Model globs ignore case, because upstreams do.
  * @param openKinds that the configuration defines
@@ -203,8 +211,7 @@ export function compileRules(
     revision,
     rules: Object.freeze(rules.map(({ rule }) => rule)),
     budgets: Object.freeze(limitsOf(scoped).filter(({ unit }) => unit === 'usd')),
-    limits: (key: MatchedKey | null) =>
-      limitsOf(key === null ? scoped : scoped.filter((one) => one.concernsKey(key))),
+    ...limitsIn(scoped),
     select(models: readonly string[] | null, key: MatchedKey): Selection {
       const byModel = new Map<string, readonly ScopedRule[]>()
       for (const model of models ?? [null]) {
