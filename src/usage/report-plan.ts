@@ -14,8 +14,8 @@ export type UsageReport = ReportResult & {
   /** False when a part of the period is older than what is counted. */
   readonly complete: boolean
   /**
-   * Start of the first hour in which refused and answered calls are counted, where the period begins
-   * earlier; absent otherwise.
+   * Start of the first hour in which refused and answered calls are counted, where the period
+   * begins earlier; absent otherwise.
    */
   readonly refused_since?: string
 }

@@ -190,7 +190,7 @@ function merged(rows: readonly Row[], groupBy: readonly GroupField[]): Map<strin
     const sum = sums.get(name) ?? {}
     sums.set(name, sum)
     for (const [field, value] of Object.entries(row)) {
-      if (field === 'key_name' || groupBy.includes(field as GroupField)) continue
+      if (['key_name', 'cost_per_request'].includes(field) || groupBy.includes(field as GroupField)) continue
       const number = field === 'cost' ? Math.round(Number(value ?? 0) * NANO) : Number(value)
       sum[field] = (sum[field] ?? 0) + number
     }
