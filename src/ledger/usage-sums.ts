@@ -31,6 +31,13 @@ const ALL_COUNTED = { all: 0, refused: 0 }
 
 type Sums = readonly (string | null)[]
 
+/** Which sums are read. */
+interface Grouping {
+  readonly groupBy: readonly GroupField[]
+  readonly keyId: string | null
+  readonly part: CountedPart
+}
+
 interface GroupRow {
   readonly values: readonly (string | null)[]
   /** Empty without a field of time. */
@@ -50,13 +57,13 @@ export class FleetUsage {
 
   /** @throws GatewayError (rejects) `invalid_parameter`, as at a gateway */
   async report(query: UsageReportQuery): Promise<UsageReport> {
-    const { groupBy } = query
+    const { groupBy, keyId = null } = query
     const { ranges, period } = planReport(query, ALL_COUNTED, this.#clock.now())
     const rows = new ReportRows(groupBy)
     const part = partOfReport(groupBy)
     const [groups, [calls]] = await Promise.all([
-      this.#groups(groupBy, part, ranges),
-      part === 'call' ? [] : this.#groups([], 'call', ranges),
+      this.#groups({ groupBy, keyId, part }, ranges),
+      part === 'call' ? [] : this.#groups({ groupBy: [], keyId, part: 'call' }, ranges),
     ])
     if (calls !== undefined) rows.calls.addList(calls.sums)
     if (groupBy.includes('key')) await this.#nameKeys(rows, groups, groupBy.indexOf('key'))
@@ -94,11 +101,7 @@ export class FleetUsage {
     return usageSeries(MINUTE_SECONDS, first, steps.map(stepOf))
   }
 
-  #groups(
-    groupBy: readonly GroupField[],
-    part: CountedPart,
-    ranges: readonly PeriodRange[],
-  ): Promise<GroupRow[]> {
+  #groups({ groupBy, keyId, part }: Grouping, ranges: readonly PeriodRange[]): Promise<GroupRow[]> {
     if (ranges.length === 0) return Promise.resolve([])
     const { values, add } = parameters()
     const fields = groupBy.map((field) => columnOf(field, add))
@@ -114,7 +117,8 @@ export class FleetUsage {
       `select array[${names.join(', ')}]::text[] as values, date, sums from (
          select ${[...columns, `${date} as date`, `${SUMS} as sums`].join(', ')}
          from (${sourceOf(ranges, add)}) u join combination c on c.id = u.combination
-         where c.part = ${add(part)} group by ${[...names, 'date'].join(', ')}
+         where c.part = ${add(part)}${keyId === null ? '' : ` and c.key_id = ${add(storableText(keyId))}`}
+         group by ${[...names, 'date'].join(', ')}
          limit ${MAXIMUM_REPORT_ROWS + 1}) g`,
       values,
     )
