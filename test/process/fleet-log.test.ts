@@ -7,6 +7,7 @@ import { startHub } from '../hub/fixture.ts'
 import { ISSUER, keySetOf, newKey, podClaims, signed } from '../hub/tokens.ts'
 import { fleetDatabase, run } from '../ledger/postgres.ts'
 import { openGateway, prompt, type TestGateway, writeDeployment } from './gateway.ts'
+import { runCli } from './run-command.ts'
 import { until } from './until.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
@@ -52,6 +53,17 @@ t.test('the database has every entry within two seconds, and the whole log after
   t.ok(performance.now() - endedMs < 2000)
   t.equal(await count('exchange'), 20)
   t.equal(await count('entry_user'), 20)
+  const sums = async (ask: typeof api, fields: string) =>
+    (await ask('GET', `/usage/report?group_by=${fields}`)).body
+  const own = await sums(gateway.api, 'key,user')
+  t.match(own.total, { requests: 20, answered: 20 })
+  t.strictSame(await sums(api, 'key,user'), own, 'the hub reports what the sidecar reports')
+  const [row] = (await sums(api, 'sidecar')).rows
+  t.strictSame(row, { sidecar: row.sidecar, ...own.total })
+  const args = ['audit', 'rollup', '--rebuild', '--config', join(hub.folder, 'hub.yaml')]
+  const counted = await runCli(args, { DATABASE: database.hub })
+  t.strictSame(JSON.parse(counted.stdout), { calls: 20, since: null }, counted.stderr)
+  t.strictSame(await sums(api, 'key,user'), own, 'counted again')
   await gateway.stop()
   const [head] = await rows<{ state: string; seq: string }>(
     `select state, seq from sidegate.log_head where sidecar is not null`,
