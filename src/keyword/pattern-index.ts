@@ -7,7 +7,13 @@ import { readAlternative, splitAlternatives } from './pattern-syntax.ts'
 import { mayMatchJoined, type TouchingText } from './prefilter/joined-texts.ts'
 import { Prefilter } from './prefilter/prefilter.ts'
 import { ExpressionAutomaton } from './regexp/automaton.ts'
-import { compileExpression, firstAscii, markBase, type Program } from './regexp/instructions.ts'
+import {
+  compileExpression,
+  firstAscii,
+  literalProgram,
+  markBase,
+  type Program,
+} from './regexp/instructions.ts'
 
 /** Longest pattern, UTF-16 units. */
 const MAXIMUM_PATTERN_CHARACTERS = 65_536
@@ -48,6 +54,21 @@ export function parseKeywords(pattern: string): ParsedPattern | { readonly messa
   })
   return messages.length > 0 ? { messages } : { words, programs }
 }
+
+/** Parses a pattern whose matches are replaced: every alternative is an expression. */
+export function parseExpressions(
+  pattern: string,
+): Pick<ParsedPattern, 'programs'> | { readonly messages: readonly string[] } {
+  const parsed = parseKeywords(pattern)
+  if ('messages' in parsed) return parsed
+  return { programs: expressionsOf(parsed) }
+}
+
+/** Returns all alternatives of a pattern as expressions. */
+export const expressionsOf = ({ words, programs }: ParsedPattern): readonly Program[] => [
+  ...words.map(literalProgram),
+  ...programs,
+]
 
 export class KeywordIndex {
   readonly patternCount: number

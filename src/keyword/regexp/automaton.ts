@@ -118,8 +118,9 @@ export class ExpressionAutomaton {
     this.#seenAfter = new Int32Array(program.kind.length)
   }
 
-  begin(): ThreadSet {
-    return this.#cacheSet(new ThreadList(), AFTER_NOTHING)
+  /** @param after the kind of the character before the first; by default the text begins */
+  begin(after = AFTER_NOTHING): ThreadSet {
+    return this.#cacheSet(new ThreadList(), after)
   }
 
   /** Returns the expression that a thread belongs to. */

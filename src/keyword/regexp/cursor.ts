@@ -75,6 +75,35 @@ export class ExpressionCursor {
       )
   }
 
+  /** Drops all threads, as if the text began here. @param before the character before, if any */
+  restart(before: { readonly plain: number; readonly folded: number } | null): void {
+    const { alphabet } = this.#automaton
+    const after =
+      before === null ? undefined : this.#automaton.afterSymbol(alphabet.classOf(before.plain, before.folded))
+    if (this.#list === null) this.#set = this.#automaton.begin(after)
+    else {
+      this.#list.count = 0
+      this.#after = after ?? this.#automaton.begin().after
+    }
+  }
+
+  /** Whether no match is under way. */
+  get isIdle(): boolean {
+    return (this.#list?.count ?? this.#set.threads.length) === 0
+  }
+
+  /** Calls `each` with the expressions of the threads that began with the tag `start`, the last. */
+  eachBegun(start: number, each: (expression: number) => void): void {
+    const threads = this.#list?.threads ?? this.#set.threads
+    const begins = this.#list?.tags ?? this.#begins
+    for (
+      let index = (this.#list?.count ?? threads.length) - 1;
+      index >= 0 && begins[index] === start;
+      index--
+    )
+      each(this.#automaton.expressionOf(threads[index]!))
+  }
+
   /** Returns the offset at which the earliest thread of a chosen expression began, or -1. */
   earliest(chosen: (expression: number) => boolean): number {
     const threads = this.#list?.threads ?? this.#set.threads

@@ -86,6 +86,38 @@ export function compileExpression(source: string): Program | { readonly message:
   return program
 }
 
+/** The program of a literal. @param characters normalised code points */
+export const literalProgram = (characters: readonly number[]): Program => ({
+  instructions: [
+    ...characters.map((one, index): Instruction => ({ kind: 'take', set: [one, one], next: index + 1 })),
+    { kind: 'match' },
+  ],
+  start: 0,
+})
+
+/** Returns the length of the longest match, normalised characters; infinite without a longest. */
+export function longestMatch({ instructions, start }: Program): number {
+  const lengths = new Map<number, number>()
+  const open = new Set<number>()
+  const lengthFrom = (at: number): number => {
+    const known = lengths.get(at)
+    if (known !== undefined) return known
+    // A way that leads back to itself takes characters: an expression that takes none is no loop.
+    if (open.has(at)) return Number.POSITIVE_INFINITY
+    open.add(at)
+    const instruction = instructions[at]!
+    let length = instruction.kind === 'match' ? 0 : Number.NEGATIVE_INFINITY
+    if (instruction.kind === 'split')
+      length = Math.max(lengthFrom(instruction.first), lengthFrom(instruction.second))
+    else if (instruction.kind === 'assert') length = lengthFrom(instruction.next)
+    else if (instruction.kind === 'take') length = 1 + lengthFrom(instruction.next)
+    open.delete(at)
+    lengths.set(at, length)
+    return length
+  }
+  return lengthFrom(start)
+}
+
 const NEVER_MATCHES =
   'matches no text: it needs a character that does not exist, or one that is removed before the search (control characters, zero-width characters); remove that character'
 
