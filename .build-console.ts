@@ -20,11 +20,11 @@ const COPIED = ['index.html', 'icon.svg']
 /** What the page knows of the gateway, which is code that no browser runs. */
 const FACTS: GatewayFacts = {
   ruleTypes: RULE_TYPES.map(
-    ({ name, actions, form, isCounted = false, narrowsTools = false, directions, readsTexts, replaces }) => ({
-      ...{ name, actions, form, isCounted, narrowsTools },
-      directions: directions?.allowed ?? DIRECTIONS,
-      parts: readsTexts ? TEXT_PARTS : [],
-      placeholders: replaces ? PLACEHOLDER_STYLES : [],
+    ({ name, actions, form, isCounted = false, narrowsTools = false, valueFields = [], ...type }) => ({
+      ...{ name, actions, form, isCounted, narrowsTools, valueFields },
+      directions: type.directions?.allowed ?? DIRECTIONS,
+      parts: type.readsTexts ? TEXT_PARTS : [],
+      placeholders: type.replaces ? PLACEHOLDER_STYLES : [],
     }),
   ),
   piiKinds: PII_KINDS,

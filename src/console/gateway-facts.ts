@@ -19,6 +19,8 @@ export interface RuleTypeFacts {
   readonly isCounted: boolean
   /** Whether the form asks which arguments and results narrow a rule. */
   readonly narrowsTools: boolean
+  /** The fields of values that a rule may have: `kind`, `context`, `checksum` and others. */
+  readonly valueFields: readonly string[]
   /** The directions that a rule may be bound to; none for a type that concerns the whole call. */
   readonly directions: readonly string[]
   /** The parts of a call whose texts a rule may look at; none for a type that looks at no text. */

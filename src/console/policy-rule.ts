@@ -8,6 +8,11 @@ export interface PolicyRule {
   readonly arguments?: readonly { readonly path: string; readonly pattern: string }[]
   readonly after?: readonly string[]
   readonly afterInjection?: number
+  readonly kind?: string
+  readonly context?: readonly string[]
+  readonly checksum?: string
+  readonly except?: readonly string[]
+  readonly placeholder?: string
   readonly per?: string
   readonly placeholders?: string
   readonly match?: {
@@ -16,6 +21,7 @@ export interface PolicyRule {
     readonly labels?: Readonly<Record<string, string>>
     readonly direction?: string
     readonly parts?: readonly string[]
+    readonly apis?: readonly string[]
   }
   readonly action?: string
   readonly enabled: boolean
@@ -44,6 +50,7 @@ export const describeMatch = ({
   labels,
   direction,
   parts,
+  apis,
 }: NonNullable<PolicyRule['match']> = {}): string =>
   [
     ...(models === undefined ? [] : [`models ${models.join(', ')}`]),
@@ -51,6 +58,17 @@ export const describeMatch = ({
     ...Object.entries(labels ?? {}).map(([name, value]) => `${name}=${value}`),
     ...(direction === undefined ? [] : [direction]),
     ...(parts === undefined ? [] : [`parts ${parts.join(', ')}`]),
+    ...(apis === undefined ? [] : [`APIs ${apis.join(', ')}`]),
+  ].join('; ')
+
+/** Says in one line what a rule says of values; empty for a rule that says nothing of them. */
+export const describeValues = ({ kind, context, checksum, except, placeholder }: PolicyRule): string =>
+  [
+    ...(kind === undefined ? [] : [`kind ${kind}`]),
+    ...(context === undefined ? [] : [`near ${context.join(', ')}`]),
+    ...(checksum === undefined ? [] : [`checksum ${checksum}`]),
+    ...(except === undefined ? [] : [`except ${except.join(', ')}`]),
+    ...(placeholder === undefined ? [] : [`placeholder ${placeholder}`]),
   ].join('; ')
 
 /** Says in one line what narrows a rule on tools; empty for a rule without conditions. */

@@ -15,6 +15,13 @@ export interface RuleDraft {
   readonly after: string
   /** A number from 0 to 1. */
   readonly afterInjection: string
+  readonly kind: string
+  /** Words, separated by commas. */
+  readonly context: string
+  readonly checksum: string
+  /** An expression on each line. */
+  readonly except: string
+  readonly placeholder: string
   readonly per: string
   readonly placeholders: string
   /** Globs, separated by commas. */
@@ -25,11 +32,13 @@ export interface RuleDraft {
   readonly direction: string
   /** Names, separated by commas. */
   readonly parts: string
+  readonly apis: string
 }
 
 export const EMPTY_DRAFT: RuleDraft = {
   ...{ name: '', pattern: '', per: '', placeholders: '', models: '', keys: '', labels: '', parts: '' },
-  ...{ arguments: '', after: '', afterInjection: '' },
+  ...{ arguments: '', after: '', afterInjection: '', apis: '' },
+  ...{ kind: '', context: '', checksum: '', except: '', placeholder: '' },
   direction: BOTH_DIRECTIONS,
 }
 
@@ -40,7 +49,8 @@ export function ruleBody(draft: RuleDraft, type: RuleTypeFacts, action: string |
   return {
     name,
     type: type.name,
-    pattern: type.form.isList ? pattern.split('\n').filter((line) => line !== '') : pattern,
+    pattern: type.form.isList ? linesOf(pattern) : pattern,
+    ...valuesOf(draft, type),
     ...(type.narrowsTools && conditionsOf(draft)),
     ...(type.isCounted && draft.per.trim() !== '' && { per: draft.per.trim() }),
     ...(type.placeholders.includes(draft.placeholders) && { placeholders: draft.placeholders }),
@@ -48,6 +58,19 @@ export function ruleBody(draft: RuleDraft, type: RuleTypeFacts, action: string |
     enabled: true,
     ...(Object.keys(match).length > 0 && { match }),
   }
+}
+
+function valuesOf(draft: RuleDraft, { valueFields }: RuleTypeFacts): object {
+  const written = {
+    kind: draft.kind.trim(),
+    context: itemsOf(draft.context),
+    checksum: draft.checksum.trim(),
+    except: linesOf(draft.except),
+    placeholder: draft.placeholder.trim(),
+  }
+  return Object.fromEntries(
+    Object.entries(written).filter(([name, value]) => valueFields.includes(name) && value.length > 0),
+  )
 }
 
 function conditionsOf({ arguments: written, after, afterInjection }: RuleDraft): object {
@@ -66,7 +89,7 @@ function conditionsOf({ arguments: written, after, afterInjection }: RuleDraft):
 }
 
 function matchOf(draft: RuleDraft, type: RuleTypeFacts): object {
-  const { models, keys, labels, direction, parts } = draft
+  const { models, keys, labels, direction, parts, apis } = draft
   const pairs = itemsOf(labels).map((pair) => {
     const [name = '', ...value] = pair.split('=')
     return [name.trim(), value.join('=').trim()]
@@ -76,9 +99,12 @@ function matchOf(draft: RuleDraft, type: RuleTypeFacts): object {
     ...(itemsOf(keys).length > 0 && { keys: itemsOf(keys) }),
     ...(pairs.length > 0 && { labels: Object.fromEntries(pairs) }),
     ...(type.directions.includes(direction) && { direction }),
+    ...(itemsOf(apis).length > 0 && { apis: itemsOf(apis) }),
     ...(type.parts.length > 0 && itemsOf(parts).length > 0 && { parts: itemsOf(parts) }),
   }
 }
+
+const linesOf = (text: string): string[] => text.split('\n').filter((line) => line !== '')
 
 const itemsOf = (list: string): string[] =>
   list

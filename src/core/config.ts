@@ -197,8 +197,20 @@ export function parseConfig(
   const { declared, found, problems, problemAt, context } = document
   if (declared === null) return { ...UNUSABLE, problems, problemAt }
   const { folder } = context
-  const { listen, upstream, upstreams, passThrough, rules, prices, keys, pii, ...rest } = declared
-  const { recognisers, audit, admin, fleet, ...others } = rest
+  const {
+    listen,
+    upstream,
+    upstreams,
+    passThrough,
+    rules,
+    prices,
+    keys,
+    pii,
+    audit,
+    admin,
+    fleet,
+    ...others
+  } = declared
   const known = readUpstreams(context, upstream, upstreams)
   const config: Config = {
     ...others,
@@ -222,7 +234,7 @@ export function parseConfig(
       ...pii,
       pseudonymKey: readPseudonymKey(context, ['pii', 'pseudonymKey'], pii.pseudonymKey),
     },
-    recognisers: readRecognisers(context, recognisers),
+    recognisers: readRecognisers(context, declared.recognisers),
     audit: {
       ...audit,
       signingKey: readSecret(context, ['audit', 'signingKey'], audit.signingKey, SIGNING_KEY_HINT),

@@ -59,13 +59,21 @@ function chargesOf(
   counters: Pick<Pipeline['counters'], 'charge'>,
   rules: RuleSet,
 ): CounterChange[] {
-  const { model, key_id, key_line: line = key_id, key_name: name, labels = {}, unscanned } = intent
+  const {
+    model,
+    key_id,
+    key_line: line = key_id,
+    key_name: name,
+    labels = {},
+    unscanned,
+    api = 'chat',
+  } = intent
   const models = unscanned === undefined ? (intent.models ?? [model]) : null
   const key = { line, terms: { ...NO_TERMS, labels } }
   const atMs = Date.parse(intent.created_at)
   const caller = { run: intent.run ?? null, user: intent.user ?? null }
   return rules
-    .select(models, { name, labels })
+    .select(models, { name, labels }, api)
     .limits.filter(({ unit }) => unit !== 'parallel')
     .flatMap((limit) => counters.charge(spendingOf(limit, key, chargeOf(intent, limit.unit), atMs, caller)))
 }

@@ -60,7 +60,9 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
   }
   const request = readCleanRequest(api, body)
   const { clock, kinds, injection, searches, identifiers, placeholderStyle, pseudonyms } = pipeline
-  const selection = pipeline.rules().select(request.models, { name: keyName, labels: labels as KeyLabels })
+  const selection = pipeline
+    .rules()
+    .select(request.models, { name: keyName, labels: labels as KeyLabels }, api.name)
   const defined = readTools(api, request.body, selection)
   const walk = atOnce(api.requestTexts(request.body))
   const outside = await recogniseDryRun(pipeline, walk.texts)

@@ -34,8 +34,7 @@ import { recognise } from './recognise.ts'
 import { denialError, restoreInBackground } from './record/failure.ts'
 import { type Delivered, recordIntent } from './record/record.ts'
 import { OutsideValues } from './scan/outside-values.ts'
-import { shapedKinds } from './scan/shaped-kinds.ts'
-import type { ScanRules } from './scan/text-scanner.ts'
+import { rulesOfAnswer } from './scan/rules-of-answer.ts'
 
 const DONE = Promise.resolve()
 
@@ -122,7 +121,7 @@ async function read(
   const steps = readRequest(call.api, bytes)
   const request = isLong ? await inSlices(steps, clock, check) : atOnce(steps)
   // One rule set for the whole call: a reload does not judge the answer by another policy.
-  const selection = rules().select(request.models, matchedKey(call.key))
+  const selection = rules().select(request.models, matchedKey(call.key), call.api.name)
   const { model, models, stream, asksForJson } = request
   Object.assign(call.record, { model, models, stream, asksForJson, policyRevision: selection.revision })
   call.record.ruleCapture = selection.capture
@@ -338,20 +337,16 @@ async function deliver(
   { selection, calls, placeholders, restoration, documents, stream, includeUsage, after }: Permitted,
   response: UpstreamResponse,
 ): Promise<Delivered> {
-  const scan: ScanRules = {
-    kinds,
-    piiAction: (kind) => selection.pii(kind, 'answer').action,
-    keywords: selection.keywords('response'),
-    credential: response.credential,
+  const scan = rulesOfAnswer(selection, {
+    ...{ kinds, placeholderStyle, credential: response.credential },
     // Clients log error messages, so values are not restored there.
     restoration: response.status >= 400 ? null : restoration,
-    shapes: shapedKinds(selection, placeholderStyle, 'answer'),
     ...(recognisers?.readsAnswers === true && {
       outside: new OutsideValues(recognisers, {
         ...{ keyId: call.key.id, place: 'answer', left: leaving(client) },
       }),
     }),
-  }
+  })
   const keep = (bytes: number) => control.keep(admission, bytes)
   const streamBegan = () => {
     minutes.streamBegan(clock.now())

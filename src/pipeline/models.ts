@@ -114,13 +114,16 @@ function bodyOf(list: Buffer, model: string | null, isShown: AccessTest | null):
   return mergedBody([{ models: modelsIn(list), clientNames: (name) => [name].filter(isShown) }], model)
 }
 
+/** A list is of no API: rules for some of them do not hide a model. */
+const NO_API = ''
+
 /** Which models a key may call; null for all. */
 function shownTo({ rules }: Pick<Pipeline, 'rules'>, key: CallKey): AccessTest | null {
   const inForce = rules()
   const isOwn = accessOf(key.terms.models)
   const byRules: AccessTest = (model) =>
     inForce
-      .select([model], matchedKey(key))
+      .select([model], matchedKey(key), NO_API)
       .access.every(({ rule, allows }) => rule.action !== 'block' || allows(model))
   const isLimited = key.terms.models !== null || inForce.rules.some(({ type }) => type === 'model_access')
   return isLimited ? (model) => isOwn(model) && byRules(model) : null

@@ -102,7 +102,7 @@ async function readAndPermit(
   call.record.unscanned = { method, path, requestBytes: 0 }
   const request = await read(pipeline, client, admitted, passed)
   // One rule set for the whole call, for a model that is not known.
-  const selection = pipeline.rules().select(null, matchedKey(call.key))
+  const selection = pipeline.rules().select(null, matchedKey(call.key), call.api.name)
   const isUsing = !READING_METHODS.has(method)
   const demand = isUsing ? UNKNOWN_DEMAND : READING_DEMAND
   Object.assign(call.record, {

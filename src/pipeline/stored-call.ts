@@ -55,7 +55,7 @@ async function readAndPermit(
   const route = answer === null ? null : pipeline.upstreams.routeTo(answer.upstream, model)
   if (answer === null || answer.isItem || route === null) throw api.stored.notFound(shown)
   const { query, stream, after } = operation.readQuery(search)
-  const selection = pipeline.rules().select(answer.models, matchedKey(call.key))
+  const selection = pipeline.rules().select(answer.models, matchedKey(call.key), api.name)
   const { openLabels } = selection
   const { key: nameKey } = pipeline.pseudonyms
   const placeholders = new Placeholders(null, answer.numbers, false, openLabels, nameKey)

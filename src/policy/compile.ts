@@ -3,29 +3,23 @@
 
 import { type Direction, labelOfKind, PII_KINDS, type PiiKind } from '../core/finding.ts'
 import { type CallKey, includesLabels, type KeyLabels } from '../core/key-terms.ts'
-import type { PlaceholderStyle } from '../core/placeholder-style.ts'
-import type { RuleAction } from '../core/rule-action.ts'
-import { TEXT_PARTS, TEXT_PLACES, type TextPlace } from '../core/text-part.ts'
+import { TEXT_PARTS, type TextPlace } from '../core/text-part.ts'
+import { expressionsOf } from '../keyword/pattern-index.ts'
 import { type AccessTest, compileAccessList } from './access-list.ts'
 import { type CaptureMode, combineCapture } from './capture-mode.ts'
+import { compileExceptions, type ExceptionTest } from './exceptions.ts'
 import { compileGlob } from './glob.ts'
 import { KeywordRuleIndex, type KeywordRules } from './keyword-rules.ts'
 import { type LimitScope, readScope } from './limit-scope.ts'
 import { openKindsOf } from './open-kinds.ts'
 import type { ParsedRule } from './parse-rule.ts'
-import {
-  concernsPlace,
-  isRestoring,
-  partsOf,
-  type Rule,
-  type RuleParts,
-  type RuleReference,
-  strictnessOf,
-} from './rule.ts'
+import { decideKinds, type PiiDecision } from './pii-decisions.ts'
+import { isRestoring, partsOf, type Rule, type RuleParts, type RuleReference } from './rule.ts'
 import type { PromptFacts } from './rule-type.ts'
 import { type RulePattern, ruleTypeOf } from './rule-types.ts'
 import { ToolRuleIndex, type ToolRules } from './tool-rules.ts'
 import type { UsageLimit } from './types/rate-limit.ts'
+import { conditionOf, ValueRuleIndex, type ValueRules } from './value-rules.ts'
 
 /** All rules in force at one moment. Frozen: a request uses the set it started with. */
 export interface RuleSet {
@@ -40,8 +34,9 @@ export interface RuleSet {
   /**
    * Selects the enabled rules for a call by this key that may be sent to any of these models.
    * @param models null for models that are not known: a rule for any model applies
+   * @param api name of the API; without it rules for any API apply
    */
-  select(models: readonly string[] | null, key: MatchedKey): Selection
+  select(models: readonly string[] | null, key: MatchedKey, api?: string): Selection
 }
 
 /** What rules match of a key. */
@@ -55,16 +50,6 @@ export const matchedKey = ({ name, terms }: Pick<CallKey, 'name' | 'terms'>): Ma
   name,
   labels: terms.labels,
 })
-
-/** The action for one kind of personal data; `rule` is null where no rule names the kind. */
-interface PiiDecision {
-  readonly action: RuleAction
-  readonly rule: RuleReference | null
-  /** Null where the configuration says it. */
-  readonly placeholders: PlaceholderStyle | null
-  /** Whether the answer gets values back that were replaced in the prompt. */
-  readonly restores: boolean
-}
 
 /** A rule that fires on facts of a prompt. */
 export interface PromptCheck {
@@ -111,7 +96,15 @@ export interface Selection {
    * decided by the prompt's rules alone.
    */
   pii(kind: PiiKind, place: TextPlace): PiiDecision
-  /** Null when no keyword rule concerns the direction. */
+  /** Whether the rule that decides on a value leaves it alone. @param value without escapes */
+  excepts(kind: PiiKind, place: TextPlace, value: string): boolean
+  /** Whether a rule has exceptions. */
+  readonly hasExceptions: boolean
+  /** Rules that define kinds; null when none concerns the direction. */
+  openKinds(direction: Direction): ValueRules | null
+  /** Rules that replace keywords; null when none concerns the direction. */
+  replacedKeywords(direction: Direction): ValueRules | null
+  /** Rules that block or monitor keywords; null when none concerns the direction. */
   keywords(direction: Direction): KeywordRules | null
   /** Rules that fire on facts of a prompt, in order. */
   readonly checks: readonly PromptCheck[]
@@ -143,21 +136,18 @@ export interface Selection {
 /** Selections kept at once, one for each combination of rules. */
 const MAXIMUM_SELECTIONS = 256
 
-const NO_RULE: PiiDecision = Object.freeze({
-  action: 'redact',
-  rule: null,
-  placeholders: null,
-  restores: false,
-})
-
 /** An enabled rule with its globs compiled. */
 interface ScopedRule {
   readonly rule: Rule
   readonly pattern: RulePattern
   readonly reference: RuleReference
+  /** Kinds of personal data that it decides on; `*` for all, null for none. */
+  readonly kinds: '*' | readonly PiiKind[] | null
+  readonly excepts: ExceptionTest | null
   /** @param model null for one that is not known, which may be any */
   concernsModel(model: string | null): boolean
   concernsKey(key: MatchedKey): boolean
+  concernsApi(api: string | undefined): boolean
 }
 
 const limitsOf = (rules: readonly ScopedRule[]): LimitRule[] =>
@@ -191,7 +181,9 @@ export function compileRules(
   const scoped = rules.filter(({ rule }) => rule.enabled).map(scope)
   const keywords = new KeywordRuleIndex(
     scoped.flatMap(({ rule, reference, pattern }) =>
-      pattern.type === 'keyword_block' ? [{ rule, reference, keywords: pattern.keywords }] : [],
+      pattern.type === 'keyword_block' && rule.action !== 'redact'
+        ? [{ rule, reference, keywords: pattern.keywords }]
+        : [],
     ),
   )
   const tools = new ToolRuleIndex(
@@ -200,11 +192,14 @@ export function compileRules(
     ),
   )
   const open = new Set([...openKinds, ...openKindsOf(rules)])
+  const labels = rules.flatMap(({ pattern }) => (pattern.type === 'keyword_block' ? [pattern.label] : []))
   const compiled: CompiledRules = {
     keywords,
     tools,
     kinds: [...PII_KINDS, ...open],
-    openLabels: new Set([...open].map(labelOfKind)),
+    openLabels: new Set([...[...open].map(labelOfKind), ...labels]),
+    definitions: new ValueRuleIndex(scoped.flatMap(definedKind)),
+    replacements: new ValueRuleIndex(scoped.flatMap(replacedKeyword)),
   }
   const selections = new Map<string, Selection>()
   return Object.freeze({
@@ -212,10 +207,11 @@ export function compileRules(
     rules: Object.freeze(rules.map(({ rule }) => rule)),
     budgets: Object.freeze(limitsOf(scoped).filter(({ unit }) => unit === 'usd')),
     ...limitsIn(scoped),
-    select(models: readonly string[] | null, key: MatchedKey): Selection {
+    select(models: readonly string[] | null, key: MatchedKey, api?: string): Selection {
+      const ofCall = scoped.filter((one) => one.concernsKey(key) && one.concernsApi(api))
       const byModel = new Map<string, readonly ScopedRule[]>()
       for (const model of models ?? [null]) {
-        const chosen = scoped.filter((one) => one.concernsModel(model) && one.concernsKey(key))
+        const chosen = ofCall.filter((one) => one.concernsModel(model))
         const isAll = chosen.length === scoped.length
         byModel.set(isAll ? 'all' : `some:${chosen.map(({ reference }) => reference.id).join()}`, chosen)
       }
@@ -230,6 +226,33 @@ export function compileRules(
   })
 }
 
+function decidedKinds(pattern: RulePattern): ScopedRule['kinds'] {
+  if (pattern.type === 'pii') return pattern.kinds
+  return pattern.type === 'pii_pattern' ? [pattern.kind] : null
+}
+
+/** The kind that a rule defines. */
+const definedKind = ({ rule, reference, pattern }: ScopedRule) =>
+  pattern.type !== 'pii_pattern'
+    ? []
+    : [
+        {
+          ...{ rule, reference, kind: pattern.kind },
+          pattern: { programs: pattern.programs, ...conditionOf(pattern.context, pattern.checksum) },
+        },
+      ]
+
+/** The keywords that a rule replaces. */
+const replacedKeyword = ({ rule, reference, pattern }: ScopedRule) =>
+  pattern.type !== 'keyword_block' || rule.action !== 'redact'
+    ? []
+    : [
+        {
+          ...{ rule, reference, kind: pattern.label.toLowerCase() },
+          pattern: { programs: expressionsOf(pattern.keywords) },
+        },
+      ]
+
 function scope({ rule, pattern }: ParsedRule): ScopedRule {
   // A rule without an action fires on no call.
   const { id, name, type, action = 'allow', match } = rule
@@ -240,8 +263,11 @@ function scope({ rule, pattern }: ParsedRule): ScopedRule {
     rule,
     pattern,
     reference: Object.freeze({ id, name, type, action }),
+    kinds: decidedKinds(pattern),
+    excepts: 'exceptions' in pattern ? compileExceptions(pattern.exceptions) : null,
     concernsModel: (model) =>
       models === undefined || model === null || models.some((matches) => matches(model.toLowerCase())),
+    concernsApi: (api) => match?.apis === undefined || api === undefined || match.apis.includes(api),
     concernsKey: (key) =>
       (keys === undefined || keys.some((matches) => matches(key.name))) && includesLabels(key.labels, labels),
   }
@@ -254,32 +280,34 @@ interface CompiledRules {
   /** Every kind of personal data that may be found. */
   readonly kinds: readonly PiiKind[]
   readonly openLabels: ReadonlySet<string>
+  readonly definitions: ValueRuleIndex
+  readonly replacements: ValueRuleIndex
+}
+
+/** An index of rules. */
+interface Selectable<Rules> {
+  select(chosen: ReadonlySet<Rule>, places: readonly TextPlace[]): Rules | null
 }
 
 /** @param byModel the rules that concern each model; a rule of any model applies to the call */
 function selectionOf(
   scoped: readonly ScopedRule[],
   byModel: readonly (readonly ScopedRule[])[],
-  { keywords, tools: toolIndex, kinds, openLabels }: CompiledRules,
+  { keywords, tools: toolIndex, kinds, openLabels, definitions, replacements }: CompiledRules,
   revision: string,
 ): Selection {
   const concerned = new Set(byModel.flat())
   const chosen = scoped.filter((candidate) => concerned.has(candidate))
   const tools = toolIndex.select(new Set(chosen.map(({ reference }) => reference)))
   const chosenRules = new Set(chosen.map(({ rule }) => rule))
-  const pii = new Map(
-    TEXT_PLACES.map((place) => [
-      place,
-      strictest(
-        byModel.map((rules) => piiDecisions(rules, place, kinds)),
-        kinds,
-      ),
-    ]),
-  )
-  const keywordRules = {
-    request: keywords.select(chosenRules, TEXT_PARTS),
-    response: keywords.select(chosenRules, ['answer']),
-  }
+  const pii = decideKinds(byModel, kinds)
+  const byDirection = <Rules>(index: Selectable<Rules>): Readonly<Record<Direction, Rules | null>> => ({
+    request: index.select(chosenRules, TEXT_PARTS),
+    response: index.select(chosenRules, ['answer']),
+  })
+  const keywordRules = byDirection(keywords)
+  const definingRules = byDirection(definitions)
+  const replacingRules = byDirection(replacements)
   const checks = chosen.flatMap(({ rule, reference, pattern }) => {
     const type = ruleTypeOf(pattern.type)
     if (type.fires === undefined) return []
@@ -304,7 +332,12 @@ function selectionOf(
   const modes = captureRules.map(({ capture }) => capture)
   return Object.freeze({
     revision,
-    pii: (kind: PiiKind, place: TextPlace) => pii.get(place)!.get(kind) ?? NO_RULE,
+    pii,
+    excepts: (kind: PiiKind, place: TextPlace, value: string) =>
+      pii(kind, place).excepts?.(kind, value) === true,
+    hasExceptions: chosen.some(({ excepts }) => excepts !== null),
+    openKinds: (direction: Direction) => definingRules[direction],
+    replacedKeywords: (direction: Direction) => replacingRules[direction],
     keywords: (direction: Direction) => keywordRules[direction],
     checks,
     injection,
@@ -322,63 +355,4 @@ function selectionOf(
     capture: modes.length === 0 ? null : combineCapture(...modes),
     captureRules,
   })
-}
-
-/** Applies claims from the weakest to the strongest, so that the strongest remains. */
-function piiDecisions(
-  rules: readonly ScopedRule[],
-  place: TextPlace,
-  every: readonly PiiKind[],
-): PiiDecisions {
-  const claims = rules
-    .flatMap(({ rule, reference, pattern }) =>
-      pattern.type === 'pii' && concernsPlace(rule, place)
-        ? [
-            {
-              ...{ kinds: pattern.kinds, reference, placeholders: rule.placeholders ?? null },
-              ...{ restores: isRestoring(rule), strictness: strictnessOf(rule) },
-              isForAnswers: rule.match?.direction === 'response',
-            },
-          ]
-        : [],
-    )
-    .reverse()
-    .sort((a, b) => Number(b.kinds === '*') - Number(a.kinds === '*') || b.strictness - a.strictness)
-  const decisions = new Map<PiiKind, PiiDecision>()
-  const claimed = new Map<PiiKind, (typeof claims)[number]>()
-  for (const claim of claims) {
-    const { kinds, reference, placeholders, restores } = claim
-    for (const kind of kinds === '*' ? every : kinds) {
-      // Restoring concerns values of the prompt. A rule for answers decides on values new in one.
-      const weaker = claimed.get(kind)
-      const yields = restores && place === 'answer'
-      if (yields && weaker?.isForAnswers && (weaker.kinds === '*') === (kinds === '*')) continue
-      claimed.set(kind, claim)
-      const { action } = reference
-      decisions.set(kind, Object.freeze({ action, rule: reference, placeholders, restores }))
-    }
-  }
-  return decisions
-}
-
-type PiiDecisions = ReadonlyMap<PiiKind, PiiDecision>
-
-/**
- * The strictest decision over all models: a model trusted with a kind must not expose it to one
- * that is not.
- */
-function strictest(byModel: readonly PiiDecisions[], kinds: readonly PiiKind[]): PiiDecisions {
-  const [first = new Map<PiiKind, PiiDecision>(), ...others] = byModel
-  if (others.length === 0) return first
-  const decisions = kinds.map((kind) => byModel.map((one) => one.get(kind) ?? NO_RULE).reduce(stricter))
-  return new Map(kinds.map((kind, index) => [kind, decisions[index]!]))
-}
-
-const strictnessOfDecision = ({ action, restores }: PiiDecision): number =>
-  strictnessOf({ action, restore: restores })
-
-/** The stricter decision; between equal actions, the one that names a rule. */
-function stricter(one: PiiDecision, other: PiiDecision): PiiDecision {
-  const difference = strictnessOfDecision(one) - strictnessOfDecision(other)
-  return difference < 0 || (difference === 0 && one.rule !== null) ? one : other
 }

@@ -10,8 +10,10 @@ const MAXIMUM_CHARACTERS = 262_144
 const MAXIMUM_STEPS = 10_000
 
 /** The words and expressions of a rule: of a keyword rule, and of arguments of tools. */
-function keywordsOf(pattern: RulePattern): readonly ParsedPattern[] {
+function keywordsOf(pattern: RulePattern): readonly Partial<ParsedPattern>[] {
   if (pattern.type === 'keyword_block') return [pattern.keywords]
+  if (pattern.type === 'pii') return [pattern.exceptions ?? {}]
+  if (pattern.type === 'pii_pattern') return [pattern, pattern.exceptions ?? {}]
   return pattern.type === 'tool_access' ? (pattern.arguments ?? []).map(({ keywords }) => keywords) : []
 }
 
@@ -24,7 +26,7 @@ export class KeywordUsage {
 
   add(rules: Iterable<ParsedRule<RuleDeclaration>>): this {
     for (const { rule, pattern } of rules) {
-      for (const { words, programs } of rule.enabled ? keywordsOf(pattern) : []) {
+      for (const { words = [], programs = [] } of rule.enabled ? keywordsOf(pattern) : []) {
         for (const { length } of words) this.#characters += length
         for (const { instructions } of programs) this.#steps += instructions.length
       }

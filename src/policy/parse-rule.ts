@@ -7,6 +7,7 @@ import { MAXIMUM_GLOB_CHARACTERS } from './glob.ts'
 import { isReplacing, isRestoring, type Rule, type RuleDeclaration } from './rule.ts'
 import { parsePattern, type RulePattern, ruleTypeOf, typeNames } from './rule-types.ts'
 import { CONDITION_FIELDS } from './tool-conditions.ts'
+import { VALUE_FIELDS, type ValueField } from './value-fields.ts'
 
 /**
  * A valid rule with its pattern parsed. Plain data that survives JSON. Only `parseRule` makes one.
@@ -33,6 +34,10 @@ const MAXIMUM_DECLARATION_BYTES = 245_760
 const COUNTED = typeNames(({ isCounted }) => isCounted)
 const REPLACING = typeNames(({ replaces }) => replaces)
 const READING = typeNames(({ readsTexts }) => readsTexts)
+/** By field of VALUE_FIELDS. */
+const OWNERS = Object.fromEntries(
+  VALUE_FIELDS.map((field) => [field, typeNames(({ valueFields }) => valueFields?.includes(field))]),
+) as Record<ValueField, string>
 const NARROWING = typeNames(({ narrowsTools }) => narrowsTools)
 
 /**
@@ -86,6 +91,15 @@ function parse(
   if (value !== null && !value.narrowsTools)
     for (const field of CONDITION_FIELDS)
       if (declaration[field] !== undefined) add(field, `is allowed for ${NARROWING} rules only; remove it`)
+  for (const field of VALUE_FIELDS)
+    if (declaration[field] !== undefined && value !== null && value.valueFields?.includes(field) !== true)
+      add(field, `is allowed for ${OWNERS[field]} rules only; remove it`)
+  if (
+    declaration.placeholder !== undefined &&
+    value?.valueFields?.includes('placeholder') &&
+    action !== 'redact'
+  )
+    add('placeholder', 'is allowed with the action `redact` only; remove it')
   const tooLong = sizeProblem(declaration)
   if (tooLong !== null) add('pattern', tooLong)
   const direction = match?.direction ?? 'both'

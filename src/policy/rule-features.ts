@@ -5,6 +5,7 @@ import { RULE_ACTIONS } from '../core/rule-action.ts'
 import type { RuleDeclaration } from './rule.ts'
 import { RULE_TYPE_NAMES } from './rule-types.ts'
 import { CONDITION_FIELDS } from './tool-conditions.ts'
+import { VALUE_FIELDS } from './value-fields.ts'
 
 /** The feature of sidecars that take rules, overrides and prices of a hub. */
 export const POLICY_FEATURE = 'policy'
@@ -12,8 +13,13 @@ export const POLICY_FEATURE = 'policy'
 /** Fields that every release knows. */
 const PLAIN_FIELDS = ['name', 'type', 'pattern', 'action', 'enabled', 'description', 'match']
 /** The other fields of a rule, and those of `match`. */
-export const OPTIONAL_FIELDS: readonly string[] = ['per', ...CONDITION_FIELDS, 'placeholders', 'restore']
-export const MATCH_FIELDS = ['models', 'keys', 'labels', 'direction', 'parts']
+export const OPTIONAL_FIELDS: readonly string[] = [
+  'per',
+  ...CONDITION_FIELDS,
+  ...VALUE_FIELDS,
+  ...['placeholders', 'restore'],
+]
+export const MATCH_FIELDS = ['models', 'keys', 'labels', 'direction', 'parts', 'apis']
 
 /** Names of features have no capitals. */
 const featureOf = (field: string): string => `rule_${field.toLowerCase()}`

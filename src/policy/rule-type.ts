@@ -4,6 +4,7 @@
 import type { Direction, PiiKind } from '../core/finding.ts'
 import type { RuleAction } from '../core/rule-action.ts'
 import type { ConditionProblem, WrittenConditions } from './tool-conditions.ts'
+import type { ValueField, WrittenValueFields } from './value-fields.ts'
 
 /** A pattern as a file or the API writes it: a list where the type has one, else a text. */
 export type WrittenPattern = string | readonly string[]
@@ -44,7 +45,7 @@ export interface TypedRule<Pattern> {
 }
 
 /** Fields of a rule that the meaning of its pattern depends on. */
-export interface OtherFields extends WrittenConditions {
+export interface OtherFields extends WrittenConditions, WrittenValueFields {
   readonly per?: string
 }
 
@@ -67,6 +68,8 @@ export interface RuleType<Pattern extends { readonly type: string } = { readonly
   readonly readsTexts?: true
   /** Whether `per` of a rule says which calls share its count. */
   readonly isCounted?: true
+  /** The fields of VALUE_FIELDS that a rule may have. */
+  readonly valueFields?: readonly ValueField[]
   /** Whether `arguments`, `after` and `afterInjection` may narrow a rule. */
   readonly narrowsTools?: true
   /** What it checks, for documents, without a full stop. */

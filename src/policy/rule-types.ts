@@ -12,12 +12,22 @@ import { CAPTURE } from './types/capture.ts'
 import { KEYWORD_BLOCK } from './types/keyword-block.ts'
 import { MODEL_ACCESS } from './types/model-access.ts'
 import { PII } from './types/pii.ts'
+import { PII_PATTERN } from './types/pii-pattern.ts'
 import { PROMPT_INJECTION } from './types/prompt-injection.ts'
 import { RATE_LIMIT } from './types/rate-limit.ts'
 import { TOOL_ACCESS } from './types/tool-access.ts'
 
 /** In the order of lists and documents. */
-const TYPES = [KEYWORD_BLOCK, PII, PROMPT_INJECTION, RATE_LIMIT, MODEL_ACCESS, TOOL_ACCESS, CAPTURE] as const
+const TYPES = [
+  KEYWORD_BLOCK,
+  PII,
+  PII_PATTERN,
+  PROMPT_INJECTION,
+  RATE_LIMIT,
+  MODEL_ACCESS,
+  TOOL_ACCESS,
+  CAPTURE,
+] as const
 
 export const RULE_TYPES: readonly RuleType[] = TYPES
 

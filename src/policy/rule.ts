@@ -9,6 +9,7 @@ import { TEXT_PARTS, type TextPart, type TextPlace } from '../core/text-part.ts'
 import type { WrittenPattern } from './rule-type.ts'
 import type { RuleTypeName } from './rule-types.ts'
 import type { WrittenConditions } from './tool-conditions.ts'
+import type { WrittenValueFields } from './value-fields.ts'
 
 /** Whether the action replaces personal data by placeholders. */
 export const isReplacing = (action: RuleAction): boolean => REPLACING.has(action)
@@ -37,6 +38,8 @@ interface RuleMatch {
   readonly direction?: Direction | 'both'
   /** Parts of a call's texts; all when absent. An answer counts as `assistant`. */
   readonly parts?: readonly TextPart[]
+  /** Names of the APIs that are called; all when absent. */
+  readonly apis?: readonly string[]
 }
 
 /** Parts of a prompt that a rule looks at, in the order of TEXT_PARTS; null for all. */
@@ -54,7 +57,7 @@ const concernsDirection = (direction: Direction | 'both' = 'both', asked: Direct
   direction === 'both' || direction === asked
 
 /** A rule without its identity. */
-export interface RuleDeclaration extends WrittenConditions {
+export interface RuleDeclaration extends WrittenConditions, WrittenValueFields {
   readonly name: string
   readonly type: RuleTypeName
   readonly pattern: WrittenPattern

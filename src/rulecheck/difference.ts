@@ -7,6 +7,7 @@ import type { RuleSet } from '../policy/compile.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
 import type { RuleDeclaration } from '../policy/rule.ts'
 import { CONDITION_FIELDS } from '../policy/tool-conditions.ts'
+import { VALUE_FIELDS } from '../policy/value-fields.ts'
 import { ruleSetOf } from '../rules/rule-set.ts'
 import type { RuleCase } from './cases.ts'
 import { type CaseEnvironment, type CaseOutcome, runCase } from './run-case.ts'
@@ -15,6 +16,7 @@ const FIELDS = [
   'type',
   'pattern',
   ...CONDITION_FIELDS,
+  ...VALUE_FIELDS,
   'per',
   'placeholders',
   'action',

@@ -22,12 +22,11 @@ import { type Answer, deliverWholeAnswer } from '../pipeline/answer/whole-answer
 import { Call } from '../pipeline/call/call.ts'
 import { readCleanRequest } from '../pipeline/prompt/clean-model.ts'
 import { type DecisionParts, judgePrompt } from '../pipeline/prompt/decide-prompt.ts'
-import { countKinds, type Inspection, inspect } from '../pipeline/prompt/inspect.ts'
+import { countKinds, inspect } from '../pipeline/prompt/inspect.ts'
 import { ScanMemory } from '../pipeline/prompt/memory-turn.ts'
 import { countDefinitions, judgeTools, readTools, removeTools } from '../pipeline/prompt/request-tools.ts'
-import { shapedKinds } from '../pipeline/scan/shaped-kinds.ts'
-import type { ScanRules } from '../pipeline/scan/text-scanner.ts'
-import type { RuleSet, Selection } from '../policy/compile.ts'
+import { rulesOfAnswer } from '../pipeline/scan/rules-of-answer.ts'
+import type { RuleSet } from '../policy/compile.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import type { ToolOutcome } from './case-schema.ts'
 import type { CaseDecision, RuleCase } from './cases.ts'
@@ -79,7 +78,7 @@ export async function runCase(
     Buffer.from(JSON.stringify(name === 'chat' ? { ...written, stream: seed !== null } : written)),
   )
   const request = readCleanRequest(api, received)
-  const selection = rules.select(request.models, matched)
+  const selection = rules.select(request.models, matched, name)
   const defined = readTools(api, request.body, selection)
   const inspection = atOnce(inspect(atOnce(api.requestTexts(request.body)), selection, environment))
   const tools = atOnce(judgeTools(defined, selection, inspection.facts))
@@ -113,7 +112,10 @@ export async function runCase(
     call,
     client,
     response: upstreamAnswer(isStream ? pieces : [Buffer.from(JSON.stringify(body))]),
-    scan: scanOf(selection, inspection, environment),
+    scan: rulesOfAnswer(selection, {
+      ...{ kinds: environment.kinds, placeholderStyle: environment.placeholderStyle },
+      ...{ credential: null, restoration: inspection.restoration },
+    }),
     selection,
     calls: tools.calls,
     placeholders: inspection.placeholders,
@@ -137,19 +139,6 @@ export async function runCase(
   }
   return outcomeOf(call, redacted, null, isStream ? assembled(api, client.text) : client.text)
 }
-
-const scanOf = (
-  selection: Selection,
-  { restoration }: Inspection,
-  { kinds, placeholderStyle }: CaseEnvironment,
-): ScanRules => ({
-  kinds,
-  piiAction: (kind) => selection.pii(kind, 'answer').action,
-  keywords: selection.keywords('response'),
-  credential: null,
-  restoration,
-  shapes: shapedKinds(selection, placeholderStyle, 'answer'),
-})
 
 function outcomeOf(
   call: Call,

@@ -18,6 +18,7 @@ const placesOf = (rule: Rule): readonly TextPlace[] =>
 
 const coversCalls = (outer: Rule, inner: Rule): boolean =>
   coversLabels(outer, inner) &&
+  coversApis(outer, inner) &&
   (['models', 'keys'] as const).every((list) => {
     const wide = globsOf(outer, list)
     const narrow = globsOf(inner, list)
@@ -27,6 +28,9 @@ const coversCalls = (outer: Rule, inner: Rule): boolean =>
 
 const coversLabels = (outer: Rule, inner: Rule): boolean =>
   Object.entries(outer.match?.labels ?? {}).every(([name, value]) => inner.match?.labels?.[name] === value)
+
+const coversApis = ({ match: outer }: Rule, { match: inner }: Rule): boolean =>
+  outer?.apis === undefined || inner?.apis?.every((api) => outer.apis!.includes(api)) === true
 
 const globsOf = ({ match }: Rule, list: 'models' | 'keys'): readonly string[] | undefined =>
   match?.[list]?.map((glob) => (list === 'models' ? glob.toLowerCase() : glob))

@@ -7,6 +7,7 @@ import type { JsonObject, JsonValue } from '../core/json.ts'
 import { nameProblem, type ParsedRule, parseRule } from '../policy/parse-rule.ts'
 import type { Rule, RuleDeclaration } from '../policy/rule.ts'
 import { CONDITION_FIELDS } from '../policy/tool-conditions.ts'
+import { VALUE_FIELDS } from '../policy/value-fields.ts'
 import { RULE_NAMESPACES_SCHEMA, RULE_SCHEMA } from './schema.ts'
 
 /** Hexadecimal digits of a revision: 64 bits distinguish the revisions of one gateway. */
@@ -62,6 +63,9 @@ function refusal(code: 'missing_required_parameter' | 'invalid_body', problem: V
   return new GatewayError(code, `${param === '' ? 'the rule' : param} ${message}.`, { param })
 }
 
+/** Fields that few rules have. */
+const LATER_FIELDS = [...CONDITION_FIELDS, ...VALUE_FIELDS] as const
+
 /** The fields of a declaration in a fixed order, so that equal rules give equal text. */
 const canonicalParts = ({
   name,
@@ -89,9 +93,10 @@ const canonicalParts = ({
   ...(per === undefined ? [] : ['per', per]),
   ...(match?.labels === undefined ? [] : ['labels', match.labels]),
   ...(match?.parts === undefined ? [] : ['parts', match.parts]),
+  ...(match?.apis === undefined ? [] : ['apis', match.apis]),
   ...(placeholders === undefined ? [] : ['placeholders', placeholders]),
   ...(restore === undefined ? [] : ['restore', restore]),
-  ...CONDITION_FIELDS.flatMap((name) => (others[name] === undefined ? [] : [name, others[name]])),
+  ...LATER_FIELDS.flatMap((name) => (others[name] === undefined ? [] : [name, others[name]])),
 ]
 
 /** SHA-256 of a declaration, hex. */
@@ -120,7 +125,7 @@ export function printRules(rules: readonly RuleDeclaration[], namespaces?: reado
       type,
       pattern,
       ...Object.fromEntries(
-        CONDITION_FIELDS.flatMap((field) => (others[field] === undefined ? [] : [[field, others[field]]])),
+        LATER_FIELDS.flatMap((field) => (others[field] === undefined ? [] : [[field, others[field]]])),
       ),
       ...(per === undefined ? {} : { per }),
       ...(placeholders === undefined ? {} : { placeholders }),

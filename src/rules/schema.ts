@@ -2,14 +2,23 @@
 // editors. What depends on several keys (action by type, pattern by type) is checked by
 // policy/parse-rule.
 
+import { API_NAMES } from '../chat/apis.ts'
+import { MAXIMUM_KIND_CHARACTERS } from '../core/finding.ts'
 import { LEGIBLE } from '../core/hidden-characters.ts'
 import { NAMESPACES_SCHEMA, TERM_SCHEMAS } from '../core/key-terms.ts'
 import { PLACEHOLDER_STYLES, STYLES } from '../core/placeholder-style.ts'
 import { RULE_ACTIONS } from '../core/rule-action.ts'
 import { TEXT_PARTS } from '../core/text-part.ts'
+import { CHECKSUM_FORMS, CHECKSUMS } from '../detect/pii/pattern-checksums.ts'
 import { MAXIMUM_GLOB_CHARACTERS } from '../policy/glob.ts'
 import type { RuleType } from '../policy/rule-type.ts'
 import { RULE_TYPES, typeNames } from '../policy/rule-types.ts'
+import {
+  MAXIMUM_CONTEXT_CHARACTERS,
+  MAXIMUM_CONTEXT_WORDS,
+  MAXIMUM_EXCEPTIONS,
+  type ValueField,
+} from '../policy/value-fields.ts'
 
 /** Maximum rules in one file. */
 const MAXIMUM_RULES_A_FILE = 10_000
@@ -19,10 +28,16 @@ const MAXIMUM_DESCRIPTION_CHARACTERS = 2000
 const MAXIMUM_PATTERN_CHARACTERS = 65_536
 const MAXIMUM_GLOBS = 100
 
+/** An expression is compiled with a beginning and an end of its own. */
+const MAXIMUM_EXCEPTION_CHARACTERS = 2000
+
 const MAXIMUM_ARGUMENTS = 16
 const MAXIMUM_POINTER_CHARACTERS = 256
 
 const TOOLS = typeNames(({ narrowsTools }) => narrowsTools === true)
+
+const fieldOwners = (field: ValueField): string =>
+  typeNames(({ valueFields }) => valueFields?.includes(field))
 
 const globs = (description: string) => ({
   description: `${description} \`*\` matches any characters, \`?\` matches one. One matching glob is enough.`,
@@ -100,12 +115,47 @@ export const RULE_SCHEMA = {
       exclusiveMinimum: 0,
       maximum: 1,
     },
+    kind: {
+      description: `For ${fieldOwners('kind')}, the kind of personal data that the rule defines: a lower-case word, with \`_\` between words, that is not built in. Its placeholders are \`[CASE_NUMBER_1]\`.`,
+      type: 'string',
+      minLength: 1,
+      maxLength: MAXIMUM_KIND_CHARACTERS,
+    },
+    context: {
+      description: `For ${fieldOwners('context')}, words of which one must be within 64 characters before a value or 32 after it, as a whole word, ignoring case.`,
+      type: 'array',
+      minItems: 1,
+      maxItems: MAXIMUM_CONTEXT_WORDS,
+      items: { description: 'A word.', type: 'string', minLength: 1, maxLength: MAXIMUM_CONTEXT_CHARACTERS },
+    },
+    checksum: {
+      description: `For ${fieldOwners('checksum')}, check digits that the letters and digits of a value must have: ${CHECKSUM_FORMS}.`,
+      enum: [...CHECKSUMS],
+    },
+    except: {
+      description: `For ${fieldOwners('except')}, values that the rule leaves alone where it decides: expressions as in keyword_block rules, each matching a whole value; \`samples\` for published ones (documentation addresses, example.com, 555-01xx, example keys of AWS, test cards).`,
+      type: 'array',
+      minItems: 1,
+      maxItems: MAXIMUM_EXCEPTIONS,
+      items: {
+        description: 'An expression, or `samples`.',
+        type: 'string',
+        minLength: 1,
+        maxLength: MAXIMUM_EXCEPTION_CHARACTERS,
+      },
+    },
+    placeholder: {
+      description: `For ${fieldOwners('placeholder')} with redact, the word in the placeholders of its matches, in capitals. Default: KEYWORD, as in \`[KEYWORD_1]\`.`,
+      type: 'string',
+      minLength: 1,
+      maxLength: MAXIMUM_KIND_CHARACTERS,
+    },
     placeholders: {
       description: `For ${typeNames(({ replaces }) => replaces === true)} with redact or restore, how values are replaced: ${STYLES}. Default: \`pii.placeholders\` of the configuration.`,
       enum: [...PLACEHOLDER_STYLES],
     },
     action: {
-      description: `block: refuse the call or its answer. monitor: report what block would refuse, and let it pass. For tool_access also remove (take the definition out of the request; a call of it is refused). For pii also redact (the default for personal data), restore (redact in the prompt and put the values back in the answer; values new in the answer are redacted), pseudonym (a name from a keyed hash, the same in every call) and allow. Required, except for ${typeNames(({ actions }) => actions.length === 0)}, which has none.`,
+      description: `block: refuse the call or its answer. monitor: report what block would refuse, and let it pass. For tool_access also remove (take the definition out of the request; a call of it is refused). For keyword_block also redact (replace each match by a placeholder). For pii and pii_pattern also redact (the default for personal data), restore (redact in the prompt and put the values back in the answer; values new in the answer are redacted), pseudonym (a name from a keyed hash, the same in every call) and allow. Required, except for ${typeNames(({ actions }) => actions.length === 0)}, which has none.`,
       enum: [...RULE_ACTIONS],
     },
     restore: {
@@ -135,6 +185,13 @@ export const RULE_SCHEMA = {
           description: 'Prompts (request), answers (response) or both.',
           enum: ['request', 'response', 'both'],
           default: 'both',
+        },
+        apis: {
+          description: 'The APIs that are called; one is enough.',
+          type: 'array',
+          minItems: 1,
+          uniqueItems: true,
+          items: { description: 'An API.', enum: [...API_NAMES] },
         },
         parts: {
           description: `For ${typeNames(({ readsTexts }) => readsTexts === true)}, the parts of a call whose texts the rule looks at: user; system (instructions, tool definitions and everything outside messages); tool_result (results of tools, and quoted documents); assistant (earlier answers with their tool calls, and the answer itself). All when left out.`,

@@ -28,7 +28,7 @@ function isWellFormed(xml: string): boolean {
 
 const BROKEN = `rules:
   - { name: one, type: pii, pattern: "emial<&", action: block }
-  - { name: two, type: keyword_block, pattern: "(", action: redact }
+  - { name: two, type: keyword_block, pattern: "(", action: allow }
 `
 const WARNED = 'rules:\n  - { name: one, type: keyword_block, pattern: e, action: monitor }\n'
 
@@ -82,7 +82,7 @@ t.test('check prints each format and exits with 1 on errors', async (t) => {
   )
   t.match(
     pretty.stdout,
-    /broken\.yaml:3:\d+ rules\[1\]\.action: `[a-z]+` is not allowed for keyword_block rules; use `block` or `monitor`/,
+    /broken\.yaml:3:\d+ rules\[1\]\.action: `[a-z]+` is not allowed for keyword_block rules; use `block`, `redact` or `monitor`/,
   )
   t.match(pretty.stdout, '1 file checked: 3 errors, 0 warnings')
   t.equal((await sidegate(['check', warned])).status, 0)

@@ -10,12 +10,20 @@ const LIMIT = {
   form,
   isCounted: true,
   narrowsTools: false,
+  valueFields: [],
   directions: [],
   parts: [],
   placeholders: [],
 }
 const WORDS = {
-  ...{ name: 'keyword_block', actions: ['block'], form, isCounted: false, narrowsTools: false },
+  ...{
+    name: 'keyword_block',
+    actions: ['block'],
+    form,
+    isCounted: false,
+    narrowsTools: false,
+    valueFields: [],
+  },
   directions: ['request', 'response'],
   parts: ['user', 'assistant'],
   placeholders: ['shaped'],

@@ -12,10 +12,10 @@ const ADDRESS = 'alice@example.com'
 const GAP = '\uFFFE'
 
 /** Adjacent texts. */
-const row = (...views: string[]) => views.map((view, joined) => ({ view, joined }))
+const row = (...views: string[]) => views.map((view, joined) => ({ view, joined, part: 'user' as const }))
 
 /** The split values found, with the characters of each part. */
-const found = (items: readonly { view: string; joined: number }[]) =>
+const found = (items: readonly ReturnType<typeof row>[number][]) =>
   atOnce(findSplitData(items, KINDS)).map((parts) => ({
     kind: parts[0]?.finding.kind,
     value: parts.map(({ value }) => value).filter((value) => value !== ''),
@@ -44,8 +44,8 @@ t.test('ignores a value inside one text', async (t) => {
 
 t.test('does not join texts that are not adjacent', async (t) => {
   const apart = [
-    { view: 'mail alice', joined: 0 },
-    { view: '@example.com', joined: 2 },
+    { view: 'mail alice', joined: 0, part: 'user' as const },
+    { view: '@example.com', joined: 2, part: 'user' as const },
   ]
   t.same(found(apart), [])
   t.equal(joinTexts(apart, ' '), `mail alice${GAP}@example.com`)

@@ -90,13 +90,13 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
   ['a pattern too long', rule('r', 'ab|'.repeat(30_000)), [['pattern', /at most 65536 characters/]]],
   [
     'an action of another type',
-    rule('r', 'a', { action: 'redact' }),
-    [['action', /is not allowed for keyword_block rules; use `block` or `monitor`$/]],
+    rule('r', 'a', { action: 'allow' }),
+    [['action', /is not allowed for keyword_block rules; use `block`, `redact` or `monitor`$/]],
   ],
   [
     'a keyword rule that restores',
     rule('r', 'a', { action: 'restore' }),
-    [['action', /is not allowed for keyword_block rules; use `block` or `monitor`$/]],
+    [['action', /is not allowed for keyword_block rules; use `block`, `redact` or `monitor`$/]],
   ],
   [
     'conditions of a rule on tools on another type',
@@ -151,7 +151,7 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
   [
     'restore in a rule of another type',
     rule('r', 'a', { restore: true }),
-    [['restore', /^is allowed for pii rules only/]],
+    [['restore', /^is allowed for pii and pii_pattern rules only/]],
   ],
   [
     'a shape for pseudonyms',
@@ -180,12 +180,12 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
   [
     'a way to write what a keyword replaces',
     rule('r', 'a', { placeholders: 'shaped' }),
-    [['placeholders', /^is allowed for pii rules only/]],
+    [['placeholders', /^is allowed for pii and pii_pattern rules only/]],
   ],
   [
     'a limit for some parts',
     rule('r', '5/1m', { type: 'rate_limit', match: { parts: ['user'] } }),
-    [['match.parts', /^is allowed for keyword_block, pii and prompt_injection rules only/]],
+    [['match.parts', /^is allowed for keyword_block, pii, pii_pattern and prompt_injection rules only/]],
   ],
   [
     'parts that no answer has',

@@ -5,8 +5,12 @@ import { parsePattern } from '../../src/policy/rule-types.ts'
 const DAY_MS = 86_400_000
 
 t.test('a pii pattern names kinds, each once', async (t) => {
-  t.same(parsePattern('pii', '*'), { type: 'pii', kinds: '*' })
-  t.same(parsePattern('pii', 'email | phone|email'), { type: 'pii', kinds: ['email', 'phone'] })
+  t.match(parsePattern('pii', '*'), { type: 'pii', kinds: '*', exceptions: null })
+  t.match(parsePattern('pii', 'email | phone|email'), { kinds: ['email', 'phone'], exceptions: null })
+  t.match(parsePattern('pii', 'email|case_number'), { kinds: ['email', 'case_number'] })
+  t.match(parsePattern('pii', 'ip_address:public'), {
+    ...{ kinds: ['ip_address'], exceptions: { privateAddresses: true } },
+  })
 })
 
 const wrongKinds: [pattern: string, message: RegExp][] = [
@@ -15,6 +19,8 @@ const wrongKinds: [pattern: string, message: RegExp][] = [
   ['', /must name kinds.*email, phone/],
   ['email|', /must name kinds/],
   ['x'.repeat(10_000), /^`x{40}…`/],
+  ['ip_address|ip_address:public', /keep one of them/],
+  ['email:public', /`email:public` is not a kind/],
 ]
 for (const [pattern, message] of wrongKinds) {
   t.test(`the kinds «${pattern.slice(0, 40)}» are refused`, async (t) => {

@@ -16,7 +16,7 @@ const SECRET = 'Maria Keller'
 
 const standIn = await AnalyzerStandIn.start()
 t.teardown(() => standIn.close())
-const { language: _language, minScore: _minScore, ...declared } = recogniser(standIn.url, { timeoutMs: 2000 })
+const { language: _language, minScore: _minScore, ...declared } = recogniser(standIn.url, { timeoutMs: 500 })
 const { upstream, gateway, key } = await deploy(t, json(completion('Hello.')), {
   rules: RULES,
   config: { recognisers: [declared] },

@@ -99,7 +99,7 @@ export function findNames({ text, entities }: Pick<AnalyzeRequest, 'text' | 'ent
 /** A recogniser of the configuration. */
 export const recogniser = (url: string, more: Partial<RecogniserConfig> = {}): RecogniserConfig => ({
   ...{ name: 'presidio', url, kinds: ['person', 'location'], language: 'en', minScore: 0.5 },
-  ...{ timeoutMs: 10_000, onError: 'block', streams: 'sentences' },
+  ...{ timeoutMs: 2000, onError: 'block', streams: 'sentences' },
   ...more,
 })
 

@@ -212,7 +212,7 @@ t.test('API rules', async (t) => {
     [
       'no type',
       { name: 'x', action: 'block' },
-      /^400 missing_required_parameter type: type is required \(one of: keyword_block, pii, prompt_injection, rate_limit, model_access, tool_access, capture\)\.$/,
+      /^400 missing_required_parameter type: type is required \(one of: keyword_block, pii, pii_pattern, prompt_injection, rate_limit, model_access, tool_access, capture\)\.$/,
     ],
     [
       'no pattern',
@@ -223,17 +223,17 @@ t.test('API rules', async (t) => {
     [
       'a wrong type',
       { ...WORD, type: 'keyword' },
-      /^400 invalid_body type: type must be one of: keyword_block, pii, prompt_injection, rate_limit/,
+      /^400 invalid_body type: type must be one of: keyword_block, pii, pii_pattern, prompt_injection, rate_limit/,
     ],
     [
       'a wrong action',
-      { ...WORD, action: 'redact' },
-      /^400 invalid_body action: action `redact` is not allowed for keyword_block rules; use `block`/,
+      { ...WORD, action: 'allow' },
+      /^400 invalid_body action: action `allow` is not allowed for keyword_block rules; use `block`/,
     ],
     [
       'no action',
       { ...WORD, action: undefined },
-      /^400 missing_required_parameter action: action is required; use `block` or `monitor`\.$/,
+      /^400 missing_required_parameter action: action is required; use `block`, `redact` or `monitor`\.$/,
     ],
     [
       'an action of a capture rule',

@@ -106,7 +106,7 @@ t.test('every error of every file is reported at once, with its position', async
   - name: three
     type: keyword_block
     pattern: "ok|(b|"
-    action: redact
+    action: allow
   - {name: four, type: rate_limit, pattern: 5/m, action: block, match: {models: []}}
   - {name: " five", type: pii, pattern: email, action: block}
 `,
@@ -114,22 +114,22 @@ t.test('every error of every file is reported at once, with its position', async
     { name: 'c.yaml', text: 'rules: [{name: six, name: seven}]' },
     {
       name: 'd.yaml',
-      text: 'rules:\n  - {name: six, type: keyword_block, pattern: x*, action: redact}\n  - {name: six, type: pii, pattern: email, action: block}',
+      text: 'rules:\n  - {name: six, type: keyword_block, pattern: x*, action: allow}\n  - {name: six, type: pii, pattern: email, action: block}',
     },
   ])
   t.same(problems.map(formatProblem), [
     'a.yaml:4:14 rules[0].pattern: alternative 2 is not a valid RE2 expression: missing closing ): `(b`',
     'a.yaml:5:13 rules[0].action: must be one of: block, remove, redact, restore, pseudonym, monitor, allow (not `blok`); did you mean `block`?',
     `a.yaml:8:14 rules[1].pattern: \`emial\` is not a kind of personal data; did you mean \`email\`? (kinds: ${PII_KINDS.join(', ')})`,
-    'a.yaml:11:7 rules[1].match.directoin: is not a known key; did you mean `direction`? (known: models, keys, labels, direction, parts)',
+    'a.yaml:11:7 rules[1].match.directoin: is not a known key; did you mean `direction`? (known: models, keys, labels, direction, apis, parts)',
     'b.yaml:4:14 rules[0].pattern: alternative 2 is not a valid RE2 expression: missing closing ): `(b|`',
-    'b.yaml:5:13 rules[0].action: `redact` is not allowed for keyword_block rules; use `block` or `monitor`',
+    'b.yaml:5:13 rules[0].action: `allow` is not allowed for keyword_block rules; use `block`, `redact` or `monitor`',
     'b.yaml:6:45 rules[1].pattern: must be <tokens>/<window>, <n> requests/<window>, <n> tool_calls/<window>, <n> parallel or <amount> USD/<window>, e.g. `60000/1m`, `2M tokens/1d`, `100 requests/1mo`, `50 tool_calls/run`, `5 parallel` or `20 USD/1d` (suffixes k, M; windows s, m, h, d, 1mo and run)',
     'b.yaml:6:81 rules[1].match.models: must not be empty',
     `b.yaml:7:12 rules[2].name: has the wrong format: Unique across all files, ignoring case and Unicode form; shown to clients and in the usage log. It must have no white space at the ends and no characters that nobody sees.`,
     'c.yaml:1:21 duplicate key; remove one of the two',
     'd.yaml:2:47 rules[0].pattern: alternative 1 matches the empty text, so it would match everything',
-    'd.yaml:2:59 rules[0].action: `redact` is not allowed for keyword_block rules; use `block` or `monitor`',
+    'd.yaml:2:59 rules[0].action: `allow` is not allowed for keyword_block rules; use `block`, `redact` or `monitor`',
     'd.yaml:3:12 rules[1].name: the name `six` is taken by d.yaml:2; names are unique across files',
   ])
 })
@@ -200,7 +200,7 @@ t.test('an error in one field of a rule hides no error in another', async (t) =>
     {
       name: 'a.yaml',
       text: `rules:
-  - {name: a, type: keyword_block, pattern: (, action: redact, enabled: maybe}
+  - {name: a, type: keyword_block, pattern: (, action: allow, enabled: maybe}
   - {name: b, type: rate_limit, pattern: 5/m, action: blok, match: {direction: request, keys: []}}
   - {name: c, type: keyword_blok, pattern: (, action: redact}
   - {name: d, type: keyword_block, pattern: 7, action: allow}

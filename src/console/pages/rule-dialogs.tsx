@@ -100,7 +100,25 @@ const asOption = (value: string) => ({ value, title: value.replaceAll('_', ' ') 
 
 const FIELDS = [
   ...['name', 'type', 'pattern', 'arguments', 'after', 'afterInjection', 'per', 'placeholders', 'action'],
+  ...['kind', 'context', 'checksum', 'except', 'placeholder', 'match.apis'],
   ...['match.models', 'match.keys', 'match.labels', 'match.direction', 'match.parts'],
+]
+
+/** The fields of values that some types have. */
+const VALUE_FIELDS: readonly {
+  readonly name: keyof RuleDraft
+  readonly label: string
+  readonly hint: string
+  readonly isList?: true
+}[] = [
+  { name: 'kind', label: 'Kind', hint: 'A word of your own, such as case_number.' },
+  { name: 'context', label: 'Near words', hint: 'Such as case, ticket; anywhere when empty.' },
+  { name: 'checksum', label: 'Check digits', hint: 'luhn, mod97, mod11, or empty.' },
+  {
+    ...{ name: 'except', label: 'Except', isList: true },
+    hint: 'On each line an expression of values to leave alone, or samples.',
+  },
+  { name: 'placeholder', label: 'Placeholder', hint: 'With redact: NAME for [NAME_1]; KEYWORD when empty.' },
 ]
 
 export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
@@ -117,7 +135,9 @@ export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
     setType(selected)
     setAction(selected.actions[0])
     const conditions = { arguments: '', after: '', afterInjection: '' }
-    setDraft({ ...draft, ...conditions, per: '', placeholders: '', direction: BOTH_DIRECTIONS })
+    const { kind, context, checksum, except, placeholder } = EMPTY_DRAFT
+    const values = { kind, context, checksum, except, placeholder }
+    setDraft({ ...draft, ...conditions, ...values, per: '', placeholders: '', direction: BOTH_DIRECTIONS })
   }
   const send = async () => {
     await callApi('/rules', { method: 'POST', body: ruleBody(draft, type, action) })
@@ -145,6 +165,15 @@ export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
                 <input {...input('pattern')} />
               )}
             </Field>
+            {VALUE_FIELDS.filter(({ name }) => type.valueFields.includes(name)).map((field) => (
+              <Field label={field.label} name={field.name} failure={failure} hint={field.hint}>
+                {field.isList ? (
+                  <textarea rows={2} {...input(field.name)} />
+                ) : (
+                  <input {...input(field.name)} />
+                )}
+              </Field>
+            ))}
             {type.narrowsTools ? (
               <>
                 <Field
@@ -222,6 +251,14 @@ export function NewRuleDialog({ onClose }: { readonly onClose: () => void }) {
                 hint="Such as team=search, separated by commas."
               >
                 <input {...input('labels')} />
+              </Field>
+              <Field
+                label="APIs"
+                name="match.apis"
+                failure={failure}
+                hint="Such as chat or embeddings, separated by commas."
+              >
+                <input {...input('apis')} />
               </Field>
               {type.directions.length === 0 ? null : (
                 <Field label="Direction" name="match.direction" failure={failure}>

@@ -6,7 +6,13 @@ import { showSpan } from '../display.ts'
 import { useActors } from '../last-changes.ts'
 import { DataTable, type TableColumn } from '../parts/data-table.tsx'
 import { ChangedBy, Inert, LoadState } from '../parts/text.tsx'
-import { describeConditions, describeMatch, type PolicyRule, type RuleList } from '../policy-rule.ts'
+import {
+  describeConditions,
+  describeMatch,
+  describeValues,
+  type PolicyRule,
+  type RuleList,
+} from '../policy-rule.ts'
 import { useResource } from '../resource.ts'
 import { useMay } from '../signed-in.ts'
 import { CandidateResults } from './candidate-results.tsx'
@@ -147,12 +153,18 @@ const RuleName = ({ rule: { name, description } }: { readonly rule: PolicyRule }
 function RulePattern({ rule }: { readonly rule: PolicyRule }) {
   const { pattern, per, match } = rule
   const conditions = describeConditions(rule)
+  const values = describeValues(rule)
   return (
     <>
       <code>
         <Inert text={typeof pattern === 'string' ? pattern : pattern.join(', ')} />
       </code>
       {per === undefined ? null : <Inert text={` per ${per}`} />}
+      {values === '' ? null : (
+        <small>
+          <Inert text={values} />
+        </small>
+      )}
       {conditions === '' ? null : (
         <small>
           If <Inert text={conditions} />

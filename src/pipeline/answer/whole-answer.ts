@@ -33,6 +33,7 @@ import { type Delivered, formatReceipt, type Receipt } from '../record/record.ts
 import { removeFromBytes } from '../scan/credential-filter.ts'
 import { rulesFor } from '../scan/followed-rules.ts'
 import { detectAfter, labelOf } from '../scan/named-value.ts'
+import { findAnywhere } from '../scan/open-kinds.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
 import type { Restoration } from '../scan/restore.ts'
 import { isRestored, loggedBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
@@ -300,8 +301,9 @@ export function* keepThoughts(
 /** Reports whether a scan of the text would find nothing, at a fraction of its cost. */
 export function* isClean(
   text: Pick<Text, 'text' | 'encoding'>,
-  { kinds, keywords, credential, restoration, shapes, outside }: ScanRules,
+  { kinds, keywords, credential, restoration, shapes, outside, ...rules }: ScanRules,
 ): Steps<boolean> {
+  const { openKinds = null, replacedKeywords = null } = rules
   // A string may hold several JSON texts, and each is scanned alone.
   if (text.encoding === 'json' && !isOneJson(text.text)) return false
   const view = yield* decodeView(text, 'response')
@@ -311,6 +313,8 @@ export function* isClean(
     (shapes === null || shapesIn(view).length === 0) &&
     (outside === undefined || outside.of(text.text).length === 0) &&
     (yield* detectSteps(view, kinds)).length === 0 &&
+    (openKinds === null || (yield* findAnywhere(openKinds, view)).length === 0) &&
+    (replacedKeywords === null || (yield* findAnywhere(replacedKeywords, view)).length === 0) &&
     (keywords === null || (yield* keywords.matcher.matchSteps(view)).length === 0)
   )
 }
@@ -319,10 +323,13 @@ export function* isClean(
 function* isNamedValue(
   text: Pick<Text, 'text' | 'encoding'>,
   label: string,
-  { kinds }: ScanRules,
+  { kinds, openKinds = null }: ScanRules,
 ): Steps<boolean> {
   const view = yield* decodeView(text, 'response')
-  return (yield* detectAfter(label, view, kinds)).length > 0
+  return (
+    (openKinds !== null && (yield* findAnywhere(openKinds, label + view)).length > 0) ||
+    (yield* detectAfter(label, view, kinds)).length > 0
+  )
 }
 
 function isOneJson(text: string): boolean {

@@ -19,6 +19,7 @@ import { isReplacing, type RuleReference } from '../../policy/rule.ts'
 import { mergeValues } from '../../recognisers/values.ts'
 import type { CountedKind, InjectionEvidence } from '../call/call-record.ts'
 import { detectNamed, labelOf } from '../scan/named-value.ts'
+import { findNamedValues, joinFindings } from '../scan/open-kinds.ts'
 import type { OutsideValues } from '../scan/outside-values.ts'
 import { Placeholders, restorableValue } from '../scan/placeholders.ts'
 import type { PseudonymTerms } from '../scan/pseudonyms.ts'
@@ -43,6 +44,7 @@ import {
 } from './numbering.ts'
 import { matchKeywords } from './prompt-keywords.ts'
 import { findRestsOfKeys, findSplitData, overlap, type SplitPart } from './prompt-neighbours.ts'
+import { addKeywords, withoutExceptions, withReplaced } from './ruled-values.ts'
 import { CachedScan } from './scan-cache.ts'
 
 /**
@@ -118,7 +120,7 @@ const newScan = () => new CachedScan()
 export function* inspect(walk: Texts, selection: Selection, options: InspectOptions): Steps<Inspection> {
   const { kinds, injection, scanOf: cachedScan = newScan } = options
   const { scored = asksForScore(selection), identifiers = null, outside = null } = options
-  const { placeholderStyle = 'brackets', pseudonyms } = options
+  const { isGivenId = () => false, placeholderStyle = 'brackets', pseudonyms } = options
   const shapesOf = (part: TextPart) => shapedKinds(selection, placeholderStyle, part)
   const readsShapes = shapesOf('user') !== null
   const { openLabels, restores: isRestoring } = selection
@@ -126,9 +128,11 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   // Without an assistant message this is a first turn, whose texts no earlier turn has cached.
   const scanOf = walk.texts.some(({ role }) => role === 'assistant') ? cachedScan : newScan
   const pace = new Pace()
-  const items = yield* readTexts(walk.texts, { kinds, scanOf, readsShapes, outside }, options.maxFindings)
+  const reading = { kinds, selection, scanOf, readsShapes, outside }
+  const items = yield* readTexts(walk.texts, reading, options.maxFindings)
   const conversation = items.filter(({ text }) => text.joined !== null)
-  yield* addSplitData(conversation, kinds)
+  yield* addSplitData(conversation, kinds, selection)
+  yield* addKeywords(items, selection)
   const avoidForms = formsToAvoid(items, placeholders)
   const isRestored = (kind: PiiKind, part: TextPart) => selection.pii(kind, part).restores
   if (isRestoring) yield* addKnownValues(items, kinds, isRestored)
@@ -136,7 +140,6 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   const inEmbedding = walk.numbersEachInput && pseudonyms?.inEmbeddings === true
   const keyed = yield* keyedNames(items, selection, inEmbedding, placeholders)
   const documentEdits = new Map<string, readonly TextEdit[]>()
-  const { isGivenId = () => false } = options
   const writing = { isGivenId, selection, keyed, restored, documentEdits, scanOf, identifiers }
   const findings: LocatedFinding[] = []
   const numberingOf = walk.numbersEachInput
@@ -153,8 +156,7 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   walk.commit()
   const parts = partsToScore(selection, options.scored === true)
   const score = () => scoreInjection(items, parts, { injection, openLabels }, scanOf, cachedScan)
-  const hits = yield* matchKeywords(items, conversation, selection.keywords('request'))
-  const keywordHits = [...hits.keys()]
+  const hits = withReplaced(yield* matchKeywords(items, conversation, selection.keywords('request')), items)
   const scores = scored ? yield* score() : null
   const factsWith =
     (made: PromptScore | null): FactsOfParts =>
@@ -165,7 +167,7 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   return {
     findings,
     isRewritten: items.some(({ isRewritten }) => isRewritten),
-    keywordHits,
+    keywordHits: [...hits.keys()],
     placeOf: (rule) =>
       hits.get(rule)?.text.path ??
       findings.find(({ kind, place }) => selection.pii(kind, place).rule?.id === rule.id)?.path ??
@@ -187,6 +189,7 @@ const asksForScore = ({ injection, tools }: Selection): boolean =>
 
 interface Reading {
   readonly kinds: KindSet
+  readonly selection: Selection
   readonly scanOf: (text: string) => CachedScan
   /** Whether texts may hold shaped placeholders, which are no personal data. */
   readonly readsShapes: boolean
@@ -215,23 +218,30 @@ function* readTexts(
   return items
 }
 
-function* readText(text: Text, { kinds, scanOf, readsShapes, outside }: Reading): Steps<InspectedText> {
+function* readText(
+  text: Text,
+  { kinds, selection, scanOf, readsShapes, outside }: Reading,
+): Steps<InspectedText> {
   const view = yield* decodeView(text, 'request')
   const cached = scanOf(view)
   const label = labelOf(text)
-  const own =
+  const part = partOf(text.role)
+  const builtIn =
     label === ''
       ? (cached.findings ?? cached.keepFindings(yield* detectSteps(view, kinds)))
       : yield* detectNamed(label, view, kinds)
-  const findings = outside === null ? own : mergeValues(own, outside.of(view), { start: 0, text: view })
+  const open = yield* findNamedValues(selection.openKinds('request'), label, view, part)
+  const own = joinFindings<Finding>(open, builtIn)
+  const found = outside === null ? own : mergeValues(own, outside.of(view), { start: 0, text: view })
+  const findings = withoutExceptions(found, view, part, selection)
   const known = readsShapes && findings.length > 0 ? shapesIn(view) : []
   const values =
     known.length === 0 ? findings : findings.filter((one) => !known.some((shape) => overlap(one, shape)))
   const all = values.map((finding) => ({ finding, value: view.slice(finding.start, finding.end) }))
   // After a sign or a dot a shape is not read as one. It is no value either.
   const replacements = readsShapes ? all.filter(({ value }) => formOfShape(value) === null) : all
-  const part = partOf(text.role)
-  return { text, part, joined: text.joined ?? -1, view, cached, replacements, isRewritten: false }
+  const joined = text.joined ?? -1
+  return { text, part, joined, view, cached, replacements, keywordView: null, isRewritten: false }
 }
 
 function pathOfScore(
@@ -247,11 +257,17 @@ function pathOfScore(
  * Adds findings that span several texts. A finding inside one text wins over a split one that
  * overlaps it.
  */
-function* addSplitData(conversation: readonly InspectedText[], kinds: KindSet): Steps<void> {
+function* addSplitData(
+  conversation: readonly InspectedText[],
+  kinds: KindSet,
+  selection: Selection,
+): Steps<void> {
   const isFound = ({ item, finding }: SplitPart<InspectedText>) =>
     item.replacements.some((replacement) => overlap(replacement.finding, finding))
-  const found = yield* findSplitData(conversation, kinds)
-  const split = found.filter((parts) => !parts.some(isFound))
+  const found = yield* findSplitData(conversation, kinds, selection.openKinds('request'))
+  const isExcepted = ([first]: readonly SplitPart<InspectedText>[]) =>
+    selection.hasExceptions && selection.excepts(first!.finding.kind, first!.item.part, first!.value)
+  const split = found.filter((parts) => !parts.some(isFound) && !isExcepted(parts))
   for (const { item, finding, value } of split.flat()) item.replacements.push({ finding, value })
   for (const { item } of split.flat()) item.replacements.sort((a, b) => a.finding.start - b.finding.start)
   for (const { item, finding, value } of findRestsOfKeys(conversation, endsInKey)) {
@@ -311,9 +327,12 @@ function* rewrite(
   const counted: Finding[] = []
   const replaced: Replacement[] = []
   for (const replacement of replacements) {
-    const { action } = selection.pii(replacement.finding.kind, part)
+    const action =
+      replacement.keyword === undefined ? selection.pii(replacement.finding.kind, part).action : 'redact'
     if (action === 'allow' || (isKept && isReplacing(action))) continue
-    if (replacement.value !== '' && replacement.isForm !== true) counted.push(replacement.finding)
+    const isKeyword = replacement.keyword !== undefined
+    if (replacement.value !== '' && replacement.isForm !== true && !isKeyword)
+      counted.push(replacement.finding)
     if (action === 'block' || isReplacing(action)) replaced.push(replacement)
   }
   const namesOf = ({ kind }: Finding) => (keyed?.has(kind, part) === true ? keyed.pseudonyms : placeholders)
@@ -330,9 +349,10 @@ function* rewrite(
     const toReplace = replaced.map(({ finding }) => finding)
     const rewritten = yield* replaceSteps(spans, 0, toReplace, (finding, _, isNumber) => {
       while (replaced[next]!.finding !== finding) next++
-      const { value } = replaced[next]!
+      const { value, keyword } = replaced[next]!
       if (value === '') return ''
       const { kind } = finding
+      if (keyword !== undefined) return placeholders.for(kind, value)
       const names = namesOf(finding)
       const form = names.for(kind, value)
       const wasNumber = isNumber || text.isNumber
@@ -342,6 +362,11 @@ function* rewrite(
     })
     if (isLong) yield
     item.view = viewOf(rewritten)
+    if (replaced.some(({ keyword }) => keyword !== undefined)) {
+      const others = toReplace.filter((_, index) => replaced[index]!.keyword === undefined)
+      const form = (finding: Finding, value: string) => placeholders.for(finding.kind, value)
+      item.keywordView = viewOf(yield* replaceSteps(spans, 0, others, form))
+    }
     if (isLong) yield
     item.cached = scanOf(item.view)
     text.replace(rawOf(rewritten))

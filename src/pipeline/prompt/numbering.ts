@@ -6,7 +6,7 @@ import type { Finding, PiiKind } from '../../core/finding.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
 import type { TextPart } from '../../core/text-part.ts'
 import type { Selection } from '../../policy/compile.ts'
-import { isReplacing } from '../../policy/rule.ts'
+import { isReplacing, type RuleReference } from '../../policy/rule.ts'
 import { Placeholders } from '../scan/placeholders.ts'
 import type { Pseudonyms } from '../scan/pseudonyms.ts'
 import { overlap } from './prompt-neighbours.ts'
@@ -22,6 +22,8 @@ export interface InspectedText {
   /** The cached scan of `view`. */
   cached: CachedScan
   replacements: Replacement[]
+  /** The redacted text with its keywords, where rules replace some; null elsewhere. */
+  keywordView: string | null
   isRewritten: boolean
 }
 
@@ -31,6 +33,8 @@ export interface Replacement {
   readonly value: string
   /** True for a text in the form of a placeholder that is the placeholder of another value. */
   readonly isForm?: true
+  /** For a keyword: the rule that replaces it. */
+  readonly keyword?: RuleReference
 }
 
 /**

@@ -5,6 +5,7 @@ import type { KeywordRules } from '../../policy/keyword-rules.ts'
 import type { RuleParts, RuleReference } from '../../policy/rule.ts'
 import type { InspectedText } from './numbering.ts'
 import { joinTexts } from './prompt-neighbours.ts'
+import { CachedScan } from './scan-cache.ts'
 
 /** The first text that each rule matches in; null for a match over several. */
 export type KeywordHits = Map<RuleReference, InspectedText | null>
@@ -18,9 +19,22 @@ export function* matchKeywords(
   conversation: readonly InspectedText[],
   keywords: KeywordRules | null,
 ): Steps<KeywordHits> {
+  if (keywords === null) return new Map()
+  const [all, spoken] = [items.map(withKeywords), conversation.map(withKeywords)]
+  return yield* matchViews(all, spoken, keywords)
+}
+
+/** The text as it is before keywords are replaced: a rule that blocks one comes first. */
+const withKeywords = (item: InspectedText): InspectedText =>
+  item.keywordView === null ? item : { ...item, view: item.keywordView, cached: new CachedScan() }
+
+function* matchViews(
+  items: readonly InspectedText[],
+  conversation: readonly InspectedText[],
+  keywords: KeywordRules,
+): Steps<KeywordHits> {
   const pace = new Pace()
   const hits: KeywordHits = new Map()
-  if (keywords === null) return hits
   // Most conversations match nothing; one pass of the prefilter replaces three searches.
   const matchesNothing = conversation.length > 1 && !(yield* keywords.matcher.mayMatchJoined(conversation))
   for (const item of items) {

@@ -3,9 +3,12 @@
 
 import type { Finding } from '../../core/finding.ts'
 import type { Steps } from '../../core/steps.ts'
+import type { TextPart } from '../../core/text-part.ts'
 import { detectInAdjacentTexts } from '../../detect/pii/engine/adjacent-texts.ts'
 import { type KeyRest, restOfKey } from '../../detect/pii/keyblock.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
+import type { ValueRules } from '../../policy/value-rules.ts'
+import { concerns, findAnywhere, joinFindings } from '../scan/open-kinds.ts'
 
 /**
  * Characters at the start and end of a text that take part in the joined search. Longer than any
@@ -24,6 +27,11 @@ export interface PromptNeighbour {
   readonly view: string
   /** Consecutive numbers mark adjacent texts. */
   readonly joined: number
+}
+
+/** One whose speaker rules tell apart. */
+export interface SpokenNeighbour extends PromptNeighbour {
+  readonly part: TextPart
 }
 
 /** The part of a split value in one text. */
@@ -51,14 +59,16 @@ export function joinTexts<T extends PromptNeighbour>(items: readonly T[], separa
 }
 
 /** Finds values that begin in one text and end in a later one; returns the parts of each. */
-export function* findSplitData<T extends PromptNeighbour>(
+/** @param open rules that define kinds; null without any */
+export function* findSplitData<T extends SpokenNeighbour>(
   items: readonly T[],
   kinds: KindSet,
+  open: ValueRules | null = null,
 ): Steps<SplitPart<T>[][]> {
   if (items.length < 2) return []
-  const data = yield* findJoined(items, kinds, '')
+  const data = yield* findJoined(items, kinds, open, '')
   // A model also reads a break between two texts, as in `4111 1111` and `1111 1111`.
-  const separate = yield* findJoined(items, kinds, ' ')
+  const separate = yield* findJoined(items, kinds, open, ' ')
   return [...data, ...separate.filter((parts) => !data.some((known) => shareText(known, parts)))]
 }
 
@@ -71,9 +81,10 @@ const shareText = <T>(some: readonly SplitPart<T>[], others: readonly SplitPart<
     others.some((other) => other.item === item && overlap(other.finding, finding)),
   )
 
-function* findJoined<T extends PromptNeighbour>(
+function* findJoined<T extends SpokenNeighbour>(
   items: readonly T[],
   kinds: KindSet,
+  open: ValueRules | null,
   separator: string,
 ): Steps<SplitPart<T>[][]> {
   const { joined, excerpts } = joinExcerpts(items, separator)
@@ -85,7 +96,9 @@ function* findJoined<T extends PromptNeighbour>(
     .map(({ end }) => end)
   const data: SplitPart<T>[][] = []
   let first = 0
-  for (const finding of yield* detectInAdjacentTexts(joined, boundaries, kinds)) {
+  const builtIn = yield* detectInAdjacentTexts(joined, boundaries, kinds)
+  const values = open === null ? [] : yield* findAnywhere(open, joined)
+  for (const finding of joinFindings<Finding & { readonly pattern?: number }>(values, builtIn)) {
     while (excerpts[first]!.end <= finding.start) first++
     if (excerpts[first]!.end >= finding.end) continue
     const value = joined.slice(finding.start, finding.end)
@@ -99,7 +112,9 @@ function* findJoined<T extends PromptNeighbour>(
       }
       if (part.end > part.start) parts.push({ item, finding: part, value: i === first ? value : '' })
     }
-    data.push(parts)
+    const { pattern } = finding
+    if (pattern === undefined || parts.every(({ item }) => concerns(open!, pattern, item.part)))
+      data.push(parts)
   }
   return data
 }

@@ -4,7 +4,7 @@
 
 import type { Api } from '../../chat/api-format.ts'
 import { decodeView } from '../../chat/inner-json/json-text.ts'
-import type { Direction, PiiKind } from '../../core/finding.ts'
+import type { Direction, Finding, PiiKind } from '../../core/finding.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { ToolName } from '../../core/tool-name.ts'
@@ -18,6 +18,8 @@ import { firedByCalls } from '../prompt/answered-results.ts'
 import { type DecisionParts, judgePrompt } from '../prompt/decide-prompt.ts'
 import { inspect } from '../prompt/inspect.ts'
 import { judgeTools, readTools } from '../prompt/request-tools.ts'
+import { findAnywhere, joinFindings } from '../scan/open-kinds.ts'
+import { restorableValue } from '../scan/placeholders.ts'
 
 /** A call as its log keeps it. */
 export interface CapturedCall {
@@ -60,10 +62,17 @@ export function* judgeCaptured(
   const found: { readonly kind: PiiKind }[] = [...call.found('response')]
   const words = new Set<RuleReference>()
   const keywords = selection.keywords('response')
+  const replaced = selection.replacedKeywords('response')
+  const openKinds = selection.openKinds('response')
   const { texts } = api.answer.texts(response)
   for (const text of yield* api.answer.group(texts, call.asksForJson)) {
     const view = yield* decodeView(text, 'response')
-    for (const { kind } of yield* detectSteps(view, kinds)) found.push({ kind })
+    const values = openKinds === null ? [] : yield* findAnywhere(openKinds, view)
+    for (const { kind, start, end } of joinFindings<Finding>(values, yield* detectSteps(view, kinds)))
+      if (!selection.excepts(kind, 'answer', restorableValue(kind, view.slice(start, end))))
+        found.push({ kind })
+    if (replaced !== null)
+      for (const { pattern } of yield* findAnywhere(replaced, view)) words.add(replaced.rules[pattern]!)
     if (keywords === null) continue
     for (const { pattern } of yield* keywords.matcher.matchSteps(view)) words.add(keywords.rules[pattern]!)
   }

@@ -117,7 +117,7 @@ export class RuleTrials {
       }
       const { entry } = sealed
       const key = { name: entry.key_name, labels: entry.labels ?? {} }
-      const selection = rules.select(call.models, key)
+      const selection = rules.select(call.models, key, call.api.name)
       const hits = await inSlices(judgeCaptured(parts, call, selection), clock)
       const ofRule = hits.filter(({ rule }) => rule.name === name)
       tally.add(

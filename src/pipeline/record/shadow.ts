@@ -152,7 +152,7 @@ export class Shadow {
     let hits: readonly RuleHit[]
     try {
       hits = await nowOrInSlices(
-        this.#judge(call, candidate.select(call.record.models, matchedKey(call.key))),
+        this.#judge(call, candidate.select(call.record.models, matchedKey(call.key), call.api.name)),
         clock,
       )
     } finally {

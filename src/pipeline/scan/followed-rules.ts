@@ -7,9 +7,9 @@ import type { ScanRules } from './text-scanner.ts'
 /** Returns the rules for a text of an answer. */
 export function rulesFor({ isFollowed }: Pick<Text, 'isFollowed'>, rules: ScanRules): ScanRules {
   if (!isFollowed) return rules
-  const piiAction: ScanRules['piiAction'] = (kind) => {
-    const action = rules.piiAction(kind)
+  const piiAction: ScanRules['piiAction'] = (kind, value) => {
+    const action = rules.piiAction(kind, value)
     return isReplacing(action) ? 'allow' : action
   }
-  return { ...rules, piiAction, restoration: null }
+  return { ...rules, piiAction, replacedKeywords: null, restoration: null }
 }

@@ -8,14 +8,16 @@ import { JsonTextDecoder } from '../../chat/inner-json/json-text.ts'
 import type { Finding, PiiKind } from '../../core/finding.ts'
 import type { RuleAction } from '../../core/rule-action.ts'
 import { STEP_UNITS, type Steps } from '../../core/steps.ts'
-import { StreamDetector } from '../../detect/pii/detect-stream.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
 import type { KeywordHit, KeywordStream } from '../../keyword/matcher.ts'
 import type { KeywordRules } from '../../policy/keyword-rules.ts'
 import { isReplacing, type RuleReference } from '../../policy/rule.ts'
+import type { ValueRules } from '../../policy/value-rules.ts'
 import { CredentialFilter } from './credential-filter.ts'
+import { type GrowingDetector, growingDetector } from './open-kinds.ts'
 import { OutsideFindings, type OutsideValue, type OutsideValues } from './outside-values.ts'
-import type { Placeholders } from './placeholders.ts'
+import { type Placeholders, restorableValue } from './placeholders.ts'
+import { type KeywordForm, KeywordReplacer } from './replaced-keywords.ts'
 import { type Restoration, TextRestorer } from './restore.ts'
 import { joinOutputs, NO_OUTPUT, type ScanOutput } from './scan-output.ts'
 import { ShapeFilter } from './shape-filter.ts'
@@ -28,7 +30,12 @@ import { writtenPlaceholder } from './written-placeholder.ts'
 /** What to scan for; shared by all texts of an answer. */
 export interface ScanRules {
   readonly kinds: KindSet
-  piiAction(kind: PiiKind): RuleAction
+  /** Rules that define kinds; absent or null without any. */
+  readonly openKinds?: ValueRules | null
+  /** @param value without escapes */
+  piiAction(kind: PiiKind, value: string): RuleAction
+  /** Rules that replace keywords; absent or null without any. */
+  readonly replacedKeywords?: ValueRules | null
   readonly keywords: KeywordRules | null
   /** The upstream's credential, which no answer may repeat; null without one. */
   readonly credential: string | null
@@ -86,10 +93,11 @@ export class TextScanner implements ScanResult {
   readonly #filter: CredentialFilter | null
   readonly #shapes: ShapeFilter | null
   readonly #outside: OutsideFindings | null
-  #detector: StreamDetector
+  #detector: GrowingDetector
   #undetected = new TextSpanQueue()
   #matcher: KeywordStream | null
   #unmatched = new TextSpanQueue()
+  readonly #replacer: KeywordReplacer | null
   readonly #restorer: TextRestorer | null
   /** Depth of open brackets in JSON text. */
   #depth = 0
@@ -109,7 +117,9 @@ export class TextScanner implements ScanResult {
     this.#filter = rules.credential === null ? null : new CredentialFilter(rules.credential)
     this.#shapes = rules.shapes === null ? null : new ShapeFilter()
     this.#outside = rules.outside === undefined ? null : new OutsideFindings()
-    this.#detector = new StreamDetector(rules.kinds)
+    this.#detector = growingDetector(rules.kinds, rules.openKinds ?? null)
+    const { replacedKeywords = null } = rules
+    this.#replacer = replacedKeywords === null ? null : this.#newReplacer(replacedKeywords)
     this.#matcher = rules.keywords?.matcher.stream() ?? null
     this.#restorer =
       rules.restoration === null ? null : new TextRestorer(rules.restoration, rules.keywords, this.#edits)
@@ -123,6 +133,7 @@ export class TextScanner implements ScanResult {
       this.#shapes?.holds === true ||
       !this.#undetected.isEmpty ||
       !this.#unmatched.isEmpty ||
+      (this.#replacer?.heldText ?? '') !== '' ||
       this.#restorer?.holds === true
     )
   }
@@ -130,7 +141,8 @@ export class TextScanner implements ScanResult {
   /** The text held back as it is sent; null where it is not known, as in JSON. */
   get heldText(): string | null {
     if (this.#isJson || this.#decoder.holds || this.#filter?.holds || this.#shapes?.holds) return null
-    return (this.#restorer?.heldText ?? '') + this.#unmatched.view + this.#undetected.view
+    const held = [this.#restorer?.heldText, this.#replacer?.heldText, this.#unmatched.view]
+    return held.join('') + this.#undetected.view
   }
 
   /** Whether the text held back may be the beginning of a value, not only words. */
@@ -263,7 +275,7 @@ export class TextScanner implements ScanResult {
       out += this.#applyHits(this.#matcher.finish(), Number.POSITIVE_INFINITY)
     }
     if (!this.blocked) out += this.#releaseAll()
-    this.#detector = new StreamDetector(this.#rules.kinds)
+    this.#detector = growingDetector(this.#rules.kinds, this.#rules.openKinds ?? null)
     this.#undetected = new TextSpanQueue()
     this.#matcher = this.#rules.keywords?.matcher.stream() ?? null
     this.#unmatched = new TextSpanQueue()
@@ -289,9 +301,13 @@ export class TextScanner implements ScanResult {
       if (this.blocked) return out
       const base = this.#undetected.start
       const spans = this.#undetected.takeUntil(finding.end)
+      const value = restorableValue(
+        finding.kind,
+        viewOf(spans).slice(finding.start - base, finding.end - base),
+      )
       const action = this.#isShape(spans, finding.start - base)
         ? 'allow'
-        : this.#rules.piiAction(finding.kind)
+        : this.#rules.piiAction(finding.kind, value)
       if (action !== 'allow') this.findings.push(finding.kind)
       if (action === 'block') return out + this.#stop()
       out += this.#match(isReplacing(action) ? this.#replace(spans, base, finding, action) : spans)
@@ -352,9 +368,21 @@ export class TextScanner implements ScanResult {
     return this.#release(this.#unmatched.takeUntil(safe))
   }
 
-  /** Releases text to the client, values restored. */
+  #newReplacer(rules: ValueRules): KeywordReplacer {
+    const formOf: KeywordForm = (label, value) => {
+      this.redacted = true
+      return this.#placeholders.for(label, value)
+    }
+    return new KeywordReplacer(rules, formOf, (rule) => this.#note(rule))
+  }
+
+  /** Releases text to the client, keywords replaced and values restored. */
   #release(safe: readonly TextSpan[]): string {
     if (this.#releasing !== null) this.#releasing += viewOf(safe)
+    return this.#send(this.#replacer === null ? safe : this.#replacer.push(safe))
+  }
+
+  #send(safe: readonly TextSpan[]): string {
     const spans = this.#releasedEnd === 0 ? safe : safe.filter(({ released }) => released !== true)
     if (this.#restorer === null) {
       this.#edits.add(spans)
@@ -366,10 +394,11 @@ export class TextScanner implements ScanResult {
   }
 
   #releaseAll(): string {
-    if (this.#restorer === null) return ''
+    const rest = this.#replacer === null ? '' : this.#send(this.#replacer.finish())
+    if (this.#restorer === null || this.blocked) return rest
     const sent = this.#restorer.finish()
     this.#apply(this.#restorer)
-    return sent
+    return rest + sent
   }
 
   #note(rule: RuleReference): void {

@@ -1,5 +1,6 @@
 // Rules of type keyword_block: words and expressions in prompts and answers.
 
+import { whyNotOpenKind } from '../../core/finding.ts'
 import { keywordMatcher } from '../../keyword/matcher.ts'
 import { KeywordIndex, type ParsedPattern, parseKeywords } from '../../keyword/pattern-index.ts'
 import { splitAlternatives } from '../../keyword/pattern-syntax.ts'
@@ -8,25 +9,44 @@ import type { RuleType, RuleWarning, TypedRule } from '../rule-type.ts'
 interface KeywordPattern {
   readonly type: 'keyword_block'
   readonly keywords: ParsedPattern
+  /** Label of the placeholders that replace matches. */
+  readonly label: string
 }
 
 export const KEYWORD_BLOCK: RuleType<KeywordPattern> = {
   name: 'keyword_block',
-  actions: ['block', 'monitor'],
+  actions: ['block', 'redact', 'monitor'],
   readsTexts: true,
+  valueFields: ['placeholder'],
   checks: 'words and expressions in prompts and answers',
   writing:
     'alternatives separated by `|`, each a regular expression in RE2 syntax, found anywhere, ignoring case; write it in single quotes',
   form: { isList: false, hint: 'Words or expressions, separated by |.' },
-  parse(written) {
+  parse(written, { placeholder = KEYWORD_LABEL }) {
     const keywords = parseKeywords(String(written))
-    return 'messages' in keywords ? keywords : { type: 'keyword_block', keywords }
+    const why = whyNotLabel(placeholder)
+    if ('messages' in keywords || why !== null)
+      return {
+        messages: 'messages' in keywords ? keywords.messages : [],
+        others: why === null ? [] : [{ path: 'placeholder', message: why }],
+      }
+    return { type: 'keyword_block', keywords, label: placeholder }
   },
   includes(wide, narrow) {
     const alternatives = new Set(alternativesOf(wide))
     return alternativesOf(narrow).every((text) => alternatives.has(text))
   },
   lint: ({ rule }) => splitAlternatives(String(rule.pattern)).flatMap(lintAlternative),
+}
+
+/** The label of placeholders of keywords without another. */
+const KEYWORD_LABEL = 'KEYWORD'
+
+function whyNotLabel(label: string): string | null {
+  const why = whyNotOpenKind(label.toLowerCase())
+  return why === null && label === label.toUpperCase()
+    ? null
+    : `must be capitals, with \`_\` between words, such as \`PROJECT_NAME\`, and no built-in kind`
 }
 
 /** The alternatives as written, in lower case. */
@@ -51,7 +71,7 @@ function lintAlternative(alternative: string, index: number): RuleWarning[] {
  */
 const ORDINARY = ['e', 'a', 't', '1', ' ', '.', ',', 'the', 'and', 'is', 'to', 'hello', 'how are you']
 
-function ordinaryMatch(alternative: string): string | null {
+export function ordinaryMatch(alternative: string): string | null {
   const parsed = parseKeywords(alternative)
   if ('messages' in parsed) return null
   const matcher = keywordMatcher(new KeywordIndex([parsed]), { active: [true], holding: [false] })

@@ -2,6 +2,7 @@
 
 import { isBuiltIn, PII_KINDS, type PiiKind, whyNotOpenKind } from '../../core/finding.ts'
 import { nearest } from '../../core/suggest.ts'
+import { type Exceptions, parseExceptions } from '../exceptions.ts'
 import { type PatternRefusal, type RuleType, refuse } from '../rule-type.ts'
 
 /** Kinds that a rule names; `*` for all. */
@@ -10,17 +11,29 @@ type KindPattern = '*' | readonly PiiKind[]
 interface PiiPattern {
   readonly type: 'pii'
   readonly kinds: KindPattern
+  readonly exceptions: Exceptions | null
 }
+
+/** Names the addresses that are not of private networks. */
+const PUBLIC_ADDRESS = 'ip_address:public'
 
 export const PII: RuleType<PiiPattern> = {
   name: 'pii',
   actions: ['redact', 'restore', 'pseudonym', 'block', 'monitor', 'allow'],
   readsTexts: true,
   replaces: true,
+  valueFields: ['except'],
   checks: 'personal data in prompts and answers',
-  writing: 'kinds separated by `|`, or `*`',
+  writing: 'kinds separated by `|`, or `*`; `ip_address:public` leaves private addresses alone',
   form: { isList: false, hint: 'Kinds of personal data separated by |, or * for all.' },
-  parse: (written) => parseKinds(String(written)),
+  parse(written, { except }) {
+    const parsed = parseKinds(String(written))
+    if ('messages' in parsed || except === undefined) return parsed
+    const exceptions = parseExceptions(except, parsed.kinds === '*' ? PII_KINDS : parsed.kinds)
+    if ('problems' in exceptions) return { messages: [], others: exceptions.problems }
+    const privateAddresses = parsed.exceptions?.privateAddresses === true
+    return { ...parsed, exceptions: { ...exceptions, privateAddresses } }
+  },
   namesKinds: ({ kinds }) => (kinds === '*' ? [] : kinds.filter((kind) => !isBuiltIn(kind))),
   lint: ({ rule, pattern }) =>
     pattern.kinds === '*' && rule.action === 'allow' && rule.match === undefined
@@ -34,11 +47,19 @@ export const PII: RuleType<PiiPattern> = {
       : [],
 }
 
+const PRIVATE_ADDRESSES: Exceptions = { programs: [], samples: false, privateAddresses: true }
+
 function parseKinds(pattern: string): PiiPattern | PatternRefusal {
   const names = pattern.split('|').map((name) => name.trim())
-  if (names.length === 1 && names[0] === '*') return { type: 'pii', kinds: '*' }
-  const unknown = names.find((name) => !isKind(name))
-  if (unknown === undefined) return { type: 'pii', kinds: [...new Set(names)] }
+  if (names.length === 1 && names[0] === '*') return { type: 'pii', kinds: '*', exceptions: null }
+  const unknown = names.find((name) => !isKind(name) && name !== PUBLIC_ADDRESS)
+  if (unknown === undefined) {
+    const exceptions = names.includes(PUBLIC_ADDRESS) ? PRIVATE_ADDRESSES : null
+    const kinds = [...new Set(names.map((name) => (name === PUBLIC_ADDRESS ? 'ip_address' : name)))]
+    return exceptions !== null && names.includes('ip_address')
+      ? refuse(`names \`ip_address\` and \`${PUBLIC_ADDRESS}\`; keep one of them`)
+      : { type: 'pii', kinds, exceptions }
+  }
   const all = PII_KINDS.join(', ')
   if (unknown === '*') return refuse('`*` means every kind and cannot be combined with others')
   if (unknown === '') return refuse(`must name kinds separated by \`|\`, or be \`*\` (kinds: ${all})`)

@@ -1,7 +1,7 @@
 // Schemas of sessions, keys and rules, and of request bodies, by their names in the description of
 // the API.
 
-import { APIS } from '../../chat/apis.ts'
+import { API_NAMES, APIS } from '../../chat/apis.ts'
 import { ADMIN_ROLES, SIGN_IN_METHODS } from '../../core/admin-role.ts'
 import { ERRORS } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -22,9 +22,11 @@ import {
   whole,
 } from '../../core/schema-builders.ts'
 import { TEXT_PARTS } from '../../core/text-part.ts'
+import { CHECKSUMS } from '../../detect/pii/pattern-checksums.ts'
 import { KEY_STATES } from '../../keys/key-record.ts'
 import { RULE_TYPE_NAMES } from '../../policy/rule-types.ts'
 import { CONDITION_FIELDS } from '../../policy/tool-conditions.ts'
+import { VALUE_FIELDS } from '../../policy/value-fields.ts'
 import { RULE_SCHEMA } from '../../rules/schema.ts'
 
 const usd = (unit: string): JsonObject => ({ type: 'number', minimum: 0, description: `USD ${unit}.` })
@@ -75,6 +77,11 @@ const RULE_DECLARATION = {
   after: list(text('Glob of tools.')),
   afterInjection: { type: 'number', description: RULE_SCHEMA.properties.afterInjection.description },
   per: text(RULE_SCHEMA.properties.per.description),
+  kind: text(RULE_SCHEMA.properties.kind.description),
+  context: list(text(RULE_SCHEMA.properties.context.description)),
+  checksum: choice(RULE_SCHEMA.properties.checksum.description, ...CHECKSUMS),
+  except: list(text(RULE_SCHEMA.properties.except.description)),
+  placeholder: text(RULE_SCHEMA.properties.placeholder.description),
   placeholders: choice(RULE_SCHEMA.properties.placeholders.description, ...PLACEHOLDER_STYLES),
   action: choice(RULE_SCHEMA.properties.action.description, ...RULE_ACTIONS),
   restore: flag(RULE_SCHEMA.properties.restore.description),
@@ -92,6 +99,7 @@ const RULE_DECLARATION = {
         description: 'Labels of the key, each with this value.',
       },
       direction: choice('Prompts, answers or both.', 'request', 'response', 'both'),
+      apis: list(choice('An API that is called.', ...API_NAMES)),
       parts: list(choice('A part of a call whose texts the rule looks at.', ...TEXT_PARTS)),
     },
   },
@@ -100,6 +108,7 @@ const RULE_DECLARATION = {
 /** Fields that a rule may leave out. */
 const OPTIONAL_OF_RULE: readonly string[] = [
   ...CONDITION_FIELDS,
+  ...VALUE_FIELDS,
   ...['per', 'placeholders', 'action', 'restore', 'description', 'match'],
 ]
 

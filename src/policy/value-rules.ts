@@ -1,0 +1,111 @@
+// Maps the patterns of values that rules find to rules: kinds that they define, and keywords that
+// they replace.
+
+import type { PiiKind } from '../core/finding.ts'
+import type { TextPlace } from '../core/text-part.ts'
+import { type Checksum, passesChecksum } from '../detect/pii/pattern-checksums.ts'
+import type { SpanPattern } from '../keyword/spans/span-finder.ts'
+import { SpanIndex, type SpanSearcher } from '../keyword/spans/span-search.ts'
+import { isBoundary, wordKindOf } from '../keyword/word-kind.ts'
+import { concernsPlace, partsOf, type Rule, type RuleParts, type RuleReference } from './rule.ts'
+
+/** The rules whose values a text is searched for. */
+export interface ValueRules {
+  readonly searcher: SpanSearcher
+  /** By pattern index: its rule. */
+  readonly rules: readonly RuleReference[]
+  /** By pattern index: the kind of its values, or the label of their placeholders in lower case. */
+  readonly kinds: readonly PiiKind[]
+  /** By pattern index: the parts of a prompt that its rule looks at. */
+  readonly parts: readonly RuleParts[]
+}
+
+interface ValueRule {
+  readonly rule: Rule
+  readonly reference: RuleReference
+  readonly kind: PiiKind
+  readonly pattern: SpanPattern
+}
+
+/** Rules of a rule set, compiled once for every selection of them. */
+export class ValueRuleIndex {
+  readonly #rules: readonly ValueRule[]
+  /** Null without rules. */
+  readonly #index: SpanIndex | null
+
+  constructor(rules: readonly ValueRule[]) {
+    this.#rules = rules
+    this.#index = rules.length === 0 ? null : new SpanIndex(rules.map(({ pattern }) => pattern))
+  }
+
+  /** The chosen rules that concern one of the places; null when none does. */
+  select(chosen: ReadonlySet<Rule>, places: readonly TextPlace[]): ValueRules | null {
+    const active = this.#rules.map(
+      ({ rule }) => chosen.has(rule) && places.some((place) => concernsPlace(rule, place)),
+    )
+    const searcher = this.#index?.select(active) ?? null
+    if (searcher === null) return null
+    return {
+      searcher,
+      rules: this.#rules.map(({ reference }) => reference),
+      kinds: this.#rules.map(({ kind }) => kind),
+      parts: this.#rules.map(({ rule }) => partsOf(rule)),
+    }
+  }
+}
+
+/** Normalised characters before and after a value in which a context word counts. */
+const CONTEXT_BEFORE = 64
+const CONTEXT_AFTER = 32
+
+/**
+ * Returns when a value counts: with one of the words near it, and with its check digits.
+ * @param context normalised words; null for none
+ */
+export function conditionOf(
+  context: readonly string[] | null,
+  checksum: Checksum | null,
+): Pick<SpanPattern, 'condition'> {
+  if (context === null && checksum === null) return {}
+  const isNear = context !== null
+  // One character more says whether a word ends.
+  const [before, after] = isNear ? [CONTEXT_BEFORE + 1, CONTEXT_AFTER + 1] : [0, 0]
+  return {
+    condition: {
+      before,
+      after,
+      accepts: (value, textBefore, textAfter) =>
+        (checksum === null || passesChecksum(checksum, value)) &&
+        (context === null ||
+          context.some(
+            (word) =>
+              hasWord(textBefore, word, CONTEXT_BEFORE, 'end') ||
+              hasWord(textAfter, word, CONTEXT_AFTER, 'start'),
+          )),
+    },
+  }
+}
+
+/**
+ * Reports whether a text has a whole word. The value is next to it, and no part of a word.
+ * @param valueAt the end of the text that is next to the value
+ * @param most characters of the text, counted from the value, in which the word has to be
+ */
+function hasWord(text: string, word: string, most: number, valueAt: 'start' | 'end'): boolean {
+  const characters = Array.from(text)
+  const wanted = Array.from(word)
+  const [from, to] =
+    valueAt === 'end' ? [Math.max(0, characters.length - most), characters.length] : [0, most]
+  for (let at = from; at + wanted.length <= Math.min(to, characters.length); at++) {
+    if (!wanted.every((one, index) => characters[at + index] === one)) continue
+    const end = at + wanted.length
+    if (isEdge(characters[at - 1], wanted[0]!) && isEdge(wanted.at(-1)!, characters[end])) return true
+  }
+  return false
+}
+
+/** Whether a word may begin or end between two characters; the text ends at an absent one. */
+const isEdge = (one: string | undefined, other: string | undefined): boolean =>
+  one === undefined ||
+  other === undefined ||
+  isBoundary(wordKindOf(one.codePointAt(0)!), wordKindOf(other.codePointAt(0)!))

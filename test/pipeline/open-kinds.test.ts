@@ -1,0 +1,184 @@
+// Kinds that rules define, values that they leave alone, and keywords that they replace: in prompts
+// and in answers, for every cut.
+
+import fc from 'fast-check'
+import t from 'tap'
+import { requestTexts } from '../../src/chat/texts.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { atOnce } from '../../src/core/steps.ts'
+import { loadInjectionModel } from '../../src/detect/injection/score.ts'
+import { inspect } from '../../src/pipeline/prompt/inspect.ts'
+import { joinFindings } from '../../src/pipeline/scan/open-kinds.ts'
+import { rulesOfAnswer } from '../../src/pipeline/scan/rules-of-answer.ts'
+import type { ScanRules } from '../../src/pipeline/scan/text-scanner.ts'
+import type { Rule } from '../../src/policy/rule.ts'
+import { rule } from '../policy/rules.ts'
+import { ALL_KINDS, cutText, scanPieces, selectRules } from './fixture.ts'
+
+const injection = loadInjectionModel()
+
+const CASES = rule('cases', 'CASE-[0-9]{6}', { type: 'pii_pattern', kind: 'case_number', action: 'redact' })
+const STAFF = rule('staff', '[0-9]{5}', {
+  ...{ type: 'pii_pattern', kind: 'staff_id', action: 'redact' },
+  context: ['staff', 'employee'],
+})
+const OWN = rule('own', 'email', { type: 'pii', action: 'redact', except: ['[a-z.]+@acme[.]com', 'samples'] })
+const CODE = rule('code', 'aurora|borealis', { action: 'redact', placeholder: 'PROJECT' })
+
+const messagesOf = (texts: readonly string[]): JsonObject => ({
+  model: 'm',
+  messages: texts.map((content) => ({ role: 'user', content })),
+})
+
+/** Inspects a prompt of these messages under the rules. */
+function look(rules: readonly Rule[], ...texts: string[]) {
+  const body = messagesOf(texts)
+  const walk = atOnce(requestTexts(body))
+  const selection = selectRules(rules)
+  const inspection = atOnce(inspect(walk, selection, { kinds: ALL_KINDS, injection }))
+  const sent = (body['messages'] as { content: string }[]).map(({ content }) => content)
+  const kinds = inspection.findings.map(({ kind }) => kind)
+  return { sent, kinds, hits: inspection.keywordHits.map(({ name }) => name), selection }
+}
+
+const scans = new Map<readonly Rule[], ScanRules>()
+
+/** Compiles the rules for answers, once for each list. */
+function scanOf(rules: readonly Rule[]): ScanRules {
+  const known = scans.get(rules)
+  if (known !== undefined) return known
+  const made = rulesOfAnswer(selectRules(rules), {
+    ...{ kinds: ALL_KINDS, placeholderStyle: 'brackets', credential: null, restoration: null },
+  })
+  scans.set(rules, made)
+  return made
+}
+
+/** Scans an answer in pieces under the rules. */
+const answer = (rules: readonly Rule[], pieces: readonly string[], encoding: 'plain' | 'json' = 'plain') =>
+  scanPieces(pieces, scanOf(rules), encoding)
+
+const PROMPTS: readonly [
+  what: string,
+  rules: readonly Rule[],
+  text: string,
+  sent: string,
+  kinds: string[],
+][] = [
+  [
+    'a kind of its own, equal values alike',
+    [CASES],
+    'CASE-123456, case-123456 and CASE-654321',
+    '[CASE_NUMBER_1], [CASE_NUMBER_1] and [CASE_NUMBER_2]',
+    ['case_number', 'case_number', 'case_number'],
+  ],
+  ['a value with its word', [STAFF], 'employee 12345', 'employee [STAFF_ID_1]', ['staff_id']],
+  ['a value without its word', [STAFF], 'about 12345 of them', 'about 12345 of them', []],
+  ['the built-in kind around a value', [CASES], 'mail CASE-123456@acme.com', 'mail [EMAIL_1]', ['email']],
+  [
+    'a rule that names the kind',
+    [CASES, rule('all', 'case_number', { type: 'pii', action: 'allow' })],
+    'CASE-123456',
+    '[CASE_NUMBER_1]',
+    ['case_number'],
+  ],
+  [
+    'own addresses and samples',
+    [OWN],
+    'ann@acme.com, ann@example.com, ann@acme.org',
+    'ann@acme.com, ann@example.com, [EMAIL_1]',
+    ['email'],
+  ],
+  [
+    'private addresses',
+    [rule('net', 'ip_address:public', { type: 'pii', action: 'redact' })],
+    'from 10.20.30.40 to 81.2.69.142',
+    'from 10.20.30.40 to [IP_ADDRESS_1]',
+    ['ip_address'],
+  ],
+  ['keywords', [CODE], 'Aurora is not aurora', '[PROJECT_1] is not [PROJECT_1]', []],
+  ['a keyword in an address', [CODE], 'aurora@acme.org aurora', '[EMAIL_1] [PROJECT_1]', ['email']],
+]
+t.test('prompts are redacted as the rules say', async (t) => {
+  for (const [what, rules, text, sent, kinds] of PROMPTS)
+    t.match(look(rules, text), { sent: [sent], kinds }, what)
+})
+
+t.test('values that are split over messages are found', async (t) => {
+  t.match(look([CASES], 'it is CASE-123', '456 then').sent, ['it is [CASE_NUMBER_1]', ' then'])
+})
+
+t.test('answers are redacted as prompts are', async (t) => {
+  for (const [what, rules, text, sent] of PROMPTS) t.equal(answer(rules, [text]).sent, sent, what)
+})
+
+t.test('a rule on one part, or one direction, finds nothing elsewhere', async (t) => {
+  const only = (match: object) => ({ ...CASES, match }) as Rule
+  t.same(look([only({ parts: ['tool_result'] })], 'CASE-123456').kinds, [])
+  t.same(look([only({ direction: 'response' })], 'CASE-123456').kinds, [])
+  t.equal(answer([only({ direction: 'request' })], ['CASE-123456']).sent, 'CASE-123456')
+  t.equal(answer([only({ parts: ['assistant'] })], ['CASE-123456']).sent, '[CASE_NUMBER_1]')
+})
+
+t.test('a rule that blocks a keyword comes before one that replaces it', async (t) => {
+  const block = rule('block', 'project aurora')
+  t.same(look([CODE, block], 'project aurora').hits, ['block', 'code'])
+  t.match(answer([CODE, block], ['on borealis: project aurora']), { sent: 'on [PROJECT_1]: ', blocked: true })
+  t.match(answer([CODE], ['on borealis']), { hits: ['code'], redacted: true })
+})
+
+t.test('restored values of an open kind come back', async (t) => {
+  const { selection } = look([{ ...CASES, action: 'restore' }], 'CASE-123456')
+  t.equal(selection.restores, true)
+  t.equal(selection.pii('case_number', 'user').rule?.name, 'cases')
+})
+
+const PARTS = [
+  ...[
+    'CASE-123456',
+    'case-',
+    '123',
+    '456',
+    'staff',
+    '12345',
+    'employee',
+    'aurora',
+    'Borea',
+    'lis',
+    'ann@acme.com',
+  ],
+  ...['bob@acme.org', '+1 415 555 2671', '4111 1111 1111 1111', ' ', ' ', '. ', '\n', '\u200b', 'and', 'the'],
+]
+const text = fc
+  .array(fc.tuple(fc.constantFrom(...PARTS), fc.constantFrom(' ', '', ' ')), { maxLength: 25 })
+  .map((parts) => parts.flat().join(''))
+
+t.test('a stream gives what the whole gives, for every cut', async (t) => {
+  const rules = [CASES, STAFF, OWN, CODE, rule('harbour', 'the harbour|and 123', { action: 'monitor' })]
+  const blocking = [...rules, rule('stop', 'employee aurora|456and')]
+  const isEqual = (one: object, other: object) => JSON.stringify(one) === JSON.stringify(other)
+  fc.assert(
+    fc.property(text, fc.array(fc.nat(), { maxLength: 20 }), fc.boolean(), (written, cuts, blocks) => {
+      const chosen = blocks ? blocking : rules
+      const whole = answer(chosen, [written])
+      const json = JSON.stringify({ note: written })
+      const cut = answer(rules, cutText(json, cuts), 'json')
+      JSON.parse(cut.sent)
+      return (
+        isEqual(answer(chosen, cutText(written, cuts)), whole) &&
+        isEqual(answer(chosen, written.split('')), whole) &&
+        isEqual(cut, answer(rules, [json], 'json'))
+      )
+    }),
+    { numRuns: 300 },
+  )
+  t.pass()
+})
+
+t.test('findings that overlap leave nothing out', async (t) => {
+  const finding = (kind: string, start: number, end: number) => ({ kind, start, end })
+  t.same(joinFindings([finding('own', 3, 9)], [finding('email', 0, 5), finding('phone', 3, 9)]), [
+    finding('email', 0, 5),
+    finding('own', 5, 9),
+  ])
+})

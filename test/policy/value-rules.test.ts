@@ -1,0 +1,174 @@
+// Rules that define kinds of personal data, their exceptions, and rules that replace keywords.
+
+import t from 'tap'
+import { passesChecksum } from '../../src/detect/pii/pattern-checksums.ts'
+import { isPrivateAddress, isPublishedSample } from '../../src/detect/pii/published-samples.ts'
+import { parseRule } from '../../src/policy/parse-rule.ts'
+import type { Rule } from '../../src/policy/rule.ts'
+import { ruleTypeOf } from '../../src/policy/rule-types.ts'
+import { keyOf } from './keys.ts'
+import { compileRules, parsed, rule, select } from './rules.ts'
+
+const own = (pattern: string, more: Partial<Rule> = {}): Rule =>
+  rule('r', pattern, { type: 'pii_pattern', kind: 'case_number', action: 'redact', ...more })
+const pii = (pattern: string, except?: readonly string[], more: Partial<Rule> = {}): Rule =>
+  rule('r', pattern, { type: 'pii', action: 'redact', ...(except && { except }), ...more })
+
+const REFUSED: readonly [what: string, declared: Rule, path: string, message: RegExp][] = [
+  ['an expression that is not RE2', own('(?=a)b'), 'pattern', /alternative 1 is not a valid RE2 expression/],
+  ['one that matches the empty text', own('[0-9]*'), 'pattern', /matches the empty text/],
+  ['one that is too large', own('[a-z]{900}[0-9]{900}'), 'pattern', /is too large: .* at most 1000/],
+  ['no kind', rule('r', 'a', { type: 'pii_pattern' }), 'kind', /is required: a lower-case word/],
+  ['a built-in kind', own('a', { kind: 'email' }), 'kind', /must not be a built-in kind \(email, /],
+  ['a mistyped one', own('a', { kind: 'emial' }), 'kind', /too much like the built-in kind `email`/],
+  ['a kind in capitals', own('a', { kind: 'Case' }), 'kind', /must be lower-case letters, with `_`/],
+  ['a context word of signs', own('a', { context: ['case', ' '] }), 'context[1]', /must be a word/],
+  ['an exception that is not RE2', pii('email', ['(']), 'except[0]', /is not a valid RE2 expression/],
+  ['one that matches nothing', pii('email', ['samples', 'x*']), 'except[1]', /matches the empty text/],
+  ['one of every value', pii('email', ['.+@.+']), 'except[0]', /every value of `email`.*action `allow`/],
+  ['one of every value of a kind', pii('*', ['[-0-9 .+()]+']), 'except[0]', /every value of `phone`/],
+  ['one of every value of an own kind', own('a[0-9]', { except: ['.+'] }), 'except[0]', /`case_number`/],
+  [
+    'an exception of another type',
+    rule('r', 'a', { except: ['b'] }),
+    'except',
+    /pii and pii_pattern rules only/,
+  ],
+  ['a kind of another type', pii('email', undefined, { kind: 'x' }), 'kind', /pii_pattern rules only/],
+  [
+    'a placeholder without redact',
+    rule('r', 'a', { placeholder: 'NAME' }),
+    'placeholder',
+    /action `redact` only/,
+  ],
+  [
+    'a placeholder in small letters',
+    rule('r', 'a', { action: 'redact', placeholder: 'name' }),
+    ...(['placeholder', /must be capitals/] as const),
+  ],
+  [
+    'a placeholder of a built-in kind',
+    rule('r', 'a', { action: 'redact', placeholder: 'EMAIL' }),
+    ...(['placeholder', /no built-in kind/] as const),
+  ],
+]
+t.test('what a rule cannot mean is an error at its field', async (t) => {
+  for (const [what, declared, path, message] of REFUSED)
+    t.match(parseRule(declared), { problems: [{ path, message }] }, what)
+  t.match(parsed(own('a[0-9]', { context: ['Fall'], checksum: 'luhn' })).pattern, { context: ['fall'] })
+})
+
+t.test('a match that is cut, and one of nearly every text, have warnings', async (t) => {
+  const lint = (declared: Rule) => {
+    const one = parsed(declared)
+    return (ruleTypeOf('pii_pattern').lint?.(one) ?? []).map(({ message }) => message)
+  }
+  t.match(lint(own('k[0-9]+')), [/^can match any length; a match is cut at 256 characters, so bound/])
+  t.match(lint(own('k[0-9]{300}')), [/^can match 301 characters/])
+  t.match(lint(own('[a-z]')), [/^occurs in nearly every text/])
+  t.same(lint(own('[a-z]', { context: ['case'] })), [])
+  t.same(lint(own('CASE-[0-9]{6}')), [])
+})
+
+const CHECKED: readonly ['luhn' | 'mod97' | 'mod11', value: string, passes: boolean][] = [
+  ['luhn', 'case-7992739871-3', true],
+  ['luhn', 'case-79927398714', false],
+  ['luhn', 'no digits', false],
+  ['mod97', 'de89370400440532013000', true],
+  ['mod97', '529900t8bm49aursdo55', true],
+  ['mod97', 'id 1234567 06', false],
+  ['mod97', 'id 3214282912345698765432161182', true],
+  ['mod11', '0-306-40615-2', true],
+  ['mod11', '0-8044-2957-x', true],
+  ['mod11', '943 476 5919', true],
+  ['mod11', '943 476 5918', false],
+]
+t.test('check digits are those that the rule names', async (t) => {
+  for (const [checksum, value, passes] of CHECKED) t.equal(passesChecksum(checksum, value), passes, value)
+})
+
+const SAMPLES: readonly [kind: string, published: string, other: string][] = [
+  ['email', 'Ann@mail.Example.com', 'ann@example.com.evil.io'],
+  ['email', 'ann@shop.test', 'ann@test.io'],
+  ['phone', '+1 (415) 555-0132', '+1 415 555 2671'],
+  ['credit_card', '4242 4242 4242 4242', '4539 1488 0343 6467'],
+  ['ip_address', '192.0.2.7', '192.0.20.7'],
+  ['ip_address', '2001:db8::1', '2001:db80::1'],
+  ['mac_address', '00-00-5E-00-53-01', '00-00-5E-00-54-01'],
+  ['secret', 'AKIAIOSFODNN7EXAMPLE', 'AKIAIOSFODNN7EXAMPL1'],
+  ['secret', 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY', 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYABCDEFGHIJ'],
+  ['iban', 'gb82 west 1234 5698 7654 32', 'DE44500105175407324931'],
+  ['us_ssn', '078-05-1120', '536-22-1234'],
+]
+t.test('samples are the published values, and addresses are private in the private ranges', async (t) => {
+  for (const [kind, published, other] of SAMPLES) {
+    t.equal(isPublishedSample(kind, published), true, published)
+    t.equal(isPublishedSample(kind, other), false, other)
+  }
+  for (const address of [
+    '10.1.2.3',
+    '172.31.0.1/12',
+    '192.168.1.1',
+    '::ffff:10.0.0.1',
+    'fd00::1',
+    'fe80::1%eth0',
+  ])
+    t.equal(isPrivateAddress(address), true, address)
+  for (const address of ['172.32.0.1', '100.128.0.1', '8.1.2.3', '2a00:1450::8a', '::10.0.0.1'])
+    t.equal(isPrivateAddress(address), false, address)
+})
+
+t.test('exceptions count where their rule decides', async (t) => {
+  const named = (name: string, declared: Rule): Rule => ({ ...declared, id: name, name })
+  const excepts = (...rules: readonly Rule[]) => select(rules).excepts('email', 'user', 'ann@acme.com')
+  const mild = named('mild', pii('email', ['.*@acme[.]com']))
+  t.equal(excepts(mild), true)
+  t.equal(
+    excepts(named('all', pii('*', undefined, { action: 'block' })), mild),
+    true,
+    'a kind comes before *',
+  )
+  t.equal(excepts(mild, named('strict', pii('email', undefined, { action: 'block' }))), false)
+  t.equal(excepts({ ...mild, match: { direction: 'response' } }), false)
+  t.equal(select([mild]).excepts('email', 'user', 'ann@acme.com.evil.io'), false, 'the whole value')
+  t.equal(select([]).hasExceptions, false)
+  const set = compileRules([{ ...mild, match: { models: ['a'] } }, named('b', pii('email'))], 'r')
+  t.equal(set.select(['a', 'b'], keyOf('k')).excepts('email', 'user', 'ann@acme.com'), false, 'every model')
+})
+
+t.test('a rule that defines a kind decides on it as one that names it', async (t) => {
+  const decide = (...rules: readonly Rule[]) => {
+    const { action, rule: by } = select(rules).pii('case_number', 'user')
+    return `${action} by ${by?.name ?? 'none'}`
+  }
+  const cases: Rule = { ...own('CASE-1'), id: 'cases', name: 'cases' }
+  t.equal(decide(cases), 'redact by cases')
+  t.equal(decide(cases, pii('*', undefined, { name: 'all', id: 'all', action: 'block' })), 'redact by cases')
+  t.equal(
+    decide(cases, pii('case_number', undefined, { name: 'one', id: 'one', action: 'block' })),
+    'block by one',
+  )
+  t.equal(decide(pii('*', undefined, { name: 'all', id: 'all', action: 'monitor' })), 'redact by none')
+  t.same([...select([cases, rule('k', 'a', { action: 'redact' })]).openLabels], ['CASE_NUMBER', 'KEYWORD'])
+})
+
+t.test('match.apis narrows rules of every type', async (t) => {
+  const set = compileRules(
+    [
+      rule('words', 'a', { match: { apis: ['embeddings'] } }),
+      rule('limit', '5/1m', { type: 'rate_limit', match: { apis: ['chat', 'messages'] } }),
+      { ...own('b1', { match: { apis: ['embeddings'] } }), id: 'own', name: 'own' },
+    ],
+    'r',
+  )
+  const seen = (api?: string) => {
+    const selection = set.select(['m'], keyOf('k'), api)
+    const words = selection.keywords('request') === null ? [] : ['words']
+    const limits = selection.limits.map(({ rule }) => rule.name)
+    return [...words, ...limits, ...(selection.openKinds('request') === null ? [] : ['own'])].join(' ')
+  }
+  t.equal(seen('embeddings'), 'words own')
+  t.equal(seen('messages'), 'limit')
+  t.equal(seen('moderations'), '')
+  t.equal(seen(), 'words limit own', 'an API that is not known')
+})
