@@ -10,6 +10,7 @@ import { LogPage } from './pages/log-page.tsx'
 import { OverviewPage } from './pages/overview-page.tsx'
 import { RulesPage } from './pages/rules-page.tsx'
 import { SecurityPage } from './pages/security-page.tsx'
+import { SettingsPage } from './pages/settings-page.tsx'
 import { UsagePage } from './pages/usage-page.tsx'
 import { ErrorBoundary, UncaughtError } from './parts/error-boundary.tsx'
 import { Select } from './parts/select.tsx'
@@ -28,6 +29,7 @@ const PAGES = [
   { name: 'keys', title: 'Keys', Page: KeysPage, One: KeyPage },
   { name: 'usage', title: 'Usage & cost', Page: UsagePage },
   { name: 'audit', title: 'Audit', Page: AuditPage },
+  { name: 'settings', title: 'Settings', Page: SettingsPage },
 ] as const
 
 /** The page, or the page of one thing of it. @param id encoded */

@@ -8,7 +8,7 @@ import { findBarriers, openBrowser, openConsole, signIn } from './browser.ts'
 
 t.setTimeout(300_000)
 
-const PAGES = ['overview', 'log', 'security', 'rules', 'keys', 'usage', 'audit', 'nowhere']
+const PAGES = ['overview', 'log', 'security', 'rules', 'keys', 'usage', 'audit', 'settings', 'nowhere']
 /** Texts that a page must show as text. */
 const HOSTILE = [
   '<img src=x onerror=alert(1)>',

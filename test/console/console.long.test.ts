@@ -2,7 +2,7 @@
 
 import OpenAI from 'openai'
 import t from 'tap'
-import { ADMIN_TOKEN, openGateway, prompt } from '../process/gateway.ts'
+import { ADMIN_TOKEN, openGateway, prompt, UPSTREAM_KEY } from '../process/gateway.ts'
 import { eventually, fetchInTime } from '../process/until.ts'
 import { completion, json, startUpstream } from '../process/upstream.ts'
 import { openBrowser, openConsole, signIn } from './browser.ts'
@@ -284,7 +284,7 @@ t.test("the first load leaves no error in the browser's log, signed out and sign
   const { page, errors } = await openConsole(browser, gateway)
   await page.getByLabel('Admin token').waitFor()
   await signIn(page)
-  for (const name of ['overview', 'log', 'security', 'rules', 'keys', 'usage', 'audit']) {
+  for (const name of ['overview', 'log', 'security', 'rules', 'keys', 'usage', 'audit', 'settings']) {
     await page.goto(`${gateway.url}/console/${name}`)
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.getByText('Loading…').first().waitFor({ state: 'detached' })
@@ -490,6 +490,81 @@ t.test('the log is filtered on one line, by labels and rules too, and the list i
   await dialog.getByText('Request id').waitFor()
   t.match(await dialog.innerText(), /Upstream\ndefault\s+Attempts\n1 sent upstream/)
   t.equal(await dialog.locator('mark').first().innerText(), '[EMAIL_1]')
+  t.strictSame(faults, [])
+})
+
+t.test('usage is grouped by a label, refused apart from blocked, beside the time before', async (t) => {
+  const team = '<script>alert(1)</script>'
+  const { body } = await gateway.api('POST', '/keys', { name: 'grouped', labels: { team }, models: ['none'] })
+  await (await gateway.chat(body.key, { ...prompt('hi'), model: 'gpt-5' })).text()
+  const batch = (await gateway.api('POST', '/keys', { name: 'counted', labels: { team: 'batch' } })).body
+  await (await gateway.chat(batch.key, { ...prompt('hi'), model: 'gpt-5' })).text()
+  const { page, faults } = await openConsole(browser, gateway, '/console/usage')
+  await signIn(page)
+  await page.getByRole('combobox', { name: /^By/ }).selectOption('label:team')
+  const row = page.getByRole('row', { name: team })
+  await row.waitFor()
+  t.match((await row.innerText()).split(/\s*\t\s*/), [team, '1', '1', '0', '0', '0'], 'refused, not blocked')
+  await page.getByLabel('Compare').check()
+  await page.getByText(/^Compared with .* as long a time\.$/).waitFor()
+  t.match(page.url(), /by=label%3Ateam&period=month&compare=1$/)
+  const budget = page.locator('.limit', { hasText: 'team-budget' }).first()
+  t.match(
+    await budget.innerText(),
+    /team = batch[\s\S]*used this month, \d+ requests left · resets \d{4}-\d\d-01/,
+  )
+  t.equal(await budget.getByRole('meter').count(), 1)
+  await row.getByRole('link').click()
+  await page.getByText('1 calls').waitFor()
+  t.match(page.url(), /label=team%3D%3Cscript%3E/)
+  t.strictSame(faults, [])
+})
+
+t.test(
+  'security lists one row a call, filtered by cause, with refused keys among those with events',
+  async (t) => {
+    const { body } = await gateway.api('POST', '/keys', { name: 'stopped', models: ['none'] })
+    await (await gateway.chat(body.key, { ...prompt('mail bob@example.com'), model: 'gpt-5' })).text()
+    const { page, faults } = await openConsole(browser, gateway, '/console/security')
+    await signIn(page)
+    t.match(await page.getByRole('figure').nth(1).innerText(), /Refused by limits, models, tools: [1-9]/)
+    await page
+      .getByRole('region', { name: 'Keys with events' })
+      .getByRole('button', { name: 'stopped' })
+      .click()
+    await page.getByText('Key: stopped').waitFor()
+    await page.getByText('1 calls').waitFor()
+    t.match(await page.getByRole('row').nth(1).innerText(), /blocked 403\s+stopped\s+gpt-5\s+email/)
+    await page
+      .getByRole('region', { name: 'Kinds of personal data' })
+      .getByRole('button', { name: 'email' })
+      .click()
+    await page.getByText('Personal data of kind: email').waitFor()
+    await page.getByRole('row').nth(1).waitFor()
+    t.equal(await page.getByRole('row').count(), 2)
+    t.strictSame(faults, [])
+  },
+)
+
+t.test('settings show sessions, prices, upstreams and the configuration, and end a session', async (t) => {
+  const { page, faults } = await openConsole(browser, gateway, '/console/settings')
+  await signIn(page)
+  const sessions = page.getByRole('region', { name: 'Open sessions' })
+  await sessions.getByText('this session').waitFor()
+  const administrators = await page.getByRole('table').first().innerText()
+  t.match(administrators, /admin\s+admin\s+token\s+vera\s+viewer\s+token/)
+  await page.getByText('There are no prices').waitFor()
+  const settings = page.getByRole('region', { name: 'Settings' })
+  await page.getByLabel('Find a setting').fill('UPSTREAM')
+  await settings.getByText(upstream.baseUrl).waitFor()
+  t.notMatch(await page.content(), UPSTREAM_KEY)
+  t.notMatch(await page.content(), VIEWER_TOKEN)
+  const other = await openConsole(browser, gateway, '/console/audit')
+  await signIn(other.page, VIEWER_TOKEN)
+  await page.reload()
+  await page.getByRole('button', { name: 'End the session of vera' }).first().click()
+  await page.getByRole('button', { name: 'End the session', exact: true }).click()
+  await other.page.getByText('Your session has ended').waitFor()
   t.strictSame(faults, [])
 })
 
