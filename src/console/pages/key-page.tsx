@@ -210,7 +210,11 @@ function Calls({ id }: { readonly id: string }) {
       <section aria-labelledby="calls-title">
         <h2 id="calls-title">Last calls</h2>
         <LoadState resource={last}>
-          <CallTable label="List of last calls" calls={last.data?.logs ?? []} none="The key was not used yet." />
+          <CallTable
+            label="List of last calls"
+            calls={last.data?.logs ?? []}
+            none="The key was not used yet."
+          />
         </LoadState>
         <p>
           <a href={logHref({ key_id: id })}>All calls of the key</a>
