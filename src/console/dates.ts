@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** The format that takes a time apart in a zone; UTC's for a name that the browser does not know. */
+/** The format that takes a time apart in a zone; that of UTC for a name unknown to the browser. */
 function formatOf(zone: string): Intl.DateTimeFormat {
   let format = formats.get(zone)
   if (format === undefined) {
@@ -26,7 +26,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
 }
 
 /** Milliseconds by which clocks of a zone are ahead of UTC at a time. */
-export function offsetOf(timeMs: number, zone: string): number {
+function offsetOf(timeMs: number, zone: string): number {
   if (zone === UTC) return 0
   const found: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {}
   for (const { type, value } of formatOf(zone).formatToParts(timeMs)) found[type] = Number(value)
@@ -37,13 +37,13 @@ export function offsetOf(timeMs: number, zone: string): number {
 /** What clocks of a zone show, as milliseconds of a clock that shows UTC. */
 export const toCivil = (timeMs: number, zone: string): number => timeMs + offsetOf(timeMs, zone)
 
-/** When clocks of a zone show what `toCivil` returned. Of an hour that they show twice, the first. */
+/** When clocks of a zone show what `toCivil` returned; the first time of an hour shown twice. */
 export const fromCivil = (civilMs: number, zone: string): number =>
   civilMs - offsetOf(civilMs - offsetOf(civilMs, zone), zone)
 
 const isoOf = (civilMs: number): string => new Date(civilMs).toISOString()
 
-/** The zone behind a time: `UTC`, or how far ahead of it, such as `+01:00`. */
+/** The zone after a time: `UTC`, or how far ahead of it, such as `+01:00`. */
 export function showOffset(timeMs: number, zone: string): string {
   const minutes = Math.round(offsetOf(timeMs, zone) / MINUTE_MS)
   if (minutes === 0) return UTC
@@ -56,7 +56,7 @@ export function showOffset(timeMs: number, zone: string): string {
 export const showTime = (timeMs: number, zone: string): string =>
   `${showClock(timeMs, zone)} ${showOffset(timeMs, zone)}`
 
-/** The same without its zone, to be shown beside the name of it. */
+/** The same without its zone, to be shown next to its name. */
 export const showClock = (timeMs: number, zone: string): string =>
   isoOf(toCivil(timeMs, zone)).slice(0, 19).replace('T', ' ')
 

@@ -1,4 +1,4 @@
-// What a budget of a calendar month will be at the end of it, if calls go on as they did so far.
+// What a budget of a calendar month will be at its end, if calls continue as they did so far.
 
 /** Share of a month that must be over: a single day says little. */
 const LEAST_SHARE = 1 / 30
@@ -11,8 +11,8 @@ export function monthOf(timeMs: number): { readonly startMs: number; readonly en
 }
 
 /**
- * Returns the amount at the end of a period, as a line through zero and what is used now; null while
- * too little of the period is over.
+ * Returns the amount at the end of a period, as a line through zero and what is used now; null
+ * while too little of the period is over.
  */
 export function forecast(
   used: number,

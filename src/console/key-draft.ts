@@ -58,7 +58,7 @@ export function newKeyBody(name: string, draft: KeyDraft, zone: string): object 
   return { name, ...Object.fromEntries(terms) }
 }
 
-/** The body that changes a key: only the terms whose fields were edited, null for one that is gone. */
+/** The body that changes a key: the terms whose fields were edited, null for one that is gone. */
 export function changedTerms(before: KeyDraft, after: KeyDraft, zone: string): object {
   const [old, now] = [before, after].map((draft) => Object.entries(termsOf(draft, zone)))
   return Object.fromEntries(

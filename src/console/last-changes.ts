@@ -19,7 +19,10 @@ export interface ChangeList {
   readonly changes: readonly ChangeEntry[]
 }
 
-/** Returns the newest changes; null before they are known. @param version reads again when it changes */
+/**
+ * Returns the newest changes; null before they are known.
+ * @param version reads again when it changes
+ */
 export function useChanges(version: string) {
   const { data, failure, reload } = useResource<ChangeList>(
     `/audit/changes?limit=${READ_CHANGES}`,

@@ -3,7 +3,7 @@
 
 import { useEffect, useState } from 'preact/hooks'
 
-/** Path of the console. It is that of its script, because a proxy may serve it below another path. */
+/** Path of the console: that of its script, because a proxy may serve it below another path. */
 export const BASE = new URL('./', import.meta.url).pathname
 /** Path of the management API. */
 export const API = `${BASE.slice(0, -'/console/'.length)}/api/v1`

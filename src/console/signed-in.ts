@@ -18,7 +18,7 @@ export interface ConsoleSession {
 export interface SignInMethods {
   readonly token: boolean
   readonly oidc: boolean
-  /** Whoever is signed in; null for nobody. */
+  /** The administrator who is signed in; null for nobody. */
   readonly session: ConsoleSession | null
 }
 

@@ -1,5 +1,5 @@
-// What was used and what it cost, by any field that calls are counted by, beside the period before,
-// and how far budgets and limits are used.
+// What was used and what it cost, by any field that calls are counted by, next to the period
+// before, and how far budgets and limits are used.
 
 import type { ComponentChildren } from 'preact'
 import { useMemo, useState } from 'preact/hooks'

@@ -43,7 +43,7 @@ export class ErrorBoundary extends Component<{ readonly children: ComponentChild
   }
 }
 
-/** An exception outside of what is drawn, such as in the code behind a button. */
+/** An exception outside of what is drawn, such as in the code of a button. */
 export function UncaughtError() {
   const [message, setMessage] = useState<string | null>(null)
   useEffect(() => {

@@ -1,4 +1,4 @@
-// Filters on one line: those in force, each with a button that removes it, and a field for one more.
+// Filters on one line: those in force, each with a button that removes it, and a field for another.
 // They are in the address of the page, so that a view can be bookmarked.
 
 import { useState } from 'preact/hooks'

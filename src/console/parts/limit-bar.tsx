@@ -1,4 +1,4 @@
-// How much of a limit is used, what is left, and until when. Of a calendar month also what it will be.
+// How much of a limit is used, what is left, until when, and what a calendar month will end with.
 
 import { visible } from '../../core/hidden-characters.ts'
 import type { LimitUse } from '../api-key.ts'
