@@ -104,7 +104,7 @@ export interface ReportAnswer {
   readonly complete: boolean
 }
 
-/** A row of a report: the values of the fields that it is grouped by, by name, and the sums. */
+/** A row of a report: the values of the fields that it is grouped by, and the sums. */
 export type UsageSums = Readonly<Record<string, unknown>> & {
   readonly requests: number
   /** Calls that a rule blocked for their content. */

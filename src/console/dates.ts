@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** The format that takes a time apart in a zone; that of UTC for a name unknown to the browser. */
+/** The format that takes a time apart in a zone; UTC's for a name that is not known. */
 function formatOf(zone: string): Intl.DateTimeFormat {
   let format = formats.get(zone)
   if (format === undefined) {
@@ -37,13 +37,13 @@ function offsetOf(timeMs: number, zone: string): number {
 /** What clocks of a zone show, as milliseconds of a clock that shows UTC. */
 export const toCivil = (timeMs: number, zone: string): number => timeMs + offsetOf(timeMs, zone)
 
-/** When clocks of a zone show what `toCivil` returned; the first time of an hour shown twice. */
+/** When clocks of a zone show what `toCivil` returned. An hour shown twice is the first. */
 export const fromCivil = (civilMs: number, zone: string): number =>
   civilMs - offsetOf(civilMs - offsetOf(civilMs, zone), zone)
 
 const isoOf = (civilMs: number): string => new Date(civilMs).toISOString()
 
-/** The zone after a time: `UTC`, or how far ahead of it, such as `+01:00`. */
+/** The zone of a time: `UTC`, or how far ahead of it, such as `+01:00`. */
 export function showOffset(timeMs: number, zone: string): string {
   const minutes = Math.round(offsetOf(timeMs, zone) / MINUTE_MS)
   if (minutes === 0) return UTC
@@ -56,7 +56,7 @@ export function showOffset(timeMs: number, zone: string): string {
 export const showTime = (timeMs: number, zone: string): string =>
   `${showClock(timeMs, zone)} ${showOffset(timeMs, zone)}`
 
-/** The same without its zone, to be shown next to its name. */
+/** The same without its zone, to be shown next to it. */
 export const showClock = (timeMs: number, zone: string): string =>
   isoOf(toCivil(timeMs, zone)).slice(0, 19).replace('T', ' ')
 

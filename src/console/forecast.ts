@@ -11,8 +11,8 @@ export function monthOf(timeMs: number): { readonly startMs: number; readonly en
 }
 
 /**
- * Returns the amount at the end of a period, as a line through zero and what is used now; null
- * while too little of the period is over.
+ * Returns the amount at the end of a period, as a line through zero and the use now; null while
+ * too little of the period is over.
  */
 export function forecast(
   used: number,

@@ -52,5 +52,5 @@ export const periodFilter = (begin: number, lengthSeconds: number) => ({
 /** Returns the address of the log with filters. */
 export const logHref = (filters: Filters): string => withQuery(`${BASE}log`, filters)
 
-/** Returns the address of the details of a call. */
+/** Returns the address of a call in the log. */
 export const entryHref = (id: string): string => withQuery(`${BASE}log`, { entry: id })

@@ -1,6 +1,6 @@
 // Whether the gateway answers and who is signed in, found without a click: asks when nothing else
-// has been answered for a while. The route that it asks needs no session, so that a browser's log
-// shows no error to a reader who is signed out.
+// has been answered for a while. The route needs no session, so that the log of a browser shows no
+// error to a reader who is signed out.
 
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { announce, apiEvents, callApi, isSignedOut, lastAnswerMs } from './gateway-api.ts'

@@ -546,6 +546,31 @@ t.test(
   },
 )
 
+t.test('the overview answers by tiles, each of which leads to its list', async (t) => {
+  const name = '<svg onload=alert(1)>'
+  const { body } = await gateway.api('POST', '/keys', { name, models: ['none'], labels: { team: name } })
+  await (await gateway.chat(body.key, { ...prompt('mail bob@example.com'), model: 'gpt-5' })).text()
+  const { page, faults } = await openConsole(browser, gateway, '/console/overview')
+  await signIn(page)
+  const tiles = page.locator('.tiles')
+  await tiles.getByText('Refused').waitFor()
+  t.match(
+    await tiles.innerText(),
+    /Requests\s+\d+[\s\S]*Refused\s+[1-9][\s\S]*Cost this month\s+\$[\s\S]*p50 \/ p95/,
+  )
+  const events = page.getByRole('region', { name: 'Newest security events' })
+  await events.getByText(name).first().waitFor()
+  for (const region of ['Top keys', 'Top models', 'Budgets over 80 %', 'Upstreams'])
+    t.equal(await page.getByRole('region', { name: region }).count(), 1, region)
+  await tiles.getByRole('link', { name: /^Refused/ }).click()
+  await page.getByRole('heading', { name: 'Security' }).waitFor()
+  await page.goBack()
+  await tiles.getByRole('link', { name: /^Requests/ }).click()
+  await page.getByRole('heading', { name: 'Usage log' }).waitFor()
+  t.match(page.url(), /since=.*until=/)
+  t.strictSame(faults, [])
+})
+
 t.test('settings show sessions, prices, upstreams and the configuration, and end a session', async (t) => {
   const { page, faults } = await openConsole(browser, gateway, '/console/settings')
   await signIn(page)

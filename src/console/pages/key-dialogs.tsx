@@ -114,7 +114,7 @@ function RotateKeyDialog({ apiKey, onClose }: KeyDialogProps) {
   )
 }
 
-/** Keys that a key replaced, one after the other, that are searched. */
+/** Maximum rotations that are followed back. */
 const MAXIMUM_PREDECESSORS = 8
 
 /** Number of keys that a key replaced, at any distance, and that still work. */

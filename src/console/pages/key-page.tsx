@@ -1,5 +1,5 @@
 // One key: its terms, what is in force for it by the code that decides, what it spent, its last
-// calls, who was refused and why, and who changed it.
+// calls, which were refused and why, and who changed it.
 
 import { useMemo, useState } from 'preact/hooks'
 import type { UsageView } from '../../audit/entry-fields.ts'

@@ -1,9 +1,18 @@
 // What happens now and happened lately, and the state of the gateway.
 
+import { useMemo } from 'preact/hooks'
+import type { UsageView } from '../../audit/entry-fields.ts'
+import { visible } from '../../core/hidden-characters.ts'
+import { type KeyList, type LimitsInUse, limitUseOf, type ReportAnswer, type UsageSums } from '../api-key.ts'
+import { DAY_SECONDS } from '../dates.ts'
 import { shorten, showBytes, showCompact, showCount, showMs, showSpan, showUsd } from '../display.ts'
 import { withQuery } from '../gateway-api.ts'
-import { logHref, periodFilter } from '../log-address.ts'
+import { labelsIn } from '../key-draft.ts'
+import { entryHref, type Filters, logHref, periodFilter } from '../log-address.ts'
+import { OutcomeTag } from '../parts/call-table.tsx'
 import { Chart, chartTime } from '../parts/chart.tsx'
+import { keyHref } from '../parts/key-parts.tsx'
+import { LimitBar } from '../parts/limit-bar.tsx'
 import { Chooser, chosenOf } from '../parts/select.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
 import { BASE, go, usePlace } from '../place.ts'
@@ -18,6 +27,11 @@ const PERIODS = [
   { value: 'days=365', title: 'Last year' },
 ] as const
 const REFRESH_MS = 5000
+/** The same for what takes the gateway longer. */
+const SLOW_MS = 30_000
+const DAY_MS = DAY_SECONDS * 1000
+/** Items of a short list. */
+const TOP = 5
 
 /** An answer of `GET /api/v1/usage/series`: columns of equal length. */
 interface UsageSeries {
@@ -27,10 +41,10 @@ interface UsageSeries {
   readonly times: readonly number[]
   readonly requests: readonly (number | null)[]
   readonly blocked: readonly (number | null)[]
+  readonly refused: readonly (number | null)[]
   readonly tokens: readonly (number | null)[]
   readonly cost_usd: readonly (number | null)[]
   readonly added_latency_ms: readonly (number | null)[]
-  readonly streams_in_flight: readonly (number | null)[]
 }
 
 /** The part of `GET /api/v1/status` that the page shows. */
@@ -67,10 +81,38 @@ interface GatewayStatus {
   readonly calls_in_flight: number
 }
 
+/** An answer of `GET /api/v1/overview`. */
+interface RecentCalls {
+  readonly since: string
+  readonly outcomes: Readonly<Record<string, number>>
+  readonly added_latency_ms: Percentiles | null
+  readonly time_to_first_token_ms: Percentiles | null
+  readonly budgets: LimitsInUse['limits']
+}
+
+interface Percentiles {
+  readonly p50: number
+  readonly p95: number
+}
+
+/** Outcomes of calls that failed for another reason than a rule. */
+const ERRORS = ['upstream_error', 'invalid_request', 'client_aborted', 'interrupted', 'overloaded']
+const HOURS_OF_DAY = 24
+const HOUR_MS = 3_600_000
+
+/** The start of a period of PERIODS, a whole hour. */
+function sinceOf(period: string): string {
+  const [unit, count] = period.split('=')
+  const hours = Number(count) * (unit === 'days' ? HOURS_OF_DAY : 1)
+  return new Date(Math.floor(Date.now() / HOUR_MS - hours + 1) * HOUR_MS).toISOString()
+}
+
 export function OverviewPage() {
   const place = usePlace()
   const period = chosenOf(PERIODS, place.searchParams.get('period'))
   const series = useResource<UsageSeries>(`/usage/series?${period}`, REFRESH_MS)
+  const hours = period.startsWith('hours') ? period : `hours=${HOURS_OF_DAY}`
+  const recent = useResource<RecentCalls>(`/overview?${hours}`, REFRESH_MS)
   const status = useResource<GatewayStatus>('/status', REFRESH_MS)
   return (
     <>
@@ -84,8 +126,18 @@ export function OverviewPage() {
         />
       </header>
       <LoadState resource={series}>
-        {series.data === null ? null : <Figures series={series.data} />}
+        {series.data === null ? null : (
+          <>
+            <Tiles series={series.data} recent={recent.data} />
+            <Charts series={series.data} />
+          </>
+        )}
       </LoadState>
+      <Tops since={useMemo(() => sinceOf(period), [period])} />
+      <div class="cards">
+        <NewestEvents />
+        {recent.data === null ? null : <Budgets limits={recent.data.budgets} />}
+      </div>
       <LoadState resource={status}>{status.data === null ? null : <State status={status.data} />}</LoadState>
     </>
   )
@@ -94,80 +146,230 @@ export function OverviewPage() {
 const sum = (values: readonly (number | null)[]): number =>
   values.reduce<number>((total, value) => total + (value ?? 0), 0)
 
-function mean(values: readonly (number | null)[], weights: readonly (number | null)[]): number | null {
-  const known = values.map((value, index) => (value === null ? 0 : (weights[index] ?? 0)))
-  const weight = sum(known)
-  return weight === 0 ? null : sum(values.map((value, index) => (value ?? 0) * known[index]!)) / weight
+interface TilesProps {
+  readonly series: UsageSeries
+  /** Of a day at most; null while it loads. */
+  readonly recent: RecentCalls | null
 }
 
-function Figures({ series }: { readonly series: UsageSeries }) {
-  const { times, step_seconds, requests, blocked, tokens, cost_usd, added_latency_ms, streams_in_flight } =
-    series
-  const openWith = (filter: Readonly<Record<string, string>>) => (index: number) =>
-    go(logHref({ ...filter, ...periodFilter(times[index]!, step_seconds) }))
-  const open = openWith({})
-  const time = chartTime(series, step_seconds)
-  const hasLatency = added_latency_ms.some((value) => value !== null)
+function Tiles({ series, recent }: TilesProps) {
+  const { since, until } = series
+  const today = useMemo(() => new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS).toISOString(), [])
+  const month = useResource<ReportAnswer>('/usage/report?group_by=month', SLOW_MS)
+  const day = useResource<ReportAnswer>(`/usage/report?group_by=month&since=${today}`, SLOW_MS)
+  const inPeriod = (filters: Filters) => logHref({ ...filters, since, until })
+  const inRecent = (filters: Filters) => logHref({ ...filters, since: recent?.since ?? since })
+  const errors = ERRORS.map((name) => [name, recent?.outcomes[name] ?? 0] as const).filter(
+    ([, count]) => count > 0,
+  )
+  const failed = sum(errors.map(([, count]) => count))
+  const [worst] = errors.toSorted(([, one], [, other]) => other - one)
+  const times = (percentiles: Percentiles | null | undefined) =>
+    percentiles == null ? '–' : `${showMs(percentiles.p50)} / ${showMs(percentiles.p95)}`
   return (
-    <>
-      <ul class="tiles">
-        <Tile title="Requests" value={showCompact(sum(requests))} />
-        <Tile title="Blocked" value={showCompact(sum(blocked))} />
-        <Tile title="Tokens" value={showCompact(sum(tokens))} />
-        <Tile title="Cost" value={showUsd(sum(cost_usd))} />
-        {hasLatency ? <Tile title="Added latency" value={showMs(mean(added_latency_ms, requests))} /> : null}
-      </ul>
-      <div class="charts">
-        <Chart title="Requests" time={time} times={times} label="requests" values={requests} onOpen={open} />
-        <Chart
-          title="Blocked"
-          time={time}
-          times={times}
-          label="blocked"
-          values={blocked}
-          onOpen={openWith({ blocked: 'true' })}
-        />
-        <Chart title="Tokens" time={time} times={times} label="tokens" values={tokens} onOpen={open} />
-        <Chart
-          title="Cost"
-          time={time}
-          times={times}
-          label="cost"
-          values={cost_usd}
-          unit="usd"
-          onOpen={open}
-        />
-        {hasLatency ? (
-          <>
-            <Chart
-              title="Added latency"
-              time={time}
-              times={times}
-              label="added"
-              values={added_latency_ms}
-              unit="ms"
-              onOpen={open}
-            />
-            <Chart
-              title="Streams in flight"
-              time={time}
-              times={times}
-              label="at most"
-              values={streams_in_flight}
-              onOpen={open}
-            />
-          </>
-        ) : null}
-      </div>
-    </>
+    <ul class="tiles">
+      <Tile title="Requests" value={showCompact(sum(series.requests))} href={inPeriod({})} />
+      <Tile
+        title="Errors"
+        value={showCompact(failed)}
+        note={errors.map(([name, count]) => `${showCount(count)} ${name.replaceAll('_', ' ')}`).join(', ')}
+        href={inRecent(worst === undefined ? {} : { outcome: worst[0] })}
+      />
+      <Tile
+        title="Refused"
+        value={showCompact(sum(series.refused))}
+        note="by limit, budget, model or tool"
+        href={`${BASE}security`}
+      />
+      <Tile
+        title="Blocked"
+        value={showCompact(sum(series.blocked))}
+        note="for content"
+        href={inPeriod({ outcome: 'blocked' })}
+      />
+      <Tile
+        title="Cost today"
+        value={showUsd(day.data?.total.cost ?? null)}
+        note="UTC day"
+        href={`${BASE}usage?by=model`}
+      />
+      <Tile
+        title="Cost this month"
+        value={showUsd(month.data?.total.cost ?? null)}
+        note={`${showCompact(month.data?.total.total_tokens ?? null)} tokens`}
+        href={`${BASE}usage?by=key`}
+      />
+      <Tile
+        title="Added latency"
+        value={times(recent?.added_latency_ms)}
+        note="p50 / p95"
+        href={inRecent({})}
+      />
+      <Tile
+        title="First token"
+        value={times(recent?.time_to_first_token_ms)}
+        note="p50 / p95"
+        href={inRecent({})}
+      />
+    </ul>
   )
 }
 
-const Tile = ({ title, value }: { readonly title: string; readonly value: string }) => (
+interface TileProps {
+  readonly title: string
+  readonly value: string
+  readonly note?: string
+  /** The list that the number is from. */
+  readonly href: string
+}
+
+const Tile = ({ title, value, note = '', href }: TileProps) => (
   <li>
-    <span class="muted">{title}</span> <strong>{value}</strong>
+    <a href={href}>
+      {title} <strong>{value}</strong>
+    </a>
+    <small>{note}</small>
   </li>
 )
+
+function Charts({ series }: { readonly series: UsageSeries }) {
+  const { times, step_seconds } = series
+  const time = chartTime(series, step_seconds)
+  const shared = (filters: Filters) => ({
+    ...{ time, times },
+    onOpen: (index: number) => go(logHref({ ...filters, ...periodFilter(times[index]!, step_seconds) })),
+  })
+  const hasLatency = series.added_latency_ms.some((value) => value !== null)
+  return (
+    <div class="charts">
+      <Chart title="Requests" label="requests" values={series.requests} {...shared({})} />
+      <Chart title="Refused" label="refused" values={series.refused} {...shared({ events: 'true' })} />
+      <Chart title="Blocked" label="blocked" values={series.blocked} {...shared({ outcome: 'blocked' })} />
+      <Chart title="Tokens" label="tokens" values={series.tokens} {...shared({})} />
+      <Chart title="Cost" label="cost" unit="usd" values={series.cost_usd} {...shared({})} />
+      {hasLatency ? (
+        <Chart
+          title="Added latency"
+          label="added"
+          unit="ms"
+          values={series.added_latency_ms}
+          {...shared({})}
+        />
+      ) : null}
+    </div>
+  )
+}
+
+/** Keys, models and values of a label with the highest cost in the period. */
+function Tops({ since }: { readonly since: string }) {
+  const keys = useResource<KeyList>('/keys?limit=200')
+  const [label] = labelsIn(keys.data?.keys ?? []).keys()
+  return (
+    <div class="cards">
+      <Top title="Top keys" group="key" since={since} hrefOf={keyHref} />
+      <Top title="Top models" group="model" since={since} hrefOf={(model) => logHref({ model, since })} />
+      {label === undefined ? null : (
+        <Top
+          title={`Top of label ${visible(label)}`}
+          group={`label:${label}`}
+          since={since}
+          hrefOf={(value) => logHref({ label: `${label}=${value}`, since })}
+        />
+      )}
+    </div>
+  )
+}
+
+interface TopProps {
+  readonly title: string
+  readonly group: string
+  readonly since: string
+  readonly hrefOf: (name: string) => string
+}
+
+function Top({ title, group, since, hrefOf }: TopProps) {
+  const report = useResource<ReportAnswer>(withQuery('/usage/report', { group_by: group, since }), SLOW_MS)
+  const rows = report.data?.rows.filter((row) => row[group] !== null && row[group] !== '').slice(0, TOP) ?? []
+  const isPriced = rows.some(({ cost }) => (cost ?? 0) > 0)
+  const shareOf = ({ cost, requests }: UsageSums) => (isPriced ? (cost ?? 0) : requests)
+  const most = Math.max(...rows.map(shareOf))
+  return (
+    <section class="card" aria-label={title}>
+      <h2>{title}</h2>
+      <LoadState resource={report}>
+        {rows.length === 0 ? <p class="empty">No call in this period.</p> : null}
+        <ul class="bars">
+          {rows.map((row) => {
+            const name = String(row[group])
+            const shown = String(group === 'key' ? (row['key_name'] ?? name) : name)
+            return (
+              <li key={name}>
+                <a href={hrefOf(name)}>
+                  <Inert text={shown} />
+                </a>
+                <progress aria-label={visible(shown)} max={most} value={shareOf(row)} />
+                <span class="number">
+                  {isPriced ? showUsd(row.cost) : `${showCompact(row.requests)} calls`}
+                </span>
+              </li>
+            )
+          })}
+        </ul>
+        <p>
+          <a href={withQuery(`${BASE}usage`, { by: group })}>All of this month</a>
+        </p>
+      </LoadState>
+    </section>
+  )
+}
+
+const Budgets = ({ limits }: { readonly limits: LimitsInUse['limits'] }) => (
+  <section class="card" aria-label="Budgets over 80 %">
+    <h2>Budgets over 80 %</h2>
+    {limits.length === 0 ? <p class="empty">None.</p> : null}
+    {limits
+      .slice(0, TOP)
+      .map(limitUseOf)
+      .map((limit) => (
+        <LimitBar key={`${limit.rule} ${limit.subject} ${limit.window}`} limit={limit} />
+      ))}
+    <p>
+      <a href={`${BASE}usage`}>All budgets and limits</a>
+    </p>
+  </section>
+)
+
+interface EventCalls {
+  readonly logs: readonly UsageView[]
+}
+
+function NewestEvents() {
+  const calls = useResource<EventCalls>(`/usage/logs?events=true&limit=${TOP}`, SLOW_MS)
+  return (
+    <section class="card" aria-label="Newest security events">
+      <h2>Newest security events</h2>
+      <LoadState resource={calls}>
+        {calls.data?.logs.length === 0 ? <p class="empty">None.</p> : null}
+        <ul>
+          {calls.data?.logs.map(({ id, created_at, outcome, status, key_name, rules }) => (
+            <li key={id}>
+              <a href={entryHref(id)}>
+                <Time at={created_at} />
+              </a>{' '}
+              <OutcomeTag outcome={outcome} status={status} /> <Inert text={key_name} />{' '}
+              <span class="muted">
+                <Inert text={rules.map(({ name }) => name).join(', ')} />
+              </span>
+            </li>
+          ))}
+        </ul>
+        <p>
+          <a href={`${BASE}security`}>All events</a>
+        </p>
+      </LoadState>
+    </section>
+  )
+}
 
 function State({ status }: { readonly status: GatewayStatus }) {
   const { store, rules, upstreams, audit } = status
@@ -204,8 +406,10 @@ function State({ status }: { readonly status: GatewayStatus }) {
         <ul>
           {upstreams.map(({ name, open }) => (
             <li key={name}>
-              <Inert text={name} />:{' '}
-              <span class={open ? 'failure' : 'good'}>{open ? 'failing, calls avoid it' : 'in use'}</span>
+              <a href={logHref({ upstream: name })}>
+                <Inert text={name} />
+              </a>
+              : <span class={open ? 'failure' : 'good'}>{open ? 'failing, calls avoid it' : 'in use'}</span>
             </li>
           ))}
         </ul>

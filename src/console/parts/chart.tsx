@@ -23,7 +23,7 @@ const SHOWN: Readonly<Record<Unit, (value: number | null) => string>> = {
   ms: showMs,
 }
 
-/** What the axis covers: the period that was asked for, also where nothing is known. */
+/** What the axis covers: the period that was asked for, with or without data. */
 export interface ChartTime extends Period {
   /** Length of a bar. */
   readonly stepSeconds: number

@@ -1,5 +1,5 @@
-// Filters on one line: those in force, each with a button that removes it, and a field for another.
-// They are in the address of the page, so that a view can be bookmarked.
+// Filters on one line: those in force, each with a button that removes it, and a field for one
+// more. They are in the address of the page, so that a view can be bookmarked.
 
 import { useState } from 'preact/hooks'
 import { visible } from '../../core/hidden-characters.ts'

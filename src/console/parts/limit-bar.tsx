@@ -1,4 +1,4 @@
-// How much of a limit is used, what is left, until when, and what a calendar month will end with.
+// How much of a limit is used, what is left, and until when; for a month also what it will be.
 
 import { visible } from '../../core/hidden-characters.ts'
 import type { LimitUse } from '../api-key.ts'

@@ -10,7 +10,7 @@ export interface SelectOption {
 interface SelectProps {
   readonly options: readonly SelectOption[]
   readonly value: string
-  /** Its name for people, where no label is next to it. */
+  /** Its name for people, where it has no label. */
   readonly title?: string
   /** Name of the field in a form. */
   readonly name?: string
