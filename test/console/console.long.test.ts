@@ -358,9 +358,9 @@ t.test('a wrong token and a rule that the API rejects show the reason at the fie
   await signIn(page)
   await page.getByRole('button', { name: 'New rule' }).click()
   await page.getByLabel('Name').fill('broken')
-  await page.getByLabel('Pattern').fill('(')
+  await page.getByRole('textbox', { name: 'Pattern', exact: true }).fill('(')
   await page.getByRole('button', { name: 'Create' }).click()
-  const field = page.locator('.field', { has: page.getByLabel('Pattern') })
+  const field = page.locator('.field', { has: page.getByRole('textbox', { name: 'Pattern', exact: true }) })
   await field.getByRole('alert').waitFor()
   t.match(await field.getByRole('alert').innerText(), /pattern|expression|paren/i)
 })
@@ -373,7 +373,7 @@ t.test('the form of a rule has a list or a text, and an action only where its ty
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill(name)
     await dialog.getByLabel('Type').selectOption(type)
-    await dialog.getByLabel('Pattern').fill(pattern)
+    await dialog.getByRole('textbox', { name: 'Pattern', exact: true }).fill(pattern)
     const hasAction = (await dialog.getByLabel('Action').count()) === 1
     await dialog.getByRole('button', { name: 'Create' }).click()
     await page.getByRole('cell', { name, exact: true }).waitFor()
@@ -397,13 +397,13 @@ t.test('the form of a rule says which calls it is for, as far as its type can', 
   const dialog = page.getByRole('dialog')
   const asks = async () =>
     Promise.all(['Count per', 'Direction', 'Parts'].map((label) => dialog.getByLabel(label).count()))
-  await dialog.getByLabel('Pattern').waitFor()
+  await dialog.getByRole('textbox', { name: 'Pattern', exact: true }).waitFor()
   t.strictSame(await asks(), [0, 1, 1], 'keywords')
   await dialog.getByLabel('Direction').selectOption('response')
   await dialog.getByLabel('Type').selectOption('rate_limit')
   t.strictSame(await asks(), [1, 0, 0], 'limits')
   await dialog.getByLabel('Name').fill('search-budget')
-  await dialog.getByLabel('Pattern').fill('20 USD/1d')
+  await dialog.getByRole('textbox', { name: 'Pattern', exact: true }).fill('20 USD/1d')
   await dialog.getByLabel('Models').fill('gpt-*, o?')
   await dialog.getByLabel('Keys').fill('batch-*')
   await dialog.getByLabel('Labels').fill('team=search')
@@ -556,7 +556,7 @@ t.test('the overview answers by tiles, each of which leads to its list', async (
   await tiles.getByText('Refused').waitFor()
   t.match(
     await tiles.innerText(),
-    /Requests\s+\d+[\s\S]*Refused\s+[1-9][\s\S]*Cost this month\s+\$[\s\S]*p50 \/ p95/,
+    /Requests\s+\d+[\s\S]*Refused\s+[1-9][\s\S]*Cost this month\s+[$–][\s\S]*p50 \/ p95/,
   )
   const events = page.getByRole('region', { name: 'Newest security events' })
   await events.getByText(name).first().waitFor()
