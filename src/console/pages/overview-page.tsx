@@ -148,7 +148,7 @@ const sum = (values: readonly (number | null)[]): number =>
 
 interface TilesProps {
   readonly series: UsageSeries
-  /** Of a day at most; null while it loads. */
+  /** The calls of the last day at most; null while they load. */
   readonly recent: RecentCalls | null
 }
 
