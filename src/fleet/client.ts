@@ -28,6 +28,9 @@ import type { SidecarMemory } from './sidecar-memory.ts'
 
 /** Longest wait for the answer to an acknowledgement, or to a join token. */
 const POST_MS: Milliseconds = 3000
+/** Longest wait for a receipt, and its longest form. */
+const RECEIPT_MS: Milliseconds = 2000
+const MAXIMUM_RECEIPT_BYTES = 1024 * 1024
 /** Longest wait for the answer to a goodbye, over all hubs. */
 const LEAVE_MS: Milliseconds = 1000
 /** Problems that are remembered as logged. */
@@ -120,6 +123,17 @@ export class FleetClient {
   /** Asks the connected hub for leases. @throws HubUnreachable, HubRefusal (rejects) */
   lease(request: LeaseRequest, timeoutMs: Milliseconds): Promise<string> {
     return this.#post(this.hub, LEASES_PATH, request, timeoutMs, { maximumBytes: MAXIMUM_LEASE_BYTES })
+  }
+
+  /**
+   * Asks a hub for the receipt of a call of a key at another sidecar.
+   * @throws HubUnreachable, HubRefusal (rejects)
+   */
+  receipt(id: string, keyLine: string): Promise<string> {
+    const body = { id, key_line: keyLine }
+    return this.#post(this.hub, FLEET_PATHS.receipt, body, RECEIPT_MS, {
+      maximumBytes: MAXIMUM_RECEIPT_BYTES,
+    })
   }
 
   /** Connects, now and whenever the connection is lost. */

@@ -49,6 +49,8 @@ export class HubUnreachable extends Error {
 export class HubRefusal extends Error {
   override readonly name = 'HubRefusal'
   readonly status: number
+  /** Code of the hub's error; empty when the answer has none. */
+  readonly code: string
   /** True when an administrator declared this sidecar gone. */
   readonly isGone: boolean
   /** True when the same request may be answered later. */
@@ -59,7 +61,8 @@ export class HubRefusal extends Error {
     super(`the hub refuses this gateway (${status})${messageIn(body)}`)
     this.status = status
     this.isPassing = status === 429 || status >= 500
-    this.isGone = status === 403 && errorIn(body)['code'] === 'forbidden'
+    this.code = String(errorIn(body)['code'] ?? '')
+    this.isGone = status === 403 && this.code === 'forbidden'
   }
 }
 

@@ -31,6 +31,7 @@ export const FLEET_PATHS = {
   ack: '/fleet/v1/ack',
   leave: '/fleet/v1/leave',
   join: '/fleet/v1/join',
+  receipt: '/fleet/v1/receipts',
 } as const
 
 /** Headers by which a sidecar describes itself when it opens a feed. */

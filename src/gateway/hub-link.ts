@@ -4,12 +4,15 @@
 import { GATEWAY_ACTOR } from '../core/actor.ts'
 import { type Clock, type Milliseconds, systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { FleetConfig } from '../core/fleet-config.ts'
-import type { JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
+import type { CallKey } from '../core/key-terms.ts'
 import { isoTimeOrNull } from '../core/time.ts'
 import { systemTimers } from '../core/timers.ts'
 import { FleetClient } from '../fleet/client.ts'
 import { type Credential, fileCredential, joinedCredential } from '../fleet/credential.ts'
+import { HubRefusal } from '../fleet/hub-requests.ts'
 import { LeaseClient, REQUESTS_OF_A_PROCESS } from '../fleet/lease-client.ts'
 import type { PolicySet } from '../fleet/policy-set.ts'
 import { SidecarMemory } from '../fleet/sidecar-memory.ts'
@@ -172,6 +175,22 @@ export class HubLink {
     this.#shipment.signed(checkpoint)
   }
 
+  /** Works like `ReceiptSource.elsewhere`; a hub knows the calls of its own keys. */
+  async receipt(id: string, key: Pick<CallKey, 'id' | 'line'>): Promise<JsonObject | null> {
+    if (!this.#memory.keys.has(key.id)) return null
+    try {
+      const receipt: unknown = JSON.parse(await this.#client.receipt(id, key.line))
+      return isObject(receipt) ? receipt : null
+    } catch (error) {
+      if (error instanceof HubRefusal && error.status === 404) return null
+      const [code, message] =
+        error instanceof HubRefusal && error.code === 'audit_unavailable'
+          ? (['audit_unavailable', NOT_COVERED] as const)
+          : (['fleet_unavailable', NO_RECEIPT] as const)
+      throw new GatewayError(code, message, { headers: { 'retry-after': RETRY_AFTER_SECONDS }, cause: error })
+    }
+  }
+
   /** Says goodbye and ends the connection. The store must be open. */
   async stop(): Promise<void> {
     await this.#leases.stop()
@@ -244,6 +263,12 @@ export class HubLink {
     }
   }
 }
+
+/** Time after which a receipt is asked for again. */
+const RETRY_AFTER_SECONDS = '5'
+const NOT_COVERED = 'No checkpoint covers the entry of the call yet; try again in a few seconds.'
+const NO_RECEIPT =
+  'This gateway has no call with this id, and no hub answers whether another one has; try again.'
 
 const ALONE =
   'no hub answers, so each gateway counts the limits of the fleet alone and together they allow a multiple (limits.onHubLoss: local)'

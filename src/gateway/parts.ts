@@ -282,7 +282,10 @@ function buildPipeline(
     parallel: parts.fleet?.parallel ?? new ParallelCalls(),
     fleetLimits: parts.fleet?.limits ?? null,
     stored: store.stored,
-    receipts: new SignedReceipts({ sealed: store.sealed, checkpoints: store.checkpoints, signatures }),
+    receipts: new SignedReceipts({
+      ...{ sealed: store.sealed, checkpoints: store.checkpoints, signatures },
+      hub: parts.fleet,
+    }),
     upstreams,
     bodyBytes: config.limits.bodyBytes,
     ...pipelineTerms(config),

@@ -4,8 +4,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { parseJson } from '../chat/strict-json.ts'
 import { GatewayError } from '../core/errors.ts'
+import { isObject, type JsonValue } from '../core/json.ts'
 import { LEASES_PATH, readLeaseRequest } from '../fleet/lease-protocol.ts'
 import { FLEET_HEADERS, FLEET_PATHS, PROTOCOL, readAck, readPosition } from '../fleet/protocol.ts'
+import type { LedgerReceipts } from '../ledger/ledger-receipts.ts'
 import type { LimitLedger } from '../ledger/limit-ledger.ts'
 import type { SidecarLedger } from '../ledger/sidecar-ledger.ts'
 import { readJsonBody } from '../server/body.ts'
@@ -14,6 +16,7 @@ import { respond } from '../server/respond.ts'
 import type { FeedRequest, Feeds } from './feeds.ts'
 import type { KeyUseReports } from './key-use-reports.ts'
 import type { LeaseDesk } from './lease-desk.ts'
+import { isForNamespace } from './namespaces.ts'
 import { answerSidecar, type SidecarAnswer } from './sidecar-answer.ts'
 import type { SidecarIdentity } from './verified-token.ts'
 
@@ -21,6 +24,8 @@ import type { SidecarIdentity } from './verified-token.ts'
 const ACK_BYTES = 2 * 1024 * 1024
 /** Longest request for leases. */
 const LEASES_BYTES = 1024 * 1024
+/** Longest request for a receipt. */
+const RECEIPT_BYTES = 4096
 const MAXIMUM_FEATURES = 64
 const FEATURE = /^[a-z0-9_]{1,64}$/
 const VERSION = /^[\w.+-]{1,64}$/
@@ -32,6 +37,7 @@ export interface FleetHandlerParts extends Pick<ManagementParts, 'logger' | 'met
   readonly feeds: Feeds
   readonly sidecars: Pick<SidecarLedger, 'left'>
   readonly uses: KeyUseReports
+  readonly receipts: Pick<LedgerReceipts, 'receipt'>
   readonly leases: LeaseDesk
   readonly limits: Pick<LimitLedger, 'left'>
 }
@@ -40,7 +46,7 @@ export interface FleetHandlerParts extends Pick<ManagementParts, 'logger' | 'met
 export function fleetHandler(
   parts: FleetHandlerParts,
 ): (method: string, path: string) => SidecarAnswer | null {
-  const { feeds, sidecars, uses, leases, limits } = parts
+  const { feeds, sidecars, uses, leases, limits, receipts } = parts
   const answers = new Map<
     string,
     (sidecar: SidecarIdentity, ...rest: Parameters<SidecarAnswer>) => Promise<void>
@@ -77,11 +83,30 @@ export function fleetHandler(
         respond(response, 200, { 'content-type': 'application/json' }, answer)
       },
     ],
+    [
+      `POST ${FLEET_PATHS.receipt}`,
+      async ({ namespace }, request, response) => {
+        const { id, line } = receiptRequest(parseJson(await readJsonBody(request, RECEIPT_BYTES)))
+        // As the feed: a sidecar learns nothing of keys that it does not get.
+        const isGiven = (globs: readonly string[] | null) => isForNamespace(globs, namespace)
+        const receipt = await receipts.receipt(id, { line, isGiven })
+        if (receipt === null)
+          throw new GatewayError('not_found', 'No call of this key at any sidecar has this id.')
+        respond(response, 200, { 'content-type': 'application/json' }, JSON.stringify(receipt))
+      },
+    ],
   ])
   return (method, path) => {
     const answer = answers.get(`${method} ${path}`)
     return answer === undefined ? null : answerSidecar(parts, answer)
   }
+}
+
+/** @throws GatewayError `invalid_body` */
+function receiptRequest(body: JsonValue): { readonly id: string; readonly line: string } {
+  const { id, key_line: line } = isObject(body) ? body : {}
+  if (typeof id === 'string' && typeof line === 'string') return { id, line }
+  throw new GatewayError('invalid_body', 'id and key_line must be texts.')
 }
 
 const empty = (response: ServerResponse): void => respond(response, 204, {}, '')

@@ -176,7 +176,7 @@ async function start(
   const limits = new LimitLedger({ ...config.limits, database, clock: systemClock })
   const { answers, logs } = await answerSidecars(config, {
     ...manages,
-    ...{ metrics, logger, fleet, sidecars, joinTokens, states, signer, policy, limits },
+    ...{ metrics, logger, fleet, sidecars, joinTokens, states, signer, policy, limits, logReading },
   })
   const handler = hubHandler(manages, routes, answers)
   const listeners = await listenWith(config.listen.hub, handler, certificates.hub)
@@ -268,12 +268,13 @@ interface SidecarParts extends Pick<ManagementParts, 'newId'> {
   readonly signer: Signer
   readonly policy: HubPolicy
   readonly limits: LimitLedger
+  readonly logReading: LogReading
 }
 
 /** Makes what answers sidecars, and begins to look for logs that have ended. */
 async function answerSidecars(
   { join, database, audit }: HubConfig,
-  { fleet, sidecars, joinTokens, states, signer, policy, limits, ...parts }: SidecarParts,
+  { fleet, sidecars, joinTokens, states, signer, policy, limits, logReading, ...parts }: SidecarParts,
 ): Promise<{ readonly answers: readonly ReturnType<typeof fleetHandler>[]; readonly logs: FleetLogs }> {
   const { metrics } = parts
   const identities = new SidecarIdentities({ join, sidecars: joinTokens, clock: systemClock, metrics })
@@ -284,7 +285,10 @@ async function answerSidecars(
   const logs = new FleetLogs({ ...parts, ...kept, url, verify, states, signer })
   await logs.start()
   const leases = leasesOf(limits, policy, fleet, parts)
-  const answer = fleetHandler({ ...parts, verify, feeds, sidecars, uses, leases, limits })
+  const answer = fleetHandler({
+    ...{ ...parts, verify, feeds, sidecars, uses, leases, limits },
+    receipts: logReading.receipts,
+  })
   return { answers: [answer, logs.handler], logs }
 }
 

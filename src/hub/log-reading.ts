@@ -5,6 +5,7 @@ import { type Milliseconds, systemClock } from '../core/clock.ts'
 import type { HubConfig } from '../core/hub-config.ts'
 import type { GatewayLogger } from '../gateway/logger.ts'
 import { Database } from '../ledger/database.ts'
+import { LedgerReceipts } from '../ledger/ledger-receipts.ts'
 import { FleetCheck } from './fleet-check.ts'
 
 const CONNECTIONS = 4
@@ -14,6 +15,7 @@ const STATEMENT_MS: Milliseconds = 5000
 export class LogReading {
   readonly database: Database
   readonly check: FleetCheck
+  readonly receipts: LedgerReceipts
 
   constructor({ database }: Pick<HubConfig, 'database'>, logger: GatewayLogger) {
     this.database = new Database({
@@ -22,6 +24,7 @@ export class LogReading {
       statementMs: STATEMENT_MS,
       onError: (error) => logger.warn({ err: error }, 'a connection to the database was lost'),
     })
+    this.receipts = new LedgerReceipts(this.database)
     this.check = new FleetCheck({
       queries: this.database,
       clock: systemClock,

@@ -5,11 +5,14 @@ import { hashRun } from '../audit/user-hash.ts'
 import { systemClock } from '../core/clock.ts'
 import { text } from '../core/schema-builders.ts'
 import { ChangeReading } from '../ledger/change-reading.ts'
+import type { LedgerReceipts } from '../ledger/ledger-receipts.ts'
 import { limitsInUseOf } from '../ledger/limit-usage.ts'
 import { LogLines } from '../ledger/log-lines.ts'
 import { UsageReading } from '../ledger/usage-reading.ts'
 import { FleetUsage } from '../ledger/usage-sums.ts'
 import type { ApiRoute } from '../server/api.ts'
+import type { QueryString } from '../server/query-string.ts'
+import { type ProvenLog, proofRoute, receiptRoute } from '../server/routes/audit.ts'
 import { changesRoute } from '../server/routes/changes.ts'
 import { exportRoute } from '../server/routes/export.ts'
 import type { Keys } from '../server/routes/keys.ts'
@@ -40,6 +43,7 @@ export function logRoutes({ logReading, fleetKey, keys, policy }: LogRouteParts)
   const queries = logReading.database
   const errors = [UNAVAILABLE]
   const sums = new FleetUsage(queries, systemClock)
+  const { receipts } = logReading
   const changesForm = {
     answer: 'FleetChanges',
     query: {
@@ -80,5 +84,20 @@ export function logRoutes({ logReading, fleetKey, keys, policy }: LogRouteParts)
       log: text('Id of the log to export, of a sidecar that has several.'),
     }),
     ...checkRoutes(logReading.check),
+    proofRoute((query) => provenLog(receipts, query), { query: { sidecar: SIDECAR, log: LOG } }),
+    receiptRoute((id) => receipts.receipt(id)),
   ]
+}
+
+/** Finds the log of a sidecar that a request means. */
+async function provenLog(receipts: LedgerReceipts, query: QueryString): Promise<ProvenLog> {
+  const { log, size, signed } = await receipts.log({
+    sidecar: query.text('sidecar'),
+    log: query.text('log'),
+  })
+  return {
+    ...{ size, signed: signed ?? size },
+    inclusion: (seq, of) => receipts.inclusion(log, seq, of),
+    consistency: (from, of) => receipts.consistency(log, from, of),
+  }
 }

@@ -21,7 +21,9 @@ export async function answerReceipt(pipeline: Pipeline, client: Client, id: stri
     place = admission.enter(client)
     if (place.refusal !== null) throw place.refusal
     const call = receipts.find(id)
-    const receipt = call?.keyLine === key.line ? await receipts.prove(call.record) : null
+    const own = call?.keyLine === key.line ? await receipts.prove(call.record) : null
+    const isElsewhere = call === null || call.keyLine === key.line
+    const receipt = own ?? (isElsewhere ? await receipts.elsewhere(id, key) : null)
     if (receipt === null)
       throw new GatewayError(
         'not_found',

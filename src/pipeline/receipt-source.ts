@@ -2,6 +2,7 @@
 
 import type { StoredRecord } from '../audit/verify.ts'
 import type { JsonObject } from '../core/json.ts'
+import type { CallKey } from '../core/key-terms.ts'
 import type { SealedCall } from '../store/verification/sealed-log.ts'
 
 /** Finds calls and proves that they are in the log, with a bounded number of reads. */
@@ -13,4 +14,10 @@ export interface ReceiptSource {
    * @throws GatewayError `audit_unavailable` (rejects) when no checkpoint covers it yet
    */
   prove(record: StoredRecord): Promise<JsonObject | null>
+  /**
+   * Asks the hub for the receipt of a call of a key at another gateway; null without one.
+   * @throws GatewayError (rejects) `audit_unavailable` when no checkpoint covers it yet,
+   * `fleet_unavailable` when no hub answers
+   */
+  elsewhere(id: string, key: Pick<CallKey, 'id' | 'line'>): Promise<JsonObject | null>
 }

@@ -6,14 +6,27 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
+import {
+  cosignCheckpoint,
+  hubCosigner,
+  type OpenedCheckpoint,
+  openCheckpoint,
+  signCheckpoint,
+} from '../../src/audit/checkpoint.ts'
+import { openNote } from '../../src/audit/note.ts'
+import { verifyConsistency, verifyInclusion } from '../../src/audit/proof.ts'
+import { verifyReceipt } from '../../src/audit/receipt-verify.ts'
 import { NO_EVIDENCE } from '../../src/audit/survey.ts'
 import { Database } from '../../src/ledger/database.ts'
+import { LedgerCheckpoints } from '../../src/ledger/ledger-checkpoints.ts'
+import { LedgerReceipts } from '../../src/ledger/ledger-receipts.ts'
 import { rebuildSums } from '../../src/ledger/usage-rebuild.ts'
 import { ExportSource } from '../../src/store/verification/exportfile.ts'
 import { verifyLog } from '../../src/store/verification/verification.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { openDatabase } from '../ledger/fixture.ts'
 import { fleetDatabase } from '../ledger/postgres.ts'
+import { logId, newSigner, ShippedLog } from '../ledger/shipped.ts'
 import { registerSidecar, StoredTestLog } from '../ledger/stored-log.ts'
 import { fetchInTime, until } from '../process/until.ts'
 import { startHub } from './fixture.ts'
@@ -204,6 +217,67 @@ t.test('every log is checked on demand, and the result lists them', async (t) =>
   t.match(await check(t, path, path, admin, 'DELETE'), { running: false, ok: false })
 })
 
+t.test('a call of a sidecar that is gone is proved from tiles and the cosigned checkpoint', async (t) => {
+  const path = '/audit/receipts/{id}'
+  const id = randomUUID()
+  const { id: line } = (await admin('POST', '/keys', { name: 'app', namespaces: ['shop'] })).body
+  const draft = requestDraft({ id, key_id: line })
+  const log = new ShippedLog(logId(7), 'gone').addCalls(600).add(draft)
+  const later = randomUUID()
+  await queries.transaction((on) => log.addCalls(300).ship(on))
+  t.match(await check(t, path, `/audit/receipts/${id}`), { error: { code: 'audit_unavailable' } })
+  const hubs = newSigner(logId(99))
+  const checkpoints = new LedgerCheckpoints(queries)
+  for (const size of [100, 603, 800]) {
+    const unsigned = openCheckpoint(log.checkpoint(size), () => []) as OpenedCheckpoint
+    const checkpoint = { ...unsigned, time: created_at }
+    const note = cosignCheckpoint(signCheckpoint(checkpoint, log.signer), hubs, nowMs)
+    await checkpoints.save(checkpoint, note)
+  }
+  await queries.transaction((on) => log.add(requestDraft({ id: later })).ship(on))
+  const receipt = await check(t, path, `/audit/receipts/${id}`, reader)
+  t.match(receipt, { log: log.id, seq: 602, checkpoint: { size: 800, public_key: log.signer.verifier.text } })
+  const verdict = verifyReceipt(Buffer.from(JSON.stringify(receipt)), [log.signer.verifier])
+  t.ok(verdict.ok, JSON.stringify(verdict.steps))
+  t.match(verdict.entry, { id })
+  t.match(openNote(receipt.checkpoint.checkpoint, [hubCosigner(hubs.verifier)!]), { verified: { length: 1 } })
+  t.match(await check(t, path, `/audit/receipts/${later}`), { error: { code: 'audit_unavailable' } })
+  t.match(await check(t, path, '/audit/receipts/none'), { error: { code: 'not_found' } })
+  const receipts = new LedgerReceipts(queries)
+  const given = (namespace: string) => (globs: readonly string[] | null) => globs?.[0] === namespace
+  t.strictSame(await receipts.receipt(id, { line, isGiven: given('shop') }), receipt)
+  t.equal(await receipts.receipt(id, { line, isGiven: given('bank') }), null, 'a key of others')
+  t.equal(await receipts.receipt(id, { line: 'other', isGiven: () => true }), null)
+
+  const proof = '/audit/proof'
+  for (const [seq, size] of [
+    [0, 1],
+    [602, 800],
+    [255, 603],
+  ] as const) {
+    const one = await check(t, proof, `${proof}?log=${log.id}&seq=${seq}&size=${size}`, reader)
+    const [leaf, root, ...nodes] = [one.leaf_hash, one.root, ...one.proof].map((text) =>
+      Buffer.from(text, 'base64'),
+    )
+    t.ok(verifyInclusion(seq, size, leaf!, root!, nodes), `${seq} ${size}`)
+  }
+  const extension = await check(t, proof, `${proof}?log=${log.id}&from=100`)
+  t.equal(extension.size, 800, 'that of the newest checkpoint')
+  const [from, root, ...nodes] = [extension.from_root, extension.root, ...extension.proof].map((text) =>
+    Buffer.from(text, 'base64'),
+  )
+  t.ok(verifyConsistency(100, 800, from!, root!, nodes))
+  t.equal(extension.root, receipt.checkpoint.root)
+  for (const wrong of [
+    'seq=1',
+    `log=${log.id}`,
+    `log=${log.id}&seq=904`,
+    `log=${log.id}&from=1&seq=1`,
+    'seq=1&sidecar=x',
+  ])
+    t.match((await check(t, proof, `${proof}?${wrong}`)).error, { code: 'invalid_parameter' }, wrong)
+})
+
 t.test('the description of a hub has these routes, with their roles', async (t) => {
   const roleOf = (path: string, method = 'get') =>
     document.paths[`/api/v1${path}`]?.[method]?.['x-sidegate-role']
@@ -212,6 +286,14 @@ t.test('the description of a hub has these routes, with their roles', async (t) 
   t.equal(roleOf('/usage/security'), 'viewer')
   t.equal(roleOf('/audit/changes'), 'viewer')
   t.equal(roleOf('/audit/export'), 'auditor')
+  for (const path of [
+    '/audit/proof',
+    '/audit/receipts/{id}',
+    '/usage/report',
+    '/usage/series',
+    '/usage/limits',
+  ])
+    t.equal(roleOf(path), 'viewer', path)
   t.equal(roleOf('/audit/verify'), 'viewer')
   t.equal(roleOf('/audit/verify', 'post'), 'auditor')
   const names = document.paths['/api/v1/usage/logs'].get.parameters.map(({ name }: any) => name)

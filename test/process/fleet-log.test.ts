@@ -3,12 +3,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { readVerifier } from '../../src/audit/note.ts'
+import { verifyReceipt } from '../../src/audit/receipt-verify.ts'
 import { startHub } from '../hub/fixture.ts'
 import { ISSUER, keySetOf, newKey, podClaims, signed } from '../hub/tokens.ts'
 import { fleetDatabase, run } from '../ledger/postgres.ts'
 import { openGateway, prompt, type TestGateway, writeDeployment } from './gateway.ts'
 import { runCli } from './run-command.ts'
-import { until } from './until.ts'
+import { fetchInTime, until } from './until.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
 t.setTimeout(120_000)
@@ -20,14 +22,15 @@ t.teardown(() => upstream.close())
 const allow = [{ namespace: 'shop', serviceAccount: 'web' }]
 const JOIN = { clusters: [{ name: 'prod', issuer: ISSUER, jwks: { file: 'jwks.json' }, allow }] }
 
-async function openPod(t: Test, url: string, fleet: object = {}): Promise<TestGateway> {
+async function openPod(t: Test, url: string, fleet: object = {}, pod = 'web-0'): Promise<TestGateway> {
   const options = { upstreamUrl: upstream.baseUrl }
   const { folder } = writeDeployment(options)
-  const claims = podClaims(Date.now(), { pod: 'web-0', uid: 'uid-web-0' })
+  const claims = podClaims(Date.now(), { pod, uid: `uid-${pod}` })
   writeFileSync(join(folder, 'token'), await signed(claims, clusterKey))
   const config = {
     fleet: { hubs: [url], token: { file: 'token' }, maxStaleSeconds: 600, ...fleet },
     audit: { userFields: ['user'] },
+    limits: { drainSeconds: 1 },
   }
   const gateway = await openGateway(t, { ...options, folder, rules: 'rules: []\n', config })
   await until('the sidecar is ready', async () => (await gateway.readiness()).status === 200)
@@ -70,4 +73,37 @@ t.test('the database has every entry within two seconds, and the whole log after
   )
   t.equal(head!.state, 'closed')
   t.equal(await count('conflict'), 0)
+})
+
+t.test('a sidecar has the receipt of a call of its key at another one that is gone', async (t) => {
+  const database = await fleetDatabase()
+  const files = { 'jwks.json': keySetOf(clusterKey) }
+  const hub = await startHub(t, database, { join: JOIN }, files)
+  const api = await hub.signIn()
+  const [app, other] = await Promise.all(
+    ['app', 'other'].map(async (name) => (await api('POST', '/keys', { name })).body.key as string),
+  )
+  const gone = await openPod(t, hub.url)
+  const answer = await gone.chat(app!, prompt('hi'))
+  const id = answer.headers.get('x-request-id')
+  await answer.arrayBuffer()
+  await gone.stop()
+  const gateway = await openPod(t, hub.url, {}, 'web-1')
+  const ask = async (key: string, of = id) => {
+    const headers = { authorization: `Bearer ${key}` }
+    const receipt = await fetchInTime(`${gateway.url}/v1/audit/receipts/${of}`, { headers })
+    return { status: receipt.status, text: await receipt.text() }
+  }
+  await until('the checkpoint of the other is cosigned', async () => (await ask(app!)).status === 200)
+  const { text } = await ask(app!)
+  const receipt = JSON.parse(text)
+  const key = readVerifier(receipt.checkpoint.public_key, '')
+  const verdict = verifyReceipt(Buffer.from(text), [key])
+  t.ok(verdict.ok, JSON.stringify(verdict.steps))
+  t.match(verdict.entry, { id, key_name: 'app' })
+  t.equal((await ask(other!)).status, 404, 'another key has no such call')
+  t.equal((await ask(app!, 'none')).status, 404)
+  await hub.stop()
+  const away = await ask(app!)
+  t.match([away.status, JSON.parse(away.text).error.code], [503, 'fleet_unavailable'])
 })

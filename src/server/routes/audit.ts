@@ -1,6 +1,7 @@
 // Evidence of the usage log over REST: the newest checkpoint, inclusion and consistency proofs, and
 // receipts of calls.
 
+import type { ConsistencyProof, InclusionProof } from '../../audit/proof.ts'
 import { consistencyObject, inclusionObject } from '../../audit/receipt.ts'
 import type { Actor } from '../../core/actor.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -25,54 +26,16 @@ export function auditRoutes(parts: AuditParts): ApiRoute[] {
   const { signatures, checkpoints, receipts } = parts
   return [
     checkpointRoute(signatures, 'usage log', () => checkpoints.size),
-    {
-      method: 'GET',
-      path: '/api/v1/audit/proof',
-      access: 'viewer',
-      operation: operation(
-        'Proves that an entry is in the log (`seq`), or that the log extends an older one (`from`), by RFC 6962.',
-        {
-          answer: 'Proof',
-          query: {
-            seq: bounded(0),
-            from: bounded(1),
-            size: whole("Number of entries in the log; the newest checkpoint's when left out.", 1),
-          },
-          errors: [400, 404, 503],
-        },
-      ),
-      answer: async ({ search }) => {
-        const query = new QueryString(search, ['seq', 'from', 'size'])
-        const isInclusion = query.text('seq') !== null
-        if (isInclusion === (query.text('from') !== null)) {
-          const message =
-            'Give either seq, to prove that an entry is in the log, or from, to prove that the log extends an older one.'
-          throw new GatewayError('invalid_parameter', message, { param: 'seq' })
-        }
-        const size = query.integer('size', newestOf(signatures).size, 1, checkpoints.size)
-        return ok(
-          isInclusion ? proveEntry(checkpoints, query, size) : proveConsistency(checkpoints, query, size),
-        )
-      },
-    },
-    {
-      method: 'GET',
-      path: '/api/v1/audit/receipts/:id',
-      access: 'viewer',
-      operation: operation(
-        'Proves that a call is in the usage log. Answers 503 when no checkpoint covers its entry yet.',
-        { answer: 'SignedReceipt', errors: [404, 503] },
-      ),
-      async answer({ params }) {
-        const call = receipts.find(params['id'] ?? '')
-        const receipt = call === null ? null : await receipts.prove(call.record)
-        if (receipt !== null) return ok(receipt)
-        throw new GatewayError(
-          'not_found',
-          'There is no call with this id; GET /api/v1/usage/logs lists the calls.',
-        )
-      },
-    },
+    proofRoute(() => ({
+      size: checkpoints.size,
+      signed: newestOf(signatures).size,
+      inclusion: (seq, size) => checkpoints.inclusion(seq, size),
+      consistency: (from, size) => checkpoints.consistency(from, size),
+    })),
+    receiptRoute(async (id) => {
+      const call = receipts.find(id)
+      return call === null ? null : receipts.prove(call.record)
+    }),
     {
       method: 'POST',
       path: '/api/v1/audit/clock',
@@ -92,16 +55,88 @@ export function auditRoutes(parts: AuditParts): ApiRoute[] {
   ]
 }
 
-function proveEntry(checkpoints: Checkpoints, query: QueryString, size: number): JsonObject {
+type Later<Value> = Value | Promise<Value>
+
+/** A log whose entries can be proved. */
+export interface ProvenLog {
+  /** Number of its entries, and of those that the newest checkpoint covers. */
+  readonly size: number
+  readonly signed: number
+  /** Returns null when pruned entries are needed. */
+  inclusion(seq: number, size: number): Later<InclusionProof | null>
+  consistency(from: number, size: number): Later<ConsistencyProof | null>
+}
+
+/** What differs between a gateway and a hub. */
+interface ProofForm {
+  /** Parameters that say which log. */
+  readonly query: Readonly<Record<string, JsonObject>>
+}
+
+/** @param logOf finds the log that a request means */
+export const proofRoute = (
+  logOf: (query: QueryString) => Later<ProvenLog>,
+  form: ProofForm = { query: {} },
+): ApiRoute => ({
+  method: 'GET',
+  path: '/api/v1/audit/proof',
+  access: 'viewer',
+  operation: operation(
+    'Proves that an entry is in the log (`seq`), or that the log extends an older one (`from`), by RFC 6962.',
+    {
+      answer: 'Proof',
+      query: {
+        seq: bounded(0),
+        from: bounded(1),
+        size: whole("Number of entries in the log; the newest checkpoint's when left out.", 1),
+        ...form.query,
+      },
+      errors: [400, 404, 503],
+    },
+  ),
+  answer: async ({ search }) => {
+    const query = new QueryString(search, ['seq', 'from', 'size', ...Object.keys(form.query)])
+    const isInclusion = query.text('seq') !== null
+    if (isInclusion === (query.text('from') !== null)) {
+      const message =
+        'Give either seq, to prove that an entry is in the log, or from, to prove that the log extends an older one.'
+      throw new GatewayError('invalid_parameter', message, { param: 'seq' })
+    }
+    const log = await logOf(query)
+    const size = query.integer('size', log.signed, 1, log.size)
+    return ok(await (isInclusion ? proveEntry(log, query, size) : proveConsistency(log, query, size)))
+  },
+})
+
+/** @param receiptOf returns null for an unknown call, or when its proof needs pruned entries */
+export const receiptRoute = (receiptOf: (id: string) => Promise<JsonObject | null>): ApiRoute => ({
+  method: 'GET',
+  path: '/api/v1/audit/receipts/:id',
+  access: 'viewer',
+  operation: operation(
+    'Proves that a call is in the usage log. Answers 503 when no checkpoint covers its entry yet.',
+    { answer: 'SignedReceipt', errors: [404, 503] },
+  ),
+  async answer({ params }) {
+    const receipt = await receiptOf(params['id'] ?? '')
+    if (receipt !== null) return ok(receipt)
+    throw new GatewayError(
+      'not_found',
+      'There is no call with this id; GET /api/v1/usage/logs lists the calls.',
+    )
+  },
+})
+
+async function proveEntry(log: ProvenLog, query: QueryString, size: number): Promise<JsonObject> {
   const seq = query.integer('seq', 0, 0, size - 1)
-  const proved = checkpoints.inclusion(seq, size)
+  const proved = await log.inclusion(seq, size)
   if (proved === null) throw pruned()
   return inclusionObject(seq, size, proved)
 }
 
-function proveConsistency(checkpoints: Checkpoints, query: QueryString, size: number): JsonObject {
+async function proveConsistency(log: ProvenLog, query: QueryString, size: number): Promise<JsonObject> {
   const from = query.integer('from', 1, 1, size)
-  const proved = checkpoints.consistency(from, size)
+  const proved = await log.consistency(from, size)
   if (proved === null) throw pruned()
   return consistencyObject(from, size, proved)
 }
