@@ -7,6 +7,7 @@ import { leaseLife, leaseTime } from '../policy/lease.ts'
 import { type HubTime, LeasedLimit, type Taken } from '../policy/leased-limit.ts'
 import { bucketAt, bucketLength } from '../policy/limit.ts'
 import { type Ask, type CountedSubject, type LeaseGrant, type Settle, SHARE_MS } from './lease-protocol.ts'
+import { ShareRounds, UNUSED_MS } from './share-rounds.ts'
 
 /** Asks that follow each other within this time double the size of a lease. */
 const SOON_MS: Milliseconds = 1000
@@ -22,8 +23,6 @@ const LOW = 1 / 4
 const REPORT_MS: Milliseconds = 1000
 /** Time for which the answer that nothing is left is believed. */
 const REFUSED_MS: Milliseconds = 25
-/** Time without use after which the share is given up. */
-const UNUSED_MS: Milliseconds = 600_000
 /** Time after which a call that no hub answers may try again. */
 const RETRY_AWAY_MS: Milliseconds = 1000
 /** Buckets that a lost answer may have lent in; a bucket that lives shorter is soon over. */
@@ -75,6 +74,7 @@ export class HubLimit implements CountedSubject {
   #reportedMs: Milliseconds = Number.NEGATIVE_INFINITY
   #askedMs: Milliseconds = Number.NEGATIVE_INFINITY
   #size = 0
+  readonly #rounds = new ShareRounds()
   /** Until then calls that need more than is left are refused without asking; monotonic. */
   #refusedUntilMs: Milliseconds = Number.NEGATIVE_INFINITY
   /** What was sent and is not answered yet. */
@@ -149,7 +149,9 @@ export class HubLimit implements CountedSubject {
     const idleMs = this.isScarce ? IDLE_WHEN_SCARCE_MS : IDLE_MS
     if (nowMs - this.#usedMs >= idleMs) this.leased.giveBack()
     this.leased.prune(hub.earliestMs)
-    if (this.#isUnused(nowMs) && this.leased.share > 0) return true
+    if (this.#isUnused(nowMs)) {
+      if (this.leased.share > 0) return true
+    } else if (this.#rounds.isDue(nowMs)) return true
     if (this.leased.isReported(nowMs)) return false
     return this.isScarce || nowMs - this.#reportedMs >= REPORT_MS
   }
@@ -161,7 +163,7 @@ export class HubLimit implements CountedSubject {
 
   /** Whether something may become due without a call. */
   isActive({ nowMs }: Moment): boolean {
-    return this.leased.left(nowMs) > 0 || !this.leased.isReported(nowMs)
+    return this.#rounds.isSoon || this.leased.left(nowMs) > 0 || !this.leased.isReported(nowMs)
   }
 
   /** Whether a lease ends soon, or is nearly used, while calls come. */
@@ -182,7 +184,10 @@ export class HubLimit implements CountedSubject {
     const { nowMs } = moment
     const { count, subject } = this
     const ends = need === 0 && this.#isUnused(nowMs)
-    if (ends) this.leased.share = 0
+    if (ends) {
+      this.leased.share = 0
+      this.#rounds.end()
+    }
     const limit = this.#limit
     const settles = this.leased
       .report(nowMs)
@@ -207,12 +212,16 @@ export class HubLimit implements CountedSubject {
     this.#sent = null
     if (sent === null) return
     this.leased.reported(sent.settles, hubMs)
-    if (grant === null) return
+    if (grant === null) {
+      this.#rounds.end()
+      return
+    }
     const { size, bucket, expires_at, left, limit, reset_at, share } = grant
     this.#heardMs = moment.nowMs
     this.#left = left
     this.#limit = limit
     this.#resetAtMs = reset_at
+    this.#rounds.heard(share !== this.leased.share, moment.nowMs)
     this.leased.share = share
     if (size < sent.need) this.#refusedUntilMs = moment.nowMs + REFUSED_MS
     // A lease for a window that the rule no longer has is not used.

@@ -3,6 +3,7 @@
 
 import type { Milliseconds } from '../core/clock.ts'
 import { type CountedSubject, SHARE_MS, type SlotAsk, type SlotGrant } from './lease-protocol.ts'
+import { ShareRounds, UNUSED_MS } from './share-rounds.ts'
 
 /** A place that is unused for so long is given back. */
 const IDLE_MS: Milliseconds = 1500
@@ -26,6 +27,8 @@ export class HubSlots implements CountedSubject {
   #lifeMs: Milliseconds = 0
   /** When all places were last used. */
   #fullMs: Milliseconds = Number.NEGATIVE_INFINITY
+  #usedMs: Milliseconds = Number.NEGATIVE_INFINITY
+  readonly #rounds = new ShareRounds()
   #isScarce = false
   #refusedUntilMs: Milliseconds = Number.NEGATIVE_INFINITY
   #sent: { readonly need: number; readonly held: number; readonly atMs: Milliseconds } | null = null
@@ -63,40 +66,61 @@ export class HubSlots implements CountedSubject {
   /** Begins a call, whether there is a place or not. */
   start(nowMs: Milliseconds): void {
     this.#running++
+    this.#usedMs = nowMs
     if (this.#running >= this.#size) this.#fullMs = nowMs
   }
 
   end(nowMs: Milliseconds): void {
     if (this.#running >= this.#size) this.#fullMs = nowMs
     this.#running--
+    this.#usedMs = nowMs
   }
 
-  /** Places without a call are not kept any longer. */
+  /** The process ends: places without a call are not kept any longer, nor is the share. */
   giveBack(): void {
     this.#fullMs = Number.NEGATIVE_INFINITY
+    this.#usedMs = Number.NEGATIVE_INFINITY
     this.share = 0
   }
 
   isDue(nowMs: Milliseconds): boolean {
     if (this.#isDoubted) return true
+    if (this.#isUnused(nowMs)) {
+      if (this.share > 0) return true
+    } else if (this.#rounds.isDue(nowMs)) return true
     if (this.#size > this.#running && (this.#isScarce || nowMs - this.#fullMs >= IDLE_MS)) return true
     return this.#running > 0 && this.#endMs - nowMs < this.#lifeMs * RENEWED_AT
   }
 
-  isOver(): boolean {
-    return this.#running === 0 && this.#size === 0 && this.#sent === null && !this.#isDoubted
+  /** Whether nothing of it counts any more, here and at the hub. */
+  isOver(nowMs: Milliseconds): boolean {
+    return this.#isUnused(nowMs) && this.share === 0 && this.#isEmpty
   }
 
-  /** @param need calls that wait for a place */
-  compose(need: number, nowMs: Milliseconds): SlotAsk {
+  /** Whether something may become due without a call. */
+  isActive(): boolean {
+    return this.#rounds.isSoon || !this.#isEmpty
+  }
+
+  /**
+   * What a request says and asks. Places without a call are given back, and the share is kept.
+   * @param need calls that wait for a place
+   */
+  compose(need: number, nowMs: Milliseconds): { readonly ask: SlotAsk; readonly share: number | null } {
     const { count, subject } = this
+    const ends = need === 0 && this.#isUnused(nowMs)
+    if (ends) {
+      this.share = 0
+      this.#rounds.end()
+    }
     const isIdle = this.#isScarce || nowMs - this.#fullMs >= IDLE_MS
     const isKept = (need > 0 || !isIdle) && this.#endMs - nowMs > LATEST_REPORT_MS
     const held = isKept ? Math.max(this.#running, this.#size) : this.#running
     // From now on the others count as given back.
     this.#size = held
     this.#sent = { need, held, atMs: nowMs }
-    return { count, subject, need, held }
+    // Without a share it is left out: a share of 0 and no call is what a sidecar says at its end.
+    return { ask: { count, subject, need, held }, share: this.share > 0 || ends ? this.share : null }
   }
 
   /** Takes the answer; null when the hub refused the ask. */
@@ -105,8 +129,12 @@ export class HubSlots implements CountedSubject {
     this.#sent = null
     if (sent === null) return
     this.#isDoubted = false
-    if (grant === null) return
+    if (grant === null) {
+      this.#rounds.end()
+      return
+    }
     const { size, expires_at } = grant
+    this.#rounds.heard(grant.share !== this.share, nowMs)
     this.share = grant.share
     this.#heardMs = nowMs
     this.#isScarce = size < sent.held + sent.need
@@ -119,5 +147,13 @@ export class HubSlots implements CountedSubject {
   lost(): void {
     if (this.#sent !== null) this.#isDoubted = true
     this.#sent = null
+  }
+
+  get #isEmpty(): boolean {
+    return this.#running === 0 && this.#size === 0 && this.#sent === null && !this.#isDoubted
+  }
+
+  #isUnused(nowMs: Milliseconds): boolean {
+    return this.#running === 0 && nowMs - this.#usedMs >= UNUSED_MS
   }
 }

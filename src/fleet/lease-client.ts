@@ -287,7 +287,10 @@ export class LeaseClient {
       if (state.isOver(moment)) this.#limits.delete(name)
       else if (state.isDue(moment)) this.#active.add(state)
     }
-    for (const [name, state] of this.#slots) if (state.isOver()) this.#slots.delete(name)
+    for (const [name, state] of this.#slots) {
+      if (state.isOver(moment.nowMs)) this.#slots.delete(name)
+      else if (state.isDue(moment.nowMs)) this.#active.add(state)
+    }
   }
 
   async #send(): Promise<void> {
@@ -327,8 +330,9 @@ export class LeaseClient {
     for (const state of new Set([...this.#waiting.states(), ...this.#low, ...due])) {
       if (state instanceof HubSlots) {
         if (lists.slots.length >= MAXIMUM_LEASE_ITEMS) continue
-        lists.slots.push(state.compose(this.#waiting.sent(state).need, moment.nowMs))
-        lists.shares.push({ count: state.count, subject: state.subject, share: state.share })
+        const { ask, share } = state.compose(this.#waiting.sent(state).need, moment.nowMs)
+        lists.slots.push(ask)
+        if (share !== null) lists.shares.push({ count: state.count, subject: state.subject, share })
       } else {
         const room = MAXIMUM_LEASE_ITEMS - Math.max(lists.settles.length, lists.asks.length)
         if (room < state.leased.buckets + 1) continue
@@ -368,4 +372,4 @@ const isDue = (state: HubLimit | HubSlots, moment: Moment): boolean =>
   state instanceof HubSlots ? state.isDue(moment.nowMs) : state.isDue(moment)
 
 const isActive = (state: HubLimit | HubSlots, moment: Moment): boolean =>
-  state instanceof HubSlots ? !state.isOver() : state.isActive(moment)
+  state instanceof HubSlots ? state.isActive() : state.isActive(moment)

@@ -205,13 +205,19 @@ export class LimitLedger {
   #lendSlots(locked: Locked, sidecar: string, item: LimitItem, slots: SlotRow[]): Lent {
     const { need, held } = item.slots!
     const { limit, terms } = locked
+    const expiresAtMs = terms.nowMs + this.#options.slotTimeoutSeconds * 1000
+    if (need === 0 && held === 0 && item.share === 0) {
+      locked.slots.remove(sidecar)
+      slots.push({ ...item, sidecar, size: 0, share: null })
+      const left = locked.slots.left(limit, sidecar)
+      return { locked, item, size: 0, bucket: 0, expiresAtMs, left, share: 0 }
+    }
     const own = locked.slots.of(sidecar)
     locked.slots.set(sidecar, { share: own.share, live: held })
     const share = locked.slots.share(terms, sidecar, item.share ?? own.share)
     const size = held + locked.slots.grant(limit, sidecar, { need, want: need })
     const { share: kept } = locked.slots.of(sidecar)
     slots.push({ ...item, sidecar, size, share: kept })
-    const expiresAtMs = terms.nowMs + this.#options.slotTimeoutSeconds * 1000
     const left = locked.slots.left(limit, sidecar)
     return { locked, item, size, bucket: 0, expiresAtMs, left, share }
   }

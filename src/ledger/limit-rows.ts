@@ -151,7 +151,7 @@ export async function readHoldings(
      select k.place, p.sidecar, p.size, false, 'slots'
      from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality as k(count, subject, window_ms, place)
      join limit_slot p on k.window_ms = 0 and p.count = k.count and p.subject = k.subject
-     where p.seen_at > now() - $4 * interval '1 second'`,
+     where p.size > 0 and p.seen_at > now() - $4 * interval '1 second'`,
     [...namesOf(limits), slotTimeoutSeconds],
   )
   const sums = await queries.rows<HoldingRow>(
@@ -260,7 +260,7 @@ export async function writeShares(queries: Queries, shares: readonly ShareRow[])
 export interface SlotRow extends CountedLimit {
   readonly sidecar: string
   readonly size: number
-  readonly share: number
+  readonly share: number | null
 }
 
 export async function writeSlots(queries: Queries, slots: readonly SlotRow[]): Promise<void> {

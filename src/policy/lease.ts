@@ -90,6 +90,12 @@ export class Holdings {
     this.#of.set(sidecar, holding)
   }
 
+  /** The sidecar holds the limit no more. */
+  remove(sidecar: string): void {
+    this.set(sidecar, NO_HOLDING)
+    this.#of.delete(sidecar)
+  }
+
   /** What a sidecar can get: the rest of the limit when each other one uses all that it may. */
   left(limit: number, sidecar: string): number {
     const own = this.of(sidecar)
@@ -108,22 +114,26 @@ export class Holdings {
 
   /**
    * Splits the guaranteed part anew for one sidecar. Its share may be less than what counts: the
-   * sidecar knows of that only once it says so.
+   * sidecar knows of that only once it says so. Room for one more holder stays, and a sidecar that
+   * comes takes half of the room at most, so that each of those that come together gets some. They
+   * are even once each has asked again.
    * @param declared the most that the sidecar uses without a hub from now on
    * @returns the share of the sidecar
    */
   share({ limit, guaranteedShare }: ShareTerms, sidecar: string, declared: number): number {
     const own = this.of(sidecar)
     this.set(sidecar, own)
-    const target = Math.floor((limit * guaranteedShare) / this.#of.size)
+    const guaranteed = Math.floor(limit * guaranteedShare)
+    const target = evenPart(guaranteed, this.#of.size)
     const kept = Math.min(declared, own.share)
-    const othersShares = this.#shares - own.share
-    const room = Math.min(
-      limit - (this.#claims - claimOf(own)),
-      Math.floor(limit * guaranteedShare) - othersShares,
-    )
-    const told = target <= kept ? target : Math.max(kept, Math.min(target, Math.floor(room)))
+    const room = Math.min(limit - (this.#claims - claimOf(own)), guaranteed - (this.#shares - own.share))
+    const reach = kept + Math.ceil(Math.max(0, Math.floor(room) - kept) / 2)
+    const told = target <= kept ? target : Math.min(target, reach)
     this.set(sidecar, { share: Math.max(kept, told), live: own.live })
     return told
   }
 }
+
+/** The share of each holder: room for one more stays, unless it would take the last one of each. */
+const evenPart = (guaranteed: number, holders: number): number =>
+  Math.max(Math.floor(guaranteed / (holders + 1)), Math.min(1, Math.floor(guaranteed / holders)))

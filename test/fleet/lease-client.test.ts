@@ -79,15 +79,53 @@ t.test('while the hub is away a sidecar uses its lease, then its share, and no m
   const sidecar = hub.sidecar('a')
   const first = ask(sidecar, 10)
   await time.advance(10)
-  t.equal(first.state.leased.share, 200)
+  t.equal(first.state.leased.share, 100)
   hub.isAway = true
-  t.match(ask(sidecar, 190).covers, [{ source: 'share' }])
+  t.match(ask(sidecar, 90).covers, [{ source: 'share' }])
   t.match(ask(sidecar, 1).covers, [{ source: 'away', isWithin: false, retryAfterMs: 1000 }])
   await time.advance(MINUTE_MS + 2000)
-  t.match(ask(sidecar, 200).covers, [{ source: 'share' }], 'in each window')
+  t.match(ask(sidecar, 100).covers, [{ source: 'share' }], 'in each window')
   hub.isAway = false
   await time.advance(2000)
-  t.equal(hub.used('rule', 'line'), 200, 'the hub hears of it')
+  t.equal(hub.used('rule', 'line'), 100, 'the hub hears of it')
+})
+
+t.test('shares become even within seconds without further calls, and are kept', async (t) => {
+  const { time, hub } = fleet()
+  hub.limits.set('rule:parallel', { limit: 20, windowMs: 0 })
+  hub.guaranteedSlots = 0.2
+  const sidecars = ['a', 'b', 'c'].map((name) => hub.sidecar(name))
+  const slots = sidecars.map((one) => one.slot({ count: 'rule:parallel', subject: 'line' })!)
+  for (const [n, one] of sidecars.entries()) {
+    ask(one, 1)
+    const begun = Promise.resolve(one.begin(slots[n]!, 20))
+    await time.advance(10)
+    t.ok(await begun)
+    slots[n]!.end(time.monotonic())
+    one.touched(slots[n]!)
+  }
+  await time.advance(10_000)
+  const shares = () => sidecars.map((one) => one.limit(RULE, MINUTE_MS)!.leased.share)
+  t.strictSame(shares(), [50, 50, 50])
+  t.strictSame(
+    slots.map(({ share }) => share),
+    [1, 1, 1],
+  )
+  t.equal(hub.slots('rule:parallel'), 0, 'idle places are given back')
+  hub.requests.length = 0
+  await time.advance(300_000)
+  t.ok(hub.requests.length < 40, `${hub.requests.length} requests in five minutes`)
+  const late = hub.sidecar('d')
+  ask(late, 1)
+  await time.advance(200_000)
+  t.strictSame([...shares(), late.limit(RULE, MINUTE_MS)!.leased.share], [40, 40, 40, 40])
+  t.equal(sidecars[0]!.slot({ count: 'rule:parallel', subject: 'line' }), slots[0], 'the share is kept')
+  await time.advance(700_000)
+  t.strictSame(shares(), [0, 0, 0], 'a limit that nobody uses sets nothing aside')
+  t.strictSame(
+    slots.map(({ share }) => share),
+    [0, 0, 0],
+  )
 })
 
 t.test('without a hub `refuse` uses leases alone, and `local` counts alone and says so', async (t) => {
@@ -115,7 +153,7 @@ t.test('a call waits at most the configured time for a hub that does not answer'
   ask(sidecar, 1)
   await time.advance(10)
   hub.losesAnswers = true
-  const call = ask(sidecar, 150)
+  const call = ask(sidecar, 80)
   await time.advance(249)
   t.strictSame(call.covers, [])
   await time.advance(1)
@@ -124,7 +162,7 @@ t.test('a call waits at most the configured time for a hub that does not answer'
   t.match(ask(sidecar, 10).covers, [{ source: 'share' }], 'and not at all while it counts as away')
   hub.losesAnswers = false
   await time.advance(3000)
-  t.equal(hub.used('rule', 'line'), 161, 'what was lent in vain is given back')
+  t.equal(hub.used('rule', 'line'), 91, 'what was lent in vain is given back')
 })
 
 t.test('a call waits on when the process was too busy to read the answer', async (t) => {
@@ -204,7 +242,7 @@ t.test('places are lent, kept for a moment and given back', async (t) => {
 t.test('while the hub is away a sidecar runs calls up to its share of places', async (t) => {
   const { time, hub } = fleet()
   const sidecar = hub.sidecar('a')
-  hub.slotShare = 1
+  hub.guaranteedSlots = 0.5
   const state = sidecar.slot({ count: 'rule:parallel', subject: 'line' })!
   const first = Promise.resolve(sidecar.begin(state, 3))
   await time.advance(10)

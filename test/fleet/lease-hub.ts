@@ -3,7 +3,7 @@
 import type { Clock } from '../../src/core/clock.ts'
 import type { Timers } from '../../src/core/timers.ts'
 import { LeaseClient, type LeaseClientParts } from '../../src/fleet/lease-client.ts'
-import type { LeaseAnswer, LeaseRequest } from '../../src/fleet/lease-protocol.ts'
+import type { CountedSubject, LeaseAnswer, LeaseRequest } from '../../src/fleet/lease-protocol.ts'
 import { Holdings } from '../../src/policy/lease.ts'
 import { bucketAt, bucketLength, isLive } from '../../src/policy/limit.ts'
 import { type BookedBucket, fitsAt, LimitBook } from '../../src/policy/limit-book.ts'
@@ -76,8 +76,8 @@ export class LeaseHub {
   readonly #newest = new Map<string, number>()
   readonly requests: LeaseRequest[] = []
   guaranteedShare = 0.2
-  /** Share of each sidecar of calls at a time. */
-  slotShare = 0
+  /** The same of calls at a time. */
+  guaranteedSlots = 0
   slotTimeoutMs = 600_000
   /** Time of a request or an answer on its way. */
   delayMs = 2
@@ -149,14 +149,14 @@ export class LeaseHub {
     return {
       time,
       grants: [...names].flatMap((name) => this.#lend(sidecar, name, request)),
-      slots: request.slots.flatMap((one) => this.#place(sidecar, one)),
+      slots: request.slots.flatMap((one) => this.#place(sidecar, one, declaredOf(request, one))),
     }
   }
 
   #lend(sidecar: string, name: string, request: LeaseRequest): LeaseAnswer['grants'][number][] {
     const [count = '', subject = ''] = name.split('\0')
     const found = this.limits.get(count)
-    if (found === undefined) return []
+    if (found === undefined || found.windowMs === 0) return []
     const isOf = (one: { readonly count: string; readonly subject: string }) =>
       one.count === count && one.subject === subject
     const { limit, windowMs } = found
@@ -196,18 +196,37 @@ export class LeaseHub {
       book.enter(sidecar, { share: shares.get(sidecar) ?? null, isOld: false, live: live.get(sidecar) ?? 0 })
   }
 
-  #place(sidecar: string, ask: LeaseRequest['slots'][number]): LeaseAnswer['slots'][number][] {
+  #place(
+    sidecar: string,
+    ask: LeaseRequest['slots'][number],
+    declared: number | null,
+  ): LeaseAnswer['slots'][number][] {
     const { count, subject, need, held } = ask
     const found = this.limits.get(count)
     if (found === undefined) return []
     const name = `${count}\0${subject}`
     const holdings = new Holdings()
+    const shares = new Map([...this.#shares].filter(([, one]) => one.name === name))
+    for (const one of shares.values()) holdings.set(one.sidecar, { share: one.share, live: 0 })
     for (const one of this.#slots.values())
-      if (one.name === name) holdings.set(one.sidecar, { share: 0, live: one.size })
-    holdings.set(sidecar, { share: 0, live: held })
+      if (one.name === name)
+        holdings.set(one.sidecar, { share: holdings.of(one.sidecar).share, live: one.size })
+    const { share: before } = holdings.of(sidecar)
+    holdings.set(sidecar, { share: before, live: held })
+    const terms = { limit: found.limit, guaranteedShare: this.guaranteedSlots }
+    const told = holdings.share(terms, sidecar, declared ?? before)
     const size = held + holdings.grant(found.limit, sidecar, { need, want: need })
-    this.#slots.set(`${name} ${sidecar}`, { name, sidecar, size })
+    const ends = need === 0 && held === 0 && declared === 0
+    const id = `${name} ${sidecar}`
+    if (ends) this.#shares.delete(id)
+    else this.#shares.set(id, { name, sidecar, share: holdings.of(sidecar).share })
+    if (size > 0) this.#slots.set(id, { name, sidecar, size })
+    else this.#slots.delete(id)
     const expires_at = this.#time.now() + this.slotTimeoutMs
-    return [{ count, subject, size, expires_at, limit: found.limit, share: this.slotShare }]
+    return [{ count, subject, size, expires_at, limit: found.limit, share: ends ? 0 : told }]
   }
 }
+
+/** What a request says of a share; null when it says nothing. */
+const declaredOf = ({ shares }: LeaseRequest, { count, subject }: CountedSubject): number | null =>
+  shares.find((one) => one.count === count && one.subject === subject)?.share ?? null

@@ -176,7 +176,7 @@ t.test('sidecars get leases of one limit, and the slots of a key, from each hub'
   }
   await until('the other hub has the key', async () => two.keys.size === 1)
   const first = await lease(one, 1, 700)
-  t.match(first, { grants: [{ size: 700, left: 300, limit: 1000, share: 200 }], slots: [{ size: 1 }] })
+  t.match(first, { grants: [{ size: 700, left: 300, limit: 1000, share: 100 }], slots: [{ size: 1 }] })
   t.ok(Math.abs(first.time - Date.now()) < 5000)
   const second = await lease(two, 1, 700)
   t.match(second, { grants: [{ size: 300, left: 0 }], slots: [{ size: 0 }] })

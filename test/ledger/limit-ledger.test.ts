@@ -74,10 +74,10 @@ t.test('a request that comes late or twice changes nothing', async (t) => {
 
 t.test('a share is set aside for each holder, and comes back from one that ends', async (t) => {
   const { send } = await twoHubs(t, { guaranteedShare: 0.2 })
-  t.match((await send(0, 'a', ask(1))).lent, [{ share: 200, left: 999 }])
-  t.match((await send(1, 'b', ask(1000))).lent, [{ share: 0, size: 800 }])
+  t.match((await send(0, 'a', ask(1))).lent, [{ share: 100, left: 999 }])
+  t.match((await send(1, 'b', ask(1000))).lent, [{ share: 50, size: 900 }])
   await send(0, 'a', item({ share: 0 }))
-  t.match((await send(1, 'b', ask(1000))).lent, [{ size: 199 }])
+  t.match((await send(1, 'b', ask(1000))).lent, [{ size: 99 }])
 })
 
 t.test('slots come back when calls end, and from a silent sidecar after a time', async (t) => {
@@ -97,9 +97,11 @@ t.test('a share of places is set aside, too', async (t) => {
   const { send } = await twoHubs(t, { guaranteedShare: 0.5 })
   const calls = (need: number, held: number) =>
     item({ count: 'key:parallel', windowMs: 0, limit: 10, slots: { need, held } })
-  t.match((await send(0, 'a', calls(1, 0))).lent, [{ size: 1, share: 5 }])
-  t.match((await send(1, 'b', calls(10, 0))).lent, [{ size: 5, share: 0 }])
-  t.match((await send(0, 'a', calls(10, 1))).lent, [{ size: 5 }])
+  t.match((await send(0, 'a', calls(1, 0))).lent, [{ size: 1, share: 2 }])
+  t.match((await send(1, 'b', calls(10, 0))).lent, [{ size: 8, share: 1 }])
+  t.match((await send(0, 'a', calls(10, 1))).lent, [{ size: 2 }])
+  t.match((await send(0, 'a', calls(0, 0))).lent, [{ size: 0, share: 0 }])
+  t.match((await send(1, 'b', calls(10, 8))).lent, [{ size: 10 }], 'its end sets nothing aside')
 })
 
 t.test('requests of many sidecars on two hubs keep each limit', async (t) => {

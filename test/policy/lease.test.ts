@@ -90,13 +90,59 @@ t.test(
 t.test('the guaranteed part is split anew as sidecars come, and counts before it is told', async (t) => {
   const terms = { limit: 1000, guaranteedShare: 0.2 }
   const holdings = new Holdings()
-  t.equal(holdings.share(terms, 'a', 0), 200)
-  t.equal(holdings.share(terms, 'b', 0), 0, 'the first one has it all')
-  t.equal(holdings.left(1000, 'b'), 800)
-  t.equal(holdings.share(terms, 'a', 200), 100)
-  t.equal(holdings.share(terms, 'b', 0), 0, 'the first one may not know that yet')
-  t.equal(holdings.share(terms, 'a', 100), 100)
-  t.equal(holdings.share(terms, 'b', 0), 100)
+  t.equal(holdings.share(terms, 'a', 0), 100, 'there is room for another one')
+  t.equal(holdings.share(terms, 'b', 0), 50, 'and for a third that comes at once')
+  t.equal(holdings.left(1000, 'b'), 900)
+  t.equal(holdings.share(terms, 'a', 100), 66)
+  t.equal(holdings.share(terms, 'c', 0), 25, 'the first one may not know that yet')
+  t.equal(holdings.share(terms, 'a', 66), 50)
+  t.equal(holdings.share(terms, 'a', 50), 50)
+  t.equal(holdings.share(terms, 'c', 25), 50)
+})
+
+const anyAsks = fc.record({
+  limit: fc.integer({ min: 1, max: 3000 }),
+  guaranteedShare: fc.constantFrom(0, 0.1, 0.2, 0.5, 1),
+  holders: fc.integer({ min: 1, max: 12 }),
+  asks: fc.array(fc.tuple(fc.nat({ max: 11 }), fc.boolean()), { maxLength: 60 }),
+})
+
+t.test('shares never exceed the guaranteed part, whatever is lost, and become even', async () => {
+  fc.assert(
+    fc.property(anyAsks, ({ limit, guaranteedShare, holders, asks }) => {
+      const guaranteed = Math.floor(limit * guaranteedShare)
+      const names = Array.from({ length: holders }, (_, n) => `sidecar ${n}`)
+      const used = new Map<string, number>()
+      const holdings = new Holdings()
+      const ask = (name: string, isLost: boolean) => {
+        const told = holdings.share({ limit, guaranteedShare }, name, used.get(name) ?? 0)
+        if (!isLost) used.set(name, told)
+        const recorded = names.map((one) => holdings.of(one).share)
+        return (
+          recorded.reduce((sum, share) => sum + share, 0) <= guaranteed &&
+          names.every((one) => (used.get(one) ?? 0) <= holdings.of(one).share)
+        )
+      }
+      for (const [n, isLost] of asks) if (!ask(names[n % holders]!, isLost)) return false
+      for (let round = 0; round < 14; round++) for (const name of names) if (!ask(name, false)) return false
+      const [least, most] = [Math.min(...used.values()), Math.max(...used.values())]
+      return (
+        least === most &&
+        (guaranteed < holders || least >= Math.max(1, Math.floor(guaranteed / (holders + 1))))
+      )
+    }),
+    { numRuns: 300 },
+  )
+})
+
+t.test('sidecars that come together each get some of the guaranteed part at once', async (t) => {
+  const holdings = new Holdings()
+  const terms = { limit: 60_000, guaranteedShare: 0.2 }
+  const told = Array.from({ length: 10 }, (_, n) => holdings.share(terms, `sidecar ${n}`, 0))
+  t.ok(
+    told.every((share) => share > 0),
+    told.join(' '),
+  )
 })
 
 t.test('a refused need fits once enough of what counts has left the window', async (t) => {
