@@ -24,7 +24,7 @@ const REPORT_MS: Milliseconds = 1000
 /** Time for which the answer that nothing is left is believed. */
 const REFUSED_MS: Milliseconds = 25
 /** Time after which a call that no hub answers may try again. */
-const RETRY_AWAY_MS: Milliseconds = 1000
+export const RETRY_AWAY_MS: Milliseconds = 1000
 /** Buckets that a lost answer may have lent in; a bucket that lives shorter is soon over. */
 const MAXIMUM_DOUBTED = 3
 
@@ -124,9 +124,12 @@ export class HubLimit implements CountedSubject {
       const taken = this.leased.takeShare(need, hub, nowMs)
       if (taken !== null) return this.#covered('share', taken, moment)
     }
-    if (onHubLoss === 'local' && this.leased.held(hub.earliestMs, nowMs) + need <= limit)
+    const held = this.leased.held(hub.earliestMs, nowMs)
+    if (onHubLoss === 'local' && held + need <= limit)
       return this.#covered('local', this.leased.spend(need, this.#bucket(hub.latestMs)), moment)
-    return this.#refused('away', moment)
+    const most = { share: this.leased.share, local: limit, refuse: 0 }[onHubLoss]
+    const remaining = this.leased.left(nowMs) + Math.max(0, most - held)
+    return { ...this.#refused('away', moment), remaining, retryAfterMs: RETRY_AWAY_MS }
   }
 
   /** The hub lent less than calls need. */
@@ -262,14 +265,13 @@ export class HubLimit implements CountedSubject {
 
   #refused(source: 'refused' | 'away', moment: Moment): Cover {
     const fitsMs = Math.max(1, this.#resetAtMs - moment.hub.latestMs)
-    const retryAfterMs = source === 'away' ? RETRY_AWAY_MS : fitsMs
     return {
       source,
       taken: [],
       isWithin: false,
       remaining: this.#remaining(moment),
       resetMs: fitsMs,
-      retryAfterMs,
+      retryAfterMs: fitsMs,
     }
   }
 

@@ -47,6 +47,9 @@ export interface LeaseClientParts {
   readonly alone: (isAlone: boolean) => void
 }
 
+/** How a call begins at a place: `full` when the hub has none, `away` when no hub answers. */
+export type Begin = 'begun' | 'full' | 'away'
+
 export class LeaseClient {
   readonly #parts: LeaseClientParts
   readonly #hub: HubClock
@@ -157,20 +160,24 @@ export class LeaseClient {
     })
   }
 
-  /** Begins a call at a place. @returns whether it may run */
-  begin(state: HubSlots, amount: number): boolean | Promise<boolean> {
+  /** Begins a call at a place. */
+  begin(state: HubSlots, amount: number): Begin | Promise<Begin> {
     const { clock, onHubLoss } = this.#parts
-    const now = state.begin(clock.monotonic())
+    const begin = (): Begin | null => {
+      const isBegun = state.begin(clock.monotonic())
+      return isBegun === null ? null : isBegun ? 'begun' : 'full'
+    }
+    const now = begin()
     if (now !== null) {
       this.touched(state)
       return now
     }
-    const without = () => {
+    const without = (): Begin => {
       const isLocal = onHubLoss === 'local'
       const isBegun = onHubLoss !== 'refuse' && state.beginWithout(clock.monotonic(), isLocal, amount)
       if (isBegun && isLocal) this.#note(true)
       this.touched(state)
-      return isBegun
+      return isBegun ? 'begun' : 'away'
     }
     if (this.isAway) return without()
     return this.#wait(
@@ -178,7 +185,7 @@ export class LeaseClient {
       { need: 1, expected: 0 },
       {
         without,
-        covered: (isRefused) => state.begin(clock.monotonic()) ?? (isRefused ? false : null),
+        covered: (isRefused) => begin() ?? (isRefused ? 'full' : null),
       },
     )
   }

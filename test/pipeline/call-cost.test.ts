@@ -169,6 +169,11 @@ t.test('a refusal names the budget and the day on which it ends', async (t) => {
   const never = errorOf({ neverFits: true })
   t.match(never, { code: 'budget_exceeded', message: /may cost more, max_tokens included/ })
   t.same(never.headers, { 'x-should-retry': 'false' })
+  t.match(errorOf({ isAway: true, retryAfterMs: 1000 }), {
+    message:
+      'No hub answers in time, and what this gateway may use of the budget "team-budget" of 500.00 USD without one does not cover the call; try again soon.',
+    headers: { 'retry-after': '1' },
+  })
   t.match(errorOf({ hasNoPrice: true }), {
     status: 403,
     code: 'price_unknown',

@@ -6,6 +6,7 @@ import { FleetQuota } from '../../src/pipeline/limits/fleet-quota.ts'
 import { NO_COST } from '../../src/pipeline/limits/money-demand.ts'
 import { ParallelCalls } from '../../src/pipeline/limits/parallel-calls.ts'
 import { type Demand, Quota, spendingOf, type Used } from '../../src/pipeline/limits/quota.ts'
+import { denialError } from '../../src/pipeline/record/failure.ts'
 import type { HubRules } from '../../src/policy/hub-rules.ts'
 import { CALENDAR_MONTH } from '../../src/policy/limit.ts'
 import type { UsageLimit } from '../../src/policy/types/rate-limit.ts'
@@ -216,4 +217,42 @@ t.test('a gateway that counts alone says so of each call', async (t) => {
   const { covered, quota } = await call(setting, side, demand(600), undefined, 'tokens')
   t.ok(covered.isLocal)
   t.equal(quota.refusal, null)
+})
+
+t.test('without a hub a refusal says that none answers, not that a limit is reached', async (t) => {
+  const setting = fleet()
+  const side = sidecarOf(t, setting, 'a')
+  const limited = { ...callKey('app', {}, 'key'), terms: { ...callKey('x').terms, maxParallel: 1 } }
+  const teamed = { ...limited, terms: { ...callKey('x').terms, labels: { team: 'a' } } }
+  setting.hub.isAway = true
+  const cases = [
+    ['tokens', callKey('app', {}, 'key'), 'the token limit "tokens"'],
+    ['requests', callKey('app', {}, 'key'), 'the request limit "requests"'],
+    ['places', callKey('app', {}, 'key'), 'the parallel call limit "places"'],
+    ['money', teamed, 'the budget "money" of 1.00 USD'],
+    ['none', limited, 'the calls at a time of this API key (max_parallel)'],
+  ] as const
+  for (const [only, key, name] of cases) {
+    const { quota } = await call(setting, side, demand(1, 1), key, only)
+    t.match(quota.refusal, { isAway: true, retryAfterMs: 1000 }, only)
+    const rule = quota.refusal!.limit.rule
+    const denial = { outcome: 'denial', reason: 'rate_limited', rule, hits: [] } as const
+    const { message, headers } = denialError(denial as never, quota as never, '00000000')
+    t.equal(
+      message,
+      `No hub answers in time, and what this gateway may use of ${name} without one does not cover the call; try again soon.`,
+    )
+    t.strictSame(headers, { 'retry-after': '1', 'retry-after-ms': '1000' })
+  }
+})
+
+t.test('without a hub a refusal reports what is left to this gateway', async (t) => {
+  const setting = fleet()
+  const [one, other] = [sidecarOf(t, setting, 'a'), sidecarOf(t, setting, 'b')]
+  await call(setting, one, demand(10), undefined, 'tokens')
+  await call(setting, other, demand(10), undefined, 'tokens')
+  await setting.time.advance(2000)
+  setting.hub.isAway = true
+  const { quota } = await call(setting, one, demand(400), undefined, 'tokens')
+  t.match(quota, { refusal: { isAway: true }, states: [{ limit: 1000, remaining: 56 }] })
 })

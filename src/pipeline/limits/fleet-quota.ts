@@ -5,7 +5,7 @@
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import type { CallKey } from '../../core/key-terms.ts'
 import type { Cover, HubLimit } from '../../fleet/hub-limit.ts'
-import type { LeaseClient } from '../../fleet/lease-client.ts'
+import type { Begin, LeaseClient } from '../../fleet/lease-client.ts'
 import { KEY_PARALLEL } from '../../fleet/lease-protocol.ts'
 import type { Selection } from '../../policy/compile.ts'
 import { type HubRules, NO_HUB_RULES } from '../../policy/hub-rules.ts'
@@ -178,8 +178,10 @@ export class FleetQuota {
       state.end(clock.monotonic())
       leases.touched(state)
     })
-    const placed = (allowed: boolean): Place =>
-      allowed ? { allowed, remaining: Math.max(0, amount - state.running), end } : NO_PLACE
+    const placed = (begun: Begin): Place =>
+      begun === 'begun'
+        ? { allowed: true, remaining: Math.max(0, amount - state.running), end }
+        : { ...NO_PLACE, isAway: begun === 'away' }
     if (limit.rule?.action === 'monitor') {
       const allowed = state.running < amount
       state.start(clock.monotonic())
@@ -274,8 +276,9 @@ class CallQuota implements CallQuotaParts {
     const covered = this.#covers.get(name)
     if (covered === undefined) return this.#isOfHub(request.ruleId) ? FULL : counters.reserve(request)
     this.#covers.delete(name)
-    const { remaining, resetMs, retryAfterMs, isWithin } = covered.cover
-    const reservation = { allowed: isWithin, remaining, resetMs, retryAfterMs, isHeld: false }
+    const { remaining, resetMs, retryAfterMs, isWithin, source } = covered.cover
+    const isAway = source === 'away'
+    const reservation = { allowed: isWithin, remaining, resetMs, retryAfterMs, isHeld: false, isAway }
     this.#held.set(reservation, { ...covered, request })
     return reservation
   }

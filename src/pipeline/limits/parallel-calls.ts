@@ -19,6 +19,8 @@ export interface Place {
   readonly remaining: number
   /** Gives the place back; further calls do nothing. */
   readonly end: () => void
+  /** True when no hub answered, so that there may be a place. */
+  readonly isAway?: boolean
 }
 
 export class ParallelCalls {

@@ -7,6 +7,7 @@ import type { ModelRequest } from '../../chat/model-request.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import type { CallKey } from '../../core/key-terms.ts'
 import type { NanoUsd } from '../../core/money.ts'
+import { RETRY_AWAY_MS } from '../../fleet/hub-limit.ts'
 import type { LimitRule, Selection } from '../../policy/compile.ts'
 import type { LimitEvidence } from '../../policy/decide.ts'
 import { EXPECTED_ANSWER_TOKENS, EXPECTED_TOOL_CALLS, RUN_WINDOW } from '../../policy/limit.ts'
@@ -91,6 +92,8 @@ export interface Refusal {
   readonly nowMs: Milliseconds
   /** True when the limit counts money and the call's cost cannot be known. */
   readonly hasNoPrice: boolean
+  /** True when no hub answered, and the call may be within the limit over the fleet. */
+  readonly isAway: boolean
 }
 
 /** What the limits of a call are counted in. */
@@ -173,7 +176,10 @@ export class Quota {
     const refusing = held.filter(
       ({ limit, reservation }) => !reservation.allowed && limit.rule?.action !== 'monitor',
     )
-    const first = refusing.find(({ reservation }) => reservation === NO_PRICE) ?? refusing[0]
+    const first =
+      refusing.find(({ reservation }) => reservation === NO_PRICE) ??
+      refusing.find(({ reservation }) => reservation.isAway !== true) ??
+      refusing[0]
     this.refusal =
       first === undefined
         ? null
@@ -186,6 +192,7 @@ export class Quota {
             neverFits: refusing.some(({ limit }) => neverFits(limit, demand)),
             nowMs,
             hasNoPrice: first.reservation === NO_PRICE,
+            isAway: first.reservation.isAway === true,
           }
     // When the call is denied, the limits that allow it release their share; what they have left
     // says nothing.
@@ -197,14 +204,15 @@ export class Quota {
   }
 
   #reserveParallel(parallel: QuotaParts['parallel'], request: PlaceRequest): Reservation {
-    const { allowed, remaining, end } = parallel.enter(request)
+    const { allowed, remaining, end, isAway = false } = parallel.enter(request)
     this.#places.push(end)
     return {
       allowed,
       remaining,
       resetMs: 0,
-      retryAfterMs: allowed ? 0 : RETRY_WHILE_RUNNING_MS,
+      retryAfterMs: allowed ? 0 : isAway ? RETRY_AWAY_MS : RETRY_WHILE_RUNNING_MS,
       isHeld: !allowed,
+      isAway,
     }
   }
 

@@ -151,21 +151,31 @@ function limited(refusal: Refusal, callId: string): GatewayError {
   const { rule, unit, scope, amount } = limit
   if (rule !== null && refusal.hasNoPrice) return priceUnknown(rule)
   const headers = neverFits ? { 'x-should-retry': 'false' } : retryHeadersOf(refusal, callId)
-  if (rule === null)
-    return new GatewayError(
-      'rate_limit_exceeded',
-      `This API key allows ${amount} calls at a time (max_parallel); wait for one to end.`,
-      { headers },
-    )
+  if (rule === null) {
+    const own = `This API key allows ${amount} calls at a time (max_parallel)`
+    const message = refusal.isAway ? awayMessage(KEY_LIMIT) : `${own}; wait for one to end.`
+    return new GatewayError('rate_limit_exceeded', message, { headers })
+  }
   if (unit === 'usd')
     return new GatewayError('budget_exceeded', budgetMessage(refusal, rule), { headers, extra: named(rule) })
   const isShared = unit === 'tokens' || unit === 'tool_calls'
+  if (refusal.isAway) {
+    const message = awayMessage(`the ${UNITS[unit]} limit "${rule.name}"`)
+    return new GatewayError('rate_limit_exceeded', message, { headers, extra: named(rule) })
+  }
   const held = refusal.isHeld && isShared ? ', by what running calls may use' : ''
   const message = neverFits
     ? `The call asks for more tokens, max_tokens included, than the limit "${rule.name}" allows in a whole window.`
     : `The ${UNITS[unit]} limit "${rule.name}" is reached for ${describeScope(scope)}${held}.`
   return new GatewayError('rate_limit_exceeded', message, { headers, extra: named(rule) })
 }
+
+/** The limit of a key in messages. */
+const KEY_LIMIT = 'the calls at a time of this API key (max_parallel)'
+
+/** For a call that may be within the limit over the fleet. */
+const awayMessage = (limit: string): string =>
+  `No hub answers in time, and what this gateway may use of ${limit} without one does not cover the call; try again soon.`
 
 /** When to try again. By then the call fits, even if running calls use all that they reserved. */
 function retryHeadersOf({ retryAfterMs, isHeld }: Refusal, callId: string): Record<string, string> {
@@ -194,12 +204,13 @@ const priceUnknown = (rule: RuleReference): GatewayError =>
   )
 
 function budgetMessage(
-  { limit, retryAfterMs, isHeld, neverFits, nowMs }: Refusal,
+  { limit, retryAfterMs, isHeld, neverFits, nowMs, isAway }: Refusal,
   { name }: RuleReference,
 ): string {
   const amount = `${formatUsd(limit.amount)} USD`
   if (neverFits)
     return `The call may cost more, max_tokens included, than the budget "${name}" of ${amount} allows in a whole window.`
+  if (isAway) return awayMessage(`the budget "${name}" of ${amount}`)
   // The clock of the counts differs by some milliseconds, and windows may end at midnight.
   const endMs = Math.ceil((nowMs + retryAfterMs) / MINUTE_MS) * MINUTE_MS
   const day = isoTime(endMs).slice(0, 10)

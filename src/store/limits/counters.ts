@@ -80,6 +80,8 @@ export interface Reservation {
   readonly retryAfterMs: Milliseconds
   /** As in QuotaAnswer. */
   readonly isHeld: boolean
+  /** True when no hub answered, so that less than the limit may be in use. */
+  readonly isAway?: boolean
 }
 
 /** Tokens used without a reservation, or given back. */
