@@ -8,10 +8,9 @@ import { gzipSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
 import { APIS } from './src/chat/apis.ts'
 import type { GatewayFacts } from './src/console/gateway-facts.ts'
-import { DIRECTIONS, PII_KINDS } from './src/core/finding.ts'
-import { PLACEHOLDER_STYLES } from './src/core/placeholder-style.ts'
-import { TEXT_PARTS } from './src/core/text-part.ts'
+import { PII_KINDS } from './src/core/finding.ts'
 import { RULE_TYPES } from './src/policy/rule-types.ts'
+import { ruleFormFields } from './src/rules/rule-form.ts'
 
 const SOURCE = join(import.meta.dirname, 'src/console')
 const CHART_STYLE = join(import.meta.dirname, 'node_modules/uplot/dist/uPlot.min.css')
@@ -19,14 +18,8 @@ const COPIED = ['index.html', 'icon.svg']
 
 /** What the page knows of the gateway, which is code that no browser runs. */
 const FACTS: GatewayFacts = {
-  ruleTypes: RULE_TYPES.map(
-    ({ name, actions, form, isCounted = false, narrowsTools = false, valueFields = [], ...type }) => ({
-      ...{ name, actions, form, isCounted, narrowsTools, valueFields },
-      directions: type.directions?.allowed ?? DIRECTIONS,
-      parts: type.readsTexts ? TEXT_PARTS : [],
-      placeholders: type.replaces ? PLACEHOLDER_STYLES : [],
-    }),
-  ),
+  ruleTypes: RULE_TYPES.map(({ name, form, isCounted = false }) => ({ name, form, isCounted })),
+  ruleFields: ruleFormFields(),
   piiKinds: PII_KINDS,
   apiPaths: Object.fromEntries(APIS.map(({ name, target }) => [name, `/v1${target}`])),
 }

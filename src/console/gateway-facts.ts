@@ -3,6 +3,8 @@
 export interface GatewayFacts {
   /** What a rule made on the page can be. */
   readonly ruleTypes: readonly RuleTypeFacts[]
+  /** The fields of a rule besides its type and pattern, from the JSON Schema of rules. */
+  readonly ruleFields: readonly RuleFieldFacts[]
   /** Kinds of personal data. */
   readonly piiKinds: readonly string[]
   /** Paths of the APIs by their names. */
@@ -11,24 +13,30 @@ export interface GatewayFacts {
 
 export interface RuleTypeFacts {
   readonly name: string
-  /** The most common first; none for a type that takes no action. */
-  readonly actions: readonly string[]
   /** How its pattern is asked for: as a text or as a list of one item a line. */
   readonly form: { readonly isList: boolean; readonly hint: string }
-  /** Whether the form asks which calls share a count. */
+  /** Whether a rule counts calls, which past calls cannot show. */
   readonly isCounted: boolean
-  /** Whether the form asks which arguments and results narrow a rule. */
-  readonly narrowsTools: boolean
-  /** The fields of values that a rule may have: `kind`, `context`, `checksum` and others. */
-  readonly valueFields: readonly string[]
-  /** The directions that a rule may be bound to; none for a type that concerns the whole call. */
-  readonly directions: readonly string[]
-  /** The parts of a call whose texts a rule may look at; none for a type that looks at no text. */
+}
+
+/** As `RuleFormField` of the gateway, whose code no browser runs. */
+export interface RuleFieldFacts {
+  /** As errors of the API name it: `match.models`. */
+  readonly path: string
+  readonly form: string
+  readonly hint: string
+  readonly isRequired: boolean
+  /** Names of the two texts of each item. */
   readonly parts: readonly string[]
-  /** The ways to write what it replaces; none for a type that replaces nothing. */
-  readonly placeholders: readonly string[]
+  /** What may be chosen, by the names of the types that have the field. */
+  readonly types: Readonly<Record<string, readonly string[]>>
 }
 
 declare const GATEWAY_FACTS: GatewayFacts
 
-export const { ruleTypes: RULE_TYPES, piiKinds: PII_KINDS, apiPaths: API_PATHS } = GATEWAY_FACTS
+export const {
+  ruleTypes: RULE_TYPES,
+  ruleFields: RULE_FIELDS,
+  piiKinds: PII_KINDS,
+  apiPaths: API_PATHS,
+} = GATEWAY_FACTS

@@ -1,113 +1,85 @@
-// What the form of a new rule holds, and the body that it sends.
+// What the form of a new rule holds, the body that it sends, and the same as YAML.
 
-import type { RuleTypeFacts } from './gateway-facts.ts'
+import type { RuleFieldFacts, RuleTypeFacts } from './gateway-facts.ts'
 
-/** Both directions; the form's word for a rule without one. */
-export const BOTH_DIRECTIONS = 'both'
+/** The texts of the fields by their paths, `pattern` and `type` among them. */
+export type RuleDraft = Readonly<Record<string, string>>
 
-/** The texts of the fields; empty for one that is not used. */
-export interface RuleDraft {
-  readonly name: string
-  readonly pattern: string
-  /** A JSON pointer, a space and a pattern on each line. */
-  readonly arguments: string
-  /** Globs of tools, separated by commas. */
-  readonly after: string
-  /** A number from 0 to 1. */
-  readonly afterInjection: string
-  readonly kind: string
-  /** Words, separated by commas. */
-  readonly context: string
-  readonly checksum: string
-  /** An expression on each line. */
-  readonly except: string
-  readonly placeholder: string
-  readonly per: string
-  readonly placeholders: string
-  /** Globs, separated by commas. */
-  readonly models: string
-  readonly keys: string
-  /** `name=value`, separated by commas. */
-  readonly labels: string
-  readonly direction: string
-  /** Names, separated by commas. */
-  readonly parts: string
-  readonly apis: string
-}
+export type RuleBody = Readonly<Record<string, unknown>>
 
-export const EMPTY_DRAFT: RuleDraft = {
-  ...{ name: '', pattern: '', per: '', placeholders: '', models: '', keys: '', labels: '', parts: '' },
-  ...{ arguments: '', after: '', afterInjection: '', apis: '' },
-  ...{ kind: '', context: '', checksum: '', except: '', placeholder: '' },
-  direction: BOTH_DIRECTIONS,
-}
-
-/** Returns the body of `POST /api/v1/rules`. Fields that the type does not have are left out. */
-export function ruleBody(draft: RuleDraft, type: RuleTypeFacts, action: string | undefined): object {
-  const { name, pattern } = draft
-  const match = matchOf(draft, type)
-  return {
-    name,
-    type: type.name,
-    pattern: type.form.isList ? linesOf(pattern) : pattern,
-    ...valuesOf(draft, type),
-    ...(type.narrowsTools && conditionsOf(draft)),
-    ...(type.isCounted && draft.per.trim() !== '' && { per: draft.per.trim() }),
-    ...(type.placeholders.includes(draft.placeholders) && { placeholders: draft.placeholders }),
-    ...(action !== undefined && { action }),
-    enabled: true,
-    ...(Object.keys(match).length > 0 && { match }),
-  }
-}
-
-function valuesOf(draft: RuleDraft, { valueFields }: RuleTypeFacts): object {
-  const written = {
-    kind: draft.kind.trim(),
-    context: itemsOf(draft.context),
-    checksum: draft.checksum.trim(),
-    except: linesOf(draft.except),
-    placeholder: draft.placeholder.trim(),
-  }
-  return Object.fromEntries(
-    Object.entries(written).filter(([name, value]) => valueFields.includes(name) && value.length > 0),
-  )
-}
-
-function conditionsOf({ arguments: written, after, afterInjection }: RuleDraft): object {
-  const tests = written
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => {
-      const [path = ''] = line.split(' ', 1)
-      return { path, pattern: line.slice(path.length + 1) }
-    })
-  return {
-    ...(tests.length > 0 && { arguments: tests }),
-    ...(itemsOf(after).length > 0 && { after: itemsOf(after) }),
-    ...(afterInjection.trim() !== '' && { afterInjection: Number(afterInjection) }),
-  }
-}
-
-function matchOf(draft: RuleDraft, type: RuleTypeFacts): object {
-  const { models, keys, labels, direction, parts, apis } = draft
-  const pairs = itemsOf(labels).map((pair) => {
-    const [name = '', ...value] = pair.split('=')
-    return [name.trim(), value.join('=').trim()]
-  })
-  return {
-    ...(itemsOf(models).length > 0 && { models: itemsOf(models) }),
-    ...(itemsOf(keys).length > 0 && { keys: itemsOf(keys) }),
-    ...(pairs.length > 0 && { labels: Object.fromEntries(pairs) }),
-    ...(type.directions.includes(direction) && { direction }),
-    ...(itemsOf(apis).length > 0 && { apis: itemsOf(apis) }),
-    ...(type.parts.length > 0 && itemsOf(parts).length > 0 && { parts: itemsOf(parts) }),
-  }
-}
-
-const linesOf = (text: string): string[] => text.split('\n').filter((line) => line !== '')
-
-const itemsOf = (list: string): string[] =>
-  list
-    .split(',')
+const linesOf = (text: string): string[] => text.split('\n').filter((line) => line.trim() !== '')
+const itemsOf = (text: string): string[] =>
+  text
+    .split(/[,\n]/)
     .map((item) => item.trim())
     .filter((item) => item !== '')
+
+/**
+ * Returns the body of `POST /api/v1/rules`. Fields that the type does not have, and empty ones, are
+ * left out.
+ * @throws SyntaxError for a text that is to be JSON
+ */
+export function ruleBody(draft: RuleDraft, type: RuleTypeFacts, fields: readonly RuleFieldFacts[]): RuleBody {
+  const { pattern = '' } = draft
+  const body: Record<string, unknown> = {
+    name: '',
+    type: type.name,
+    pattern: type.form.isList ? linesOf(pattern) : pattern,
+  }
+  const match: Record<string, unknown> = {}
+  for (const field of fields) {
+    const value = field.types[type.name] === undefined ? undefined : readField(draft[field.path] ?? '', field)
+    if (value === undefined) continue
+    const [section = '', name] = field.path.split('.')
+    if (name === undefined) body[section] = value
+    else match[name] = value
+  }
+  return { ...body, enabled: true, ...(Object.keys(match).length > 0 && { match }) }
+}
+
+/** The value that a text stands for; undefined for an empty one. */
+function readField(text: string, { form, parts }: RuleFieldFacts): unknown {
+  if (text.trim() === '') return undefined
+  switch (form) {
+    case 'number':
+      return Number(text)
+    case 'flag':
+      return text === 'true'
+    case 'items':
+      return itemsOf(text)
+    case 'lines':
+      return linesOf(text)
+    case 'pairs':
+      return Object.fromEntries(itemsOf(text).map((pair) => cut(pair, '=').map((part) => part.trim())))
+    case 'places': {
+      const [first = '', second = ''] = parts
+      return linesOf(text).map((line) => {
+        const [one, other] = cut(line, ' ')
+        return { [first]: one, [second]: other }
+      })
+    }
+    case 'json':
+      return JSON.parse(text)
+    default:
+      return text.trim()
+  }
+}
+
+/** A text before and after the first of a character. */
+function cut(text: string, at: string): [string, string] {
+  const index = text.indexOf(at)
+  return index < 0 ? [text, ''] : [text.slice(0, index), text.slice(index + 1)]
+}
+
+/** A rule as a list item of a rule file. Every value is in the part of YAML that is JSON. */
+export function ruleYaml(body: RuleBody): string {
+  const lines = Object.entries(body).flatMap(([name, value]) =>
+    name === 'match'
+      ? [
+          'match:',
+          ...Object.entries(value as object).map(([one, inner]) => `  ${one}: ${JSON.stringify(inner)}`),
+        ]
+      : [`${name}: ${JSON.stringify(value)}`],
+  )
+  return `${lines.map((line, index) => `${index === 0 ? '- ' : '  '}${line}`).join('\n')}\n`
+}

@@ -16,6 +16,8 @@ rules:
   - { name: batch-models, type: model_access, pattern: ["gpt-*"], action: block, match: { labels: { team: batch } } }
   - { name: team-budget, type: rate_limit, pattern: "100 requests/1mo", per: "label:team", action: block, match: { labels: { team: batch } } }
 `
+/** All files of the page, compressed. */
+const MAXIMUM_WIRE_BYTES = 75_000
 const VIEWER_TOKEN = 'a-token-of-a-viewer-for-tests'
 
 const upstream = await startUpstream(json(completion('the answer')))
@@ -290,6 +292,15 @@ t.test("the first load leaves no error in the browser's log, signed out and sign
     await page.getByText('Loading…').first().waitFor({ state: 'detached' })
   }
   t.strictSame(errors, [])
+  const sizes = await Promise.all(
+    ['', 'console.js', 'console.css', 'icon.svg'].map(async (name) => {
+      const headers = { 'accept-encoding': 'gzip' }
+      const answer = await fetchInTime(`${gateway.url}/console/${name}`, { method: 'HEAD', headers })
+      return Number(answer.headers.get('content-length'))
+    }),
+  )
+  const total = sizes.reduce((sum, size) => sum + size, 0)
+  t.ok(sizes.every((size) => size > 0) && total <= MAXIMUM_WIRE_BYTES, `${total} bytes on the wire`)
 })
 
 t.test('a language that no formatter knows shows the page', async (t) => {
@@ -396,7 +407,14 @@ t.test('the form of a rule says which calls it is for, as far as its type can', 
   await page.getByRole('button', { name: 'New rule' }).click()
   const dialog = page.getByRole('dialog')
   const asks = async () =>
-    Promise.all(['Count per', 'Direction', 'Parts'].map((label) => dialog.getByLabel(label).count()))
+    Promise.all(
+      ['Per', 'Direction', 'Parts'].map((label) =>
+        dialog
+          .getByLabel(label, { exact: true })
+          .or(dialog.locator('.field', { hasText: new RegExp(`^${label}`) }).getByRole('combobox'))
+          .count(),
+      ),
+    )
   await dialog.getByRole('textbox', { name: 'Pattern', exact: true }).waitFor()
   t.strictSame(await asks(), [0, 1, 1], 'keywords')
   await dialog.getByLabel('Direction').selectOption('response')
@@ -407,10 +425,10 @@ t.test('the form of a rule says which calls it is for, as far as its type can', 
   await dialog.getByLabel('Models').fill('gpt-*, o?')
   await dialog.getByLabel('Keys').fill('batch-*')
   await dialog.getByLabel('Labels').fill('team=search')
-  await dialog.getByLabel('Count per').fill('team')
+  await dialog.getByLabel('Per', { exact: true }).fill('team')
   await dialog.getByRole('button', { name: 'Create' }).click()
-  await dialog.locator('.field', { hasText: 'Count per' }).getByRole('alert').waitFor()
-  await dialog.getByLabel('Count per').fill('label:team')
+  await dialog.locator('.field', { hasText: /^Per/ }).getByRole('alert').waitFor()
+  await dialog.getByLabel('Per', { exact: true }).fill('label:team')
   await dialog.getByRole('button', { name: 'Create' }).click()
   const row = page.getByRole('row', { name: /search-budget/ })
   await row.waitFor()
@@ -423,6 +441,45 @@ t.test('the form of a rule says which calls it is for, as far as its type can', 
     match: { models: ['gpt-*', 'o?'], keys: ['batch-*'], labels: { team: 'search' } },
   })
 })
+
+t.test(
+  'a rule is tried on past calls, shown as YAML, saved with its description, and has a history',
+  async (t) => {
+    const hostile = '<img src=x onerror=alert(9)>'
+    const { key } = await gateway.createKey('tried')
+    await (await gateway.chat(key, prompt('the blue heron flies'))).text()
+    const { page, faults } = await openConsole(browser, gateway, '/console/rules')
+    await signIn(page)
+    await page.getByRole('button', { name: 'New rule' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name', { exact: true }).fill('no-heron')
+    await dialog.getByRole('textbox', { name: 'Pattern', exact: true }).fill('blue heron')
+    await dialog.getByLabel('Description').fill(hostile)
+    await dialog.getByLabel('Keys').fill('tried')
+    await dialog.getByRole('button', { name: 'Try the rule' }).click()
+    await dialog.getByText(/It fires on 1 of \d+ calls, and stops 1 that nothing stopped/).waitFor()
+    t.match(await dialog.getByRole('status').innerText(), /tried m: none → block/)
+    await dialog.getByText('As YAML, to commit').click()
+    t.match(
+      await dialog.locator('pre').innerText(),
+      /^- name: "no-heron"\n {2}type: "keyword_block"[\s\S]*keys: \["tried"\]/,
+    )
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await page
+      .getByRole('row', { name: /no-heron/ })
+      .getByText(hostile)
+      .waitFor()
+    await page.getByRole('button', { name: 'History no-heron' }).click()
+    await dialog.getByText('pattern: "blue heron"').waitFor()
+    await dialog.getByRole('cell', { name: 'rule created' }).waitFor()
+    const { rules } = (await gateway.api('GET', '/rules')).body
+    const made = rules.find(({ name }: { name: string }) => name === 'no-heron')
+    await gateway.api('DELETE', `/rules/${made.id}`)
+    t.match(made, { description: hostile, match: { keys: ['tried'] } })
+    t.equal(await page.locator('main img, dialog img').count(), 0)
+    t.strictSame(faults, [])
+  },
+)
 
 t.test(
   'the drawer of a call that passed says that nothing was scanned, where it went, and how much',

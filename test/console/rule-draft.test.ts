@@ -1,76 +1,68 @@
-// The body that the form of a new rule sends.
+// The form of a new rule: its fields, which the schema of rules gives, the body that it sends, and
+// the YAML to commit.
 
 import t from 'tap'
-import { EMPTY_DRAFT, ruleBody } from '../../src/console/rule-draft.ts'
+import { parse } from 'yaml'
+import { type RuleDraft, ruleBody, ruleYaml } from '../../src/console/rule-draft.ts'
+import { RULE_TYPES } from '../../src/policy/rule-types.ts'
+import { ruleFormFields } from '../../src/rules/rule-form.ts'
+import { RULE_SCHEMA } from '../../src/rules/schema.ts'
 
-const form = { isList: false, hint: '' }
-const LIMIT = {
-  name: 'rate_limit',
-  actions: ['block'],
-  form,
-  isCounted: true,
-  narrowsTools: false,
-  valueFields: [],
-  directions: [],
-  parts: [],
-  placeholders: [],
+const FIELDS = ruleFormFields()
+const typeOf = (name: string) => {
+  const { form, isCounted = false } = RULE_TYPES.find((type) => type.name === name)!
+  return { name, form, isCounted }
 }
-const WORDS = {
-  ...{
-    name: 'keyword_block',
-    actions: ['block'],
-    form,
-    isCounted: false,
-    narrowsTools: false,
-    valueFields: [],
-  },
-  directions: ['request', 'response'],
-  parts: ['user', 'assistant'],
-  placeholders: ['shaped'],
-}
+const bodyOf = (draft: RuleDraft, type: string) => ruleBody(draft, typeOf(type), FIELDS)
+const WORDS = { name: 'a', pattern: 'x', action: 'block' }
+const BODY = { name: 'a', type: 'keyword_block', pattern: 'x', action: 'block', enabled: true }
+
+t.test('the form has every field of the schema that its type can have', async (t) => {
+  const { match, type, pattern, enabled, ...own } = RULE_SCHEMA.properties
+  t.strictSame(
+    FIELDS.map(({ path }) => path),
+    [...Object.keys(own), ...Object.keys(match.properties).map((name) => `match.${name}`)],
+  )
+  t.ok([type, pattern, enabled].every((one) => one !== undefined))
+  for (const { path, form, types } of FIELDS) {
+    t.not(form, 'json', `${path} is asked for in a form of its own`)
+    t.ok(Object.keys(types).length > 0, path)
+  }
+  const typesOf = (path: string) => Object.keys(FIELDS.find((field) => field.path === path)!.types)
+  t.strictSame(typesOf('per'), ['rate_limit'])
+  t.strictSame(typesOf('arguments'), ['tool_access'])
+  t.notOk(typesOf('action').includes('capture'))
+})
 
 t.test('a body has only the fields that are filled and that its type has', async (t) => {
-  const draft = { ...EMPTY_DRAFT, name: 'a', pattern: 'x', placeholders: '' }
-  const body = { name: 'a', type: 'keyword_block', pattern: 'x', action: 'block', enabled: true }
-  t.strictSame(ruleBody(draft, WORDS, 'block'), body)
-  t.strictSame(ruleBody({ ...draft, per: 'all', direction: 'response' }, WORDS, 'block'), {
-    ...body,
-    match: { direction: 'response' },
+  const rows: [RuleDraft, object][] = [
+    [{}, {}],
+    [{ per: 'all', arguments: '/x y' }, {}],
+    [{ description: ' for audits ' }, { description: 'for audits' }],
+    [{ 'match.direction': 'response' }, { match: { direction: 'response' } }],
+    [
+      { 'match.models': 'gpt-*, o?,', 'match.keys': ' batch one ' },
+      { match: { models: ['gpt-*', 'o?'], keys: ['batch one'] } },
+    ],
+    [
+      { 'match.labels': 'team = search,x=a=b, y' },
+      { match: { labels: { team: 'search', x: 'a=b', y: '' } } },
+    ],
+    [{ 'match.parts': 'user, assistant' }, { match: { parts: ['user', 'assistant'] } }],
+  ]
+  for (const [draft, more] of rows)
+    t.strictSame(bodyOf({ ...WORDS, ...draft }, 'keyword_block'), { ...BODY, ...more }, JSON.stringify(draft))
+  t.strictSame(bodyOf({ name: 'a', pattern: '9/1m', per: ' label:team ', action: 'block' }, 'rate_limit'), {
+    ...{ name: 'a', type: 'rate_limit', pattern: '9/1m', per: 'label:team', action: 'block', enabled: true },
   })
-  t.match(ruleBody({ ...draft, placeholders: 'shaped' }, WORDS, 'redact'), { placeholders: 'shaped' })
-  const limit = { name: 'a', type: 'rate_limit', pattern: 'x', per: 'label:team', enabled: true }
-  t.strictSame(ruleBody({ ...draft, per: ' label:team', direction: 'response' }, LIMIT, undefined), limit)
-})
-
-t.test('models, keys, labels and parts are lists', async (t) => {
-  const draft = {
-    ...EMPTY_DRAFT,
-    models: 'gpt-*, o?,',
-    keys: ' batch one ',
-    labels: 'team = search,x=a=b, y',
-    parts: 'user, assistant',
-  }
-  t.match(ruleBody(draft, WORDS, 'block'), {
-    match: {
-      models: ['gpt-*', 'o?'],
-      keys: ['batch one'],
-      labels: { team: 'search', x: 'a=b', y: '' },
-      parts: ['user', 'assistant'],
-    },
+  t.match(bodyOf({ name: 'a', pattern: '*', action: 'pseudonym', restore: 'false' }, 'pii'), {
+    restore: false,
   })
-  t.notMatch(ruleBody(draft, LIMIT, 'block'), { match: { parts: [] } })
 })
 
-t.test('a list is one item a line', async (t) => {
-  const draft = { ...EMPTY_DRAFT, pattern: 'gpt-*\n!gpt-secret\n' }
-  const type = { ...LIMIT, form: { isList: true, hint: '' } }
-  t.match(ruleBody(draft, type, 'block'), { pattern: ['gpt-*', '!gpt-secret'] })
-})
-
-t.test('conditions of a rule on tools are lines, globs and a number', async (t) => {
-  const tools = { ...WORDS, name: 'tool_access', form: { isList: true, hint: '' }, narrowsTools: true }
-  const draft = { ...EMPTY_DRAFT, name: 'a', pattern: '*\n!bash', arguments: '/command rm -rf\n x y\n\n' }
-  t.match(ruleBody({ ...draft, after: 'web_*, mcp:*', afterInjection: '0.7' }, tools, 'block'), {
+t.test('lists, places and numbers are read as their type has them', async (t) => {
+  const draft = { name: 'a', pattern: '*\n!bash\n', arguments: '/command rm -rf\n x y\n\n', action: 'block' }
+  t.match(bodyOf({ ...draft, after: 'web_*, mcp:*', afterInjection: '0.7' }, 'tool_access'), {
     pattern: ['*', '!bash'],
     arguments: [
       { path: '/command', pattern: 'rm -rf' },
@@ -79,5 +71,12 @@ t.test('conditions of a rule on tools are lines, globs and a number', async (t) 
     after: ['web_*', 'mcp:*'],
     afterInjection: 0.7,
   })
-  t.notHas(ruleBody(draft, WORDS, 'block'), { arguments: [] })
+})
+
+t.test('the YAML of a rule is that rule, with any text', async (t) => {
+  const texts = ['x: y # z', '"quoted"\n- line', '\u2028', '*', '@at', '{a}', 'no', '‮']
+  for (const [index, text] of texts.entries()) {
+    const body = bodyOf({ ...WORDS, name: text, pattern: text, 'match.keys': 'a b, c' }, 'keyword_block')
+    t.strictSame(parse(ruleYaml(body)), [body], `text ${index}`)
+  }
 })

@@ -16,13 +16,14 @@ import {
 import { useResource } from '../resource.ts'
 import { useMay } from '../signed-in.ts'
 import { CandidateResults } from './candidate-results.tsx'
-import { DeleteRuleDialog, NewRuleDialog, RulesYaml, ToggleRuleDialog } from './rule-dialogs.tsx'
+import { NewRuleDialog } from './new-rule-dialog.tsx'
+import { DeleteRuleDialog, RuleHistoryDialog, RulesYaml, ToggleRuleDialog } from './rule-dialogs.tsx'
 import { TryPrompt } from './try-prompt.tsx'
 
 const REFRESH_MS = 5000
 
 type OpenDialog =
-  | { readonly kind: 'toggle' | 'delete'; readonly rule: PolicyRule }
+  | { readonly kind: 'toggle' | 'delete' | 'history'; readonly rule: PolicyRule }
   | { readonly kind: 'new' | 'yaml' }
 
 export function RulesPage() {
@@ -61,6 +62,7 @@ export function RulesPage() {
       <CandidateResults />
       {dialog?.kind === 'toggle' ? <ToggleRuleDialog rule={dialog.rule} onClose={close} /> : null}
       {dialog?.kind === 'delete' ? <DeleteRuleDialog rule={dialog.rule} onClose={close} /> : null}
+      {dialog?.kind === 'history' ? <RuleHistoryDialog rule={dialog.rule} onClose={close} /> : null}
       {dialog?.kind === 'new' ? <NewRuleDialog onClose={close} /> : null}
       {dialog?.kind === 'yaml' ? <RulesYaml onClose={close} /> : null}
     </>
@@ -122,9 +124,10 @@ function RuleTable({ rules, actors, mayChange, onOpen }: RuleTableProps) {
         </>
       ),
     },
-    ...(mayChange
-      ? [{ title: 'Change', cell: (rule: PolicyRule) => <RuleButtons rule={rule} onOpen={onOpen} /> }]
-      : []),
+    {
+      title: 'Change',
+      cell: (rule) => <RuleButtons rule={rule} mayChange={mayChange} onOpen={onOpen} />,
+    },
   ]
   return (
     <DataTable
@@ -179,22 +182,23 @@ function RulePattern({ rule }: { readonly rule: PolicyRule }) {
   )
 }
 
-interface RuleButtonsProps extends Pick<RuleTableProps, 'onOpen'> {
+interface RuleButtonsProps extends Pick<RuleTableProps, 'mayChange' | 'onOpen'> {
   readonly rule: PolicyRule
 }
 
-function RuleButtons({ rule, onOpen }: RuleButtonsProps) {
-  const verb = rule.enabled ? 'Disable' : 'Enable'
-  const button = (text: string, kind: 'toggle' | 'delete') => (
+function RuleButtons({ rule, mayChange, onOpen }: RuleButtonsProps) {
+  const button = (text: string, kind: 'toggle' | 'delete' | 'history') => (
     <button type="button" aria-label={`${text} ${visible(rule.name)}`} onClick={() => onOpen({ kind, rule })}>
       {text}
     </button>
   )
-  if (rule.source.kind === 'hub') return <>At the hub</>
+  const isOwn = mayChange && rule.source.kind !== 'hub'
   return (
     <div class="buttons">
-      {button(verb, 'toggle')}
-      {rule.source.kind === 'api' ? button('Delete', 'delete') : null}
+      {isOwn ? button(rule.enabled ? 'Disable' : 'Enable', 'toggle') : null}
+      {isOwn && rule.source.kind === 'api' ? button('Delete', 'delete') : null}
+      {button('History', 'history')}
+      {mayChange && rule.source.kind === 'hub' ? 'Changed at the hub' : null}
     </div>
   )
 }

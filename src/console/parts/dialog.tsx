@@ -42,7 +42,7 @@ interface FieldProps {
   readonly label: string
   /** Name of the API's field; an error that names it, or an item of it, is shown here. */
   readonly name: string
-  readonly hint?: string
+  readonly hint?: string | undefined
   readonly failure: ApiFailure | Error | null
   readonly children: ComponentChildren
 }
