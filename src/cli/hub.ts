@@ -10,8 +10,9 @@ const HELP = `Usage: sidegate hub [--config FILE]
 
 Runs a hub, which keeps API keys and the sessions of administrators in a PostgreSQL
 database that several hubs may share, and seals every change. Gateways with \`fleet\` in
-their configuration take their keys from it: see config/fleet.md. migrate creates or
-upgrades the tables; run it as the owner of the database before a new release of the hub.
+their configuration take keys, rules and prices from it, count limits over all of them
+and send it their logs: see config/fleet.md. migrate creates or upgrades the tables; run
+it as the owner of the database before a new release of the hub.
 
   --new-epoch     with migrate: says that the database was restored from a backup
   --config FILE   configuration (default config/hub.yaml)

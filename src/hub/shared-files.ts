@@ -14,13 +14,16 @@ import { type FileSnapshot, type FileSource, FileWatcher } from '../rules/watch.
 /** Time after which files that could not be put in force are tried again. */
 const RETRY_MS: Milliseconds = 1000
 
+/** Files as messages name them, and their verb. */
+const VERBS = { 'rule files': 'are', 'price file': 'is' } as const
+
 interface HubSnapshot extends FileSnapshot {
   readonly problems: readonly Problem[]
 }
 
 export interface SharedFilesParts<Snapshot extends HubSnapshot> {
   readonly path: string
-  readonly what: 'rule files' | 'price file'
+  readonly what: keyof typeof VERBS
   readonly open: (path: string) => Promise<FileSource<Snapshot>>
   /**
    * Puts files without errors in force. Resolves when `version` is theirs, or with the problems for
@@ -72,8 +75,10 @@ export class SharedFiles<Snapshot extends HubSnapshot> {
   /** What /readyz shows: `ok`, or what is wrong. */
   health(): string {
     const { what } = this.#parts
-    if (this.#problems.length > 0) return `the ${what} of this hub are not in force; what was in force stays`
-    return this.#isOther ? `those of another hub are in force; the ${what} of this hub are others` : 'ok'
+    const be = VERBS[what]
+    if (this.#problems.length > 0)
+      return `the ${what} of this hub ${be} not in force; what was in force stays`
+    return this.#isOther ? `the ${what} of another hub ${be} in force instead` : 'ok'
   }
 
   /** Reads the files, puts them in force if it can be, and follows them. */
@@ -165,7 +170,7 @@ export class SharedFiles<Snapshot extends HubSnapshot> {
     const isSame = errors.join('\n') === this.#problems.map(formatProblem).join('\n')
     this.#problems = problems
     if (errors.length > 0 && !isSame)
-      logger.error({ errors }, `the ${what} are not in force; what was in force stays`)
+      logger.error({ errors }, `the ${what} ${VERBS[what]} not in force; what was in force stays`)
   }
 }
 

@@ -37,7 +37,8 @@ t.test('a changed file is with every sidecar of its namespaces, and a bad one ch
   await until('the errors', async () => (await ready(hub)).price_errors.length > 0)
   await until('the errors', async () => (await ready(hub)).rule_errors.length > 0)
   t.match(await ready(hub), {
-    rules: /not in force; what was in force stays/,
+    rules: /^the rule files of this hub are not in force; what was in force stays$/,
+    prices: /^the price file of this hub is not in force; what was in force stays$/,
     rule_errors: [/rules\.yaml:2:\d+ rules\[0\]\.action/, /pattern/],
     price_errors: [/prices\.yaml:1:\d+ prices\.m\.input/],
   })
