@@ -46,10 +46,13 @@ export interface LimitDemand {
   readonly expected: number
 }
 
+/** What covers a limit of a call, or why nothing does. */
+export const COVER_SOURCES = ['lease', 'share', 'local', 'monitored', 'refused', 'away'] as const
+
 /** What a call got. */
 export interface Cover {
   /** `away`: no hub answers, and what this sidecar may use without one is used. */
-  readonly source: 'lease' | 'share' | 'local' | 'monitored' | 'refused' | 'away'
+  readonly source: (typeof COVER_SOURCES)[number]
   readonly taken: Taken
   /** Whether the call is within the limit. A limit that monitors lets it pass in any case. */
   readonly isWithin: boolean

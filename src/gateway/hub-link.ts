@@ -12,6 +12,7 @@ import { isoTimeOrNull } from '../core/time.ts'
 import { systemTimers } from '../core/timers.ts'
 import { FleetClient } from '../fleet/client.ts'
 import { type Credential, fileCredential, joinedCredential } from '../fleet/credential.ts'
+import { COVER_SOURCES } from '../fleet/hub-limit.ts'
 import { HubRefusal } from '../fleet/hub-requests.ts'
 import { LeaseClient, REQUESTS_OF_A_PROCESS } from '../fleet/lease-client.ts'
 import type { PolicySet } from '../fleet/policy-set.ts'
@@ -94,6 +95,8 @@ export class HubLink {
       onCosigned: (checkpoint) => this.onCosigned(checkpoint),
     })
     this.#leases = this.#openLeases(parts, clock)
+    // No query sees the increase of a new series.
+    for (const source of COVER_SOURCES) metrics.fleetLimits.inc({ source }, 0)
     this.limits = new FleetQuota({
       leases: this.#leases,
       isHubKey: (id) => this.#memory.keys.has(id),

@@ -152,6 +152,10 @@ t.test(
       folder: join(folder, 'deployment'),
       config: {
         rules: { candidatePath: 'candidate' },
+        // Nothing listens there.
+        recognisers: [
+          { name: 'names', url: 'http://127.0.0.1:9/analyze', kinds: ['person'], onError: 'ignore' },
+        ],
         keys: [{ name: 'ci', jwt: { ...ISSUED, jwks: { file: '../jwks.json' } } }],
         listen: { opsTls: { certificate: { file: '../tls.crt' }, key: { file: '../tls.key' } } },
       },

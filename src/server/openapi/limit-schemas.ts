@@ -73,7 +73,7 @@ export const LIMIT_SCHEMAS: Record<string, JsonObject> = {
       'What shares the count in a few words: `key = app`, `team = batch`, `no team`, `all keys`.',
     ),
     used: amount(
-      'Tokens, requests or USD that count now, what running calls reserve included. Of a limit of the hub, a gateway says what the hub last answered to it, with what is lent to other gateways or set aside for them; ask the hub for the sum.',
+      'Tokens, requests or USD that count now, what running calls reserve included. For a limit of the hub, a gateway says what the hub last answered to it, with what is lent to other gateways or set aside for them; ask the hub for the sum.',
     ),
     allowed: amount('The most that the rule allows in a window, in the same unit.'),
     left: amount('What is left of it now, in the same unit.'),
