@@ -47,6 +47,19 @@ export function announce(type: ApiEventType): void {
   apiEvents.dispatchEvent(new Event(type))
 }
 
+/** What the answer of a hub to a change says of the sidecars. */
+export interface ChangeConfirmation {
+  readonly registered: number
+  readonly unconfirmed: number
+  /** The first of them. */
+  readonly unconfirmed_names: readonly string[]
+  readonly in_force_everywhere_by: string
+}
+
+/** Dispatches CHANGED with a ChangeConfirmation. */
+export const changes = new EventTarget()
+export const CHANGED = 'changed'
+
 export interface ApiCall {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly body?: unknown
@@ -82,7 +95,11 @@ export async function callApi<Answer>(path: string, call: ApiCall = {}): Promise
   announce('reachable')
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
   const answer = isJson ? JSON.parse(text) : text
-  if (response.ok) return answer as Answer
+  if (response.ok) {
+    if (method !== 'GET' && answer?.fleet)
+      changes.dispatchEvent(new CustomEvent(CHANGED, { detail: answer.fleet }))
+    return answer as Answer
+  }
   const failure = new ApiFailure(response.status, (isJson ? answer.error : null) ?? {})
   if (failure.code === 'session_required') announce('signed-out')
   throw failure

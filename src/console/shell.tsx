@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { callApi } from './gateway-api.ts'
 import { AuditPage } from './pages/audit-page.tsx'
+import { FleetPage } from './pages/fleet-page.tsx'
 import { KeyPage } from './pages/key-page.tsx'
 import { KeysPage } from './pages/keys-page.tsx'
 import { LogPage } from './pages/log-page.tsx'
@@ -14,11 +15,14 @@ import { SettingsPage } from './pages/settings-page.tsx'
 import { UsagePage } from './pages/usage-page.tsx'
 import { ErrorBoundary, UncaughtError } from './parts/error-boundary.tsx'
 import { Select } from './parts/select.tsx'
-import { Inert } from './parts/text.tsx'
+import { Inert, LoadState } from './parts/text.tsx'
 import { BASE, go, usePlace } from './place.ts'
 import { usePresence } from './presence.ts'
+import { useResource } from './resource.ts'
+import { ServedContext, type ServedStatus } from './served.ts'
 import { SignInDialog, SignInPage } from './sign-in.tsx'
 import { type ConsoleSession, SessionContext } from './signed-in.ts'
+import { Unconfirmed } from './unconfirmed.tsx'
 import { useChosenZone, ZONES, ZoneContext } from './zone.ts'
 
 const PAGES = [
@@ -29,6 +33,7 @@ const PAGES = [
   { name: 'keys', title: 'Keys', Page: KeysPage, One: KeyPage },
   { name: 'usage', title: 'Usage & cost', Page: UsagePage },
   { name: 'audit', title: 'Audit', Page: AuditPage },
+  { name: 'fleet', title: 'Fleet', Page: FleetPage },
   { name: 'settings', title: 'Settings', Page: SettingsPage },
 ] as const
 
@@ -65,20 +70,42 @@ export function Shell() {
       ) : (
         // Another person begins anew.
         <SessionContext.Provider key={`${session.role} ${session.name}`} value={session}>
-          <Header session={session} current={name} onSignedOut={() => setSession(null)}>
+          <SignedIn page={page} name={name} id={id} session={session} onSignedOut={() => setSession(null)}>
             <label class="zone-choice">
               Times in <Select options={ZONE_OPTIONS} value={zone} onSelect={chooseZone} />
             </label>
-          </Header>
-          <main id="content" tabIndex={-1}>
-            <ErrorBoundary key={`${name}/${id}`}>
-              {page === undefined ? <NotFound /> : pageOf(page, id)}
-            </ErrorBoundary>
-          </main>
+          </SignedIn>
           {isOver ? <SignInDialog methods={methods} onSignedIn={setSession} /> : null}
         </SessionContext.Provider>
       )}
     </ZoneContext.Provider>
+  )
+}
+
+interface SignedInProps extends Omit<HeaderProps, 'current' | 'serves'> {
+  /** Undefined at an address without one. */
+  readonly page: (typeof PAGES)[number] | undefined
+  /** Its name and the id of its thing, as the address has them. */
+  readonly name: string
+  readonly id: string
+}
+
+/** Shows no page before it is known which ones the program has the API for. */
+function SignedIn({ page, name, id, ...props }: SignedInProps) {
+  const status = useResource<ServedStatus>('/status')
+  const serves = status.data?.serves ?? []
+  return (
+    <ServedContext.Provider value={serves}>
+      <Header {...props} current={name} serves={serves} />
+      <Unconfirmed />
+      <main id="content" tabIndex={-1}>
+        <LoadState resource={status}>
+          <ErrorBoundary key={`${name}/${id}`}>
+            {page === undefined || !serves.includes(page.name) ? <NotFound /> : pageOf(page, id)}
+          </ErrorBoundary>
+        </LoadState>
+      </main>
+    </ServedContext.Provider>
   )
 }
 
@@ -97,12 +124,14 @@ interface HeaderProps {
   readonly session: ConsoleSession
   /** Name of the page shown. */
   readonly current: string
+  /** Names of the pages that can be shown. */
+  readonly serves: readonly string[]
   readonly onSignedOut: () => void
   readonly children: ComponentChildren
 }
 
 /** One line; on narrow screens all but the name of the page is behind a button. */
-function Header({ session, current, onSignedOut, children }: HeaderProps) {
+function Header({ session, current, serves, onSignedOut, children }: HeaderProps) {
   const [isOpen, setOpen] = useState(false)
   useEffect(() => setOpen(false), [current])
   const signOut = async () => {
@@ -127,7 +156,7 @@ function Header({ session, current, onSignedOut, children }: HeaderProps) {
       <div id="menu" class={isOpen ? 'bar open' : 'bar'}>
         <nav aria-label="Pages">
           <ul>
-            {PAGES.map(({ name, title }) => (
+            {PAGES.filter(({ name }) => serves.includes(name)).map(({ name, title }) => (
               <li key={name}>
                 <a href={BASE + name} aria-current={name === current ? 'page' : undefined}>
                   {title}

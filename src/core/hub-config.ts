@@ -4,7 +4,7 @@
 import { resolve } from 'node:path'
 import { type AdminToken, type DeclaredAdminToken, readAdminTokens } from './admin-tokens.ts'
 import type { Clock } from './clock.ts'
-import type { UnknownPrice } from './config.ts'
+import type { Config, UnknownPrice } from './config.ts'
 import { isAmong, readConfigText, readSections } from './config-document.ts'
 import type { ComparableReading, ConfigSource } from './config-source.ts'
 import {
@@ -17,6 +17,7 @@ import {
   type SecretReference,
   SIGNING_KEY_HINT,
 } from './config-values.ts'
+import { rejectProxies } from './console-section.ts'
 import { type Path, readDocument } from './document.ts'
 import { HUB_SCHEMA } from './hub-schema.ts'
 import type { JsonObject } from './json.ts'
@@ -72,6 +73,7 @@ export interface HubConfig {
   readonly rules: { readonly path: string } | null
   /** Null without prices. */
   readonly prices: { readonly path: string; readonly unknownPrice: UnknownPrice } | null
+  readonly console: Config['console']
   readonly admin: {
     readonly tokens: readonly AdminToken[]
     /** Null without single sign-on. */
@@ -107,6 +109,7 @@ interface DeclaredHub {
   /** Invalid without a path, like `prices`. */
   readonly rules?: { readonly path?: string }
   readonly prices?: { readonly path?: string; readonly unknownPrice: UnknownPrice }
+  readonly console: Config['console']
   readonly admin: {
     readonly token?: SecretReference
     readonly tokens: readonly DeclaredAdminToken[]
@@ -164,7 +167,7 @@ export function parseHubConfig(
   const document = readSections<DeclaredHub>(text, file, HUB_SCHEMA, { env, clock })
   const { declared, found, problems, problemAt, context } = document
   if (declared === null) return { ...UNUSABLE, problems, problemAt }
-  const { listen, database, join, rules, prices, admin, audit, limits, log } = declared
+  const { listen, database, join, rules, prices, console, admin, audit, limits, log } = declared
   const { folder } = context
   const config: HubConfig = {
     file,
@@ -186,6 +189,7 @@ export function parseHubConfig(
     },
     rules: rules?.path === undefined ? null : { path: resolve(folder, rules.path) },
     prices: prices?.path === undefined ? null : { ...prices, path: resolve(folder, prices.path) },
+    console,
     admin: {
       sessionTtlSeconds: admin.sessionTtlSeconds,
       allowedHosts: admin.allowedHosts,
@@ -207,6 +211,7 @@ export function parseHubConfig(
     rejectSameAddress(context, 'hub', config.listen.hub, config.listen.ops)
   }
   if (!isAmong(found, ['admin'])) rejectHosts(context, config.admin.allowedHosts)
+  if (!isAmong(found, ['console'])) rejectProxies(context, config.console.trustedProxies)
   const settings = declared as unknown as JsonObject
   return { ...UNUSABLE, config: document.isValid ? config : null, settings, problems, problemAt }
 }

@@ -1,6 +1,7 @@
 // JSON Schema (2020-12) of the configuration of a hub. Documents every key.
 
 import { ADMIN_SECTION } from './admin-section.ts'
+import { CONSOLE_SECTION } from './console-section.ts'
 import { LOG_SECTION } from './observability-sections.ts'
 import { PRICES_SECTION } from './prices-section.ts'
 import { keptUser, retain, retainDays } from './retention-section.ts'
@@ -102,6 +103,7 @@ export const HUB_SCHEMA = {
       },
     },
     prices: PRICES_SECTION,
+    console: CONSOLE_SECTION,
     admin: ADMIN_SECTION,
     audit: section(
       'The logs in the database.',

@@ -55,7 +55,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
   const { store, pipeline, attestation } = parts
   const { gatekeeper, signOn } = parts.admin
   const { receipts, minutes, fleetLimits } = pipeline()
-  const routes = [
+  const routes: ApiRoute[] = [
     ...sessionRoutes(gatekeeper, store.sessions),
     ...singleSignOnRoutes(gatekeeper, signOn),
     ...keyRoutes(store.keys, systemClock, effectiveTerms(pipeline, store.counters, fleetLimits)),
@@ -80,7 +80,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     overviewRoute(minutes, parts.rules, store, systemClock, fleetLimits),
     usageSeriesRoute(minutes, store.rollups, systemClock),
     usageLiveRoute(parts.liveTail, gatekeeper),
-    statusRoute(parts.status),
+    statusRoute(parts.status, () => routes),
     configRoute(parts.config),
   ]
   return [...routes, ...openApiRoutes(routes)]

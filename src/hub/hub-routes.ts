@@ -53,7 +53,7 @@ export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
   const begun = { version: VERSION, started_at: isoTime(systemClock.now()) }
   const { state, feeds, confirmation, catchUp } = fleet
   const shared = { confirmation, sidecars }
-  const routes = [
+  const routes: ApiRoute[] = [
     ...sessionRoutes(gatekeeper, sessions),
     ...singleSignOnRoutes(gatekeeper, signOn),
     ...confirmed(keyRoutes(madeKeys(keys), systemClock, null, HUB_TERM_FIELDS), keyNeeds(state), shared),
@@ -64,7 +64,13 @@ export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
     ...logRoutes(parts),
     confirmedErasure(eraseRoute(parts.erasures, systemClock), confirmation),
     checkpointRoute(parts.checkpoints, 'log of the hubs'),
-    { ...statusRoute(() => ({ ...begun, ...fleet.status() })), operation: STATUS },
+    {
+      ...statusRoute(
+        () => ({ ...begun, ...fleet.status() }),
+        () => routes,
+      ),
+      operation: STATUS,
+    },
   ]
   return [...routes, ...openApiRoutes(routes, SERVED_BY.hub)]
 }

@@ -14,6 +14,7 @@ import type { Problem } from '../core/problem.ts'
 import { splitTarget } from '../core/request-path.ts'
 import { systemTimers } from '../core/timers.ts'
 import { VERSION } from '../core/version.ts'
+import { readConsoleFiles } from '../gateway/console.ts'
 import {
   certificatesHealth,
   type LiveCertificate,
@@ -43,8 +44,10 @@ import { createHubMetrics, type HubMetrics } from '../metrics/hub-metrics.ts'
 import { FleetLimits } from '../policy/hub-rules.ts'
 import { whyNoPrices } from '../prices/price-file.ts'
 import { whyNoRules } from '../rules/files.ts'
-import { formatAddress, whyNotListen } from '../server/address.ts'
+import { clientAddress, formatAddress, whyNotListen } from '../server/address.ts'
 import type { ApiRoute } from '../server/api.ts'
+import { BasePath } from '../server/base-path.ts'
+import { ConsoleFiles } from '../server/console-files.ts'
 import { type Handler, type Listener, listen } from '../server/listener.ts'
 import { answerRoute, failRequest, type ManagementParts } from '../server/management.ts'
 import { opsHandler } from '../server/ops.ts'
@@ -178,7 +181,7 @@ async function start(
     ...manages,
     ...{ metrics, logger, fleet, sidecars, joinTokens, states, signer, policy, limits, logReading },
   })
-  const handler = hubHandler(manages, routes, answers)
+  const handler = hubHandler({ ...manages, console: config.console }, routes, answers)
   const listeners = await listenWith(config.listen.hub, handler, certificates.hub)
   const upkeep = new Upkeep({ ...config.audit, ...ledgers, database, limits, logger })
   upkeep.start()
@@ -312,15 +315,19 @@ const SIDECAR_METHODS = ['GET', 'POST']
 const NOTHING_HERE =
   'There is nothing at this path of a hub, which takes no calls of apps. GET /openapi.json lists its API. A sidecar sends its log by POST to /fleet/v1/logs/{id}, a UUID in lowercase.'
 
-/** Serves sidecars and the management API. */
+/** Serves sidecars, the management API and the console. */
 function hubHandler(
-  parts: ManagementParts,
+  parts: ManagementParts & Pick<HubConfig, 'console'>,
   routes: readonly ApiRoute[],
   fleetAnswers: readonly ReturnType<typeof fleetHandler>[],
 ): Handler {
   const router = new Router<ApiRoute>(routes, () => NOTHING_HERE)
+  const consoleFiles = new ConsoleFiles(readConsoleFiles())
+  const basePath = new BasePath(parts.console)
   return (request: IncomingMessage, response: ServerResponse) => {
-    const { path, search } = splitTarget(request.url ?? '/')
+    const { path: asked, search } = splitTarget(request.url ?? '/')
+    const base = basePath.of(request.headers, clientAddress(request.socket.remoteAddress))
+    const path = basePath.below(base, asked)
     try {
       const method = request.method ?? 'GET'
       for (const answerOf of fleetAnswers) {
@@ -331,8 +338,13 @@ function hubHandler(
       }
       const allowed = SIDECAR_METHODS.filter((one) => fleetAnswers.some((of) => of(one, path) !== null))
       if (allowed.length > 0) throw notAllowed(allowed)
+      if (consoleFiles.takes(request, path)) {
+        parts.gatekeeper.checkOrigin(method, request.headers)
+        consoleFiles.answer(request, response, path, base)
+        return
+      }
       const { route, params } = router.find(method, path)
-      void answerRoute(parts, route, request, response, { params, search, base: '' })
+      void answerRoute(parts, route, request, response, { params, search, base })
     } catch (error) {
       failRequest(parts, response, error)
     }

@@ -10,6 +10,7 @@ import { Inert, LoadState, Time } from '../parts/text.tsx'
 import { API } from '../place.ts'
 import type { CheckpointAnswer } from '../proof-check.ts'
 import { useResource } from '../resource.ts'
+import { useServes } from '../served.ts'
 import { useMay } from '../signed-in.ts'
 import { ReceiptCheck } from './receipt-check.tsx'
 
@@ -34,7 +35,7 @@ export function AuditPage() {
         <CheckpointCard />
         <VerificationCard mayVerify={mayVerify} />
       </div>
-      <ReceiptCheck />
+      {useServes('receipts') ? <ReceiptCheck /> : null}
       <Changes />
     </>
   )

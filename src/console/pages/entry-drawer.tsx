@@ -15,6 +15,7 @@ import { ProofView } from '../parts/proof-view.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
 import type { ReceiptDocument } from '../proof-check.ts'
 import { useResource } from '../resource.ts'
+import { useServes } from '../served.ts'
 import { useMay } from '../signed-in.ts'
 
 /** What redaction leaves in place of a value: numbered for a call, with a pseudonym, or neither. */
@@ -27,6 +28,8 @@ interface WholeEntry extends UsageView {
   readonly request: unknown
   readonly response: unknown
   readonly erased: boolean
+  /** Only at a hub: the name of the sidecar that sealed it. */
+  readonly sidecar?: string | null
 }
 
 interface EntryDrawerProps {
@@ -48,6 +51,7 @@ export function EntryDrawer({ id, onClose }: EntryDrawerProps) {
 function Entry({ entry }: { readonly entry: WholeEntry }) {
   const mayReadTexts = useMay('auditor')
   const [isProofShown, setProofShown] = useState(false)
+  const hasReceipts = useServes('receipts')
   return (
     <>
       <dl>
@@ -79,6 +83,11 @@ function Entry({ entry }: { readonly entry: WholeEntry }) {
             <a href={logHref({ run: entry.run })}>
               <Inert text={entry.run} />
             </a>
+          </Fact>
+        )}
+        {entry.sidecar == null ? null : (
+          <Fact name="Sidecar">
+            <Inert text={entry.sidecar} />
           </Fact>
         )}
         <Fact name="Model">
@@ -142,7 +151,7 @@ function Entry({ entry }: { readonly entry: WholeEntry }) {
       <p class="muted">
         Entry {showCount(entry.seq)} of the chain, hash <code>{entry.hash}</code>
       </p>
-      {isProofShown ? (
+      {!hasReceipts ? null : isProofShown ? (
         <Proof id={entry.id} />
       ) : (
         <button type="button" onClick={() => setProofShown(true)}>

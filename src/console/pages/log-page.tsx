@@ -10,6 +10,7 @@ import { FilterLine } from '../parts/filter-line.tsx'
 import { Inert, Time } from '../parts/text.tsx'
 import { type GridColumn, VirtualGrid } from '../parts/virtual-grid.tsx'
 import { API, BASE, go, usePlace } from '../place.ts'
+import { useServes } from '../served.ts'
 import { EntryDrawer } from './entry-drawer.tsx'
 import { useLogRows } from './log-rows.ts'
 
@@ -38,7 +39,8 @@ const LOG_COLUMNS: readonly GridColumn<UsageView>[] = [
 
 export function LogPage() {
   const place = usePlace()
-  const isLive = place.searchParams.get('live') === '1'
+  const hasLive = useServes('live-log')
+  const isLive = hasLive && place.searchParams.get('live') === '1'
   const opened = place.searchParams.get('entry')
   const filters = useMemo(() => filtersIn(place.searchParams), [place.search])
   const openEntry = useCallback((id: string | null) => {
@@ -52,9 +54,11 @@ export function LogPage() {
     <section class="log-page">
       <header class="page-head">
         <h1>Usage log</h1>
-        <a class="button" href={isLive ? logHref(filters) : `${BASE}log?live=1`}>
-          {isLive ? 'Stop the live view' : 'Live view'}
-        </a>
+        {hasLive ? (
+          <a class="button" href={isLive ? logHref(filters) : `${BASE}log?live=1`}>
+            {isLive ? 'Stop the live view' : 'Live view'}
+          </a>
+        ) : null}
       </header>
       {isLive ? (
         <LiveRows onOpen={openRow} />

@@ -17,6 +17,7 @@ import { Chooser, chosenOf } from '../parts/select.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
 import { BASE, go, usePlace } from '../place.ts'
 import { useResource } from '../resource.ts'
+import { useServes } from '../served.ts'
 
 const PERIODS = [
   { value: 'hours=1', title: 'Last hour' },
@@ -81,6 +82,15 @@ interface GatewayStatus {
   readonly calls_in_flight: number
 }
 
+/** The part of the same answer of a hub. */
+interface HubStatus {
+  readonly version: string
+  readonly started_at: string
+  readonly rev: number
+  readonly feeds: number
+  readonly listening: boolean
+}
+
 /** An answer of `GET /api/v1/overview`. */
 interface RecentCalls {
   readonly since: string
@@ -112,8 +122,9 @@ export function OverviewPage() {
   const period = chosenOf(PERIODS, place.searchParams.get('period'))
   const series = useResource<UsageSeries>(`/usage/series?${period}`, REFRESH_MS)
   const hours = period.startsWith('hours') ? period : `hours=${HOURS_OF_DAY}`
-  const recent = useResource<RecentCalls>(`/overview?${hours}`, REFRESH_MS)
-  const status = useResource<GatewayStatus>('/status', REFRESH_MS)
+  const hasRecent = useServes('recent-calls')
+  const recent = useResource<RecentCalls>(hasRecent ? `/overview?${hours}` : null, REFRESH_MS)
+  const status = useResource<GatewayStatus | HubStatus>('/status', REFRESH_MS)
   return (
     <>
       <header class="page-head">
@@ -128,7 +139,7 @@ export function OverviewPage() {
       <LoadState resource={series}>
         {series.data === null ? null : (
           <>
-            <Tiles series={series.data} recent={recent.data} />
+            <Tiles series={series.data} recent={recent.data} hasRecent={hasRecent} />
             <Charts series={series.data} />
           </>
         )}
@@ -138,7 +149,13 @@ export function OverviewPage() {
         <NewestEvents />
         {recent.data === null ? null : <Budgets limits={recent.data.budgets} />}
       </div>
-      <LoadState resource={status}>{status.data === null ? null : <State status={status.data} />}</LoadState>
+      <LoadState resource={status}>
+        {status.data === null ? null : 'store' in status.data ? (
+          <State status={status.data} />
+        ) : (
+          <HubState status={status.data} />
+        )}
+      </LoadState>
     </>
   )
 }
@@ -150,9 +167,11 @@ interface TilesProps {
   readonly series: UsageSeries
   /** The calls of the last day at most; null while they load. */
   readonly recent: RecentCalls | null
+  /** Whether there are such figures; a hub has none. */
+  readonly hasRecent: boolean
 }
 
-function Tiles({ series, recent }: TilesProps) {
+function Tiles({ series, recent, hasRecent }: TilesProps) {
   const { since, until } = series
   const today = useMemo(() => new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS).toISOString(), [])
   const month = useResource<ReportAnswer>('/usage/report?group_by=month', SLOW_MS)
@@ -169,12 +188,14 @@ function Tiles({ series, recent }: TilesProps) {
   return (
     <ul class="tiles">
       <Tile title="Requests" value={showCompact(sum(series.requests))} href={inPeriod({})} />
-      <Tile
-        title="Errors"
-        value={showCompact(failed)}
-        note={errors.map(([name, count]) => `${showCount(count)} ${name.replaceAll('_', ' ')}`).join(', ')}
-        href={inRecent(worst === undefined ? {} : { outcome: worst[0] })}
-      />
+      {hasRecent ? (
+        <Tile
+          title="Errors"
+          value={showCompact(failed)}
+          note={errors.map(([name, count]) => `${showCount(count)} ${name.replaceAll('_', ' ')}`).join(', ')}
+          href={inRecent(worst === undefined ? {} : { outcome: worst[0] })}
+        />
+      ) : null}
       <Tile
         title="Refused"
         value={showCompact(sum(series.refused))}
@@ -199,18 +220,22 @@ function Tiles({ series, recent }: TilesProps) {
         note={`${showCompact(month.data?.total.total_tokens ?? null)} tokens`}
         href={`${BASE}usage?by=key`}
       />
-      <Tile
-        title="Added latency"
-        value={times(recent?.added_latency_ms)}
-        note="p50 / p95"
-        href={inRecent({})}
-      />
-      <Tile
-        title="First token"
-        value={times(recent?.time_to_first_token_ms)}
-        note="p50 / p95"
-        href={inRecent({})}
-      />
+      {hasRecent ? (
+        <>
+          <Tile
+            title="Added latency"
+            value={times(recent?.added_latency_ms)}
+            note="p50 / p95"
+            href={inRecent({})}
+          />
+          <Tile
+            title="First token"
+            value={times(recent?.time_to_first_token_ms)}
+            note="p50 / p95"
+            href={inRecent({})}
+          />
+        </>
+      ) : null}
     </ul>
   )
 }
@@ -230,6 +255,21 @@ const Tile = ({ title, value, note = '', href }: TileProps) => (
     </a>
     <small>{note}</small>
   </li>
+)
+
+const HubState = ({ status }: { readonly status: HubStatus }) => (
+  <div class="cards">
+    <section class="card" aria-label="Hub">
+      <h2>Hub</h2>
+      <p class={status.listening ? 'good' : 'failure'}>
+        {status.listening ? 'Notified of changes by the database' : 'Asks the database for changes'}
+      </p>
+      <p>
+        <a href={`${BASE}fleet`}>{showCount(status.feeds)} sidecars</a> at this hub · revision {status.rev} ·
+        version {status.version} · running for {showSpan(Date.now() - Date.parse(status.started_at))}
+      </p>
+    </section>
+  </div>
 )
 
 function Charts({ series }: { readonly series: UsageSeries }) {

@@ -14,6 +14,7 @@ import {
   type RuleList,
 } from '../policy-rule.ts'
 import { useResource } from '../resource.ts'
+import { useServes } from '../served.ts'
 import { useMay } from '../signed-in.ts'
 import { CandidateResults } from './candidate-results.tsx'
 import { NewRuleDialog } from './new-rule-dialog.tsx'
@@ -30,6 +31,8 @@ export function RulesPage() {
   const list = useResource<RuleList>('/rules', REFRESH_MS)
   const actors = useActors(list.data === null ? null : versionOf(list.data))
   const mayChange = useMay('editor')
+  const canTry = useServes('try-prompt')
+  const hasCandidate = useServes('candidate')
   const [dialog, setDialog] = useState<OpenDialog | null>(null)
   const close = () => {
     setDialog(null)
@@ -58,8 +61,8 @@ export function RulesPage() {
           </>
         )}
       </LoadState>
-      <TryPrompt />
-      <CandidateResults />
+      {canTry ? <TryPrompt /> : null}
+      {hasCandidate ? <CandidateResults /> : null}
       {dialog?.kind === 'toggle' ? <ToggleRuleDialog rule={dialog.rule} onClose={close} /> : null}
       {dialog?.kind === 'delete' ? <DeleteRuleDialog rule={dialog.rule} onClose={close} /> : null}
       {dialog?.kind === 'history' ? <RuleHistoryDialog rule={dialog.rule} onClose={close} /> : null}

@@ -33,7 +33,7 @@ export const ChangeTable = ({ label, changes }: ChangeTableProps) =>
   changes.length === 0 ? (
     <p class="empty">No change among the newest ones of the log.</p>
   ) : (
-    <DataTable label={label} columns={CHANGE_COLUMNS} rows={changes} keyOf={({ seq }) => seq} />
+    <DataTable label={label} columns={CHANGE_COLUMNS} rows={changes} keyOf={({ hash }) => hash} />
   )
 
 function Details({ change }: { readonly change: ChangeEntry }) {

@@ -172,7 +172,8 @@ async function keyIdOf(text: string): Promise<string> {
 }
 
 interface StatusUpstreams {
-  readonly upstreams: readonly { readonly name: string }[]
+  /** A hub has none. */
+  readonly upstreams?: readonly { readonly name: string }[]
 }
 
 /** Values that a field can have, from what the gateway knows. */
@@ -192,7 +193,7 @@ function Suggestions({ name, typed }: { readonly name: string; readonly typed: s
     tool: tools.data?.rows.map((row) => String(row['tool'])),
     kind: PII_KINDS,
     rule: rules.data?.rules.map((rule) => rule.name),
-    upstream: status.data?.upstreams.map((upstream) => upstream.name),
+    upstream: status.data?.upstreams?.map((upstream) => upstream.name),
   }
   return (
     <datalist id="filter-values">

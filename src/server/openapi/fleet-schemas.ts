@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../../core/json.ts'
 import { choice, flag, list, object, orNull, ref, text, time, whole } from '../../core/schema-builders.ts'
+import { SERVED_PAGES } from '../console-pages.ts'
 
 /** An answer about a key or a rule, with who has its change. */
 const confirmed = (name: string): JsonObject => ({
@@ -71,6 +72,7 @@ export const FLEET_SCHEMAS: Record<string, JsonObject> = {
   }),
   HubStatus: object({
     version: text('Release of the hub.'),
+    serves: SERVED_PAGES,
     started_at: time('When this hub started.'),
     id: text('Id of the hub, from its start on.'),
     epoch: text('Names the history of changes.'),

@@ -4,6 +4,7 @@
 import { OUTCOMES } from '../../audit/entry-fields.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { flag, list, number, object, orNull, ref, text, time, whole } from '../../core/schema-builders.ts'
+import { SERVED_PAGES } from '../console-pages.ts'
 
 /** A column of a series. */
 const column = (values: JsonObject): JsonObject => list(orNull(values))
@@ -69,6 +70,7 @@ export const OVERVIEW_SCHEMAS: Record<string, JsonObject> = {
   }),
   Status: object({
     version: text('Version of the gateway.'),
+    serves: SERVED_PAGES,
     started_at: time('When the process began.'),
     ready: flag('Whether the gateway takes calls.'),
     draining: flag('Whether the gateway is shutting down.'),
