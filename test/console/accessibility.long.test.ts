@@ -1,10 +1,9 @@
 // axe-core and hostile texts on every page of the console.
 
-import type { Page } from 'playwright-core'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { openGateway } from '../process/gateway.ts'
 import { completion, json, startUpstream } from '../process/upstream.ts'
-import { findBarriers, openBrowser, openConsole, signIn } from './browser.ts'
+import { examine, openBrowser, openConsole, signIn } from './browser.ts'
 
 t.setTimeout(300_000)
 
@@ -39,22 +38,6 @@ for (const text of HOSTILE) {
   const answer = await gateway.chat(key, { model: name, messages: [{ role: 'user', content }] })
   await answer.text()
   ids.push(answer.headers.get('x-request-id') ?? '')
-}
-
-const LOOKS = (['light', 'dark'] as const).flatMap((colorScheme) =>
-  [1280, 390].map((width) => ({ colorScheme, width })),
-)
-
-/** Examines what the page shows in both themes, wide and narrow. */
-async function examine(t: Test, page: Page, what: string): Promise<void> {
-  for (const { colorScheme, width } of LOOKS) {
-    await page.emulateMedia({ colorScheme })
-    await page.setViewportSize({ width, height: 800 })
-    const look = `${what}, ${colorScheme}, ${width} px wide`
-    t.strictSame(await findBarriers(page), [], look)
-    const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-    t.ok(Number(overflow) <= 0, `${look}, does not scroll sideways`)
-  }
 }
 
 t.test('axe-core finds nothing on any page, in both themes, wide and narrow', async (t) => {

@@ -107,10 +107,26 @@ export async function signIn(
 }
 
 /** Returns what axe-core finds on the page, a line for each element. */
-export async function findBarriers(page: Page): Promise<string[]> {
+async function findBarriers(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
   const violations = await page.evaluate(async () => (await (globalThis as any).axe.run()).violations)
   return violations.flatMap(({ id, help, nodes }: any) =>
     nodes.map(({ target, failureSummary }: any) => `${id}: ${help} at ${target}: ${failureSummary}`),
   )
+}
+
+const LOOKS = (['light', 'dark'] as const).flatMap((colorScheme) =>
+  [1280, 390].map((width) => ({ colorScheme, width })),
+)
+
+/** Examines what the page shows in both themes, wide and narrow. */
+export async function examine(t: Test, page: Page, what: string): Promise<void> {
+  for (const { colorScheme, width } of LOOKS) {
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize({ width, height: 800 })
+    const look = `${what}, ${colorScheme}, ${width} px wide`
+    t.strictSame(await findBarriers(page), [], look)
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+    t.ok(Number(overflow) <= 0, `${look}, does not scroll sideways`)
+  }
 }

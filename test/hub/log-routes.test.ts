@@ -71,6 +71,11 @@ async function check(t: Test, path: string, target: string, api = admin, method 
   return body
 }
 
+t.test('the status names the pages of the console that a hub has the API for', async (t) => {
+  const { serves } = await check(t, '/status', '/status')
+  t.strictSame(serves, ['fleet', 'overview', 'log', 'security', 'rules', 'keys', 'usage', 'audit'])
+})
+
 t.test('calls of all sidecars are listed as described, and those of one alone', async (t) => {
   const page = await check(t, '/usage/logs', '/usage/logs')
   t.equal(page.total, 3)

@@ -147,7 +147,7 @@ const columnsOf = (rev: number, onDeclare: SidecarsProps['onDeclare']): TableCol
   },
   { title: 'Version', cell: ({ version }) => <Inert text={version} /> },
   { title: 'Revision', cell: (sidecar) => <Revision sidecar={sidecar} rev={rev} /> },
-  { title: 'Last heard', cell: (sidecar) => <LastHeard sidecar={sidecar} /> },
+  { title: 'Last heard', look: 'wide', cell: (sidecar) => <LastHeard sidecar={sidecar} /> },
   { title: 'Refused', look: 'wide', cell: (sidecar) => <Refused sidecar={sidecar} /> },
   { title: 'Logs', look: 'wide', cell: ({ logs }) => <Logs logs={logs} /> },
   ...(onDeclare === null
@@ -216,17 +216,17 @@ const Logs = ({ logs }: Pick<SidecarView, 'logs'>) => (
 )
 
 const HUB_COLUMNS: readonly TableColumn<HubView>[] = [
-  { title: 'Hub', cell: ({ id }) => <code>{id}</code> },
+  { title: 'Hub', look: 'wide', cell: ({ id }) => <code>{id}</code> },
   { title: 'Version', cell: ({ version }) => <Inert text={version} /> },
   { title: 'Sidecars', look: 'number', cell: ({ connected }) => showCount(connected) },
-  { title: 'Last wrote', cell: ({ seen_at }) => <Time at={seen_at} /> },
+  { title: 'Last wrote', look: 'wide', cell: ({ seen_at }) => <Time at={seen_at} /> },
 ]
 
 const Hubs = ({ hubs }: Pick<FleetAnswer, 'hubs'>) => (
-  <section aria-labelledby="hubs-title">
-    <h2 id="hubs-title">Hubs</h2>
+  <>
+    <h2>Hubs</h2>
     <DataTable label="Hubs" columns={HUB_COLUMNS} rows={hubs} keyOf={({ id }) => id} />
-  </section>
+  </>
 )
 
 interface GoneDialogProps {
