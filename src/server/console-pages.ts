@@ -16,7 +16,7 @@ const PAGES = {
   // Parts of pages.
   'recent-calls': ['/overview'],
   'live-log': ['/usage/logs/live'],
-  receipts: ['/audit/receipts/:id', '/audit/proof'],
+  receipts: ['/audit/receipts/:id'],
   'try-prompt': ['/rules/evaluate'],
   candidate: ['/rules/candidate'],
 } as const

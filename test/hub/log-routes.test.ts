@@ -73,7 +73,17 @@ async function check(t: Test, path: string, target: string, api = admin, method 
 
 t.test('the status names the pages of the console that a hub has the API for', async (t) => {
   const { serves } = await check(t, '/status', '/status')
-  t.strictSame(serves, ['fleet', 'overview', 'log', 'security', 'rules', 'keys', 'usage', 'audit'])
+  t.strictSame(serves, [
+    'fleet',
+    'overview',
+    'log',
+    'security',
+    'rules',
+    'keys',
+    'usage',
+    'audit',
+    'receipts',
+  ])
 })
 
 t.test('calls of all sidecars are listed as described, and those of one alone', async (t) => {

@@ -35,7 +35,7 @@ t.test('the state of a gateway, from its parts', async (t) => {
     },
     calls_in_flight: 0,
   })
-  t.ok(first.serves.includes('receipts') && !first.serves.includes('fleet'), 'pages of the console')
+  t.ok(first.serves.includes('live-log') && !first.serves.includes('fleet'), 'pages of the console')
   t.equal(first.rules.revision, newest.policy_revision)
   t.ok(first.audit.seq >= newest.seq && first.audit.hash.startsWith('sha256:'))
   const checkpoint = (await gateway.api('GET', '/audit/checkpoint')).body

@@ -1,5 +1,5 @@
-// The sidecars of a hub: what each has of the newest revision, what it refused and where its logs
-// stand. Declares those gone that run no more.
+// The sidecars of a hub: what each has of the newest revision, what it refused and the state of its
+// logs. Declares those gone that run no more.
 
 import { useState } from 'preact/hooks'
 import { showCount, showSpan } from '../display.ts'

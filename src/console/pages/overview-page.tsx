@@ -5,7 +5,7 @@ import type { UsageView } from '../../audit/entry-fields.ts'
 import { visible } from '../../core/hidden-characters.ts'
 import { type KeyList, type LimitsInUse, limitUseOf, type ReportAnswer, type UsageSums } from '../api-key.ts'
 import { DAY_SECONDS } from '../dates.ts'
-import { shorten, showBytes, showCompact, showCount, showMs, showSpan, showUsd } from '../display.ts'
+import { showCompact, showCount, showMs, showUsd } from '../display.ts'
 import { withQuery } from '../gateway-api.ts'
 import { labelsIn } from '../key-draft.ts'
 import { entryHref, type Filters, logHref, periodFilter } from '../log-address.ts'
@@ -18,6 +18,7 @@ import { Inert, LoadState, Time } from '../parts/text.tsx'
 import { BASE, go, usePlace } from '../place.ts'
 import { useResource } from '../resource.ts'
 import { useServes } from '../served.ts'
+import { ProgramState } from './program-state.tsx'
 
 const PERIODS = [
   { value: 'hours=1', title: 'Last hour' },
@@ -46,49 +47,6 @@ interface UsageSeries {
   readonly tokens: readonly (number | null)[]
   readonly cost_usd: readonly (number | null)[]
   readonly added_latency_ms: readonly (number | null)[]
-}
-
-/** The part of `GET /api/v1/status` that the page shows. */
-interface GatewayStatus {
-  readonly version: string
-  readonly started_at: string
-  readonly ready: boolean
-  readonly store: {
-    readonly available: boolean
-    readonly used_bytes: number
-    readonly limit_bytes: number | null
-    readonly free_bytes: number | null
-    readonly journal_lag_seconds: number
-    readonly quarantines: number
-  }
-  readonly rules: {
-    readonly revision: string
-    readonly total: number
-    readonly enabled: number
-    readonly overrides: number
-    readonly in_force: boolean
-    readonly errors: readonly string[]
-    readonly loaded_at: string | null
-  }
-  readonly upstreams: readonly { readonly name: string; readonly open: boolean }[]
-  readonly audit: {
-    readonly seq: number
-    readonly hash: string
-    readonly verification: {
-      readonly ok: boolean | null
-      readonly finished_at: string | null
-    }
-  }
-  readonly calls_in_flight: number
-}
-
-/** The part of the same answer of a hub. */
-interface HubStatus {
-  readonly version: string
-  readonly started_at: string
-  readonly rev: number
-  readonly feeds: number
-  readonly listening: boolean
 }
 
 /** An answer of `GET /api/v1/overview`. */
@@ -124,7 +82,6 @@ export function OverviewPage() {
   const hours = period.startsWith('hours') ? period : `hours=${HOURS_OF_DAY}`
   const hasRecent = useServes('recent-calls')
   const recent = useResource<RecentCalls>(hasRecent ? `/overview?${hours}` : null, REFRESH_MS)
-  const status = useResource<GatewayStatus | HubStatus>('/status', REFRESH_MS)
   return (
     <>
       <header class="page-head">
@@ -149,13 +106,7 @@ export function OverviewPage() {
         <NewestEvents />
         {recent.data === null ? null : <Budgets limits={recent.data.budgets} />}
       </div>
-      <LoadState resource={status}>
-        {status.data === null ? null : 'store' in status.data ? (
-          <State status={status.data} />
-        ) : (
-          <HubState status={status.data} />
-        )}
-      </LoadState>
+      <ProgramState />
     </>
   )
 }
@@ -255,21 +206,6 @@ const Tile = ({ title, value, note = '', href }: TileProps) => (
     </a>
     <small>{note}</small>
   </li>
-)
-
-const HubState = ({ status }: { readonly status: HubStatus }) => (
-  <div class="cards">
-    <section class="card" aria-label="Hub">
-      <h2>Hub</h2>
-      <p class={status.listening ? 'good' : 'failure'}>
-        {status.listening ? 'Notified of changes by the database' : 'Asks the database for changes'}
-      </p>
-      <p>
-        <a href={`${BASE}fleet`}>{showCount(status.feeds)} sidecars</a> at this hub · revision {status.rev} ·
-        version {status.version} · running for {showSpan(Date.now() - Date.parse(status.started_at))}
-      </p>
-    </section>
-  </div>
 )
 
 function Charts({ series }: { readonly series: UsageSeries }) {
@@ -408,79 +344,5 @@ function NewestEvents() {
         </p>
       </LoadState>
     </section>
-  )
-}
-
-function State({ status }: { readonly status: GatewayStatus }) {
-  const { store, rules, upstreams, audit } = status
-  const since = Date.now() - Date.parse(status.started_at)
-  return (
-    <div class="cards">
-      <section class="card" aria-label="Gateway">
-        <h2>Gateway</h2>
-        <p class={status.ready ? 'good' : 'failure'}>{status.ready ? 'Ready' : 'Not ready'}</p>
-        <p>
-          {showCount(status.calls_in_flight)} calls in flight · version {status.version} · running for{' '}
-          {showSpan(since)}
-        </p>
-      </section>
-      <section class="card" aria-label="Rules in force">
-        <h2>Rules in force</h2>
-        <p class={rules.in_force ? 'good' : 'failure'}>
-          {rules.in_force
-            ? 'The files are in force'
-            : 'The newest files have errors; the last good rules are in force'}
-        </p>
-        {rules.errors.map((text) => (
-          <p key={text} class="failure">
-            <Inert text={text} />
-          </p>
-        ))}
-        <p>
-          <a href={`${BASE}rules`}>{`${rules.enabled} of ${rules.total} enabled`}</a>, {rules.overrides}{' '}
-          overridden · revision <code>{rules.revision}</code> · loaded <Time at={rules.loaded_at} />
-        </p>
-      </section>
-      <section class="card" aria-label="Upstreams">
-        <h2>Upstreams</h2>
-        <ul>
-          {upstreams.map(({ name, open }) => (
-            <li key={name}>
-              <a href={logHref({ upstream: name })}>
-                <Inert text={name} />
-              </a>
-              : <span class={open ? 'failure' : 'good'}>{open ? 'failing, calls avoid it' : 'in use'}</span>
-            </li>
-          ))}
-        </ul>
-      </section>
-      <section class="card" aria-label="Audit chain">
-        <h2>Audit chain</h2>
-        <p>
-          Entry {showCount(audit.seq)}, <code title={audit.hash}>{shorten(audit.hash, 15)}</code>
-        </p>
-        <p>
-          Last verified <Time at={audit.verification.finished_at} />{' '}
-          {audit.verification.ok === null ? null : (
-            <span class={audit.verification.ok ? 'good' : 'failure'}>
-              {audit.verification.ok ? 'intact' : 'damaged'}
-            </span>
-          )}{' '}
-          · <a href={`${BASE}audit`}>verify</a>
-        </p>
-      </section>
-      <section class="card" aria-label="Disk">
-        <h2>Disk</h2>
-        <p class={store.available ? 'good' : 'failure'}>
-          {store.available ? 'The log takes entries' : 'The log cannot be written; calls are refused'}
-        </p>
-        <p>
-          {showBytes(store.used_bytes)} used
-          {store.limit_bytes === null ? '' : ` of ${showBytes(store.limit_bytes)}`} ·{' '}
-          {showBytes(store.free_bytes)} free · journal {store.journal_lag_seconds.toFixed(1)} s behind
-          {store.quarantines === 0 ? '' : ` · ${store.quarantines} damaged logs set aside`}
-        </p>
-      </section>
-    </div>
   )
 }
