@@ -4,11 +4,19 @@ import { randomUUID } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import {
+  cosignCheckpoint,
+  type OpenedCheckpoint,
+  openCheckpoint,
+  signCheckpoint,
+} from '../../src/audit/checkpoint.ts'
+import { LedgerCheckpoints } from '../../src/ledger/ledger-checkpoints.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { TOKENS } from '../hub/fixture.ts'
 import { hubOn, makeKey, sidecarOf } from '../hub/pods.ts'
 import { openDatabase } from '../ledger/fixture.ts'
 import { fleetDatabase, run } from '../ledger/postgres.ts'
+import { logId, newSigner, ShippedLog } from '../ledger/shipped.ts'
 import { registerSidecar, StoredTestLog } from '../ledger/stored-log.ts'
 import { ROOT } from '../process/program.ts'
 import { until } from '../process/until.ts'
@@ -25,6 +33,8 @@ const TITLES = [
 /** All files of the console together, compressed. */
 const MAXIMUM_WIRE_BYTES = 75 * 1024
 const HEARD_MS = 500
+/** Entries that the checkpoint covers. */
+const PROVED = 6
 const HOSTILE = '<img src=x onerror=alert(1)>'
 
 const database = await fleetDatabase()
@@ -36,13 +46,15 @@ await registerSidecar(queries, 'id-1', 'shop/web-1')
 await registerSidecar(queries, 'id-2', `shop/${HOSTILE}`)
 const id = randomUUID()
 const nowMs = Date.now()
-const logs = [
-  await StoredTestLog.begin(queries, 'id-1', nowMs),
-  await StoredTestLog.begin(queries, 'id-2', nowMs),
-]
 const draft = requestDraft({ id, key_id: keyId, created_at: new Date(nowMs).toISOString() })
-await logs[0]!.append([{ draft }], nowMs)
-await logs[1]!.append([{ draft: { type: 'key_revoked', key_id: 'k', key_name: 'k', actor: 'vera' } }], nowMs)
+const log = new ShippedLog(logId(7), 'id-1').addCalls(3).add(draft)
+await queries.transaction((on) => log.ship(on))
+const unsigned = openCheckpoint(log.checkpoint(PROVED), () => []) as OpenedCheckpoint
+const checkpoint = { ...unsigned, time: new Date(nowMs).toISOString() }
+const note = cosignCheckpoint(signCheckpoint(checkpoint, log.signer), newSigner(logId(99)), nowMs)
+await new LedgerCheckpoints(queries).save(checkpoint, note)
+const ended = await StoredTestLog.begin(queries, 'id-2', nowMs)
+await ended.append([{ draft: { type: 'key_revoked', key_id: 'k', key_name: 'k', actor: 'vera' } }], nowMs)
 await run(database.owner, `update sidegate.log_head set state = 'cut' where sidecar = 'id-2'`)
 const one = await sidecarOf(t, hub, 'one')
 const frozen = await sidecarOf(t, hub, 'frozen', { maxStaleSeconds: 3600 })
@@ -77,6 +89,8 @@ t.test('a hub shows the pages that it has the API for, and asks for nothing else
   await page.getByRole('heading', { level: 1, name: 'web' }).waitFor()
   await page.goto(`${hub.url}/console/log?entry=${id}`)
   await page.getByRole('dialog').getByText('shop/web-1').waitFor()
+  await page.getByRole('button', { name: 'Show the proof' }).click()
+  await page.getByText('Proved').waitFor({ timeout: 15_000 })
   await page.goto(`${hub.url}/console/settings`)
   await page.getByRole('heading', { name: 'No such page' }).waitFor()
   t.strictSame([faults, errors], [[], []])
