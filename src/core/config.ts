@@ -249,12 +249,7 @@ export function parseConfig(
     },
     fleet: readFleet(context, fleet),
   }
-  if (!isAmong(found, ['listen']))
-    rejectSameAddress(context, 'gateway', config.listen.gateway, config.listen.ops)
-  // Indices differ from the file's if invalid keys were removed.
-  if (!isAmong(found, ['admin'])) rejectHosts(context, config.admin.allowedHosts)
-  if (!isAmong(found, ['console'])) rejectProxies(context, config.console.trustedProxies)
-  if (!isAmong(found, ['keys'])) rejectSameKey(context, config.keys)
+  rejectContradictions(document, config)
   return {
     config: document.isValid ? config : null,
     partial: config,
@@ -263,4 +258,16 @@ export function parseConfig(
     problems,
     problemAt,
   }
+}
+
+/** Adds the problems that take several settings, or more than the schema, to see. */
+function rejectContradictions(
+  { found, context }: Pick<ReturnType<typeof readSections>, 'found' | 'context'>,
+  { listen, admin, console: page, keys }: Config,
+): void {
+  if (!isAmong(found, ['listen'])) rejectSameAddress(context, 'gateway', listen.gateway, listen.ops)
+  // Indices differ from the file's if invalid keys were removed.
+  if (!isAmong(found, ['admin'])) rejectHosts(context, admin.allowedHosts)
+  if (!isAmong(found, ['console'])) rejectProxies(context, page.trustedProxies)
+  if (!isAmong(found, ['keys'])) rejectSameKey(context, keys)
 }

@@ -35,7 +35,7 @@ export interface RuleFormField {
   readonly types: Readonly<Record<string, readonly string[]>>
 }
 
-/** Fields that a form asks for by the type of the rule, and those that every new rule has. */
+/** What the form asks for on its own, as it depends on the type, and what each new rule is. */
 const LEFT_OUT = new Set(['type', 'pattern', 'enabled', 'match'])
 /** Longest text that is asked for on one line, and longest item that needs no line of its own. */
 const LINE_CHARACTERS = 256

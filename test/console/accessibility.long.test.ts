@@ -30,12 +30,18 @@ t.teardown(() => upstream.close())
 const browser = await openBrowser(t)
 const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: RULES })
 const ids: string[] = []
+const keyPages: string[] = []
 for (const text of HOSTILE) {
   // Names have printable characters only.
   const name = text.replace(/\p{C}/gu, '').slice(0, 100)
-  const { key } = await gateway.createKey(name)
+  const { body } = await gateway.api('POST', '/keys', {
+    name,
+    owner: name,
+    labels: { team: name.slice(0, 64).trim() },
+  })
+  keyPages.push(`keys/${body.id}`)
   const content = `${text} aurora alice@example.com`
-  const answer = await gateway.chat(key, { model: name, messages: [{ role: 'user', content }] })
+  const answer = await gateway.chat(body.key, { model: name, messages: [{ role: 'user', content }] })
   await answer.text()
   ids.push(answer.headers.get('x-request-id') ?? '')
 }
@@ -45,7 +51,7 @@ t.test('axe-core finds nothing on any page, in both themes, wide and narrow', as
   await page.getByLabel('Admin token').waitFor()
   await examine(t, page, 'sign-in')
   await signIn(page)
-  for (const name of PAGES) {
+  for (const name of [...PAGES, keyPages[0]!]) {
     await page.goto(`${gateway.url}/console/${name}`)
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.getByText('Loading…').first().waitFor({ state: 'detached' })
@@ -58,6 +64,9 @@ t.test('axe-core finds nothing on any page, in both themes, wide and narrow', as
   await page.goto(`${gateway.url}/console/keys`)
   await page.getByRole('button', { name: 'Create a key' }).click()
   await examine(t, page, 'dialog')
+  await page.goto(`${gateway.url}/console/rules`)
+  await page.getByRole('button', { name: 'New rule' }).click()
+  await examine(t, page, 'form of a rule')
   t.strictSame(faults, [])
 })
 
@@ -65,7 +74,12 @@ t.test('hostile prompts, names and models are shown as inert text', async (t) =>
   const { page, faults } = await openConsole(browser, gateway, '/console/keys')
   await signIn(page)
   await page.getByText('<img src=x onerror=alert(1)>').first().waitFor()
-  for (const name of PAGES) {
+  for (const name of [
+    ...PAGES,
+    ...keyPages,
+    'usage?by=label:team',
+    'log?label=team%3D%3Cimg%3E&rule=%3Cb%3E',
+  ]) {
     await page.goto(`${gateway.url}/console/${name}`)
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.getByText('Loading…').first().waitFor({ state: 'detached' })

@@ -270,6 +270,23 @@ t.test('every wrong value of an administrator is an error with its place and the
   )
 })
 
+t.test(
+  'the base path of the console is a plain path, and trusted proxies are addresses or networks',
+  async (t) => {
+    const text = (section: object) => `upstream: { baseUrl: http://h }\nconsole: ${JSON.stringify(section)}`
+    const good = [
+      { basePath: '/a/b-c' },
+      { basePath: '' },
+      { trustedProxies: ['10.0.0.0/8', '::1', 'fd00::/128'] },
+    ]
+    for (const section of good) t.strictSame(problems(text(section)), [], JSON.stringify(section))
+    for (const basePath of ['a', '/a/', '//a', '/../a', '/a?b', '/a b'])
+      t.match(problems(text({ basePath })), [/console\.basePath/], basePath)
+    for (const proxy of ['10.0.0.0/33', '300.1.1.1', '::1/129', '10.0.0.0/'])
+      t.match(problems(text({ trustedProxies: [proxy] })), [/console\.trustedProxies\[0\]/], proxy)
+  },
+)
+
 t.test('allowed hosts are names and IP addresses, without ports', async (t) => {
   const text = (host: string) => `upstream: { baseUrl: http://h }\nadmin: { allowedHosts: ["${host}"] }`
   for (const host of ['gw.example', 'gw.example.', '10.0.0.7', '2001:db8::7', '[2001:DB8::7]', '::1'])
