@@ -4,7 +4,13 @@
 
 import type { Milliseconds } from '../core/clock.ts'
 import { placeOf } from './lease.ts'
-import { bucketAt, bucketLength, CALENDAR_MONTH, isLive } from './limit.ts'
+import { bucketAt, bucketLength, CALENDAR_MONTH, liveRange } from './limit.ts'
+
+/**
+ * A use is charged to the latest time that it may be at the hub, which slow answers leave open by
+ * more than a short window. A bucket that is ahead by more comes from a wrong clock.
+ */
+const MAXIMUM_AHEAD_MS: Milliseconds = 120_000
 
 /** A part of the limit lent to this sidecar. */
 interface Lease {
@@ -203,10 +209,10 @@ export class LeasedLimit {
 
   /** Forgets buckets that no longer count. */
   prune(nowMs: Milliseconds): void {
-    const current = this.#bucket(nowMs)
-    const bucketMs = bucketLength(this.windowMs)
+    const [first, last] = liveRange(bucketLength(this.windowMs), this.#bucket(nowMs))
+    const latest = Math.max(last, this.#bucket(nowMs + MAXIMUM_AHEAD_MS))
     for (const bucket of this.#spent.keys()) {
-      if (isLive(bucketMs, bucket, current)) continue
+      if (bucket >= first && bucket <= latest) continue
       this.#spent.delete(bucket)
       this.#reported.delete(bucket)
     }

@@ -63,6 +63,18 @@ t.test('a share is not used while the month may be either of two', async (t) => 
   t.equal(limit.takeShare(1, { earliestMs: end, latestMs: end + 1 }, 0), null, 'it is used')
 })
 
+t.test('what is used of a share counts, however late the answers of the hub are', async (t) => {
+  for (const doubtMs of [0, 900, 1100, 5000, 60_000]) {
+    const limit = new LeasedLimit(1000)
+    limit.share = 10
+    const time = (atMs: number) => ({ earliestMs: atMs, latestMs: atMs + doubtMs })
+    t.not(limit.takeShare(10, time(1_000_000), 0), null)
+    for (const laterMs of [0, 500, 1000])
+      t.equal(limit.takeShare(1, time(1_000_000 + laterMs), laterMs), null, `${doubtMs}, ${laterMs}`)
+    t.not(limit.takeShare(1, time(1_000_000 + doubtMs + 2000), doubtMs + 2000), null, 'it is over')
+  }
+})
+
 t.test('what a call did not use goes back to its lease, and after its end to the hub', async (t) => {
   const limit = new LeasedLimit(60_000)
   limit.add({ bucket: 7, size: 100, endMs: 50 })
