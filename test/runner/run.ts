@@ -16,7 +16,7 @@ const HELP = `Usage: npm test -- [--long] [--jobs N] [--coverage] [PATH…]
 Runs the short tests, or the test files and folders named.
 
   --long      run the files named *.long.test.ts instead
-  --jobs N    processes at a time (default: the number of cores; one more with --long)
+  --jobs N    processes at a time (default: the number of cores)
   --coverage  keep V8's coverage of each process, for \`npm run coverage\`
   --help      print this text
 `
@@ -29,7 +29,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     long: { type: 'boolean', default: false },
-    jobs: { type: 'string' },
+    jobs: { type: 'string', default: String(availableParallelism()) },
     coverage: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -91,11 +91,9 @@ async function runJob(job: Job): Promise<void> {
 }
 
 const waiting = jobs.values()
-/** Long tests mostly wait, so that one more does not slow the others. */
-const atOnce = Number(values.jobs ?? availableParallelism() + Number(values.long))
 if (jobs.some(({ needsProgram }) => needsProgram)) void built().catch(() => {})
 await Promise.all(
-  Array.from({ length: atOnce }, async () => {
+  Array.from({ length: Number(values.jobs) }, async () => {
     for (const job of waiting) await runJob(job)
   }),
 )
