@@ -32,7 +32,9 @@ async function linkOn(t: Test, path: string) {
   await memory.save()
   const logger = { info: () => {}, warn: () => {}, error: () => {} } as never
   const count = { inc: () => {} }
-  const metrics = { fleetReconnects: count, fleetShipped: count, fleetContentKept: count } as never
+  const metrics = {
+    ...{ fleetReconnects: count, fleetShipped: count, fleetContentKept: count, fleetLimits: count },
+  } as never
   const limits = { onHubLoss: 'share', waitMs: 250 } as const
   return { link: new HubLink({ config: CONFIG, path, store, logger, metrics, limits }), store }
 }

@@ -161,7 +161,7 @@ t.test('the API accepts restore rules for prompts only', async (t) => {
     body: { error: { param: 'match.direction' } },
   })
   const { body } = await gateway.api('POST', '/rules', { ...rule, name: 'words', type: 'keyword_block' })
-  t.match(body.error.message, /`block` or `monitor`/)
+  t.match(body.error.message, /`block`, `redact` or `monitor`/)
 })
 
 t.test('no restored value is in the store, the logs, the metrics or a request to the upstream', (t) =>
