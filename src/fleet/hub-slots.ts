@@ -5,14 +5,14 @@ import type { Milliseconds } from '../core/clock.ts'
 import { type CountedSubject, SHARE_MS, type SlotAsk, type SlotGrant } from './lease-protocol.ts'
 import { ShareRounds, UNUSED_MS } from './share-rounds.ts'
 
-/** A place that is unused for so long is given back: sooner than the calls elsewhere give up. */
-const IDLE_MS: Milliseconds = 50
+/** A place that is unused for so long is given back. */
+const IDLE_MS: Milliseconds = 1500
 /** The hub hears of places that are used when this part of their time is left. */
 const RENEWED_AT = 1 / 2
 /** Places without a call are not kept when their time is over so soon. */
 const LATEST_REPORT_MS: Milliseconds = 5000
-/** Time after which a call that found no place asks again. */
-const AGAIN_MS: Milliseconds = 40
+/** Time for which the answer that no place is left is believed. */
+const REFUSED_MS: Milliseconds = 25
 
 export class HubSlots implements CountedSubject {
   readonly count: string
@@ -29,8 +29,8 @@ export class HubSlots implements CountedSubject {
   #fullMs: Milliseconds = Number.NEGATIVE_INFINITY
   #usedMs: Milliseconds = Number.NEGATIVE_INFINITY
   readonly #rounds = new ShareRounds()
-  #isShort = false
-  #fullUntilMs: Milliseconds = Number.NEGATIVE_INFINITY
+  #isScarce = false
+  #refusedUntilMs: Milliseconds = Number.NEGATIVE_INFINITY
   #sent: { readonly need: number; readonly held: number; readonly atMs: Milliseconds } | null = null
   /** The hub is to hear of the places, because an answer was lost. */
   #isDoubted = false
@@ -44,22 +44,14 @@ export class HubSlots implements CountedSubject {
     return this.#running
   }
 
-  /** Begins a call if there is a place. @returns whether it has begun */
-  begin(nowMs: Milliseconds): boolean {
+  /** Begins a call if there is a place. @returns whether it has begun; null when it must ask */
+  begin(nowMs: Milliseconds): boolean | null {
     const size = nowMs < this.#endMs ? this.#size : 0
-    if (this.#running >= size) return false
-    this.start(nowMs)
-    return true
-  }
-
-  /** Whether the hub just had no place, so that there is no use in asking again yet. */
-  isFull(nowMs: Milliseconds): boolean {
-    return nowMs < this.#fullUntilMs
-  }
-
-  /** Whether there is a place without a call, which is to be given back soon. */
-  get hasIdle(): boolean {
-    return this.#size > this.#running
+    if (this.#running < size) {
+      this.start(nowMs)
+      return true
+    }
+    return nowMs < this.#refusedUntilMs ? false : null
   }
 
   /** Begins a call without a hub, as far as its share reaches. @returns whether it has begun */
@@ -96,7 +88,7 @@ export class HubSlots implements CountedSubject {
     if (this.#isUnused(nowMs)) {
       if (this.share > 0) return true
     } else if (this.#rounds.isDue(nowMs)) return true
-    if (this.#size > this.#running && (this.#isShort || nowMs - this.#fullMs >= IDLE_MS)) return true
+    if (this.#size > this.#running && (this.#isScarce || nowMs - this.#fullMs >= IDLE_MS)) return true
     return this.#running > 0 && this.#endMs - nowMs < this.#lifeMs * RENEWED_AT
   }
 
@@ -121,7 +113,7 @@ export class HubSlots implements CountedSubject {
       this.share = 0
       this.#rounds.end()
     }
-    const isIdle = this.#isShort || nowMs - this.#fullMs >= IDLE_MS
+    const isIdle = this.#isScarce || nowMs - this.#fullMs >= IDLE_MS
     const isKept = (need > 0 || !isIdle) && this.#endMs - nowMs > LATEST_REPORT_MS
     const held = isKept ? Math.max(this.#running, this.#size) : this.#running
     // From now on the others count as given back.
@@ -145,8 +137,8 @@ export class HubSlots implements CountedSubject {
     this.#rounds.heard(grant.share !== this.share, nowMs)
     this.share = grant.share
     this.#heardMs = nowMs
-    this.#isShort = size < sent.held + sent.need
-    if (this.#isShort) this.#fullUntilMs = nowMs + AGAIN_MS
+    this.#isScarce = size < sent.held + sent.need
+    if (this.#isScarce) this.#refusedUntilMs = nowMs + REFUSED_MS
     this.#size = size
     this.#lifeMs = expires_at - hubMs
     this.#endMs = sent.atMs + this.#lifeMs

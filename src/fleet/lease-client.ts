@@ -66,8 +66,8 @@ export class LeaseClient {
   /** Requests that failed since the last answer. */
   #failures = 0
   #tick: unknown = null
-  /** The delay of that timer. */
-  #tickMs: Milliseconds = 0
+  /** Whether nothing was to be reported when the timer was set. */
+  #isIdleTick = false
   #sweptMs: Milliseconds
   #isStopped = false
   /** Whether a call was counted in this process alone since a hub answered. */
@@ -160,25 +160,24 @@ export class LeaseClient {
     })
   }
 
-  /**
-   * Begins a call at a place. It waits for one that a call elsewhere leaves, as long as for an
-   * answer: places without a call are given back before that.
-   */
+  /** Begins a call at a place. */
   begin(state: HubSlots, amount: number): Begin | Promise<Begin> {
     const { clock, onHubLoss } = this.#parts
-    const begin = (): Begin | null => (state.begin(clock.monotonic()) ? 'begun' : null)
+    const begin = (): Begin | null => {
+      const isBegun = state.begin(clock.monotonic())
+      return isBegun === null ? null : isBegun ? 'begun' : 'full'
+    }
     const now = begin()
     if (now !== null) {
       this.touched(state)
       return now
     }
-    let isRefused = false
     const without = (): Begin => {
       const isLocal = onHubLoss === 'local'
       const isBegun = onHubLoss !== 'refuse' && state.beginWithout(clock.monotonic(), isLocal, amount)
       if (isBegun && isLocal) this.#note(true)
       this.touched(state)
-      return isBegun ? 'begun' : isRefused ? 'full' : 'away'
+      return isBegun ? 'begun' : 'away'
     }
     if (this.isAway) return without()
     return this.#wait(
@@ -186,10 +185,7 @@ export class LeaseClient {
       { need: 1, expected: 0 },
       {
         without,
-        covered: (isAnswered) => {
-          isRefused ||= isAnswered && state.isFull(clock.monotonic())
-          return begin()
-        },
+        covered: (isRefused) => begin() ?? (isRefused ? 'full' : null),
       },
     )
   }
@@ -197,8 +193,7 @@ export class LeaseClient {
   /** Something has changed that the hub is to hear some time. */
   touched(state: HubLimit | HubSlots): void {
     this.#active.add(state)
-    if (state instanceof HubSlots && state.hasIdle) this.#waiting.answered(state)
-    this.#schedule(isPressing(state))
+    this.#schedule()
   }
 
   /** Gives everything back. The last request is sent once. */
@@ -226,7 +221,6 @@ export class LeaseClient {
     outcome: WaitEnd<Result>,
   ): Promise<Result> {
     const result = this.#waiting.wait(state, demand, outcome)
-    this.#active.add(state)
     this.#wake()
     return result
   }
@@ -247,7 +241,7 @@ export class LeaseClient {
     if (this.#isSending || this.#isStopped) return
     this.#isSending = true
     void Promise.resolve().then(async () => {
-      while (this.#low.size > 0 || this.#hasToAsk()) {
+      while (!this.#waiting.isEmpty || this.#low.size > 0) {
         await this.#send()
         // Calls do not wait any longer for a hub that is away.
         if (this.isAway) {
@@ -256,33 +250,27 @@ export class LeaseClient {
         }
       }
       this.#isSending = false
-      this.#schedule(!this.#waiting.isEmpty)
+      this.#schedule()
     })
   }
 
-  /** Whether a call waits that the hub has not just refused. */
-  #hasToAsk(): boolean {
-    const nowMs = this.#parts.clock.monotonic()
-    for (const state of this.#waiting.states())
-      if (!(state instanceof HubSlots && state.isFull(nowMs))) return true
-    return false
-  }
-
-  /** @param isSoon whether something is to be said or asked that presses */
-  #schedule(isSoon = false): void {
+  #schedule(): void {
     const isIdle = this.#active.size === 0
     if (this.#isStopped || (isIdle && this.#limits.size + this.#slots.size === 0)) return
     const { timers, clock } = this.#parts
-    // A timer that is set fires soon enough, unless nothing pressed as much when it was set.
-    if (this.#tick !== null && (isIdle || this.#tickMs <= (isSoon ? TICK_WHEN_SCARCE_MS : TICK_MS))) return
+    // A timer that is set fires soon enough, unless all was idle when it was set.
+    if (this.#tick !== null && (isIdle || !this.#isIdleTick)) return
     timers.clear(this.#tick)
-    const isScarce = isSoon || [...this.#active].some(isPressing)
+    this.#isIdleTick = isIdle
+    const isScarce = [...this.#active].some((state) => state instanceof HubLimit && state.isScarce)
     const leftMs = Math.max(TICK_MS, this.#sweptMs + SWEEP_MS - clock.monotonic())
-    this.#tickMs = isIdle ? leftMs : isScarce ? TICK_WHEN_SCARCE_MS : TICK_MS
-    this.#tick = timers.set(() => {
-      this.#tick = null
-      void this.#report()
-    }, this.#tickMs)
+    this.#tick = timers.set(
+      () => {
+        this.#tick = null
+        void this.#report()
+      },
+      isIdle ? leftMs : isScarce ? TICK_WHEN_SCARCE_MS : TICK_MS,
+    )
   }
 
   async #report(): Promise<void> {
@@ -292,10 +280,10 @@ export class LeaseClient {
       this.#isSending = true
       await this.#send()
       this.#isSending = false
+      if (!this.#waiting.isEmpty) this.#wake()
     }
-    if (!this.#waiting.isEmpty) this.#wake()
     for (const state of this.#active) if (!isActive(state, this.moment())) this.#active.delete(state)
-    this.#schedule(!this.#waiting.isEmpty)
+    this.#schedule()
   }
 
   /** Forgets limits that nobody uses, and their shares. */
@@ -386,10 +374,6 @@ export class LeaseClient {
 }
 
 const nameOf = ({ count, subject }: CountedSubject): string => `${count}\0${subject}`
-
-/** Whether others may wait for what it gives back. */
-const isPressing = (state: HubLimit | HubSlots): boolean =>
-  state instanceof HubSlots ? state.hasIdle : state.isScarce
 
 const isDue = (state: HubLimit | HubSlots, moment: Moment): boolean =>
   state instanceof HubSlots ? state.isDue(moment.nowMs) : state.isDue(moment)
