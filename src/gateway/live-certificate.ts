@@ -8,7 +8,7 @@ import type { JsonObject } from '../core/json.ts'
 import { isoTime } from '../core/time.ts'
 import type { Timers } from '../core/timers.ts'
 import { materialOf, type TlsTerms } from '../core/tls-config.ts'
-import type { CertificateState } from '../metrics/metric-table.ts'
+import type { CertificateState } from '../metrics/gauge-table.ts'
 import { type Handler, type Listener, listen, whyNotServed } from '../server/listener.ts'
 import type { GatewayLogger } from './logger.ts'
 

@@ -2,7 +2,8 @@
 
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { MONITORING_PRECISION } from './event-loop.ts'
-import { CERTIFICATE_GAUGES, type CertificateState, CONFIGURATION_STALE, COUNTERS } from './metric-table.ts'
+import { CERTIFICATE_GAUGES, type CertificateState, CONFIGURATION_STALE } from './gauge-table.ts'
+import { COUNTERS } from './metric-table.ts'
 import { Counter, Histogram, registerRows } from './series.ts'
 
 const counterOf = <L extends string>(

@@ -1,4 +1,4 @@
-// Creates the metrics of the gateway and their page. table.ts lists them.
+// Creates the metrics of the gateway and their page. The tables list them.
 // Labels never contain client text: names of models are bounded, and all other values come from
 // fixed lists or from operators.
 
@@ -8,15 +8,8 @@ import { API_NAMES } from '../chat/apis.ts'
 import { ERRORS } from '../core/errors.ts'
 import { isBuiltIn } from '../core/finding.ts'
 import { MONITORING_PRECISION, registerEventLoopDelay } from './event-loop.ts'
-import {
-  BUDGET_GAUGES,
-  CERTIFICATE_GAUGES,
-  COUNTERS,
-  FLEET_GAUGES,
-  GAUGES,
-  type GatewayState,
-  HISTOGRAMS,
-} from './metric-table.ts'
+import { BUDGET_GAUGES, CERTIFICATE_GAUGES, FLEET_GAUGES, GAUGES, type GatewayState } from './gauge-table.ts'
+import { COUNTERS, HISTOGRAMS } from './metric-table.ts'
 import { Counter, Histogram, registerRows } from './series.ts'
 
 /** Model names that get a label of their own; others are counted as `other`. */
@@ -39,7 +32,7 @@ const SIGN_IN_RESULTS = ['ok', 'wrong_token', 'throttled', 'off', 'no_role', 'un
 /** Steps of a call whose time is measured. */
 export type Phase = 'key' | 'inspect' | 'recognise' | 'policy' | 'response' | 'seal'
 
-export type { GatewayState } from './metric-table.ts'
+export type { GatewayState } from './gauge-table.ts'
 
 type Counters = { readonly [K in keyof typeof COUNTERS]: Counter<(typeof COUNTERS)[K]['labels'][number]> }
 type Histograms = {
