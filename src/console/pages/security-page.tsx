@@ -6,15 +6,15 @@ import { visible } from '../../core/hidden-characters.ts'
 import { DAY_SECONDS } from '../dates.ts'
 import { showCount } from '../display.ts'
 import { withQuery } from '../gateway-api.ts'
-import { entryHref, type Filters, filtersIn, periodFilter } from '../log-address.ts'
-import { OutcomeTag } from '../parts/call-table.tsx'
+import { type Filters, filtersIn, periodFilter } from '../log-address.ts'
+import { CALL_OUTCOME, CALL_RULES, CALL_TIME } from '../parts/call-table.tsx'
 import { Chart, type ChartTime } from '../parts/chart.tsx'
 import { DataTable, type TableColumn } from '../parts/data-table.tsx'
 import { FilterLine } from '../parts/filter-line.tsx'
 import { keyHref } from '../parts/key-parts.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { Chooser, chosenOf } from '../parts/select.tsx'
-import { Inert, LoadState, Time } from '../parts/text.tsx'
+import { Inert, LoadState } from '../parts/text.tsx'
 import { BASE, go, usePlace } from '../place.ts'
 import { useResource } from '../resource.ts'
 
@@ -185,15 +185,8 @@ function Calls({ since, filters }: { readonly since: string; readonly filters: F
 }
 
 const COLUMNS: readonly TableColumn<UsageView>[] = [
-  {
-    title: 'Time',
-    cell: ({ id, created_at }) => (
-      <a href={entryHref(id)}>
-        <Time at={created_at} />
-      </a>
-    ),
-  },
-  { title: 'Outcome', cell: (call) => <OutcomeTag {...call} /> },
+  CALL_TIME,
+  CALL_OUTCOME,
   {
     title: 'Key',
     cell: ({ key_id, key_name }) => (
@@ -204,16 +197,7 @@ const COLUMNS: readonly TableColumn<UsageView>[] = [
   },
   { title: 'Model', cell: ({ model }) => <Inert text={model} /> },
   { title: 'Personal data', cell: ({ pii_types }) => <Inert text={pii_types.join(', ')} /> },
-  {
-    title: 'Rules',
-    look: 'wide',
-    cell: ({ rules }) =>
-      rules.map(({ id, name, action }) => (
-        <span key={id + action} class="tag">
-          <Inert text={name} />: {action}
-        </span>
-      )),
-  },
+  CALL_RULES,
 ]
 
 interface TopListProps extends Pick<PartProps, 'onOpen'> {

@@ -10,27 +10,38 @@ export const OutcomeTag = ({ outcome, status }: Pick<UsageView, 'outcome' | 'sta
   <span class={`tag outcome-${outcome}`}>{`${outcome.replaceAll('_', ' ')} ${status}`}</span>
 )
 
+/** When a call was sealed, with a link to its details. */
+export const CALL_TIME: TableColumn<UsageView> = {
+  title: 'Time',
+  cell: ({ id, created_at }) => (
+    <a href={entryHref(id)}>
+      <Time at={created_at} />
+    </a>
+  ),
+}
+
+/** The rules that fired. */
+export const CALL_RULES: TableColumn<UsageView> = {
+  title: 'Rules',
+  look: 'wide',
+  cell: ({ rules }) =>
+    rules.map(({ id, name, action }) => (
+      <span key={id + action} class="tag">
+        <Inert text={name} />: {action}
+      </span>
+    )),
+}
+
+export const CALL_OUTCOME: TableColumn<UsageView> = {
+  title: 'Outcome',
+  cell: (call) => <OutcomeTag {...call} />,
+}
+
 const CALL_COLUMNS: readonly TableColumn<UsageView>[] = [
-  {
-    title: 'Time',
-    cell: ({ id, created_at }) => (
-      <a href={entryHref(id)}>
-        <Time at={created_at} />
-      </a>
-    ),
-  },
-  { title: 'Outcome', cell: (call) => <OutcomeTag {...call} /> },
+  CALL_TIME,
+  CALL_OUTCOME,
   { title: 'Model', cell: ({ model }) => <Inert text={model} /> },
-  {
-    title: 'Rules',
-    look: 'wide',
-    cell: ({ rules }) =>
-      rules.map(({ id, name, action }) => (
-        <span key={id + action} class="tag">
-          <Inert text={name} />: {action}
-        </span>
-      )),
-  },
+  CALL_RULES,
   { title: 'Tokens', look: 'number', cell: ({ total_tokens }) => showCount(total_tokens) },
   { title: 'Cost', look: 'number', cell: ({ cost }) => showUsd(cost) },
 ]
