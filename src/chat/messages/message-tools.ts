@@ -3,13 +3,13 @@
 
 import { isObject, type JsonObject, objectsIn } from '../../core/json.ts'
 import { serverTool, type ToolName, toolNamed, writtenName } from '../../core/tool-name.ts'
+import { readPlacedCalls } from '../placed-calls.ts'
 import {
   type CallEvent,
   type CallPiece,
   type CallReader,
   EMPTY_EVENT,
   EMPTY_PIECE,
-  type ToolCall,
   type ToolFormat,
   type ToolHistory,
   type ToolResult,
@@ -71,29 +71,12 @@ function resultOf(
   }
 }
 
-/** A call of an answer, with its place among the blocks. */
-interface PlacedCall {
-  readonly call: ToolCall
-  readonly place: number
-}
-
 /** Reads the calls of blocks, and the results after the last one. */
-function readBlocks(blocks: readonly JsonObject[]): { calls: PlacedCall[]; results: ToolResult[] } {
-  const byId = new Map<unknown, ToolName>()
-  const calls: PlacedCall[] = []
-  let results: ToolResult[] = []
-  for (const [place, block] of blocks.entries()) {
-    const tool = toolOf(block)
-    const result = resultOf(block, byId)
-    if (result !== null) results.push(result)
-    if (tool === null) continue
-    byId.set(block['id'], tool)
-    const given = { type: 'value', value: block['input'] ?? {} } as const
-    calls.push({ call: { tool, given, after: results }, place })
-    results = []
-  }
-  return { calls, results }
-}
+const readBlocks = (blocks: readonly JsonObject[]) =>
+  readPlacedCalls(blocks, {
+    ...{ id: 'id', toolOf, resultOf },
+    argumentsOf: ({ input = {} }) => ({ type: 'value', value: input ?? {} }),
+  })
 
 /** Occurs in every event that begins a block, which are counted, or has arguments. */
 const MAY_BEGIN = /content_block_start|input_json|message_start|\\u/

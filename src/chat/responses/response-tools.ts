@@ -3,13 +3,13 @@
 
 import { isObject, type JsonObject, type JsonValue, objectsIn } from '../../core/json.ts'
 import { serverTool, type ToolName, toolNamed, writtenName } from '../../core/tool-name.ts'
+import { readPlacedCalls } from '../placed-calls.ts'
 import {
   type CallEvent,
   type CallPiece,
   type CallReader,
   EMPTY_EVENT,
   EMPTY_PIECE,
-  type ToolCall,
   type ToolFormat,
   type ToolHistory,
   type ToolResult,
@@ -100,30 +100,9 @@ function argumentsOf(item: JsonObject): WrittenArguments {
   return { type: 'value', value: Object.fromEntries(members) }
 }
 
-/** A call of an answer, with its place in the output. */
-interface PlacedCall {
-  readonly call: ToolCall
-  readonly place: number
-}
-
 /** Reads the calls of an output, and the results after the last one. */
-function readItems(output: readonly JsonValue[]): { calls: PlacedCall[]; results: ToolResult[] } {
-  const byId = new Map<unknown, ToolName>()
-  const calls: PlacedCall[] = []
-  let results: ToolResult[] = []
-  for (const [place, item] of output.entries()) {
-    if (!isObject(item)) continue
-    const tool = toolOf(item)
-    if (tool !== null) {
-      byId.set(item['call_id'], tool)
-      calls.push({ call: { tool, given: argumentsOf(item), after: results }, place })
-      results = []
-    }
-    const result = resultOf(item, byId)
-    if (result !== null) results.push(result)
-  }
-  return { calls, results }
-}
+const readItems = (output: readonly JsonValue[]) =>
+  readPlacedCalls(output, { id: 'call_id', toolOf, argumentsOf, resultOf })
 
 /** Occurs in every event that begins, holds or ends a call, or has a result. */
 const MAY_HOLD = /_call|mcp_approval|"arguments"|"input"|\\u/
