@@ -1,4 +1,4 @@
-// Reads the tool calls of an answer whose items are calls and results in order, each with its place.
+// Reads the tool calls of an answer whose items are calls and results in order, with their places.
 
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { ToolName } from '../core/tool-name.ts'

@@ -47,7 +47,7 @@ export interface GatewayState {
   readonly upstreamsOpen: number
   /** Null without a hub. */
   readonly fleet: FleetGauges | null
-  /** Of the listeners with TLS. */
+  /** Those of the listeners with TLS. */
   readonly certificates: readonly CertificateState[]
 }
 
@@ -97,7 +97,7 @@ export const BUDGET_GAUGES: readonly (readonly [
   ['budget_allowed_usd', 'Money that a limit allows in its window.', ({ allowedUsd }) => allowedUsd],
 ]
 
-/** Of a gateway and of a hub. */
+/** Shown by gateways and hubs. */
 export const CONFIGURATION_STALE = {
   name: 'configuration_stale',
   help: '1 while the configuration file differs from what is in force or has errors, 0 otherwise.',
