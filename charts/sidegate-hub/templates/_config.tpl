@@ -1,7 +1,7 @@
 {{/* Renders hub.yaml: the values under `config` with the keys that the chart owns. */}}
 
 {{- define "sidegate-hub.config" -}}
-{{- $service := include "sidegate-hub.fullname" . -}}
+{{- $service := include "sidegate.fullname" . -}}
 {{- $namespaced := printf "%s.%s" $service .Release.Namespace -}}
 {{- /* Names of the Service in the cluster. The hub refuses any other `Host`. */ -}}
 {{- $hosts := list $service $namespaced (printf "%s.svc" $namespaced) (printf "%s.svc.cluster.local" $namespaced) -}}

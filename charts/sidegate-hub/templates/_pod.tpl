@@ -28,32 +28,6 @@ automountServiceAccountToken: false
 enableServiceLinks: false
 {{- end -}}
 
-{{- define "sidegate-hub.securityContext" -}}
-allowPrivilegeEscalation: false
-capabilities:
-  drop:
-    - ALL
-privileged: false
-readOnlyRootFilesystem: true
-runAsGroup: 65532
-runAsNonRoot: true
-runAsUser: 65532
-seccompProfile:
-  type: RuntimeDefault
-{{- end -}}
-
-{{- define "sidegate-hub.env" -}}
-{{- range $name, $value := .Values.extraEnv }}
-{{- if kindIs "map" $value }}
-- name: {{ $name | quote }}
-  {{- toYaml $value | nindent 2 }}
-{{- else if not (kindIs "invalid" $value) }}
-- name: {{ $name | quote }}
-  value: {{ kindIs "string" $value | ternary $value (toJson $value) | quote }}
-{{- end }}
-{{- end }}
-{{- end -}}
-
 {{- define "sidegate-hub.mounts" -}}
 - name: config
   mountPath: /etc/sidegate/config
@@ -87,7 +61,7 @@ seccompProfile:
 {{- $values := .Values -}}
 - name: config
   configMap:
-    name: {{ printf "%s-config" (include "sidegate-hub.fullname" .) | quote }}
+    name: {{ printf "%s-config" (include "sidegate.fullname" .) | quote }}
 - name: secrets
   projected:
     defaultMode: 0444
@@ -174,7 +148,7 @@ resources:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 securityContext:
-  {{- include "sidegate-hub.securityContext" . | nindent 2 }}
+  {{- include "sidegate-lib.securityContext" . | nindent 2 }}
 terminationMessagePolicy: FallbackToLogsOnError
 volumeMounts:
   - name: keys

@@ -38,6 +38,34 @@ sidegate-lib.pullSecrets the list of pull secrets for the image; empty if there 
 {{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ $image.tag | default .version }}{{ end }}
 {{- end -}}
 
+{{/* The environment of `extraEnv`, as a list; takes the values. */}}
+{{- define "sidegate-lib.environment" -}}
+{{- $list := list -}}
+{{- range $name, $value := .extraEnv -}}
+  {{- /* null removes a value that another values file sets; toJson keeps numbers exact. */ -}}
+  {{- if kindIs "map" $value -}}
+    {{- $list = append $list (merge (dict "name" $name) $value) -}}
+  {{- else if not (kindIs "invalid" $value) -}}
+    {{- $list = append $list (dict "name" $name "value" (kindIs "string" $value | ternary $value (toJson $value))) -}}
+  {{- end -}}
+{{- end -}}
+{{- if $list -}}{{- toYaml $list -}}{{- end -}}
+{{- end -}}
+
+{{- define "sidegate-lib.securityContext" -}}
+allowPrivilegeEscalation: false
+capabilities:
+  drop:
+    - ALL
+privileged: false
+readOnlyRootFilesystem: true
+runAsGroup: 65532
+runAsNonRoot: true
+runAsUser: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
 {{- define "sidegate-lib.args" -}}
 - serve
 - --config
@@ -68,16 +96,8 @@ env:
     valueFrom:
       fieldRef:
         fieldPath: metadata.uid
-  {{- range $name, $value := $values.extraEnv }}
-  {{- /* null removes a value that another values file sets. */}}
-  {{- if kindIs "map" $value }}
-  - name: {{ $name | quote }}
-    {{- toYaml $value | nindent 4 }}
-  {{- else if not (kindIs "invalid" $value) }}
-  - name: {{ $name | quote }}
-    {{- /* toJson keeps numbers exact, up to twenty digits. */}}
-    value: {{ kindIs "string" $value | ternary $value (toJson $value) | quote }}
-  {{- end }}
+  {{- with include "sidegate-lib.environment" $values }}
+  {{- . | nindent 2 }}
   {{- end }}
 ports:
   {{- if eq .placement "standalone" }}
@@ -107,17 +127,7 @@ resources:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 securityContext:
-  allowPrivilegeEscalation: false
-  capabilities:
-    drop:
-      - ALL
-  privileged: false
-  readOnlyRootFilesystem: true
-  runAsGroup: 65532
-  runAsNonRoot: true
-  runAsUser: 65532
-  seccompProfile:
-    type: RuntimeDefault
+  {{- include "sidegate-lib.securityContext" . | nindent 2 }}
 terminationMessagePolicy: FallbackToLogsOnError
 volumeMounts:
   - name: sidegate-config
