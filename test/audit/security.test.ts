@@ -132,7 +132,7 @@ const CASES: [string, Partial<RequestDraft>, string[]][] = [
     ['refused_request response block  t', 'rule_trigger request block  k', 'rule_trigger response remove  t'],
   ],
   [
-    'an answer that a rule on content blocked is blocked, whatever else fired',
+    'an answer that a rule on content blocked is blocked, also when other rules fired',
     { ...BLOCKED, error_code: 'response_blocked_by_policy', rules: [tools, secrets] },
     [
       'blocked_request response block  s',

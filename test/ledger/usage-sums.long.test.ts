@@ -1,5 +1,5 @@
-// Sums of usage over a fleet: a report of the hub is the sum of the reports of its sidecars, whatever
-// was shipped late, sent again, packed, erased or counted again.
+// Sums of usage over a fleet: a report of the hub is the sum of the reports of its sidecars, also of
+// entries that were shipped late, sent again, packed, erased or counted again.
 
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'

@@ -362,7 +362,7 @@ t.test('with onError: block nothing leaves that a recogniser did not judge', asy
   t.ok(standIn.requests.length > asked)
 })
 
-t.test('with onError: ignore a call goes on with what our own detectors find', async (t) => {
+t.test('with onError: ignore a call continues with what the built-in detectors find', async (t) => {
   const { standIn, recognisers } = await startRecognisers(t, { onError: 'ignore' })
   standIn.other = (response) => answerWith(response, 200, 'nonsense')
   const { status, captured } = await call([], 'I am Maria Keller, mk@example.com.', { recognisers })

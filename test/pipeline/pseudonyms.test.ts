@@ -1,4 +1,4 @@
-// Pseudonyms: a value has one name with a key, whatever else a call holds and however it comes.
+// Pseudonyms: a value has one name with a key, in any call and in any written form.
 
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'

@@ -151,7 +151,7 @@ t.test('with onError: block a stream ends where a sentence is not judged', async
   t.ok(counts.includes('presidio timeout'))
 })
 
-t.test('with onError: ignore a stream goes on with what our own detectors find', async (t) => {
+t.test('with onError: ignore a stream continues with what the built-in detectors find', async (t) => {
   const { outside, standIn } = await start(t, { onError: 'ignore' })
   standIn.other = (response) => answerWith(response, 503, {})
   const { sent, failure } = await relay([said('I say Bob, bob@example.com. '), said('Bye.'), ...END], {

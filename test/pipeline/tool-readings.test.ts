@@ -178,7 +178,7 @@ const STREAMS: [what: string, api: Api, events: string[], refusing: string][] = 
     'name list arguments',
   ],
   [
-    'a message whose call a delta goes on with',
+    'a message whose call a delta continues',
     CHAT,
     [message({ index: 0, ...fn('bash', '') }), item({ index: 0, ...fn(undefined, RM) })],
     'name list arguments',

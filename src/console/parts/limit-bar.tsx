@@ -60,7 +60,7 @@ export function LimitBar({ limit }: { readonly limit: LimitUse }) {
           />
           {expected === null ? null : (
             <small class={expected > limit.limit ? 'failure' : undefined}>
-              {showAmount(unit, expected)} at the end of the month if use goes on as it did so far (linear)
+              {showAmount(unit, expected)} at the end of the month if use continues as so far (linear)
             </small>
           )}
         </>
