@@ -1,10 +1,9 @@
 // Single sign-on in a real browser, with the provider on another site: a Strict cookie that is set
 // while the browser comes from there must still open the console.
 
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { openGateway } from '../process/gateway.ts'
+import { startProxy } from '../process/http-proxy.ts'
 import { CLIENT_ID, CLIENT_SECRET, openProvider } from '../process/openid.ts'
 import { openBrowser, openConsole } from './browser.ts'
 
@@ -54,22 +53,11 @@ t.test('a person in no mapped group gets a page that says so', async (t) => {
 
 t.test('below a path of a proxy, the page, the API and single sign-on work', async (t) => {
   const base = '/tools/sidegate'
-  const proxy = createServer((asked, answer) => {
-    const { url: path = '/', method, headers } = asked
-    if (!path.startsWith(base)) return void answer.writeHead(404).end()
-    const options = { method, headers: { ...headers, 'x-forwarded-prefix': base } }
-    const onward = request(gateway.url + path.slice(base.length), options, (answered) => {
-      answer.writeHead(answered.statusCode ?? 502, answered.headers)
-      answered.pipe(answer)
-    })
-    asked.pipe(onward)
-  })
-  await new Promise<void>((resolve) => proxy.listen(0, 'localhost', resolve))
-  t.teardown(() => {
-    proxy.closeAllConnections()
-    proxy.close()
-  })
-  const outside = `http://localhost:${(proxy.address() as AddressInfo).port}`
+  const outside = await startProxy(t, 'localhost', (path, headers) =>
+    path.startsWith(base)
+      ? { url: gateway.url + path.slice(base.length), headers: { ...headers, 'x-forwarded-prefix': base } }
+      : null,
+  )
   provider.serve(outside + base, { 'sub-vera': { groups: ['readers'] } })
   provider.person = 'sub-vera'
   const { page, faults, errors } = await openConsole(browser, { url: outside }, `${base}/console/keys`)

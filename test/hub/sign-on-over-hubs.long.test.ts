@@ -1,10 +1,9 @@
 // Single sign-on through an address behind which two hubs take turns: what one begins the other ends,
 // and a session of one is a session of both.
 
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { fleetDatabase } from '../ledger/postgres.ts'
+import { startProxy } from '../process/http-proxy.ts'
 import { Browser, CALLBACK, CLIENT_ID, CLIENT_SECRET, openProvider, START } from '../process/openid.ts'
 import { fetchInTime } from '../process/until.ts'
 import { startHub } from './fixture.ts'
@@ -28,22 +27,11 @@ const hubs = [await startHub(t, database, config, files), await startHub(t, data
 
 /** Hub and path of each request, in order. */
 const seen: string[] = []
-const balancer = createServer((asked, answer) => {
+const url = await startProxy(t, '127.0.0.1', (path, headers) => {
   const index = seen.length % hubs.length
-  seen.push(`${index} ${new URL(asked.url ?? '/', 'http://x').pathname}`)
-  const { method, headers } = asked
-  const onward = request(hubs[index]!.url + asked.url, { method, headers }, (answered) => {
-    answer.writeHead(answered.statusCode ?? 502, answered.headers)
-    answered.pipe(answer)
-  })
-  asked.pipe(onward)
+  seen.push(`${index} ${new URL(path, 'http://x').pathname}`)
+  return { url: hubs[index]!.url + path, headers }
 })
-await new Promise<void>((resolve) => balancer.listen(0, '127.0.0.1', resolve))
-t.teardown(() => {
-  balancer.close()
-  balancer.closeAllConnections()
-})
-const url = `http://127.0.0.1:${(balancer.address() as AddressInfo).port}`
 provider.serve(url, { 'sub-vera': { groups: ['readers'] } })
 
 t.test('a sign-on begun at one hub ends at the other, and its session opens and ends at both', async (t) => {
