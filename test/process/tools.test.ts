@@ -10,6 +10,7 @@ import { openAi } from './client.ts'
 import { deploy } from './gateway.ts'
 import { message, messageEvents, streamed, streamedText, streamedTool } from './messages-upstream.ts'
 import { responseEvents, responseOf, streamedCall, streamedMessage } from './responses-upstream.ts'
+import { calling, streamCalling } from './tool-upstream.ts'
 import { fetchInTime } from './until.ts'
 import { completion, event, json } from './upstream.ts'
 
@@ -35,42 +36,6 @@ const DELETE = '{"command":"rm -rf /"}'
 const LIST = '{"command":"ls"}'
 const sent = () => JSON.parse(upstream.received.at(-1)!.body)
 
-const calling = (name: string, args: string) => {
-  const body = completion('')
-  const [choice] = body.choices
-  const calls = [{ id: 'c', type: 'function', function: { name, arguments: args } }]
-  return {
-    ...body,
-    choices: [{ ...choice, message: { ...choice!.message, tool_calls: calls }, finish_reason: 'tool_calls' }],
-  }
-}
-const chatStream = (name: string, ...pieces: string[]) => [
-  event({
-    choices: [{ index: 0, delta: { role: 'assistant', content: 'Let me look.' }, finish_reason: null }],
-  }),
-  event({
-    choices: [
-      {
-        index: 0,
-        delta: { tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name, arguments: '' } }] },
-        finish_reason: null,
-      },
-    ],
-  }),
-  ...pieces.map((piece) =>
-    event({
-      choices: [
-        {
-          index: 0,
-          delta: { tool_calls: [{ index: 0, function: { arguments: piece } }] },
-          finish_reason: null,
-        },
-      ],
-    }),
-  ),
-  event({ choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] }),
-  event('[DONE]'),
-]
 const REFUSED = /no-rm\\?" because it calls the tool \\?"(?:bash|mail)/
 
 t.test('a definition is refused by name, and nothing is forwarded', async (t) => {
@@ -260,7 +225,7 @@ t.test('a call is refused by its arguments in every API, streamed', async (t) =>
     return text
   }
   let text = ''
-  upstream.answer = streamed(chatStream('bash', '{"command":"rm -', 'rf /"}'))
+  upstream.answer = streamed(streamCalling('bash', '{"command":"rm -', 'rf /"}'))
   const chat = client.chat.completions.stream({ model, messages, tools: [fn('bash')] })
   chat.on('content', (piece) => {
     text += piece
@@ -315,7 +280,7 @@ t.test('a monitored definition passes and is reported', async (t) => {
 })
 
 t.test('a text before a held call reaches the client at once', async (t) => {
-  const [first, begin, ...rest] = chatStream('bash', LIST)
+  const [first, begin, ...rest] = streamCalling('bash', LIST)
   let go = () => {}
   const gone = new Promise<void>((resolve) => {
     go = resolve
@@ -341,7 +306,7 @@ const AI_MODELS = {
   'openai.chat': {
     model: ai.chat(model),
     whole: json(calling('bash', DELETE)),
-    pieces: chatStream('bash', DELETE),
+    pieces: streamCalling('bash', DELETE),
   },
   'openai.responses': {
     model: ai.responses(model),
@@ -389,7 +354,7 @@ t.test('LangChain reports a refused call', async (t) => {
   const chat = new ChatOpenAI({ apiKey: key, model, maxRetries: 0, configuration: { baseURL } })
   upstream.answer = json(calling('bash', DELETE))
   await t.rejects(chat.bindTools([fn('bash')]).invoke('x'), { message: REFUSED })
-  upstream.answer = streamed(chatStream('bash', DELETE))
+  upstream.answer = streamed(streamCalling('bash', DELETE))
   await t.rejects(
     (async () => {
       for await (const _ of await chat.stream('x'));
