@@ -3,6 +3,7 @@ import { readParts } from '../../src/chat/token-counts.ts'
 import { countImages, moneyDemand, pricedModels } from '../../src/pipeline/limits/money-demand.ts'
 import { costOfCall } from '../../src/pipeline/record/call-cost.ts'
 import { denialError } from '../../src/pipeline/record/failure.ts'
+import { RUN_WINDOW } from '../../src/policy/limit.ts'
 import { type Price, PriceBook } from '../../src/prices/price-book.ts'
 import { FREE } from '../prices/fixture.ts'
 
@@ -169,6 +170,23 @@ t.test('a refusal names the budget and the day on which it ends', async (t) => {
   const never = errorOf({ neverFits: true })
   t.match(never, { code: 'budget_exceeded', message: /may cost more, max_tokens included/ })
   t.same(never.headers, { 'x-should-retry': 'false' })
+  const ofRun = { limit: { ...limit, windowMs: RUN_WINDOW, scope: 'run' } }
+  t.match(errorOf({ ...ofRun, isHeld: true, retryAfterMs: 5000 }), {
+    message:
+      'The budget "team-budget" of 500.00 USD is used up by what running calls may cost for this run; wait for one to end.',
+    headers: { 'retry-after': '5' },
+  })
+  const over = errorOf({ ...ofRun, isRunOver: true, hasRun: true, retryAfterMs: 0 })
+  t.match(over, {
+    code: 'budget_exceeded',
+    message: 'The budget "team-budget" of 500.00 USD is used up for this run; begin another run.',
+    extra: { rule_name: 'team-budget' },
+  })
+  t.same(over.headers, { 'x-should-retry': 'false' })
+  t.match(errorOf({ ...ofRun, isRunOver: true, hasRun: false, retryAfterMs: 0 }), {
+    message:
+      'The budget "team-budget" of 500.00 USD is used up for the calls of this API key that name no run; name each run in x-sidegate-run.',
+  })
   t.match(errorOf({ isAway: true, retryAfterMs: 1000 }), {
     message:
       'No hub answers in time, and what this gateway may use of the budget "team-budget" of 500.00 USD without one does not cover the call; try again soon.',

@@ -280,14 +280,23 @@ t.test('parallel calls reserve the tool calls that an answer of the window had a
   t.equal(call(10).refusal?.isHeld, false)
 })
 
-t.test('a call that others of its run keep out may try again soon, and else after the run', async (t) => {
-  const call = setting(t, rule('steps', '2 tool_calls/run', { type: 'rate_limit', per: 'run' }))
+t.test('a call that others of its run keep out may try again soon, and else never', async (t) => {
+  const steps = rule('steps', '2 tool_calls/run', { type: 'rate_limit', per: 'run' })
+  const call = setting(t, limit('short', '1 requests/1m'), steps)
   const first = call(10)
-  t.match(call(10).refusal, { isHeld: true, retryAfterMs: 5000 })
-  first.settle({ ...used(10), toolCalls: 2 })
-  const { isHeld, retryAfterMs } = call(10).refusal!
-  t.equal(isHeld, false)
-  t.ok(retryAfterMs >= 7 * 86_400_000)
+  first.settle({ ...used(10), toolCalls: 1, isForwarded: false })
+  const second = call(10)
+  t.match(call(10, START_MS + 1).refusal, { isRunOver: false, limit: { rule: { name: 'short' } } })
+  second.settle({ ...used(10), toolCalls: 1 })
+  t.match(call(10, START_MS + 2).refusal, {
+    ...{ isHeld: false, isRunOver: true, hasRun: false, retryAfterMs: 0 },
+    limit: { rule: { name: 'steps' } },
+  })
+  const alone = setting(t, steps)
+  const running = alone(10)
+  t.match(alone(10).refusal, { isHeld: true, isRunOver: false, retryAfterMs: 5000 })
+  running.settle({ ...used(10), toolCalls: 2 })
+  t.match(alone(10).refusal, { isHeld: false, isRunOver: true, retryAfterMs: 0 })
 })
 
 t.test('a limit of a run or a user is shared by its calls, and by those of a key without one', async (t) => {

@@ -29,7 +29,8 @@ const call = async (
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ ...prompt('hi'), ...more }),
   })
-  return { status: response.status, body: (await response.json()) as any }
+  const { status, headers: answered } = response
+  return { status, headers: answered, body: (await response.json()) as any }
 }
 const run = (name: string) => ({ 'x-sidegate-run': name })
 
@@ -43,6 +44,10 @@ t.test('fifty parallel calls of a run keep its limit, and other runs have theirs
     message: /for this run/,
   })
   t.equal((await call(run('b'))).status, 200)
+  const over = await call(run('a'))
+  t.match(over, { status: 429, body: { error: { message: /for this run; begin another run\.$/ } } })
+  t.equal(over.headers.get('x-should-retry'), 'false')
+  t.notOk(over.headers.has('retry-after') || over.headers.has('retry-after-ms'), 'no wait helps')
 })
 
 t.test('a run is named by its header, then the body, then the headers of agents', async (t) => {

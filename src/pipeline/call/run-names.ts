@@ -8,7 +8,7 @@ import type { Config } from '../../core/config.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 
 /** Names the run of any call. */
-const OWN_HEADER = 'x-sidegate-run'
+export const RUN_HEADER = 'x-sidegate-run'
 
 /** Set before the secret, so that the key is of runs alone. */
 const DOMAIN = 'sidegate run\n'
@@ -46,7 +46,7 @@ export class RunNames {
   }
 
   #nameIn(body: JsonObject, headers: IncomingHttpHeaders): string | null {
-    const own = textOf(headers[OWN_HEADER])
+    const own = textOf(headers[RUN_HEADER])
     if (own !== null) return own
     for (const path of this.#paths) {
       const value = textOf(memberAt(body, path))

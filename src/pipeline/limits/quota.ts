@@ -10,7 +10,7 @@ import type { NanoUsd } from '../../core/money.ts'
 import { RETRY_AWAY_MS } from '../../fleet/hub-limit.ts'
 import type { LimitRule, Selection } from '../../policy/compile.ts'
 import type { LimitEvidence } from '../../policy/decide.ts'
-import { EXPECTED_ANSWER_TOKENS, EXPECTED_TOOL_CALLS, RUN_WINDOW } from '../../policy/limit.ts'
+import { EXPECTED_ANSWER_TOKENS, EXPECTED_TOOL_CALLS, RUN_WINDOW, windowLength } from '../../policy/limit.ts'
 import { type Caller, countOf, NO_CALLER, subjectOf } from '../../policy/limit-scope.ts'
 import type { UsageLimit } from '../../policy/types/rate-limit.ts'
 import type { CounterChange } from '../../store/limits/counter-changes.ts'
@@ -83,12 +83,16 @@ interface HeldLimit {
 export interface Refusal {
   /** The first limit that denies it. */
   readonly limit: AppliedLimit
-  /** From now until the call passes all of them at the latest; 0 when it never fits. */
+  /** From now until the call passes all of them at the latest; 0 when no wait helps. */
   readonly retryAfterMs: Milliseconds
   /** True when it may pass earlier, as soon as running calls end that use less than they hold. */
   readonly isHeld: boolean
   /** True when the call asks for more than a whole window allows: waiting is useless. */
   readonly neverFits: boolean
+  /** True when the named limit is of a run and used up: the client has to begin another run. */
+  readonly isRunOver: boolean
+  /** True when the call names its run; the calls of a key without one share a count. */
+  readonly hasRun: boolean
   readonly nowMs: Milliseconds
   /** True when the limit counts money and the call's cost cannot be known. */
   readonly hasNoPrice: boolean
@@ -176,24 +180,7 @@ export class Quota {
     const refusing = held.filter(
       ({ limit, reservation }) => !reservation.allowed && limit.rule?.action !== 'monitor',
     )
-    const first =
-      refusing.find(({ reservation }) => reservation === NO_PRICE) ??
-      refusing.find(({ reservation }) => reservation.isAway !== true) ??
-      refusing[0]
-    this.refusal =
-      first === undefined
-        ? null
-        : {
-            limit: first.limit,
-            retryAfterMs: refusing.some(({ limit }) => neverFits(limit, demand))
-              ? 0
-              : Math.max(...refusing.map(retryAfterOf)),
-            isHeld: refusing.every(({ reservation }) => reservation.isHeld),
-            neverFits: refusing.some(({ limit }) => neverFits(limit, demand)),
-            nowMs,
-            hasNoPrice: first.reservation === NO_PRICE,
-            isAway: first.reservation.isAway === true,
-          }
+    this.refusal = refusalOf(refusing, demand, caller, nowMs)
     // When the call is denied, the limits that allow it release their share; what they have left
     // says nothing.
     this.states = statesOf(refusing.length > 0 ? refusing : held)
@@ -241,6 +228,41 @@ const NOTHING: Used = {
   isForwarded: false,
   keepsReserved: false,
 }
+
+/** What the error of a call says that some limits refuse; null for none. */
+function refusalOf(
+  refusing: readonly HeldLimit[],
+  demand: Demand,
+  { run }: Caller,
+  nowMs: Milliseconds,
+): Refusal | null {
+  const first =
+    refusing.find(({ reservation }) => reservation === NO_PRICE) ??
+    refusing.find(isRunOver) ??
+    refusing.find(({ reservation }) => reservation.isAway !== true) ??
+    refusing[0]
+  if (first === undefined) return null
+  const isTooMuch = refusing.some(({ limit }) => neverFits(limit, demand))
+  const isUseless = isTooMuch || refusing.some(isRunOver)
+  return {
+    limit: first.limit,
+    retryAfterMs: isUseless ? 0 : Math.max(...refusing.map(retryAfterOf)),
+    isHeld: refusing.every(({ reservation }) => reservation.isHeld),
+    neverFits: isTooMuch,
+    isRunOver: isRunOver(first),
+    hasRun: run !== null,
+    nowMs,
+    hasNoPrice: first.reservation === NO_PRICE,
+    isAway: first.reservation.isAway === true,
+  }
+}
+
+/**
+ * Whether a limit of a run is used up. It comes back only when the run has been idle for days, so
+ * that its client must not wait for it.
+ */
+const isRunOver = ({ limit, reservation: { isHeld, retryAfterMs } }: HeldLimit): boolean =>
+  limit.windowMs === RUN_WINDOW && !isHeld && retryAfterMs >= windowLength(RUN_WINDOW, 0)
 
 /**
  * When a refused call passes at the latest. What running calls hold of a run is free only once they

@@ -7,11 +7,13 @@ import { formatUsd } from '../../core/money.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Metrics } from '../../metrics/registry.ts'
 import type { ModelDenial, ToolDenial } from '../../policy/decide.ts'
+import { RUN_WINDOW } from '../../policy/limit.ts'
 import { describeScope } from '../../policy/limit-scope.ts'
 import type { RuleReference } from '../../policy/rule.ts'
 import type { RefusedTool } from '../../policy/tool-rules.ts'
 import { upstreamCause } from '../../upstream/response.ts'
 import type { Client } from '../call/client.ts'
+import { RUN_HEADER } from '../call/run-names.ts'
 import type { Quota, Refusal } from '../limits/quota.ts'
 import type { PromptDenial } from '../prompt/decide-prompt.ts'
 import type { Ending } from './entry-draft.ts'
@@ -150,6 +152,7 @@ function limited(refusal: Refusal, callId: string): GatewayError {
   const { limit, neverFits } = refusal
   const { rule, unit, scope, amount } = limit
   if (rule !== null && refusal.hasNoPrice) return priceUnknown(rule)
+  if (rule !== null && refusal.isRunOver) return runOver(refusal, rule)
   const headers = neverFits ? { 'x-should-retry': 'false' } : retryHeadersOf(refusal, callId)
   if (rule === null) {
     const own = `This API key allows ${amount} calls at a time (max_parallel)`
@@ -168,6 +171,21 @@ function limited(refusal: Refusal, callId: string): GatewayError {
     ? `The call asks for more tokens, max_tokens included, than the limit "${rule.name}" allows in a whole window.`
     : `The ${UNITS[unit]} limit "${rule.name}" is reached for ${describeScope(scope)}${held}.`
   return new GatewayError('rate_limit_exceeded', message, { headers, extra: named(rule) })
+}
+
+/** The error of a call whose run has used up a limit. It names no time, because no wait helps. */
+function runOver({ limit: { unit, amount }, hasRun }: Refusal, rule: RuleReference): GatewayError {
+  const [code, state] =
+    unit === 'usd'
+      ? (['budget_exceeded', `The budget "${rule.name}" of ${formatUsd(amount)} USD is used up`] as const)
+      : (['rate_limit_exceeded', `The ${UNITS[unit]} limit "${rule.name}" is reached`] as const)
+  const next = hasRun
+    ? 'for this run; begin another run.'
+    : `for the calls of this API key that name no run; name each run in ${RUN_HEADER}.`
+  return new GatewayError(code, `${state} ${next}`, {
+    headers: { 'x-should-retry': 'false' },
+    extra: named(rule),
+  })
 }
 
 /** The limit of a key in messages. */
@@ -211,11 +229,12 @@ function budgetMessage(
   if (neverFits)
     return `The call may cost more, max_tokens included, than the budget "${name}" of ${amount} allows in a whole window.`
   if (isAway) return awayMessage(`the budget "${name}" of ${amount}`)
+  const state = isHeld ? 'is used up by what running calls may cost' : 'is used up'
+  const used = `The budget "${name}" of ${amount} ${state} for ${describeScope(limit.scope)}`
+  if (limit.windowMs === RUN_WINDOW) return `${used}; wait for one to end.`
   // The clock of the counts differs by some milliseconds, and windows may end at midnight.
   const endMs = Math.ceil((nowMs + retryAfterMs) / MINUTE_MS) * MINUTE_MS
-  const day = isoTime(endMs).slice(0, 10)
-  const state = isHeld ? 'is used up by what running calls may cost' : 'is used up'
-  return `The budget "${name}" of ${amount} ${state} for ${describeScope(limit.scope)} until ${day}.`
+  return `${used} until ${isoTime(endMs).slice(0, 10)}.`
 }
 
 /** Units as messages name them. */
