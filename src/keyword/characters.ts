@@ -147,6 +147,25 @@ export function latinLookalike(codePoint: number): number {
   return codePoint < ASCII_END ? codePoint : (LATIN_LOOKALIKES.get(codePoint) ?? codePoint)
 }
 
+/** Lines between words of a name that look like `-`. */
+const DASH = /\p{Pd}/gu
+
+/**
+ * Returns a text in NFKC as a reader of Latin letters sees it: look-alikes become ASCII letters of
+ * the same case, dashes `-`, and marks that do not compose with their letter are dropped.
+ */
+export function asLatin(text: string): string {
+  const seen = Array.from(text, (character) => {
+    const lower = character.toLowerCase()
+    const latin =
+      LATIN_LOOKALIKES.get(lower.codePointAt(0)!) ?? LATIN_LOOKALIKE_CAPITALS.get(character.codePointAt(0)!)
+    if (latin === undefined) return character
+    const letter = String.fromCodePoint(latin)
+    return lower === character ? letter : letter.toUpperCase()
+  })
+  return seen.join('').replace(SCRIPTLESS_MARKS, '').replace(DASH, '-')
+}
+
 /**
  * Returns every pair of different characters that the normaliser can report as `plain` and
  * `folded`.

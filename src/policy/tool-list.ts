@@ -1,9 +1,11 @@
 // Decides which tools a list allows. A list has globs and, after `!`, globs of what it refuses.
 // Case counts. Names in disguise are matched as written and as they look: after NFKC, without
-// characters that nobody sees and white space around them.
+// characters that nobody sees and white space around them. What refuses also matches names with
+// letters of other scripts that look like Latin ones.
 
 import { INVISIBLE } from '../core/hidden-characters.ts'
 import { PROMPT_PREFIX, SERVER_SEPARATOR, type ToolName } from '../core/tool-name.ts'
+import { asLatin } from '../keyword/characters.ts'
 import { compileGlob } from './glob.ts'
 
 /** Begins a glob of what a list refuses. */
@@ -26,45 +28,63 @@ export const refusingGlobs = (globs: readonly string[]): string[] =>
  * without named tools is refused where all of its tools are, and allowed where some may be.
  */
 export function compileToolList(globs: readonly string[]): ToolList {
-  const positive = globs.filter((glob) => !glob.startsWith(REFUSES)).map(toolGlob)
-  const negative = refusingGlobs(globs).map(toolGlob)
-  const refuses = (tool: ToolName) => negative.some((glob) => glob.names(tool))
+  const positive = globs.filter((glob) => !glob.startsWith(REFUSES)).map(allowingGlob)
+  const negative = refusingGlobs(globs)
+  const refuses = compileToolGlobs(negative)
   const isListed = (tool: ToolName) =>
     positive.length === 0
       ? negative.length > 0 && !tool.isPrompt
-      : positive.some((glob) => glob.mayAllow(tool))
+      : positive.some((mayAllow) => mayAllow(tool))
   return { refuses, allows: (tool) => !refuses(tool) && isListed(tool) }
 }
 
 /** Compiles globs one of which has to match, as `after` of a rule has them. */
 export function compileToolGlobs(globs: readonly string[]): (tool: ToolName) => boolean {
-  const tests = globs.map(toolGlob)
-  return (tool) => tests.some((glob) => glob.names(tool))
+  const tests = globs.map(namingGlob)
+  return (tool) => tests.some((names) => names(tool))
 }
 
-interface ToolGlob {
-  /** True for a tool that has the name in any form; of a server, when all its tools have. */
-  names(tool: ToolName): boolean
-  /** True when every form of a name matches; of a server, when a tool of it may match. */
-  mayAllow(tool: ToolName): boolean
+/** Tests for a tool that has a name in any form; for a server, whether all its tools have. */
+function namingGlob(glob: string): (tool: ToolName) => boolean {
+  const inLatin = asLatin(glob)
+  const [matches, resembles] = [compileGlob(glob), compileGlob(inLatin)]
+  const names = (name: string): boolean => {
+    if (matches(name)) return true
+    if (PLAIN.test(name)) return false
+    const seen = shown(name)
+    return matches(seen) || resembles(asLatin(seen))
+  }
+  const coversAll = (prefix: string): boolean => {
+    if (PLAIN.test(prefix)) return coversAfter(glob, prefix)
+    const seen = shown(prefix)
+    return coversAfter(glob, prefix) || coversAfter(glob, seen) || coversAfter(inLatin, asLatin(seen))
+  }
+  return ({ name, also, isServer }) =>
+    names(name) || also.some(names) || (isServer && coversAll(name + SERVER_SEPARATOR))
 }
 
-function toolGlob(glob: string): ToolGlob {
+/**
+ * Tests for a tool that has a name in every form; for a server, whether a tool of it may.
+ * Look-alikes stay what they are: a list may allow names of any script.
+ */
+function allowingGlob(glob: string): (tool: ToolName) => boolean {
   const matches = compileGlob(glob)
-  const coversAll = (prefix: string) => restsAfter(glob, prefix).some((rest) => ANYTHING.test(rest))
-  return {
-    names: ({ name, also, isServer }) =>
-      [name, ...also].some((one) => formsOf(one).some(matches)) ||
-      (isServer && formsOf(name + SERVER_SEPARATOR).some(coversAll)),
-    mayAllow: ({ name, also, isServer, isPrompt }) =>
-      (!isPrompt || glob.startsWith(PROMPT_PREFIX)) &&
-      ([name, ...also].some((one) => formsOf(one).every(matches)) ||
-        (isServer && formsOf(name + SERVER_SEPARATOR).every((one) => restsAfter(glob, one).length > 0))),
+  const allows = (name: string): boolean => matches(name) && (PLAIN.test(name) || matches(shown(name)))
+  const leavesRest = (prefix: string): boolean => restsAfter(glob, prefix).length > 0
+  return ({ name, also, isServer, isPrompt }) => {
+    if (isPrompt && !glob.startsWith(PROMPT_PREFIX)) return false
+    if (allows(name) || also.some(allows)) return true
+    const prefix = name + SERVER_SEPARATOR
+    return isServer && leavesRest(prefix) && (PLAIN.test(prefix) || leavesRest(shown(prefix)))
   }
 }
 
 /** The rest of a glob that matches any name of a tool. */
 const ANYTHING = /^\*+$/
+
+/** Reports whether a glob matches a text with anything after it. */
+const coversAfter = (glob: string, text: string): boolean =>
+  restsAfter(glob, text).some((rest) => ANYTHING.test(rest))
 
 /**
  * Returns what may be left of a glob after it has matched a text, and is not empty; nothing where
@@ -98,8 +118,5 @@ const PLAIN = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/
 /** Controls, format characters, half surrogate pairs, and what `hidden-characters` lists. */
 const UNSEEN = new RegExp(`[\\p{Cc}\\p{Cf}\\p{Cs}${INVISIBLE}]`, 'gv')
 
-/** The forms in which a name is matched. */
-const formsOf = (name: string): readonly string[] =>
-  PLAIN.test(name)
-    ? [name]
-    : [...new Set([name, name.normalize('NFKC').replace(UNSEEN, '').normalize('NFKC').trim()])]
+/** A name as it is seen. */
+const shown = (name: string): string => name.normalize('NFKC').replace(UNSEEN, '').normalize('NFKC').trim()

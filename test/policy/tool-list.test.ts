@@ -55,6 +55,22 @@ const ROWS: [globs: string[], tool: ReturnType<typeof toolNamed>, isAllowed: boo
     [['*', '!rm'], toolNamed(name), true],
   ]),
   [['*', '!a b'], toolNamed('a b'), false],
+  // Letters of other scripts refuse as the Latin ones do that they look like; case counts.
+  ...['bаsh', 'bаѕһ', 'b\u0336ash', 'ʙᴀꜱʜ', 'ｂаsh'].flatMap((name): (typeof ROWS)[number][] => [
+    [['*', '!bash'], toolNamed(name), false],
+    [['*', '!Bash'], toolNamed(name), true],
+    [['bash'], toolNamed(name), false],
+  ]),
+  [['*', '!BASH'], toolNamed('ВАЅН'), false],
+  [['*', '!bash'], toolNamed('ВАЅН'), true],
+  [['*', '!send-*'], toolNamed('send‐mail'), false],
+  [['*', '!mcp:jira/*'], toolServer('jіra'), false],
+  [['*', '!mcp:jira'], serverTool('jіra', 'read'), false],
+  [['*', '!bаsh'], bash, true],
+  [['*', '!bash'], toolNamed('básh'), true],
+  [['поиск_*'], toolNamed('поиск_а'), true],
+  [['*', '!поиск'], toolNamed('поиск'), false],
+  [['*', '!何？'], toolNamed('何か'), true],
   // Nobody sees which tools a stored prompt brings.
   [['*', '!bash'], storedPrompt('pmpt_1'), false],
   [['*'], storedPrompt('pmpt_1'), false],
@@ -79,5 +95,6 @@ t.test('globs of results name tools as lists do', async (t) => {
   const follows = compileToolGlobs(['web_*', 'mcp:*'])
   t.ok(follows(toolNamed('web_fetch')))
   t.ok(follows(remove))
+  t.ok(follows(toolNamed('wеb_fetch')), 'a look-alike')
   t.notOk(follows(bash))
 })
