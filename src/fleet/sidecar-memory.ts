@@ -32,6 +32,7 @@ export class SidecarMemory implements HubKeys, OrderTaker {
   /** Uses since the hub last knew them, by id. */
   readonly #uses = new Map<string, Milliseconds>()
   #state: KeptState
+  #decodedKey: { readonly text: string; readonly bytes: Buffer } | null = null
   /** True when the state on disk is another one. */
   #isStateChanged = false
   #writtenFreshMs: Milliseconds = Number.NEGATIVE_INFINITY
@@ -53,7 +54,10 @@ export class SidecarMemory implements HubKeys, OrderTaker {
   /** The key under which end users are hashed; null before the first contact. */
   get fleetKey(): Buffer | null {
     const { fleetKey } = this.#state
-    return fleetKey === null ? null : Buffer.from(fleetKey, 'base64')
+    if (fleetKey === null) return null
+    if (this.#decodedKey?.text !== fleetKey)
+      this.#decodedKey = { text: fleetKey, bytes: Buffer.from(fleetKey, 'base64') }
+    return this.#decodedKey.bytes
   }
 
   /** What of the hub is not in force here. */

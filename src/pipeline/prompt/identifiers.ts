@@ -1,7 +1,7 @@
 // Hides the names by which an app tells its end users and sessions apart. A number would make two
 // people one at the provider, and change the key of its cache from turn to turn.
 
-import { createHash, createHmac } from 'node:crypto'
+import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 
 /** Members of a request that identify a person or a session, in any API. */
 const PLACES: ReadonlySet<string> = new Set([
@@ -16,13 +16,15 @@ const DOMAIN = 'sidegate identifiers v1\n'
 const DIGITS = 32
 
 export class Identifiers {
-  readonly #key: Buffer
+  readonly #key: KeyObject
 
   /** @param secret of the gateway; the same one gives the same names */
   constructor(secret: string) {
-    this.#key = createHash('sha256')
-      .update(DOMAIN + secret)
-      .digest()
+    this.#key = createSecretKey(
+      createHash('sha256')
+        .update(DOMAIN + secret)
+        .digest(),
+    )
   }
 
   /** Returns the name to send in place of a value with personal data, the same on every call. */
