@@ -172,7 +172,7 @@ function* inspectAndCapture(
     kinds,
     injection: model,
     identifiers: pipeline.identifiers,
-    scanOf: (text) => scanCache.lookUp(call.key.id, text),
+    scanOf: (text, shortest) => scanCache.lookUp(call.key.id, text, shortest),
     continued,
     isGivenId: (id) => pipeline.givenIds.has(call.key.line, id),
     placeholderStyle: pipeline.placeholderStyle,

@@ -7,7 +7,7 @@ import { atOnce } from '../../src/core/steps.ts'
 import { type InjectionModel, loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { inspect } from '../../src/pipeline/prompt/inspect.ts'
-import { ScanCache } from '../../src/pipeline/prompt/scan-cache.ts'
+import { ScanCache, type ScanOf } from '../../src/pipeline/prompt/scan-cache.ts'
 import { rule } from '../policy/rules.ts'
 import { agentTools, assistantTurns, PLANTED, toolArguments, toolDefinitions } from './definitions-data.ts'
 import { selectRules } from './fixture.ts'
@@ -19,8 +19,8 @@ const selection = selectRules([rule('score', '', { type: 'prompt_injection', act
 const ASKED = { role: 'user', content: 'Good morning!' }
 
 function look(body: JsonObject, cache?: ScanCache, injection: InjectionModel = model) {
-  const scanOf = cache === undefined ? {} : { scanOf: (text: string) => cache.lookUp('key', text) }
-  const options = { kinds: DEFAULT_KINDS, injection, ...scanOf }
+  const scanOf: ScanOf = (text, shortest) => cache!.lookUp('key', text, shortest)
+  const options = { kinds: DEFAULT_KINDS, injection, ...(cache !== undefined && { scanOf }) }
   return atOnce(inspect(requestTexts(structuredClone(body)), selection, options)).injection!
 }
 
@@ -128,7 +128,8 @@ t.test('definitions are scored once for a key, from the first call on', async (t
     },
   }
   const cache = new ScanCache()
-  const body = withTools(...toolDefinitions())
+  const short = { type: 'function', function: { name: 'ls', description: 'Lists the files.' } }
+  const body = withTools(short, ...toolDefinitions())
   const fresh = look(body, cache, counting)
   t.ok(scored.length > 96)
   scored.length = 0

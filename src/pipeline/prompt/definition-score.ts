@@ -7,7 +7,7 @@ import { Pace, type Steps } from '../../core/steps.ts'
 import type { InjectionScore } from '../../detect/injection/score.ts'
 import type { InjectionEvidence } from '../call/call-record.ts'
 import { type NeutralModel, scoreNeutral } from './neutral-score.ts'
-import type { CachedScan } from './scan-cache.ts'
+import type { ScanOf } from './scan-cache.ts'
 
 /** A redacted text outside messages. */
 interface DefinitionText {
@@ -25,6 +25,8 @@ const BREAK = '\uFFFE'
 const SENTENCE = /[^\n\uFFFE。！？]+?(?:[.!?:](?=\s)|[。！？]|(?=[\n\uFFFE。！？])|$)/g
 /** Shorter sentences, in UTF-16 units, are no attack alone. */
 const MIN_SENTENCE = 16
+/** Shortest definition, in UTF-16 units, that is remembered: a score takes longer than a hash. */
+const MIN_CACHED = 16
 /** Subtracted from the margin of a whole definition, whose evidence is spread over sentences. */
 const SPREAD_HANDICAP = 1.5
 
@@ -53,11 +55,11 @@ export function* definitionsOf<T extends DefinitionText>(items: readonly T[]): G
 export function* scoreDefinition(
   group: readonly DefinitionText[],
   model: NeutralModel,
-  scanOf: (text: string) => CachedScan,
+  scanOf: ScanOf,
   least: number,
 ): Steps<InjectionEvidence | null> {
   const joined = group.map(({ view }) => view).join(BREAK)
-  const cached = scanOf(joined)
+  const cached = scanOf(joined, MIN_CACHED)
   const scored =
     cached.score('definition') ?? cached.keepScore('definition', yield* scoreJoined(joined, model))
   return scored.score <= least ? null : { ...scored, ...locate(group, scored.span) }

@@ -12,7 +12,7 @@ import type { InjectionEvidence } from '../call/call-record.ts'
 import { definitionsOf, scoreDefinition } from './definition-score.ts'
 import { type NeutralModel, scoreNeutral } from './neutral-score.ts'
 import { joinTexts, type PromptNeighbour } from './prompt-neighbours.ts'
-import type { CachedScan } from './scan-cache.ts'
+import type { CachedScan, ScanOf } from './scan-cache.ts'
 
 /** A redacted text with its cached scan. */
 interface Scorable extends PromptNeighbour {
@@ -81,7 +81,7 @@ export function* scoreInjection(
   parts: readonly TextPart[],
   model: NeutralModel,
   scanOf: (text: string) => CachedScan,
-  definitionScanOf: (text: string) => CachedScan,
+  definitionScanOf: ScanOf,
 ): Steps<PromptScore> {
   const pace = new Pace()
   const scores = new PromptScore()

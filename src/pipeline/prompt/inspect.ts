@@ -45,7 +45,7 @@ import {
 import { matchKeywords } from './prompt-keywords.ts'
 import { findRestsOfKeys, findSplitData, overlap, type SplitPart } from './prompt-neighbours.ts'
 import { addKeywords, withoutExceptions, withReplaced } from './ruled-values.ts'
-import { CachedScan } from './scan-cache.ts'
+import { CachedScan, type ScanOf } from './scan-cache.ts'
 
 /**
  * Maximum findings in one body. Each takes about 400 bytes; no model reads a prompt with that many.
@@ -91,7 +91,7 @@ export interface InspectOptions {
   readonly kinds: KindSet
   readonly injection: InjectionModel
   /** Returns the cached scan of a text; a new, empty one when the text is unknown. */
-  readonly scanOf?: (text: string) => CachedScan
+  readonly scanOf?: ScanOf
   /** Hides names of users and sessions; without it they are numbered. */
   readonly identifiers?: Identifiers
   /** Highest placeholders of the conversation that the prompt continues; none by default. */

@@ -19,6 +19,9 @@ const MAXIMUM_FINDINGS = 32
 /** Texts outside messages are scored in a way of their own. */
 type ScoredAs = InjectionMode | 'definition'
 
+/** Returns the cached scan of a text. @param shortest UTF-16 units of texts that are kept */
+export type ScanOf = (text: string, shortest?: number) => CachedScan
+
 /** Cached results of one text. They depend on the text alone. */
 export class CachedScan {
   /** State of the keyword prefilter. */
@@ -55,10 +58,11 @@ export class ScanCache {
   /**
    * Returns the cached scan of a text that this key has sent; a new, empty one otherwise. Keys
    * share nothing, so timing does not reveal what another key sent.
+   * @param shortest UTF-16 units of texts that are kept
    */
-  lookUp(keyId: string, text: string): CachedScan {
+  lookUp(keyId: string, text: string, shortest = MIN_CHARACTERS): CachedScan {
     // A lone surrogate has no UTF-8 to hash.
-    if (text.length < MIN_CHARACTERS || !text.isWellFormed()) return new CachedScan()
+    if (text.length < shortest || !text.isWellFormed()) return new CachedScan()
     const name = hash('sha256', text, 'base64url') + keyId
     const recent = this.#recent.get(name)
     if (recent !== undefined) return recent
