@@ -115,6 +115,8 @@ export function groupHash({ name, hasUser, combination }: CallGroup): Buffer {
 export class CallGroups {
   /** By the values of the fields, whose text is made faster than canonical JSON. */
   readonly #groups = new Map<string, CallGroup>()
+  /** Those of tools, by what their calls have in common and by name: an agent defines many. */
+  readonly #tools = new Map<string, Map<string, CallGroup>>()
 
   get size(): number {
     return this.#groups.size
@@ -126,16 +128,13 @@ export class CallGroups {
     const shared = `${api}\n${key_id}\n${JSON.stringify([key_name, model, upstream])}\n${named}`
     const values = valuesOf(call)
     const add = (more: string, combination: () => Combination, of: CallValues, hasUser = false) =>
-      this.#groupOf({ name: `${shared}\n${more}`, shared, hasUser, combination }).addCall(of)
+      this.#groupOf({ name: `${shared}\n${more}`, shared, hasUser, combination }).sums.addCall(of)
     const hasUser = user !== null
     add(hasUser ? `${user.hash}\n${user.user}` : '', () => combinationOf(call, user), values, hasUser)
     const { tools, run } = call
     if (tools !== undefined) {
       const valuesOfTool = toolValues(values)
-      for (const tool of tools) {
-        const { name } = tool
-        add(`t${name}`, () => ({ ...combinationOf(call, null), tool: name }), valuesOfTool(tool))
-      }
+      for (const tool of tools) this.#toolOf(call, shared, tool.name).sums.addCall(valuesOfTool(tool))
     }
     if (run !== undefined) add(`r${run}`, () => ({ ...combinationOf(call, null), run }), values)
   }
@@ -143,23 +142,40 @@ export class CallGroups {
   /** Adds groups of the calls of one sidecar, and counts whole calls by their sidecar besides. */
   addSidecar(groups: CallGroups, sidecar: string): void {
     for (const group of groups.values()) {
-      this.#groupOf(group).add(group.sums)
+      this.#groupOf(group).sums.add(group.sums)
       const combination = group.combination()
       if (partOf(combination) !== 'call') continue
       const own = { ...combination, user: null, user_hash: null, sidecar }
       const { shared } = group
       const name = `${shared}\ns${sidecar}`
-      this.#groupOf({ name, shared, hasUser: false, combination: () => own }).add(group.sums)
+      this.#groupOf({ name, shared, hasUser: false, combination: () => own }).sums.add(group.sums)
     }
   }
 
-  #groupOf(one: Omit<CallGroup, 'sums'>): CallSums {
+  #toolOf(call: CountedCall, shared: string, tool: string): CallGroup {
+    let groups = this.#tools.get(shared)
+    if (groups === undefined) {
+      groups = new Map()
+      this.#tools.set(shared, groups)
+    }
+    let group = groups.get(tool)
+    if (group === undefined) {
+      const name = `${shared}\nt${tool}`
+      const combination = () => ({ ...combinationOf(call, null), tool })
+      group = this.#groupOf({ name, shared, hasUser: false, combination })
+      groups.set(tool, group)
+    }
+    return group
+  }
+
+  #groupOf(one: Omit<CallGroup, 'sums'>): CallGroup {
     let group = this.#groups.get(one.name)
     if (group === undefined) {
-      group = { ...one, sums: new CallSums() }
-      this.#groups.set(one.name, group)
+      const { name, shared, hasUser, combination } = one
+      group = { name, shared, hasUser, combination, sums: new CallSums() }
+      this.#groups.set(name, group)
     }
-    return group.sums
+    return group
   }
 
   values(): Iterable<CallGroup> {
