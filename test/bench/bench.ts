@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { arch, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { rulesKnownTo } from './bench-rules.ts'
 import { compare, comparisonText, type Sides } from './comparison.ts'
 import { FEATURES, type Feature, type FeatureName } from './features.ts'
 import { measureFootprint, soak } from './footprint.ts'
@@ -53,8 +54,9 @@ Other modes, one at a time:
                    its spread, and whether it is within 3 %. Four to six minutes for three pairs.
                    Prints text on a terminal and JSON into a pipe (npm run --silent bench -- …).
   --with FEATURE   compares the CPU a call of this tree with a feature to that without: fleet (keys
-                   of a hub), jwt (a token of an issuer in place of the key) or tls (calls over TLS
-                   on kept connections). Otherwise as --against.
+                   of a hub), jwt (a token of an issuer in place of the key), tls (calls over TLS
+                   on kept connections) or tools (ten rules on tools and runs, for answers that
+                   call a tool with 2 KB of arguments). Otherwise as --against.
   --pairs N        with --against and --with: processes of each side, 3 by default
   --prompt KB      with --against and --with: length of the prompts, 1 by default
   --primitives     the floor with one part of a governed call more at a time, about three minutes
@@ -99,6 +101,8 @@ function usageError(): string | null {
   for (const name of ['pairs', 'prompt'] as const)
     if (options[name] !== undefined && against === undefined && feature === undefined)
       return `--${name} needs --against REV or --with FEATURE`
+  if (feature === 'tools' && options.prompt !== undefined)
+    return '--prompt says nothing of --with tools, which has calls of its own; leave it out'
   if (!Number.isInteger(promptKib) || promptKib < 1)
     return `--prompt ${options.prompt} is not a positive integer`
   if (!Number.isInteger(pairs) || pairs < 1) return `--pairs ${options.pairs} is not a positive integer`
@@ -204,15 +208,19 @@ async function printComparison(
   names: Readonly<Record<keyof Sides, string>>,
   folder: string,
   machine: Machine,
+  body?: () => string,
 ): Promise<void> {
-  const comparison = await compare(sides, pairs, promptKib, join(folder, 'gateways'))
-  if (process.stdout.isTTY) console.log(comparisonText(comparison, names, promptKib))
+  const comparison = await compare(sides, pairs, promptKib, join(folder, 'gateways'), body)
+  const calls = body === undefined ? undefined : 'calls of an agent'
+  if (process.stdout.isTTY) console.log(comparisonText(comparison, names, promptKib, calls))
   else console.log(JSON.stringify({ ...machine, sides: names, pairs, promptKib, ...comparison }))
 }
 
 function compareWith(revision: string, main: string, folder: string, machine: Machine): Promise<void> {
   showProgress(`Building ${revision}`)
-  const sides = { tree: { main }, revision: { main: buildRevision(revision, join(folder, 'revision')) } }
+  const theirs = buildRevision(revision, join(folder, 'revision'))
+  const rules = rulesKnownTo(theirs, folder)
+  const sides = { tree: { main, rules }, revision: { main: theirs, rules } }
   return printComparison(sides, { tree: 'tree', revision }, folder, machine)
 }
 
@@ -225,8 +233,10 @@ async function compareFeature(
   showProgress(`Starting what ${name} needs`)
   const feature: Feature = await FEATURES[name]()
   try {
-    const sides = { tree: { main, feature }, revision: { main } }
-    await printComparison(sides, { tree: `with ${name}`, revision: 'without' }, folder, machine)
+    const { baseline, body } = feature
+    const revision = { main, ...(baseline !== undefined && { feature: baseline }) }
+    const names = { tree: `with ${name}`, revision: 'without' }
+    await printComparison({ tree: { main, feature }, revision }, names, folder, machine, body)
   } finally {
     await feature.stop()
   }

@@ -4,8 +4,8 @@
 
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Feature } from './features.ts'
-import { KeptConnections, saturate } from './load.ts'
+import type { Setup } from './features.ts'
+import { type Body, KeptConnections, saturate } from './load.ts'
 import { median, showProgress } from './report.ts'
 import { chatBody } from './scenarios.ts'
 import { type Subject, startGateway, startStandIn } from './targets.ts'
@@ -25,14 +25,14 @@ const KIB = 1024
 
 /** What is sent in one comparison. */
 interface Load {
-  readonly body: string
+  readonly body: Body
   readonly warmUpCalls: number
   readonly callsPerRound: number
 }
 
 /** Fewer calls with longer prompts, so that a round takes about as long. */
-const loadOf = (promptKib: number): Load => ({
-  body: chatBody(promptKib * KIB, false),
+const loadOf = (promptKib: number, body: Body = chatBody(promptKib * KIB, false)): Load => ({
+  body,
   warmUpCalls: Math.ceil(WARM_UP_CALLS / promptKib),
   callsPerRound: Math.max(CONNECTIONS, Math.ceil(CALLS_PER_ROUND / promptKib)),
 })
@@ -51,12 +51,15 @@ export interface Sides {
 export interface Side {
   /** Path of the built program. */
   readonly main: string
-  readonly feature?: Feature
+  readonly feature?: Setup
+  /** Its rules; those of the feature, or one of each type by default. */
+  readonly rules?: readonly string[]
 }
 
 /**
  * Measures generations of `pairs` processes of each side. Data directories go below `folder`.
  * @param promptKib length of the prompts
+ * @param body of the calls, in place of a prompt
  * @throws Error when a call fails
  */
 export async function compare(
@@ -64,8 +67,9 @@ export async function compare(
   pairs: number,
   promptKib: number,
   folder: string,
+  body?: Body,
 ): Promise<Comparison> {
-  const load = loadOf(promptKib)
+  const load = loadOf(promptKib, body)
   const upstreamPort = Number((await startStandIn()).line)
   const generations: Generation[] = []
   const lastStartMs = performance.now() + pairs * LAST_START_MS_PER_PAIR
@@ -119,7 +123,7 @@ interface Measured {
 /** CPU µs a call over so many calls, all threads. */
 async function cpuPerCall(
   { subject, kept }: Pick<Measured, 'subject' | 'kept'>,
-  body: string,
+  body: Body,
   calls: number,
 ): Promise<number> {
   const before = subject.process.cpuUs()
@@ -133,15 +137,16 @@ export function comparisonText(
   { verdict, generations }: Comparison,
   names: Readonly<Record<keyof Sides, string>>,
   promptKib: number,
+  calls = `prompts of ${promptKib} KB`,
 ): string {
-  const { ratio, quartiles, range, ratioOfBest, withinTolerance } = verdict
+  const { ratio, quartiles, range, ratioOfBest, differenceUs, withinTolerance } = verdict
   const tree = generations.flatMap((one) => one.tree)
   const revision = generations.flatMap((one) => one.revision)
   const percent = (Math.abs(ratio - 1) * 100).toFixed(1)
   const tolerance = `${TOLERANCE * 100} %`
   const [q1, q3, least, most] = [...quartiles, ...range].map((one) => one.toFixed(3))
   return [
-    `CPU a call, all threads. ${CONNECTIONS} connections, prompts of ${promptKib} KB, whole answers, log on disk.`,
+    `CPU a call, all threads. ${CONNECTIONS} connections, ${calls}, whole answers, log on disk.`,
     `${generations.length} of ${GENERATIONS} generations${generations.length < GENERATIONS ? ' (the machine is busy)' : ''}, ${tree.length / generations.length} processes of each side in each, ` +
       `${ROUNDS} rounds of ${loadOf(promptKib).callsPerRound} calls each.`,
     '',
@@ -150,7 +155,7 @@ export function comparisonText(
     row(names.tree, tree),
     row(names.revision, revision),
     '',
-    `ratio ${ratio.toFixed(3)}; pairs: quartiles ${q1} to ${q3}, range ${least} to ${most}; ` +
+    `ratio ${ratio.toFixed(3)} (${differenceUs.toFixed(0)} µs a call); pairs: quartiles ${q1} to ${q3}, range ${least} to ${most}; ` +
       `best rounds ${ratioOfBest.toFixed(3)}`,
     withinTolerance
       ? `within ${tolerance}: both cost the same`

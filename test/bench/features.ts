@@ -8,23 +8,35 @@ import { createApiKey, hashApiKey } from '../../src/core/apikey.ts'
 import { RunningFleet } from '../fleet/running-fleet.ts'
 import { ISSUER, keySetOf, newKey, podClaims, signed } from '../hub/tokens.ts'
 import { selfSigned } from '../server/certificate.ts'
+import { RULES_WITHOUT_TOOLS, TOOL_RULES } from './bench-rules.ts'
+import { toolCallBody } from './tool-call.ts'
 
 const MAX_STALE_SECONDS = 3600
 
-export interface Feature {
+/** What a gateway has besides. */
+export interface Setup {
   /** Writes its files to the folder of a gateway. @returns what its configuration has besides */
   configure(folder: string): { readonly listen?: object; readonly [name: string]: unknown }
-  /** API key of each gateway. */
-  readonly key: string
+  /** API key of each gateway; absent where each makes its own. */
+  readonly key?: string
   /** Certificate of the listener, PEM; absent for plain HTTP. */
   readonly certificate?: string
+  /** Its rules; absent for one of each type. */
+  readonly rules?: readonly string[]
+}
+
+export interface Feature extends Setup {
+  /** What it is compared with; absent for a gateway with nothing besides. */
+  readonly baseline?: Setup
+  /** Body of the next call; absent for a prompt. */
+  readonly body?: () => string
   stop(): Promise<void>
 }
 
-export type FeatureName = 'fleet' | 'jwt' | 'tls'
+export type FeatureName = 'fleet' | 'jwt' | 'tls' | 'tools'
 
 /** Starts what a feature needs besides the gateway. Call `stop` also when it rejects. */
-export const FEATURES: Readonly<Record<FeatureName, () => Promise<Feature>>> = { fleet, jwt, tls }
+export const FEATURES: Readonly<Record<FeatureName, () => Promise<Feature>>> = { fleet, jwt, tls, tools }
 
 /** A hub with PostgreSQL, which has the keys. */
 async function fleet(): Promise<Feature> {
@@ -74,6 +86,21 @@ async function tls(): Promise<Feature> {
     },
     key,
     certificate,
+    stop: async () => {},
+  }
+}
+
+/** Ten rules on agents, for calls that define tools and answers that call one. */
+async function tools(): Promise<Feature> {
+  const configure = (folder: string) => {
+    writeFileSync(join(folder, 'prices.yaml'), 'prices:\n  "bench/*": {input: 1, output: 4}\n')
+    return { prices: { path: 'prices.yaml' } }
+  }
+  return {
+    configure,
+    rules: [...RULES_WITHOUT_TOOLS, ...TOOL_RULES],
+    baseline: { configure, rules: RULES_WITHOUT_TOOLS },
+    body: toolCallBody,
     stop: async () => {},
   }
 }

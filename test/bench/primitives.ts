@@ -11,8 +11,9 @@ import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { detect } from '../../src/detect/pii/detect.ts'
 import { keywordMatcher } from '../../src/keyword/matcher.ts'
 import { KeywordIndex, type ParsedPattern, parseKeywords } from '../../src/keyword/pattern-index.ts'
+import { KEYWORDS } from './bench-rules.ts'
 import { openLog, openTelemetry } from './primitive-parts.ts'
-import { KEYWORDS, PRIMITIVE_KEY, PRIMITIVES } from './targets.ts'
+import { PRIMITIVE_KEY, PRIMITIVES } from './targets.ts'
 
 const BEARER = /^bearer +([^\s]+)$/i
 const HEADERS = ['content-type', 'application/json']

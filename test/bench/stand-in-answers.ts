@@ -1,5 +1,7 @@
 // What the stand-in upstream of load tests answers, whole and streamed, by path.
 
+import { CALLED } from './tool-call.ts'
+
 const MODEL = 'bench/model'
 const CREATED = 1_700_000_000
 const TEXT = 'The committee met and agreed to come back with a plan. '.repeat(6)
@@ -40,6 +42,16 @@ function chat(): StandInAnswer {
       'data: [DONE]\n\n',
     ],
   }
+}
+
+/** A call of a tool. */
+function calls(): StandInAnswer {
+  const envelope = { id: 'chatcmpl-1', object: 'chat.completion', created: CREATED, model: MODEL }
+  const call = { id: 'call_1', type: 'function', function: CALLED }
+  const message = { role: 'assistant', content: null, tool_calls: [call] }
+  const choice = { index: 0, message, logprobs: null, finish_reason: 'tool_calls' }
+  const usage = { prompt_tokens: 900, completion_tokens: 600, total_tokens: 1500 }
+  return { whole: json({ ...envelope, choices: [choice], usage }), events: [] }
 }
 
 function messages(): StandInAnswer {
@@ -110,6 +122,9 @@ function embeddings(): StandInAnswer {
   const usage = { prompt_tokens: 25_000, total_tokens: 25_000 }
   return { whole: json({ object: 'list', data: list, model: MODEL, usage }), events: [] }
 }
+
+/** The answer to a chat request with tools. */
+export const TOOL_CALL_ANSWER = calls()
 
 /** The answers by the last part of the path. */
 export const STAND_IN_ANSWERS: Readonly<Record<string, StandInAnswer>> = {

@@ -3,14 +3,15 @@
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { STAND_IN_ANSWERS } from './stand-in-answers.ts'
+import { STAND_IN_ANSWERS, TOOL_CALL_ANSWER } from './stand-in-answers.ts'
 
 const server = createServer((request, response) => {
   const { url = '' } = request
-  const answer = STAND_IN_ANSWERS[url.slice(url.lastIndexOf('/') + 1)]
+  let answer = STAND_IN_ANSWERS[url.slice(url.lastIndexOf('/') + 1)]
   let streams = false
   request.on('data', (data: Buffer) => {
     streams ||= data.includes('"stream":true')
+    if (data.includes('"tools":[')) answer = TOOL_CALL_ANSWER
   })
   request.on('end', () => {
     if (answer === undefined) {

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { nodeOptions } from '../../src/boot/built-program.ts'
 import { until } from '../process/until.ts'
-import type { Feature } from './features.ts'
+import { RULES, ruleFile } from './bench-rules.ts'
+import type { Setup } from './features.ts'
 import type { Target } from './load.ts'
 import { type BenchProcess, MEASURED_CORE, OTHER_CORE, start } from './processes.ts'
 
@@ -33,22 +34,6 @@ export interface Subject extends Target {
 
 /** What an idle gateway may cost at most. */
 export const IDLE_TARGETS = { cpuMsPerSecond: 2, wakeUpsPerSecond: 10 }
-
-/** Pattern of the keyword rule. No load matches it. */
-export const KEYWORDS = 'project aurora|project borealis|internal[- ]only'
-
-/** One rule of each type. None of them denies a call of the load. */
-const RULES = `rules:
-  - { name: words, type: keyword_block, pattern: "${KEYWORDS}", action: block }
-  - { name: data, type: pii, pattern: "*", action: redact }
-  - { name: injection, type: prompt_injection, pattern: "", action: monitor }
-  - { name: budget, type: rate_limit, pattern: "1000000M/1d", action: block }
-  - { name: calls, type: rate_limit, pattern: "100000000 requests/1d", action: block }
-  - { name: lanes, type: rate_limit, pattern: "10000 parallel", per: all, action: block }
-  - { name: models, type: model_access, pattern: ["*", "!secret-model"], action: block }
-  - { name: tools, type: tool_access, pattern: ["*", "!secret-tool"], action: block }
-  - { name: texts, type: capture, pattern: full }
-`
 
 /** Starts the stand-in upstream of all subjects. The line it prints is its port. */
 export const startStandIn = (): Promise<BenchProcess> =>
@@ -104,7 +89,9 @@ export interface GatewayOptions {
   /** Path of the built program. */
   readonly main: string
   /** What it has besides. */
-  readonly feature?: Feature
+  readonly feature?: Setup
+  /** Its rules; one of each type by default. */
+  readonly rules?: readonly string[]
 }
 
 /** Environment of the image (Dockerfile). */
@@ -112,10 +99,10 @@ const IMAGE_ENV = { NODE_ENV: 'production', MALLOC_ARENA_MAX: '2' }
 
 /** Starts the gateway with all features on. Creates a key if the folder is new. */
 export async function startGateway(options: GatewayOptions): Promise<Subject> {
-  const { name, folder, upstreamPort, main, feature } = options
+  const { name, folder, upstreamPort, main, feature, rules = feature?.rules ?? RULES } = options
   mkdirSync(folder, { recursive: true })
   const file = join(folder, 'sidegate.yaml')
-  writeFileSync(join(folder, 'rules.yaml'), RULES)
+  writeFileSync(join(folder, 'rules.yaml'), ruleFile(rules))
   const { listen = {}, ...more } = feature?.configure(folder) ?? {}
   writeFileSync(
     file,

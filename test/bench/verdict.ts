@@ -24,6 +24,8 @@ export interface Verdict {
   readonly range: readonly [number, number]
   /** The ratio of the medians over processes of each process's best round. Noisier; for reference. */
   readonly ratioOfBest: number
+  /** CPU µs a call that the ratio is of the revision's median. */
+  readonly differenceUs: number
   readonly withinTolerance: boolean
 }
 
@@ -44,6 +46,7 @@ export function judge(generations: readonly Generation[]): Verdict {
     ratioOfBest:
       medianOfBest(generations.flatMap(({ tree }) => tree)) /
       medianOfBest(generations.flatMap(({ revision }) => revision)),
+    differenceUs: (ratio - 1) * median(generations.flatMap(({ revision }) => revision.map(median))),
     withinTolerance: Math.abs(ratio - 1) <= TOLERANCE,
   }
 }
