@@ -17,6 +17,9 @@ const cases: [glob: string, name: string, matches: boolean][] = [
   ['[a]', 'a', false],
   ['[a]', '[a]', true],
   ['**', 'x', true],
+  ['ab*ba', 'aba', false],
+  ['ab**ba', 'abba', true],
+  ['*🙂', 'a🙂', true],
   ['a*', 'ba', false],
   ['', '', true],
 ]
