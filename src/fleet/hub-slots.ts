@@ -5,20 +5,28 @@ import type { Milliseconds } from '../core/clock.ts'
 import { type CountedSubject, SHARE_MS, type SlotAsk, type SlotGrant } from './lease-protocol.ts'
 import { ShareRounds, UNUSED_MS } from './share-rounds.ts'
 
-/** A place that is unused for so long is given back. */
-const IDLE_MS: Milliseconds = 1500
+/** A place that is unused for so long is given back: sooner than the calls elsewhere give up. */
+const IDLE_MS: Milliseconds = 50
+/** The same while so much of the limit is left that no call elsewhere waits for it. */
+const IDLE_WHEN_AMPLE_MS: Milliseconds = 1500
+/**
+ * Part of the limit beyond which enough is left. All that heard so when they last asked have the
+ * rest of it at most, so what they keep without a call does not hold back the calls of the others.
+ */
+const AMPLE = 3 / 4
 /** The hub hears of places that are used when this part of their time is left. */
 const RENEWED_AT = 1 / 2
 /** Places without a call are not kept when their time is over so soon. */
 const LATEST_REPORT_MS: Milliseconds = 5000
-/** Time for which the answer that no place is left is believed. */
-const REFUSED_MS: Milliseconds = 25
+/** Time after which a call that found no place asks again. */
+const AGAIN_MS: Milliseconds = 40
 
 export class HubSlots implements CountedSubject {
   readonly count: string
   readonly subject: string
   /** The calls at a time that this sidecar runs without a hub. */
   share = 0
+  #limit = 0
   #running = 0
   #heardMs: Milliseconds = Number.NEGATIVE_INFINITY
   /** Places set aside for calls that begin next. */
@@ -29,8 +37,8 @@ export class HubSlots implements CountedSubject {
   #fullMs: Milliseconds = Number.NEGATIVE_INFINITY
   #usedMs: Milliseconds = Number.NEGATIVE_INFINITY
   readonly #rounds = new ShareRounds()
-  #isScarce = false
-  #refusedUntilMs: Milliseconds = Number.NEGATIVE_INFINITY
+  #idleMs: Milliseconds = IDLE_MS
+  #fullUntilMs: Milliseconds = Number.NEGATIVE_INFINITY
   #sent: { readonly need: number; readonly held: number; readonly atMs: Milliseconds } | null = null
   /** The hub is to hear of the places, because an answer was lost. */
   #isDoubted = false
@@ -44,14 +52,23 @@ export class HubSlots implements CountedSubject {
     return this.#running
   }
 
-  /** Begins a call if there is a place. @returns whether it has begun; null when it must ask */
-  begin(nowMs: Milliseconds): boolean | null {
+  /** Begins a call if there is a place. @returns whether it has begun */
+  begin(limit: number, nowMs: Milliseconds): boolean {
+    this.#limit = limit
     const size = nowMs < this.#endMs ? this.#size : 0
-    if (this.#running < size) {
-      this.start(nowMs)
-      return true
-    }
-    return nowMs < this.#refusedUntilMs ? false : null
+    if (this.#running >= size) return false
+    this.start(nowMs)
+    return true
+  }
+
+  /** Whether the hub just had no place, so that there is no use in asking again yet. */
+  isFull(nowMs: Milliseconds): boolean {
+    return nowMs < this.#fullUntilMs
+  }
+
+  /** Whether a place is without a call that calls elsewhere may wait for. */
+  get isScarce(): boolean {
+    return this.#size > this.#running && this.#idleMs < IDLE_WHEN_AMPLE_MS
   }
 
   /** Begins a call without a hub, as far as its share reaches. @returns whether it has begun */
@@ -88,7 +105,7 @@ export class HubSlots implements CountedSubject {
     if (this.#isUnused(nowMs)) {
       if (this.share > 0) return true
     } else if (this.#rounds.isDue(nowMs)) return true
-    if (this.#size > this.#running && (this.#isScarce || nowMs - this.#fullMs >= IDLE_MS)) return true
+    if (this.#size > this.#running && nowMs - this.#fullMs >= this.#idleMs) return true
     return this.#running > 0 && this.#endMs - nowMs < this.#lifeMs * RENEWED_AT
   }
 
@@ -104,16 +121,18 @@ export class HubSlots implements CountedSubject {
 
   /**
    * What a request says and asks. Places without a call are given back, and the share is kept.
-   * @param need calls that wait for a place
+   * @param waiting calls that wait for a place
    */
-  compose(need: number, nowMs: Milliseconds): { readonly ask: SlotAsk; readonly share: number | null } {
+  compose(waiting: number, nowMs: Milliseconds): { readonly ask: SlotAsk; readonly share: number | null } {
     const { count, subject } = this
+    // The hub refuses to hear of more.
+    const need = Math.min(waiting, this.#limit)
     const ends = need === 0 && this.#isUnused(nowMs)
     if (ends) {
       this.share = 0
       this.#rounds.end()
     }
-    const isIdle = this.#isScarce || nowMs - this.#fullMs >= IDLE_MS
+    const isIdle = nowMs - this.#fullMs >= this.#idleMs
     const isKept = (need > 0 || !isIdle) && this.#endMs - nowMs > LATEST_REPORT_MS
     const held = isKept ? Math.max(this.#running, this.#size) : this.#running
     // From now on the others count as given back.
@@ -133,12 +152,12 @@ export class HubSlots implements CountedSubject {
       this.#rounds.end()
       return
     }
-    const { size, expires_at } = grant
+    const { size, expires_at, left, limit } = grant
     this.#rounds.heard(grant.share !== this.share, nowMs)
     this.share = grant.share
     this.#heardMs = nowMs
-    this.#isScarce = size < sent.held + sent.need
-    if (this.#isScarce) this.#refusedUntilMs = nowMs + REFUSED_MS
+    this.#idleMs = left > limit * AMPLE ? IDLE_WHEN_AMPLE_MS : left > 0 ? IDLE_MS : 0
+    if (size < sent.held + sent.need) this.#fullUntilMs = nowMs + AGAIN_MS
     this.#size = size
     this.#lifeMs = expires_at - hubMs
     this.#endMs = sent.atMs + this.#lifeMs

@@ -66,8 +66,8 @@ export class LeaseClient {
   /** Requests that failed since the last answer. */
   #failures = 0
   #tick: unknown = null
-  /** Whether nothing was to be reported when the timer was set. */
-  #isIdleTick = false
+  /** The delay of that timer. */
+  #tickMs: Milliseconds = 0
   #sweptMs: Milliseconds
   #isStopped = false
   /** Whether a call was counted in this process alone since a hub answered. */
@@ -160,19 +160,22 @@ export class LeaseClient {
     })
   }
 
-  /** Begins a call at a place. */
+  /**
+   * Begins a call at a place. It waits for one that a call elsewhere leaves, as long as for an
+   * answer: places without a call are given back before that.
+   */
   begin(state: HubSlots, amount: number): Begin | Promise<Begin> {
     const { clock, onHubLoss } = this.#parts
-    const begin = (): Begin | null => {
-      const isBegun = state.begin(clock.monotonic())
-      return isBegun === null ? null : isBegun ? 'begun' : 'full'
-    }
+    const begin = (): Begin | null => (state.begin(amount, clock.monotonic()) ? 'begun' : null)
     const now = begin()
     if (now !== null) {
       this.touched(state)
       return now
     }
+    let isRefused = false
     const without = (): Begin => {
+      // The hub is there, and the places are taken.
+      if (isRefused && !this.isAway) return 'full'
       const isLocal = onHubLoss === 'local'
       const isBegun = onHubLoss !== 'refuse' && state.beginWithout(clock.monotonic(), isLocal, amount)
       if (isBegun && isLocal) this.#note(true)
@@ -185,7 +188,10 @@ export class LeaseClient {
       { need: 1, expected: 0 },
       {
         without,
-        covered: (isRefused) => begin() ?? (isRefused ? 'full' : null),
+        covered: (isAnswered) => {
+          isRefused ||= isAnswered && state.isFull(clock.monotonic())
+          return begin()
+        },
       },
     )
   }
@@ -193,7 +199,8 @@ export class LeaseClient {
   /** Something has changed that the hub is to hear some time. */
   touched(state: HubLimit | HubSlots): void {
     this.#active.add(state)
-    this.#schedule()
+    if (state instanceof HubSlots) this.#waiting.answered(state)
+    this.#schedule(state.isScarce)
   }
 
   /** Gives everything back. The last request is sent once. */
@@ -241,7 +248,7 @@ export class LeaseClient {
     if (this.#isSending || this.#isStopped) return
     this.#isSending = true
     void Promise.resolve().then(async () => {
-      while (!this.#waiting.isEmpty || this.#low.size > 0) {
+      while (this.#low.size > 0 || this.#hasToAsk()) {
         await this.#send()
         // Calls do not wait any longer for a hub that is away.
         if (this.isAway) {
@@ -254,23 +261,30 @@ export class LeaseClient {
     })
   }
 
-  #schedule(): void {
-    const isIdle = this.#active.size === 0
+  /** Whether a call waits that the hub has not just refused. */
+  #hasToAsk(): boolean {
+    const nowMs = this.#parts.clock.monotonic()
+    for (const state of this.#waiting.states())
+      if (!(state instanceof HubSlots && state.isFull(nowMs))) return true
+    return false
+  }
+
+  /** @param isScarce whether calls elsewhere may wait for something that was not so before */
+  #schedule(isScarce = false): void {
+    const isSoon = isScarce || !this.#waiting.isEmpty
+    const isIdle = this.#active.size === 0 && !isSoon
     if (this.#isStopped || (isIdle && this.#limits.size + this.#slots.size === 0)) return
     const { timers, clock } = this.#parts
-    // A timer that is set fires soon enough, unless all was idle when it was set.
-    if (this.#tick !== null && (isIdle || !this.#isIdleTick)) return
+    // A timer that is set fires soon enough, unless nothing pressed as much when it was set.
+    if (this.#tick !== null && (isIdle || this.#tickMs <= (isSoon ? TICK_WHEN_SCARCE_MS : TICK_MS))) return
     timers.clear(this.#tick)
-    this.#isIdleTick = isIdle
-    const isScarce = [...this.#active].some((state) => state instanceof HubLimit && state.isScarce)
     const leftMs = Math.max(TICK_MS, this.#sweptMs + SWEEP_MS - clock.monotonic())
-    this.#tick = timers.set(
-      () => {
-        this.#tick = null
-        void this.#report()
-      },
-      isIdle ? leftMs : isScarce ? TICK_WHEN_SCARCE_MS : TICK_MS,
-    )
+    const presses = isSoon || [...this.#active].some((state) => state.isScarce)
+    this.#tickMs = isIdle ? leftMs : presses ? TICK_WHEN_SCARCE_MS : TICK_MS
+    this.#tick = timers.set(() => {
+      this.#tick = null
+      void this.#report()
+    }, this.#tickMs)
   }
 
   async #report(): Promise<void> {
@@ -280,8 +294,8 @@ export class LeaseClient {
       this.#isSending = true
       await this.#send()
       this.#isSending = false
-      if (!this.#waiting.isEmpty) this.#wake()
     }
+    if (!this.#waiting.isEmpty) this.#wake()
     for (const state of this.#active) if (!isActive(state, this.moment())) this.#active.delete(state)
     this.#schedule()
   }

@@ -77,6 +77,8 @@ export interface SlotGrant extends CountedSubject {
   readonly size: number
   /** When the hub takes the slots back, unless it hears of them. */
   readonly expires_at: number
+  /** As in LeaseGrant. */
+  readonly left: number
   readonly limit: number
   readonly share: number
 }
@@ -126,7 +128,7 @@ const ANSWER_SCHEMA = {
       ...{ size: AMOUNT, bucket: AMOUNT, expires_at: AMOUNT, left: AMOUNT },
       ...{ limit: AMOUNT, reset_at: AMOUNT, share: AMOUNT },
     }),
-    slots: list({ size: AMOUNT, expires_at: AMOUNT, limit: AMOUNT, share: AMOUNT }),
+    slots: list({ size: AMOUNT, expires_at: AMOUNT, left: AMOUNT, limit: AMOUNT, share: AMOUNT }),
   },
   required: ['time', 'grants', 'slots'],
 }

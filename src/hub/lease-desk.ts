@@ -251,9 +251,9 @@ function print({ timeMs, lent }: LimitAnswer): LeaseAnswer {
   const answer = { time: timeMs, grants: [] as object[], slots: [] as object[] }
   for (const { item, size, bucket, expiresAtMs, left, resetAtMs, share } of lent) {
     const { count, subject, limit, slots } = item
-    const shared = { count, subject, size, expires_at: expiresAtMs, limit, share }
+    const shared = { count, subject, size, expires_at: expiresAtMs, left, limit, share }
     if (slots !== null) answer.slots.push(shared)
-    else answer.grants.push({ ...shared, bucket, left, reset_at: resetAtMs })
+    else answer.grants.push({ ...shared, bucket, reset_at: resetAtMs })
   }
   return answer as unknown as LeaseAnswer
 }

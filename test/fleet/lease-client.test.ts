@@ -214,47 +214,6 @@ t.test('a limit that only monitors never waits, and its use reaches the hub', as
   t.match(other.covers, [{ source: 'refused' }])
 })
 
-t.test('places are lent, kept for a moment and given back', async (t) => {
-  const { time, hub } = fleet()
-  const [one, other] = [hub.sidecar('a'), hub.sidecar('b')]
-  const place = { count: 'rule:parallel', subject: 'line' }
-  const begin = async (sidecar: LeaseClient) => {
-    const begun = Promise.resolve(sidecar.begin(sidecar.slot(place)!, 3))
-    await time.advance(10)
-    return (await begun) === 'begun'
-  }
-  t.ok(await begin(one))
-  t.ok(await begin(one))
-  t.ok(await begin(other))
-  t.notOk(await begin(other))
-  await time.advance(30)
-  const state = one.slot(place)!
-  state.end(time.monotonic())
-  one.touched(state)
-  t.ok(await begin(one), 'its own place is kept')
-  state.end(time.monotonic())
-  one.touched(state)
-  await time.advance(2000)
-  t.equal(hub.slots('rule:parallel'), 2)
-  t.ok(await begin(other))
-})
-
-t.test('while the hub is away a sidecar runs calls up to its share of places', async (t) => {
-  const { time, hub } = fleet()
-  const sidecar = hub.sidecar('a')
-  hub.guaranteedSlots = 0.5
-  const state = sidecar.slot({ count: 'rule:parallel', subject: 'line' })!
-  const first = Promise.resolve(sidecar.begin(state, 3))
-  await time.advance(10)
-  t.equal(await first, 'begun')
-  state.end(time.monotonic())
-  sidecar.touched(state)
-  await time.advance(2000)
-  hub.isAway = true
-  t.equal(sidecar.begin(state, 3), 'begun')
-  t.equal(sidecar.begin(state, 3), 'away')
-})
-
 t.test('a sidecar that stops gives back its leases, its share and its places', async (t) => {
   const { time, hub } = fleet()
   const sidecar = hub.sidecar('a')

@@ -84,6 +84,8 @@ export class LeaseHub {
   isAway = false
   /** Takes requests and answers none. */
   losesAnswers = false
+  /** What happens to a message on its way: the time it takes, or that it is lost. */
+  fate: () => number | 'lost' = () => this.delayMs
 
   constructor(time: VirtualTime) {
     this.#time = time
@@ -92,17 +94,12 @@ export class LeaseHub {
   /** A sidecar of the hub. */
   sidecar(sidecar: string, options: Partial<LeaseClientParts> = {}): LeaseClient {
     return new LeaseClient({
-      post: async (request, timeoutMs) => {
-        await this.#pass(this.delayMs)
-        if (this.isAway) throw new Error('away')
-        const answer = this.#answer(sidecar, request)
-        if (this.losesAnswers) {
-          await this.#pass(timeoutMs)
-          throw new Error('lost')
-        }
-        await this.#pass(this.delayMs)
-        return JSON.stringify(answer)
-      },
+      post: (request, timeoutMs) =>
+        new Promise((resolve, reject) => {
+          const timer = this.#time.set(() => reject(new Error('lost')), timeoutMs)
+          const ended = () => this.#time.clear(timer)
+          void this.#carry(sidecar, request).then(resolve, reject).finally(ended)
+        }),
       isConnected: () => !this.isAway,
       clock: this.#time,
       timers: this.#time,
@@ -134,8 +131,19 @@ export class LeaseHub {
       .reduce((sum, { size }) => sum + size, 0)
   }
 
-  #pass(ms: number): Promise<void> {
-    return new Promise((resolve) => void this.#time.set(resolve, ms))
+  /** Never ends when the request or the answer is lost. */
+  async #carry(sidecar: string, request: LeaseRequest): Promise<string> {
+    await this.#pass()
+    if (this.isAway) throw new Error('away')
+    const answer = this.#answer(sidecar, request)
+    if (this.losesAnswers) await new Promise<never>(() => {})
+    await this.#pass()
+    return JSON.stringify(answer)
+  }
+
+  #pass(): Promise<void> {
+    const fate = this.fate()
+    return new Promise((resolve) => fate !== 'lost' && void this.#time.set(resolve, fate))
   }
 
   #answer(sidecar: string, request: LeaseRequest): LeaseAnswer {
@@ -203,7 +211,7 @@ export class LeaseHub {
   ): LeaseAnswer['slots'][number][] {
     const { count, subject, need, held } = ask
     const found = this.limits.get(count)
-    if (found === undefined) return []
+    if (found === undefined || need > found.limit) return []
     const name = `${count}\0${subject}`
     const holdings = new Holdings()
     const shares = new Map([...this.#shares].filter(([, one]) => one.name === name))
@@ -223,7 +231,8 @@ export class LeaseHub {
     if (size > 0) this.#slots.set(id, { name, sidecar, size })
     else this.#slots.delete(id)
     const expires_at = this.#time.now() + this.slotTimeoutMs
-    return [{ count, subject, size, expires_at, limit: found.limit, share: ends ? 0 : told }]
+    const left = holdings.left(found.limit, sidecar)
+    return [{ count, subject, size, expires_at, left, limit: found.limit, share: ends ? 0 : told }]
   }
 }
 

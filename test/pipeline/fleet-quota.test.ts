@@ -87,7 +87,10 @@ async function call(
   const chosen = rules.filter(({ name }) => only === undefined || name === only)
   const selection = compileRules(chosen, 'r').select(['m'], keyOf(key.name))
   const covering = limits.cover(selection, key, asked)
+  const isOver = covering.then(() => true)
   await time.advance(10)
+  // A call beyond a limit of places waits for one.
+  if (!(await Promise.race([isOver, false]))) await time.advance(300)
   const covered = await covering
   return { covered, quota: new Quota(covered, selection, key, asked, time.now()) }
 }
