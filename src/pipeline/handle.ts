@@ -20,7 +20,7 @@ import { assertWaiting, type Client, leaving } from './call/client.ts'
 import { coverLimits, reserveLimits } from './call/reserve-limits.ts'
 import { conduct } from './conduct.ts'
 import { countImages, expectedCost, moneyDemand, NO_COST, pricedModels } from './limits/money-demand.ts'
-import { type Demand, demandOf, expectedTokensOf, NO_DEMAND } from './limits/quota.ts'
+import { type Demand, demandOf, expectedTokensOf, NO_DEMAND, type QuotaParts } from './limits/quota.ts'
 import { continueAnswers } from './owned-answers.ts'
 import type { Admitted, Inspected, Permitted, Pipeline, Received, Recognised } from './pipeline.ts'
 import { readCleanRequest } from './prompt/clean-model.ts'
@@ -231,10 +231,10 @@ function* rewritten(bytes: Buffer, body: JsonObject, removed?: RemovedItems): St
 async function cover(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): Promise<Inspected> {
   const { clock, fleetLimits } = pipeline
   const startMs = clock.monotonic()
-  const demand = call.api.usesTokens ? demandFor(pipeline, call, inspected) : NO_DEMAND
+  const demand = demandFor(pipeline, call, inspected)
   const limits = await coverLimits(fleetLimits!, call, inspected.selection, demand)
   call.addPhase('policy', clock.monotonic() - startMs)
-  return { ...inspected, limits }
+  return { ...inspected, covered: { demand, limits } }
 }
 
 /**
@@ -249,8 +249,8 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
   if (isBackground && inspection.restoration !== null) throw restoreInBackground()
   const startMs = clock.monotonic()
   const reserve = () => {
-    const demand = call.api.usesTokens ? demandFor(pipeline, call, inspected) : NO_DEMAND
-    const { counters, parallel } = inspected.limits ?? pipeline
+    const { counters, parallel }: QuotaParts = inspected.covered?.limits ?? pipeline
+    const demand = inspected.covered?.demand ?? demandFor(pipeline, call, inspected)
     return reserveLimits({ counters, parallel, clock }, call, selection, demand).evidence
   }
   const requests = () => permittedRequests({ ...call.api, target }, request, routes, json)
@@ -276,9 +276,10 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
 /** What a call asks of its limits. Its cost is estimated only for limits of money. */
 function demandFor(
   { unknownPrice }: Pipeline,
-  { record: noted }: Call,
+  { api, record: noted }: Call,
   { request, routes, selection }: Pick<Inspected, 'request' | 'routes' | 'selection'>,
 ): Demand {
+  if (!api.usesTokens) return NO_DEMAND
   const { body, maxTokens, choices } = request
   const { prices, estimatedPromptTokens: promptTokens, images } = noted
   const money = selection.limits.some(({ unit }) => unit === 'usd')

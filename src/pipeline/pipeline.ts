@@ -26,7 +26,7 @@ import type { Client } from './call/client.ts'
 import type { RunNames } from './call/run-names.ts'
 import type { FleetQuota } from './limits/fleet-quota.ts'
 import type { ParallelCalls } from './limits/parallel-calls.ts'
-import type { QuotaParts } from './limits/quota.ts'
+import type { Demand, QuotaParts } from './limits/quota.ts'
 import type { DecisionParts } from './prompt/decide-prompt.ts'
 import type { Identifiers } from './prompt/identifiers.ts'
 import type { Inspection } from './prompt/inspect.ts'
@@ -121,8 +121,8 @@ export interface Inspected extends Received {
   readonly tools: ToolJudgement
   /** The body to forward: as received, but for what changed. */
   readonly json: Buffer
-  /** What the limits of the call are counted in; absent for those of the process. */
-  readonly limits?: QuotaParts
+  /** What the call asks of its limits, and what they are counted in; absent without a hub. */
+  readonly covered?: { readonly demand: Demand; readonly limits: QuotaParts }
 }
 
 /** A call that may leave. Holds nothing of the prompt but the permit's bytes. */
