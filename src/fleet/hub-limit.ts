@@ -99,6 +99,12 @@ export class HubLimit implements CountedSubject {
     return this.#left === null ? null : { used: this.#limit - this.#left, resetAtMs: this.#resetAtMs }
   }
 
+  /** What this process itself has used, and when that counts no more. */
+  useAlone({ nowMs, hub }: Moment): { readonly used: number; readonly resetAtMs: Milliseconds } {
+    const used = this.leased.held(hub.earliestMs, nowMs)
+    return { used, resetAtMs: this.leased.countsUntil ?? hub.latestMs }
+  }
+
   /** Takes what the last process used in a bucket, which the hub may not have. */
   restore(limit: number, bucket: number, amount: number): void {
     this.#limit = limit

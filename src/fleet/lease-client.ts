@@ -70,7 +70,7 @@ export class LeaseClient {
   #tickMs: Milliseconds = 0
   #sweptMs: Milliseconds
   #isStopped = false
-  /** Whether a call was counted in this process alone since a hub answered. */
+  /** Whether a call was counted in this process alone, or refused so, since a hub answered. */
   #isAlone = false
 
   constructor(parts: LeaseClientParts) {
@@ -139,6 +139,7 @@ export class LeaseClient {
 
   /** Covers what a call asks of a limit: at once from a lease, or after the hub was asked. */
   cover(state: HubLimit, demand: LimitDemand): Cover | Promise<Cover> {
+    const { onHubLoss } = this.#parts
     const moment = this.moment()
     const now = state.coverNow(demand, moment)
     if (now !== null) {
@@ -147,8 +148,8 @@ export class LeaseClient {
       return now
     }
     const without = () => {
-      const cover = state.coverWithout(demand, this.moment(), this.#parts.onHubLoss)
-      if (cover.source === 'local') this.#note(true)
+      const cover = state.coverWithout(demand, this.moment(), onHubLoss)
+      if (onHubLoss === 'local' && (cover.source === 'local' || cover.source === 'away')) this.#note(true)
       this.touched(state)
       return cover
     }
@@ -178,7 +179,7 @@ export class LeaseClient {
       if (isRefused && !this.isAway) return 'full'
       const isLocal = onHubLoss === 'local'
       const isBegun = onHubLoss !== 'refuse' && state.beginWithout(clock.monotonic(), isLocal, amount)
-      if (isBegun && isLocal) this.#note(true)
+      if (isLocal) this.#note(true)
       this.touched(state)
       return isBegun ? 'begun' : 'away'
     }

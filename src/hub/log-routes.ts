@@ -73,7 +73,7 @@ export function logRoutes({ logReading, fleetKey, keys, policy }: LogRouteParts)
         rules: () => policy.limits,
         keys: () => keys.list(),
         counts: (nowMs) => limitsInUseOf(queries, nowMs),
-        isOfHub: () => true,
+        hub: { isOfHub: () => true, isAlone: false },
       },
       systemClock,
       errors,

@@ -249,9 +249,9 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
   if (isBackground && inspection.restoration !== null) throw restoreInBackground()
   const startMs = clock.monotonic()
   const reserve = () => {
-    const { counters, parallel }: QuotaParts = inspected.covered?.limits ?? pipeline
+    const { counters, parallel, isLocal = false }: QuotaParts = inspected.covered?.limits ?? pipeline
     const demand = inspected.covered?.demand ?? demandFor(pipeline, call, inspected)
-    return reserveLimits({ counters, parallel, clock }, call, selection, demand).evidence
+    return reserveLimits({ counters, parallel, isLocal, clock }, call, selection, demand).evidence
   }
   const requests = () => permittedRequests({ ...call.api, target }, request, routes, json)
   const asked = { tools, models: request.models, keyModels: call.key.terms.models }

@@ -43,7 +43,7 @@ export interface Pipeline extends RecordParts, DecisionParts, KeySources {
   readonly counters: Pick<Counters, 'reserve' | 'settle' | 'charge'>
   readonly parallel: Pick<ParallelCalls, 'enter' | 'running'>
   /** Covers what a call asks of limits that hold over a fleet. Null without a hub. */
-  readonly fleetLimits: Pick<FleetQuota, 'cover' | 'inUse' | 'isOfHub'> | null
+  readonly fleetLimits: Pick<FleetQuota, 'cover' | 'inUse' | 'isOfHub' | 'isAlone'> | null
   readonly stored: Pick<StoredAnswers, 'find' | 'claim'>
   readonly receipts: ReceiptSource
   readonly upstreams: Upstreams

@@ -4,7 +4,7 @@
 
 import type { Milliseconds } from '../core/clock.ts'
 import { placeOf } from './lease.ts'
-import { bucketAt, bucketLength, CALENDAR_MONTH, liveRange } from './limit.ts'
+import { bucketAt, bucketLength, CALENDAR_MONTH, countsUntil, liveRange } from './limit.ts'
 
 /**
  * A use is charged to the latest time that it may be at the hub, which slow answers leave open by
@@ -77,6 +77,12 @@ export class LeasedLimit {
     let sum = this.left(monotonicMs)
     for (const spent of this.#spent.values()) sum += spent
     return sum
+  }
+
+  /** When no bucket counts any more, by the hub's time; null without one. */
+  get countsUntil(): Milliseconds | null {
+    const newest = Math.max(...this.#spent.keys())
+    return newest < 0 ? null : countsUntil(bucketLength(this.windowMs), newest)
   }
 
   /** Number of buckets that count. */

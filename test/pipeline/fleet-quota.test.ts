@@ -220,6 +220,28 @@ t.test('a gateway that counts alone says so of each call', async (t) => {
   const { covered, quota } = await call(setting, side, demand(600), undefined, 'tokens')
   t.ok(covered.isLocal)
   t.equal(quota.refusal, null)
+  t.ok(side.limits.isAlone)
+  t.match(side.limits.inUse(), [{ used: 600, resetMs: 60_990 }], 'what it counts itself')
+  const { refusal, ...refused } = (await call(setting, side, demand(600), undefined, 'tokens')).quota
+  t.match(refusal, { isAway: true, isAlone: true })
+  const denial = { outcome: 'denial', reason: 'rate_limited', rule: refusal!.limit.rule, hits: [] } as const
+  t.equal(
+    denialError(denial as never, { refusal, ...refused } as never, '00000000').message,
+    'No hub answers, and this gateway, which counts the token limit "tokens" alone meanwhile, has too little left of it; try again soon.',
+  )
+  setting.hub.isAway = false
+  await call(setting, side, demand(1), undefined, 'tokens')
+  t.notOk(side.limits.isAlone)
+  t.match(side.limits.inUse(), [{ used: 601 }], 'what the hub says')
+})
+
+t.test('a gateway that counts alone says so also of a call that it refuses first', async (t) => {
+  const setting = fleet()
+  const [side, other] = [sidecarOf(t, setting, 'a', { onHubLoss: 'local' }), sidecarOf(t, setting, 'b')]
+  await call(setting, side, demand(900), undefined, 'tokens')
+  await call(setting, other, demand(1), undefined, 'tokens')
+  setting.hub.isAway = true
+  t.ok((await call(setting, side, demand(600), undefined, 'tokens')).covered.isLocal)
 })
 
 t.test('without a hub a refusal says that none answers, not that a limit is reached', async (t) => {

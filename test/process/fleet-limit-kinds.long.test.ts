@@ -231,4 +231,8 @@ t.test('without the hub each sidecar does what its configuration says', async (t
   t.match(await local.metrics(), /^sidegate_fleet_limits_alone 1$/m)
   t.match(await share.metrics(), /^sidegate_fleet_limits_alone 0$/m)
   t.ok(local.logs.some(({ limits }) => limits === 'counted in this gateway alone'))
+  const usage = async (one: TestGateway) =>
+    (await one.api('GET', '/usage/limits')).body.limits.filter(({ rule_name }: any) => rule_name === 'loss')
+  t.match(await usage(local), [{ source: 'local', used: 100, left: 0 }])
+  t.match(await usage(share), [{ source: 'hub' }])
 })

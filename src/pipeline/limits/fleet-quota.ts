@@ -36,7 +36,6 @@ export interface FleetQuotaParts {
 
 /** What the limits of one call are counted in. */
 export interface CallQuotaParts extends QuotaParts {
-  /** True when a limit was counted in this process alone, because no hub answered. */
   readonly isLocal: boolean
   /** Gives back what no reservation has taken; further calls do nothing. */
   release(): void
@@ -101,18 +100,26 @@ export class FleetQuota {
     return this.#rules.limitOf(count) !== null
   }
 
-  /** What counts of limits of the hub over the fleet, as it last said. */
-  inUse(): CountInUse[] {
-    const { leases } = this.#parts
-    const nowMs = leases.moment().hub.latestMs
-    return [...leases.limits()].flatMap(({ count: ruleId, subject, leased: { windowMs }, use }) =>
-      use === null || use.used === 0
-        ? []
-        : [{ ruleId, subject, windowMs, used: use.used, resetMs: Math.max(0, use.resetAtMs - nowMs) }],
-    )
+  /** Whether limits of the hub are counted in this process alone, because none answers. */
+  get isAlone(): boolean {
+    return this.#parts.leases.isAlone
   }
 
-  /** As that of Counters, for a limit of the hub: as it last said. */
+  /** What counts of limits of the hub: over the fleet, as it last said, or here alone. */
+  inUse(): CountInUse[] {
+    const { leases } = this.#parts
+    const moment = leases.moment()
+    const nowMs = moment.hub.latestMs
+    return [...leases.limits()].flatMap((state) => {
+      const { count: ruleId, subject, leased } = state
+      const use = leases.isAlone ? state.useAlone(moment) : state.use
+      if (use === null || use.used === 0) return []
+      const resetMs = Math.max(0, use.resetAtMs - nowMs)
+      return [{ ruleId, subject, windowMs: leased.windowMs, used: use.used, resetMs }]
+    })
+  }
+
+  /** As that of Counters, for a limit of the hub. */
   highestUse(count: string, windowMs: Milliseconds): number {
     return this.inUse()
       .filter((one) => one.ruleId === count && one.windowMs === windowMs)

@@ -98,12 +98,16 @@ export interface Refusal {
   readonly hasNoPrice: boolean
   /** True when no hub answered, and the call may be within the limit over the fleet. */
   readonly isAway: boolean
+  /** True when this process then counts the limit alone. */
+  readonly isAlone: boolean
 }
 
 /** What the limits of a call are counted in. */
 export interface QuotaParts {
   readonly counters: Pick<Counters, 'reserve' | 'settle'>
   readonly parallel: Pick<ParallelCalls, 'enter'>
+  /** True when a limit of the hub is counted in this process alone, because no hub answers. */
+  readonly isLocal?: boolean
 }
 
 /**
@@ -150,7 +154,7 @@ export class Quota {
    * limit has no room.
    */
   constructor(
-    { counters, parallel }: QuotaParts,
+    { counters, parallel, isLocal = false }: QuotaParts,
     selection: Selection,
     key: CallKey,
     demand: Demand,
@@ -180,7 +184,7 @@ export class Quota {
     const refusing = held.filter(
       ({ limit, reservation }) => !reservation.allowed && limit.rule?.action !== 'monitor',
     )
-    this.refusal = refusalOf(refusing, demand, caller, nowMs)
+    this.refusal = refusalOf(refusing, { demand, caller, isLocal, nowMs })
     // When the call is denied, the limits that allow it release their share; what they have left
     // says nothing.
     this.states = statesOf(refusing.length > 0 ? refusing : held)
@@ -229,12 +233,18 @@ const NOTHING: Used = {
   keepsReserved: false,
 }
 
+interface RefusedCall {
+  readonly demand: Demand
+  readonly caller: Caller
+  /** Whether this process counts the limits of the hub alone. */
+  readonly isLocal: boolean
+  readonly nowMs: Milliseconds
+}
+
 /** What the error of a call says that some limits refuse; null for none. */
 function refusalOf(
   refusing: readonly HeldLimit[],
-  demand: Demand,
-  { run }: Caller,
-  nowMs: Milliseconds,
+  { demand, caller, isLocal, nowMs }: RefusedCall,
 ): Refusal | null {
   const first =
     refusing.find(({ reservation }) => reservation === NO_PRICE) ??
@@ -250,10 +260,11 @@ function refusalOf(
     isHeld: refusing.every(({ reservation }) => reservation.isHeld),
     neverFits: isTooMuch,
     isRunOver: isRunOver(first),
-    hasRun: run !== null,
+    hasRun: caller.run !== null,
     nowMs,
     hasNoPrice: first.reservation === NO_PRICE,
     isAway: first.reservation.isAway === true,
+    isAlone: first.reservation.isAway === true && isLocal,
   }
 }
 

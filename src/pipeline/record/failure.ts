@@ -156,14 +156,14 @@ function limited(refusal: Refusal, callId: string): GatewayError {
   const headers = neverFits ? { 'x-should-retry': 'false' } : retryHeadersOf(refusal, callId)
   if (rule === null) {
     const own = `This API key allows ${amount} calls at a time (max_parallel)`
-    const message = refusal.isAway ? awayMessage(KEY_LIMIT) : `${own}; wait for one to end.`
+    const message = refusal.isAway ? awayMessage(refusal, KEY_LIMIT) : `${own}; wait for one to end.`
     return new GatewayError('rate_limit_exceeded', message, { headers })
   }
   if (unit === 'usd')
     return new GatewayError('budget_exceeded', budgetMessage(refusal, rule), { headers, extra: named(rule) })
   const isShared = unit === 'tokens' || unit === 'tool_calls'
   if (refusal.isAway) {
-    const message = awayMessage(`the ${UNITS[unit]} limit "${rule.name}"`)
+    const message = awayMessage(refusal, `the ${UNITS[unit]} limit "${rule.name}"`)
     return new GatewayError('rate_limit_exceeded', message, { headers, extra: named(rule) })
   }
   const held = refusal.isHeld && isShared ? ', by what running calls may use' : ''
@@ -192,8 +192,10 @@ function runOver({ limit: { unit, amount }, hasRun }: Refusal, rule: RuleReferen
 const KEY_LIMIT = 'the calls at a time of this API key (max_parallel)'
 
 /** For a call that may be within the limit over the fleet. */
-const awayMessage = (limit: string): string =>
-  `No hub answers in time, and what this gateway may use of ${limit} without one does not cover the call; try again soon.`
+const awayMessage = ({ isAlone }: Refusal, limit: string): string =>
+  isAlone
+    ? `No hub answers, and this gateway, which counts ${limit} alone meanwhile, has too little left of it; try again soon.`
+    : `No hub answers in time, and what this gateway may use of ${limit} without one does not cover the call; try again soon.`
 
 /** When to try again. By then the call fits, even if running calls use all that they reserved. */
 function retryHeadersOf({ retryAfterMs, isHeld }: Refusal, callId: string): Record<string, string> {
@@ -221,14 +223,12 @@ const priceUnknown = (rule: RuleReference): GatewayError =>
     { param: 'model', headers: { 'x-should-retry': 'false' }, extra: named(rule) },
   )
 
-function budgetMessage(
-  { limit, retryAfterMs, isHeld, neverFits, nowMs, isAway }: Refusal,
-  { name }: RuleReference,
-): string {
+function budgetMessage(refusal: Refusal, { name }: RuleReference): string {
+  const { limit, retryAfterMs, isHeld, neverFits, nowMs, isAway } = refusal
   const amount = `${formatUsd(limit.amount)} USD`
   if (neverFits)
     return `The call may cost more, max_tokens included, than the budget "${name}" of ${amount} allows in a whole window.`
-  if (isAway) return awayMessage(`the budget "${name}" of ${amount}`)
+  if (isAway) return awayMessage(refusal, `the budget "${name}" of ${amount}`)
   const state = isHeld ? 'is used up by what running calls may cost' : 'is used up'
   const used = `The budget "${name}" of ${amount} ${state} for ${describeScope(limit.scope)}`
   if (limit.windowMs === RUN_WINDOW) return `${used}; wait for one to end.`

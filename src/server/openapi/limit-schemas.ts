@@ -54,8 +54,9 @@ export const LIMIT_SCHEMAS: Record<string, JsonObject> = {
     rule_id: text('Id of the rule.'),
     rule_name: text('Name of the rule.'),
     source: choice(
-      'Who counts: the hub over all its gateways, as it last said, or this gateway alone, which counts every limit of its own rules and all those by run or by end user.',
+      'Who counts: `hub`, the hub over all its gateways, as it last said; `local`, this gateway alone, while no hub answers, by `onHubLoss: local`; `gateway`, this gateway, every limit of its own rules and all those by run or by end user.',
       'hub',
+      'local',
       'gateway',
     ),
     unit: choice('What the limit counts.', 'tokens', 'requests', 'tool_calls', 'usd'),
@@ -73,7 +74,7 @@ export const LIMIT_SCHEMAS: Record<string, JsonObject> = {
       'What shares the count in a few words: `key = app`, `team = batch`, `no team`, `all keys`.',
     ),
     used: amount(
-      'Tokens, requests or USD that count now, what running calls reserve included. For a limit of the hub, a gateway says what the hub last answered to it, with what is lent to other gateways or set aside for them; ask the hub for the sum.',
+      'Tokens, requests or USD that count now, what running calls reserve included. For a limit of the hub, a gateway says what the hub last answered to it, with what is lent to other gateways or set aside for them; ask the hub for the sum. With `local`, what this gateway alone used.',
     ),
     allowed: amount('The most that the rule allows in a window, in the same unit.'),
     left: amount('What is left of it now, in the same unit.'),

@@ -8,7 +8,7 @@ import { isoTime } from '../../core/time.ts'
 import type { KeyRecord } from '../../keys/key-record.ts'
 import type { FleetQuota } from '../../pipeline/limits/fleet-quota.ts'
 import { type LimitInUse, limitsInUse, subjectText } from '../../pipeline/limits/limits-in-use.ts'
-import type { RuleSet } from '../../policy/compile.ts'
+import type { LimitRule, RuleSet } from '../../policy/compile.ts'
 import { windowEnd, windowLength } from '../../policy/limit.ts'
 import { countOf } from '../../policy/limit-scope.ts'
 import { type UsageLimit, windowText } from '../../policy/types/rate-limit.ts'
@@ -27,12 +27,14 @@ export interface LimitSource {
   keys(): Promise<readonly KeyRecord[]>
   /** @throws GatewayError (rejects) `fleet_unavailable` */
   counts(nowMs: Milliseconds): Promise<readonly CountInUse[]> | readonly CountInUse[]
-  /** Whether a hub keeps the limit with this count. */
-  isOfHub(count: string): boolean
+  readonly hub: HubLimits | null
 }
 
+/** Which limits a hub keeps, and whether this gateway counts them alone, as no hub answers. */
+type HubLimits = Pick<FleetQuota, 'isOfHub' | 'isAlone'>
+
 /** The limits that a hub keeps. */
-export type HubCounts = Pick<FleetQuota, 'inUse' | 'isOfHub'>
+export type HubCounts = HubLimits & Pick<FleetQuota, 'inUse'>
 
 /** @param hub the limits that a hub keeps; null without one */
 export const limitsOfGateway = (
@@ -43,7 +45,7 @@ export const limitsOfGateway = (
   rules: () => rules.current,
   keys: () => keys.list(),
   counts: (nowMs) => countsOf(counters, hub, nowMs),
-  isOfHub: (count) => hub?.isOfHub(count) ?? false,
+  hub,
 })
 
 /** @param errors statuses of errors besides those of a gateway */
@@ -74,7 +76,7 @@ export const usageLimitsRoute = (
     const nowMs = clock.now()
     const counts = await source.counts(nowMs)
     const { limits, truncated } = limitsInUse(source.rules(), counts, { keys, key }, nowMs)
-    return ok({ limits: limits.map((use) => describeUse(use, source, nowMs)), truncated })
+    return ok({ limits: limits.map((use) => describeUse(use, source.hub, nowMs)), truncated })
   },
 })
 
@@ -112,19 +114,21 @@ export function describeLeft({ limit, used, resetMs }: UseOfLimit, nowMs: Millis
   }
 }
 
+/** Who counts a limit. */
+function counterOf(limit: UsageLimit & Pick<LimitRule, 'rule'>, hub: HubLimits | null): string {
+  if (hub === null || !hub.isOfHub(countOf(limit))) return 'gateway'
+  return hub.isAlone ? 'local' : 'hub'
+}
+
 /** Returns a limit in use as fields of an answer. */
-export function describeUse(
-  use: LimitInUse,
-  hub: Pick<HubCounts, 'isOfHub'> | null,
-  nowMs: Milliseconds,
-): JsonObject {
+export function describeUse(use: LimitInUse, hub: HubLimits | null, nowMs: Milliseconds): JsonObject {
   const { limit, subject } = use
   const { rule, unit, windowMs } = limit
   const { limit: allowed, used, left, window, resetsAt } = describeLeft(use, nowMs)
   return {
     rule_id: rule.id,
     rule_name: rule.name,
-    source: hub?.isOfHub(countOf(limit)) === true ? 'hub' : 'gateway',
+    source: counterOf(limit, hub),
     unit,
     scope: subject.scope,
     subject: subject.subject,
