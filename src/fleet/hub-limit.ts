@@ -62,6 +62,31 @@ export interface Cover {
   readonly retryAfterMs: Milliseconds
 }
 
+/**
+ * Estimates what other sidecars used of a limit since the hub last answered: as much as in the time
+ * before that answer, and no more than that.
+ */
+class OthersUse {
+  #used = 0
+  #added = 0
+  /** Null before the first answer. */
+  #heardMs: Milliseconds | null = null
+  #betweenMs: Milliseconds = 1
+
+  /** @param used what the others have in their buckets */
+  heard(used: number, nowMs: Milliseconds): void {
+    this.#added = this.#heardMs === null ? 0 : Math.max(0, used - this.#used)
+    this.#used = used
+    this.#betweenMs = Math.max(1, nowMs - (this.#heardMs ?? nowMs))
+    this.#heardMs = nowMs
+  }
+
+  since(nowMs: Milliseconds): number {
+    if (this.#added === 0 || this.#heardMs === null) return 0
+    return this.#added * Math.min(1, (nowMs - this.#heardMs) / this.#betweenMs)
+  }
+}
+
 export class HubLimit implements CountedSubject {
   readonly count: string
   readonly subject: string
@@ -72,6 +97,8 @@ export class HubLimit implements CountedSubject {
   #left: number | null = null
   #limit = 0
   #resetAtMs: Milliseconds = 0
+  readonly #others = new OthersUse()
+  #isMonitored = false
   #heardMs: Milliseconds = Number.NEGATIVE_INFINITY
   #usedMs: Milliseconds = Number.NEGATIVE_INFINITY
   #reportedMs: Milliseconds = Number.NEGATIVE_INFINITY
@@ -81,8 +108,13 @@ export class HubLimit implements CountedSubject {
   /** Until then calls that need more than is left are refused without asking; monotonic. */
   #refusedUntilMs: Milliseconds = Number.NEGATIVE_INFINITY
   /** What was sent and is not answered yet. */
-  #sent: { readonly settles: readonly Settle[]; readonly need: number; readonly atMs: Milliseconds } | null =
-    null
+  #sent: {
+    readonly settles: readonly Settle[]
+    readonly need: number
+    /** What this sidecar had in its buckets. */
+    readonly held: number
+    readonly atMs: Milliseconds
+  } | null = null
 
   constructor({ count, subject }: CountedSubject, windowMs: Milliseconds) {
     this.count = count
@@ -114,6 +146,7 @@ export class HubLimit implements CountedSubject {
   /** Covers a call from leases, or by what the hub said a moment ago; null when it must ask. */
   coverNow(demand: LimitDemand, moment: Moment): Cover | null {
     this.#limit = demand.limit
+    this.#isMonitored = false
     this.#usedMs = moment.nowMs
     const taken = this.leased.take(demand.need, moment.nowMs)
     if (taken !== null)
@@ -150,10 +183,14 @@ export class HubLimit implements CountedSubject {
   monitor({ need, limit }: LimitDemand, moment: Moment): Cover {
     this.#limit = limit
     this.#usedMs = moment.nowMs
+    this.#isMonitored = true
+    // What the hub last counted counts no more.
+    if (moment.hub.earliestMs >= this.#resetAtMs) this.#left = null
     const left = this.#left ?? limit - this.leased.held(moment.hub.earliestMs, moment.nowMs)
+    const isWithin = need <= left - this.#others.since(moment.nowMs)
     const taken = this.leased.spend(need, this.#bucket(moment.hub.latestMs))
     this.#left = Math.max(0, left - need)
-    return { ...this.#covered('monitored', taken, moment), isWithin: need <= left }
+    return { ...this.#covered('monitored', taken, moment), isWithin }
   }
 
   /** Whether the hub is to hear of this limit although no call waits. */
@@ -165,7 +202,8 @@ export class HubLimit implements CountedSubject {
       if (this.leased.share > 0) return true
     } else if (this.#rounds.isDue(nowMs)) return true
     if (this.leased.isReported(nowMs)) return false
-    return this.isScarce || nowMs - this.#reportedMs >= REPORT_MS
+    const reportMs = this.#isMonitored ? Math.min(REPORT_MS, leaseLife(this.leased.windowMs)) : REPORT_MS
+    return this.isScarce || nowMs - this.#reportedMs >= reportMs
   }
 
   /** Whether nothing of it counts any more, here and at the hub. */
@@ -208,7 +246,7 @@ export class HubLimit implements CountedSubject {
     const isSoon = nowMs - this.#askedMs < SOON_MS
     if (isAsked) this.#askedMs = nowMs
     this.#reportedMs = nowMs
-    this.#sent = { settles, need, atMs: nowMs }
+    this.#sent = { settles, need, atMs: nowMs, held: this.leased.held(moment.hub.earliestMs, nowMs) }
     const want = Math.max(need + expected, isAsked && isSoon ? 2 * this.#size : 0)
     const ask = ends ? null : { count, subject, need: Math.min(need, limit), want: Math.min(want, limit) }
     return {
@@ -230,6 +268,7 @@ export class HubLimit implements CountedSubject {
     }
     const { size, bucket, expires_at, left, limit, reset_at, share } = grant
     this.#heardMs = moment.nowMs
+    this.#others.heard(limit - left - size - sent.held, moment.nowMs)
     this.#left = left
     this.#limit = limit
     this.#resetAtMs = reset_at

@@ -18,6 +18,8 @@ const AMPLE = 3 / 4
 const RENEWED_AT = 1 / 2
 /** Places without a call are not kept when their time is over so soon. */
 const LATEST_REPORT_MS: Milliseconds = 5000
+/** Time for which the hub's word on other sidecars is believed. */
+const OTHERS_MS: Milliseconds = 60_000
 /** Time after which a call that found no place asks again. */
 const AGAIN_MS: Milliseconds = 40
 
@@ -39,6 +41,9 @@ export class HubSlots implements CountedSubject {
   readonly #rounds = new ShareRounds()
   #idleMs: Milliseconds = IDLE_MS
   #fullUntilMs: Milliseconds = Number.NEGATIVE_INFINITY
+  #isMonitored = false
+  /** Places that other sidecars had at the newest answer. */
+  #others = 0
   #sent: { readonly need: number; readonly held: number; readonly atMs: Milliseconds } | null = null
   /** The hub is to hear of the places, because an answer was lost. */
   #isDoubted = false
@@ -55,9 +60,10 @@ export class HubSlots implements CountedSubject {
   /** Begins a call if there is a place. @returns whether it has begun */
   begin(limit: number, nowMs: Milliseconds): boolean {
     this.#limit = limit
+    this.#isMonitored = false
     const size = nowMs < this.#endMs ? this.#size : 0
     if (this.#running >= size) return false
-    this.start(nowMs)
+    this.#start(nowMs)
     return true
   }
 
@@ -76,15 +82,17 @@ export class HubSlots implements CountedSubject {
     const isHeard = nowMs - this.#heardMs < SHARE_MS
     const most = isAlone ? amount : isHeard ? this.share : 0
     if (this.#running >= most) return false
-    this.start(nowMs)
+    this.#start(nowMs)
     return true
   }
 
-  /** Begins a call, whether there is a place or not. */
-  start(nowMs: Milliseconds): void {
-    this.#running++
-    this.#usedMs = nowMs
-    if (this.#running >= this.#size) this.#fullMs = nowMs
+  /** Begins a call that no limit holds back. @returns whether there is a place for it */
+  monitor(limit: number, nowMs: Milliseconds): boolean {
+    this.#isMonitored = true
+    const others = nowMs - this.#heardMs < OTHERS_MS ? this.#others : 0
+    const isWithin = this.#running + others < limit
+    this.#start(nowMs)
+    return isWithin
   }
 
   end(nowMs: Milliseconds): void {
@@ -101,7 +109,7 @@ export class HubSlots implements CountedSubject {
   }
 
   isDue(nowMs: Milliseconds): boolean {
-    if (this.#isDoubted) return true
+    if (this.#isDoubted || (this.#isMonitored && this.#running !== this.#size)) return true
     if (this.#isUnused(nowMs)) {
       if (this.share > 0) return true
     } else if (this.#rounds.isDue(nowMs)) return true
@@ -132,7 +140,7 @@ export class HubSlots implements CountedSubject {
       this.share = 0
       this.#rounds.end()
     }
-    const isIdle = nowMs - this.#fullMs >= this.#idleMs
+    const isIdle = this.#isMonitored || nowMs - this.#fullMs >= this.#idleMs
     const isKept = (need > 0 || !isIdle) && this.#endMs - nowMs > LATEST_REPORT_MS
     const held = isKept ? Math.max(this.#running, this.#size) : this.#running
     // From now on the others count as given back.
@@ -158,6 +166,7 @@ export class HubSlots implements CountedSubject {
     this.#heardMs = nowMs
     this.#idleMs = left > limit * AMPLE ? IDLE_WHEN_AMPLE_MS : left > 0 ? IDLE_MS : 0
     if (size < sent.held + sent.need) this.#fullUntilMs = nowMs + AGAIN_MS
+    this.#others = Math.max(0, limit - left - size)
     this.#size = size
     this.#lifeMs = expires_at - hubMs
     this.#endMs = sent.atMs + this.#lifeMs
@@ -166,6 +175,12 @@ export class HubSlots implements CountedSubject {
   lost(): void {
     if (this.#sent !== null) this.#isDoubted = true
     this.#sent = null
+  }
+
+  #start(nowMs: Milliseconds): void {
+    this.#running++
+    this.#usedMs = nowMs
+    if (this.#running >= this.#size) this.#fullMs = nowMs
   }
 
   get #isEmpty(): boolean {

@@ -190,8 +190,7 @@ export class FleetQuota {
         ? { allowed: true, remaining: Math.max(0, amount - state.running), end }
         : { ...NO_PLACE, isAway: begun === 'away' }
     if (limit.rule?.action === 'monitor') {
-      const allowed = state.running < amount
-      state.start(clock.monotonic())
+      const allowed = state.monitor(amount, clock.monotonic())
       leases.touched(state)
       return { allowed, remaining: Math.max(0, amount - state.running), end }
     }
