@@ -106,7 +106,7 @@ export function anyDemand(seed: number): PlaceDemand {
     limit,
     sidecars: oneOf([2, 3, 5, 10], random),
     callers: Math.ceil(limit * (0.5 + 2 * random())),
-    calls: 100,
+    calls: 80,
     callMs: oneOf([5, 50, 400], random),
     seed,
     guaranteedSlots: oneOf([0, 0.2, 0.5, 1], random),
