@@ -14,6 +14,7 @@ import type { HubMetrics } from '../metrics/hub-metrics.ts'
 import { checkpointHandler } from './checkpoint-handler.ts'
 import { CheckpointWitness } from './checkpoint-witness.ts'
 import { keepConflicts } from './conflicts.ts'
+import type { FleetTail } from './fleet-tail.ts'
 import { Ingest } from './ingest.ts'
 import { logHandler } from './log-handler.ts'
 import type { SidecarIdentity } from './verified-token.ts'
@@ -32,6 +33,7 @@ interface FleetLogsParts {
   readonly signer: Signer
   /** What is stored of the end users of calls. */
   readonly keptUser: KeptUser
+  readonly tail: Pick<FleetTail, 'stored'>
   readonly clock: Clock
   readonly newId: () => string
   readonly logger: GatewayLogger
@@ -54,7 +56,14 @@ export class FleetLogs {
     })
     const logs = new ShippedLogs(this.#database, parts.keptUser)
     const timers = systemTimers
-    const ingest = new Ingest({ store: (shipments) => logs.store(shipments), timers })
+    const ingest = new Ingest({
+      async store(shipments) {
+        const results = await logs.store(shipments)
+        parts.tail.stored(shipments, results)
+        return results
+      },
+      timers,
+    })
     const keep = keepConflicts(parts)
     const witness = new CheckpointWitness({
       ...parts,

@@ -34,7 +34,7 @@ import { type LogRouteParts, logRoutes } from './log-routes.ts'
 
 const STATUS = operation('Reports the state of this hub.', { answer: 'HubStatus', errors: [400] })
 
-interface HubRouteParts extends LogRouteParts {
+interface HubRouteParts extends Omit<LogRouteParts, 'gatekeeper'> {
   readonly admin: AdminAccess
   readonly keys: KeyLedger
   readonly sessions: SessionLedger
@@ -61,7 +61,7 @@ export function hubRoutes(parts: HubRouteParts): ApiRoute[] {
     ...priceRoutes(policy.prices),
     ...fleetRoutes({ state, sidecars, states, feeds, policy, catchUp }),
     ...joinRoutes(parts.joinTokens, systemClock),
-    ...logRoutes(parts),
+    ...logRoutes({ ...parts, gatekeeper }),
     confirmedErasure(eraseRoute(parts.erasures, systemClock), confirmation),
     checkpointRoute(parts.checkpoints, 'log of the hubs'),
     {

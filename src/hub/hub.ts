@@ -199,6 +199,7 @@ async function start(
       await Promise.all([liveConfig.close(), policy.close()])
       certificates.hub?.close()
       for (const listener of listeners) listener.stopAccepting()
+      logReading.tail.close()
       await Promise.all([fleet.stop(), upkeep.stop()])
       const written = Promise.all(listeners.map((one) => one.written())).then(() => {})
       await within(written, LAST_ANSWERS_MS)
@@ -285,7 +286,7 @@ async function answerSidecars(
   const { feeds, uses } = fleet
   const url = database.url!.current()
   const kept = { keptUser: audit.user, clock: systemClock }
-  const logs = new FleetLogs({ ...parts, ...kept, url, verify, states, signer })
+  const logs = new FleetLogs({ ...parts, ...kept, url, verify, states, signer, tail: logReading.tail })
   await logs.start()
   const leases = leasesOf(limits, policy, fleet, parts)
   const answer = fleetHandler({

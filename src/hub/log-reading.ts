@@ -3,10 +3,13 @@
 
 import { type Milliseconds, systemClock } from '../core/clock.ts'
 import type { HubConfig } from '../core/hub-config.ts'
+import { systemTimers } from '../core/timers.ts'
 import type { GatewayLogger } from '../gateway/logger.ts'
+import { ArrivalReading } from '../ledger/arrived-calls.ts'
 import { Database } from '../ledger/database.ts'
 import { LedgerReceipts } from '../ledger/ledger-receipts.ts'
 import { FleetCheck } from './fleet-check.ts'
+import { FleetTail } from './fleet-tail.ts'
 
 const CONNECTIONS = 4
 /** Longest time for one statement. */
@@ -16,6 +19,7 @@ export class LogReading {
   readonly database: Database
   readonly check: FleetCheck
   readonly receipts: LedgerReceipts
+  readonly tail: FleetTail
 
   constructor({ database }: Pick<HubConfig, 'database'>, logger: GatewayLogger) {
     this.database = new Database({
@@ -25,6 +29,10 @@ export class LogReading {
       onError: (error) => logger.warn({ err: error }, 'a connection to the database was lost'),
     })
     this.receipts = new LedgerReceipts(this.database)
+    this.tail = new FleetTail({
+      reading: new ArrivalReading(this.database),
+      ...{ clock: systemClock, timers: systemTimers, logger },
+    })
     this.check = new FleetCheck({
       queries: this.database,
       clock: systemClock,

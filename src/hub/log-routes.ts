@@ -18,9 +18,11 @@ import { exportRoute } from '../server/routes/export.ts'
 import type { Keys } from '../server/routes/keys.ts'
 import { usageRoutes } from '../server/routes/usage.ts'
 import { usageLimitsRoute } from '../server/routes/usage-limits.ts'
+import { usageLiveRoute } from '../server/routes/usage-live.ts'
 import { usageReportRoute } from '../server/routes/usage-report.ts'
 import { usageSeriesRoute } from '../server/routes/usage-series.ts'
 import { checkRoutes } from '../server/routes/verify.ts'
+import type { Gatekeeper } from '../server/session.ts'
 import { HUB_FIELDS } from '../usage/report-query.ts'
 import type { HubPolicy } from './hub-policy.ts'
 import type { LogReading } from './log-reading.ts'
@@ -31,6 +33,7 @@ export interface LogRouteParts {
   readonly fleetKey: Buffer
   readonly keys: Pick<Keys, 'list'>
   readonly policy: Pick<HubPolicy, 'limits'>
+  readonly gatekeeper: Pick<Gatekeeper, 'require'>
 }
 
 const SIDECAR = text('Id or name of a sidecar: its entries alone.')
@@ -39,7 +42,10 @@ const UNAVAILABLE = 503
 const SERIES =
   'Returns usage over time: the last hours minute by minute, or the last days hour by hour (up to 7) or day by day. The time that gateways add and streams are null.'
 
-export function logRoutes({ logReading, fleetKey, keys, policy }: LogRouteParts): ApiRoute[] {
+const LIVE =
+  'Streams the calls of all sidecars that hubs store from now on as server-sent events: `entry` with the entry as in the list, `gap` with `{"missed": n}` where about n calls were left out (null: nobody counted them), and `database` with `{"available": false, "since": …}` while no calls can be read. A reader that sends `Last-Event-ID` within a minute gets what it missed first, and calls of a few seconds before again. The stream ends with the session.'
+
+export function logRoutes({ logReading, fleetKey, keys, policy, gatekeeper }: LogRouteParts): ApiRoute[] {
   const queries = logReading.database
   const errors = [UNAVAILABLE]
   const sums = new FleetUsage(queries, systemClock)
@@ -66,6 +72,7 @@ export function logRoutes({ logReading, fleetKey, keys, policy }: LogRouteParts)
       (run) => [hashRun(fleetKey, run)],
       usageForm,
     ),
+    usageLiveRoute(logReading.tail, gatekeeper, LIVE),
     usageReportRoute(sums, systemClock, { fields: HUB_FIELDS, errors }),
     usageSeriesRoute(sums, sums, systemClock, { summary: SERIES, errors }),
     usageLimitsRoute(

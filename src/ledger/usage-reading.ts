@@ -2,7 +2,6 @@
 // takes a millisecond; any other reads a bounded number of calls, and its cursor leads to the rest.
 
 import { SALT_BYTES } from '../audit/content.ts'
-import type { SealedRequest } from '../audit/entry.ts'
 import {
   badCursor,
   type SecurityQuery,
@@ -13,13 +12,12 @@ import {
   type WantedMembers,
   wantedMembers,
 } from '../audit/usage-query.ts'
-import { toUsageView } from '../audit/usage-view.ts'
-import { hashUser, isUserHash, userName } from '../audit/user-hash.ts'
+import { hashUser, isUserHash } from '../audit/user-hash.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { isoTime } from '../core/time.ts'
+import { CALL_COLUMNS, CALL_JOINS, type CallRow, LISTED, viewOf } from './call-rows.ts'
 import { onlyRow, type Queries } from './database.ts'
 import { MEMBERS_OF_BODY, storable } from './entry-columns.ts'
-import { hashText } from './hub-log.ts'
 import {
   after,
   allOf,
@@ -45,21 +43,6 @@ const MAXIMUM_USER_CALLS = 5000
 /** Columns of `entry` that conditions and views read. */
 const COLUMNS =
   'e.created_at, e.log_id, e.seq, e.hash, e.body, e.call_id, e.key_id, e.model, e.outcome, e.blocked, e.pii, e.rule_triggers'
-/** Calls that have a view. A hub that checked less may have stored others. */
-const LISTED = 'e.call_id is not null and e.rule_triggers is not null'
-/** A call, with its sidecar and its end user. */
-const JOINED = `p.created_at, p.log_id, p.seq, p.hash, p.body, coalesce(s.name, h.sidecar) as sidecar,
-  u.hash as user_hash, u.clear as user_clear`
-const JOINS = `left join log_head h on h.log_id = p.log_id left join sidecar s on s.id = h.sidecar
-  left join entry_user u on u.log_id = p.log_id and u.seq = p.seq`
-
-interface CallRow extends EntryPlace {
-  readonly hash: Buffer
-  readonly body: Buffer
-  readonly sidecar: string | null
-  readonly user_hash: Buffer | null
-  readonly user_clear: string | null
-}
 
 /** Which entries are read in order, and which of them are kept. */
 interface Search {
@@ -130,8 +113,8 @@ export class UsageReading {
   /** Returns one call with its exchange; null for an unknown id. */
   async get(id: string): Promise<UsageDetail | null> {
     const [row] = await this.#queries.rows<CallRow>(
-      `select ${JOINED} from (
-         select ${COLUMNS} from entry e where e.call_id = $1 order by e.received_at, e.log_id, e.seq limit 1) p ${JOINS}`,
+      `select ${CALL_COLUMNS} from (
+         select ${COLUMNS} from entry e where e.call_id = $1 order by e.received_at, e.log_id, e.seq limit 1) p ${CALL_JOINS}`,
       [storable(id)],
     )
     const view = row === undefined ? null : viewOf(row)
@@ -219,9 +202,9 @@ export class UsageReading {
 
   #read(search: Search, { place, skip }: PageStart, limit: number, scanned: number): Promise<CallRow[]> {
     const { values, add } = parameters()
-    const statement = `select ${JOINED} from (
+    const statement = `select ${CALL_COLUMNS} from (
         select * from (${scanOf(search, place, scanned, add)}) e where ${allOf(search.keep, add)}
-        order by ${NEWEST_FIRST} limit ${add(limit)} offset ${add(skip)}) p ${JOINS}
+        order by ${NEWEST_FIRST} limit ${add(limit)} offset ${add(skip)}) p ${CALL_JOINS}
       order by p.created_at desc, p.log_id desc, p.seq desc`
     return this.#queries.rows(statement, values)
   }
@@ -294,17 +277,6 @@ const anyOf =
   (conditions: readonly Condition[]): Condition =>
   (add) =>
     `(${conditions.map((condition) => condition(add)).join(' or ')})`
-
-/** Returns null for an entry that its sidecar made by other rules, which has no view. */
-function viewOf({ hash, body, sidecar, user_hash, user_clear }: CallRow): UsagePage['logs'][number] | null {
-  try {
-    const entry = JSON.parse(body.toString())
-    const sealed: SealedRequest = { ...entry, rules: entry.rules.filter(isObject), hash: hashText(hash) }
-    return { ...toUsageView(sealed, user_hash === null ? null : userName(user_hash, user_clear)), sidecar }
-  } catch {
-    return null
-  }
-}
 
 /** The exchange after its salt; empty for one that is no object, which only a sidecar can make. */
 function contentOf(salted: Buffer): JsonObject {

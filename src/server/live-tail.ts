@@ -1,11 +1,13 @@
 // The live tail of the usage log: gives each reader the calls sealed from now on, as server-sent
 // events. Readers pull from the store, so sealing waits for none and a slow one costs no memory.
 
+import type { UsageView } from '../audit/entry-fields.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
+import { isoTime } from '../core/time.ts'
 import type { Timers } from '../core/timers.ts'
 import { drainingError } from '../pipeline/call/admission.ts'
-import type { CallTail } from '../store/log/call-tail.ts'
+import type { StoredCalls } from '../store/log/call-tail.ts'
 
 /** Maximum readers at a time. */
 export const MAXIMUM_LIVE_READERS = 16
@@ -24,16 +26,32 @@ const HEARTBEAT_MS: Milliseconds = 15_000
 const HEARTBEAT = ': heartbeat\n\n'
 
 export interface LiveReaderOptions {
-  /** Sequence number of the last entry that the reader has; null to begin now. */
+  /** Id of the last event that the reader has; null to begin now. */
   readonly afterSeq: number | null
   /** Whether the session of the reader still opens the log. */
   readonly isAllowed: () => Promise<boolean>
   /** Cuts off a reader that has not read what was sent. */
   readonly disconnect: () => void
+  /** Called once when the stream is over. */
+  readonly onEnd?: () => void
+}
+
+/** Calls in the order in which readers get them. A gateway has the first three. */
+export interface TailedCalls {
+  stored(): StoredCalls
+  /** Returns the position of the first call after the event with an id. */
+  positionAfter(seq: number): number
+  call(position: number): UsageView | null
+  /** Whether no call after an event was left out before `positionAfter`. */
+  isWholeAfter?(seq: number): boolean
+  /** Returns the id of the event of a call, by default its sequence number. */
+  idOf?(position: number): number
+  /** Returns the time since which no calls can be read; null while they can. */
+  lostSinceMs?(): Milliseconds | null
 }
 
 interface LiveTailParts {
-  readonly calls: Pick<CallTail, 'stored' | 'positionAfter' | 'call'>
+  readonly calls: TailedCalls
   readonly clock: Pick<Clock, 'monotonic'>
   readonly timers: Timers
 }
@@ -84,6 +102,7 @@ export class LiveTail {
       onEnd: () => {
         this.#readers.delete(reader)
         if (this.#readers.size === 0) this.#events.clear()
+        options.onEnd?.()
       },
     })
     this.#readers.add(reader)
@@ -101,12 +120,16 @@ export class LiveTail {
   #eventOf(position: number): string {
     const known = this.#events.get(position)
     if (known !== undefined) return known
-    const call = this.#parts.calls.call(position)
-    const text = call === null ? '' : `id: ${call.seq}\nevent: entry\ndata: ${JSON.stringify(call)}\n\n`
+    const { calls } = this.#parts
+    const call = calls.call(position)
+    const id = calls.idOf?.(position) ?? call?.seq
+    const text = call === null ? '' : `id: ${id}\n${printEvent('entry', call)}`
     if (this.#events.size < MAXIMUM_LAG_CALLS) this.#events.set(position, text)
     return text
   }
 }
+
+const printEvent = (name: string, data: object): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 
 interface LiveReaderParts extends LiveReaderOptions {
   readonly eventOf: (position: number) => string
@@ -125,8 +148,10 @@ class LiveReader implements AsyncIterator<string, undefined> {
   #next: number
   /** Calls from here on were sealed after the reader came. */
   readonly #liveFrom: number
-  /** Calls that were left out since the last event. */
-  #missed = 0
+  /** Calls that were left out since the last event; null when nobody counted them. */
+  #missed: number | null = 0
+  /** What the reader knows. */
+  #lostSinceMs: Milliseconds | null = null
   #greeting: string
   #sentMs: Milliseconds
   #isEnded = false
@@ -144,6 +169,7 @@ class LiveReader implements AsyncIterator<string, undefined> {
     this.#liveFrom = end
     this.#next = afterSeq === null ? end : calls.positionAfter(afterSeq)
     this.#skipTo(end - MAXIMUM_RESUMED_CALLS)
+    if (afterSeq !== null && calls.isWholeAfter?.(afterSeq) === false) this.#missed = null
     // A browser that loses the connection before the first entry resumes here.
     this.#greeting = `: live\nid: ${afterSeq ?? headSeq}\n\n`
   }
@@ -186,19 +212,28 @@ class LiveReader implements AsyncIterator<string, undefined> {
     if (this.#next >= this.#liveFrom) this.#skipTo(end - MAXIMUM_LAG_CALLS)
     const pageEnd = this.#next < this.#liveFrom ? this.#liveFrom : end
     const last = Math.min(pageEnd, this.#next + CALLS_OF_CHUNK)
-    let chunk = this.#greeting
+    let chunk = this.#greeting + this.#lossEvent()
     this.#greeting = ''
-    if (this.#missed > 0) chunk += `event: gap\ndata: ${JSON.stringify({ missed: this.#missed })}\n\n`
+    if (this.#missed !== 0) chunk += printEvent('gap', { missed: this.#missed })
     this.#missed = 0
     for (; this.#next < last; this.#next++) chunk += this.#parts.eventOf(this.#next)
     const isSilent = chunk === '' && this.#clock.monotonic() - this.#sentMs >= HEARTBEAT_MS
     return isSilent ? HEARTBEAT : chunk
   }
 
+  /** Returns an event when calls cannot be read any more, or can again. */
+  #lossEvent(): string {
+    const sinceMs = this.#calls.lostSinceMs?.() ?? null
+    if (sinceMs === this.#lostSinceMs) return ''
+    this.#lostSinceMs = sinceMs
+    const state = sinceMs === null ? { available: true } : { available: false, since: isoTime(sinceMs) }
+    return printEvent('database', state)
+  }
+
   /** Leaves out the calls before a position. */
   #skipTo(position: number): void {
     if (position <= this.#next) return
-    this.#missed += position - this.#next
+    if (this.#missed !== null) this.#missed += position - this.#next
     this.#next = position
   }
 

@@ -82,6 +82,7 @@ t.test('the status names the pages of the console that a hub has the API for', a
     'keys',
     'usage',
     'audit',
+    'live-log',
     'receipts',
   ])
 })

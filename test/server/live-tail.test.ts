@@ -127,7 +127,7 @@ t.test('a slow reader loses the oldest calls, and a gap event says how many', as
   ])
 })
 
-t.test('every call is sent once or counted as missed, at any speed', async (t) => {
+t.test('every call is sent once or counted as missed, at any speed', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.nat(1500),
@@ -149,8 +149,9 @@ t.test('every call is sent once or counted as missed, at any speed', async (t) =
         let end = before
         const check = async () => {
           for (const event of eventsOf((await reader.next()).value ?? '')) {
-            if (typeof event === 'number') t.equal(event, 2 * position++ + 1)
-            else if (typeof event === 'object') position += event.missed
+            if (typeof event === 'object') position += event.missed
+            else if (typeof event === 'number' && event !== 2 * position++ + 1)
+              throw new Error(`${event} was sent for call ${position - 1}`)
           }
         }
         await check()
@@ -161,7 +162,7 @@ t.test('every call is sent once or counted as missed, at any speed', async (t) =
           } else for (let read = 0; read < step.reads && position < end; read++) await check()
         }
         while (position < end) await check()
-        t.equal(position, end)
+        if (position > end) throw new Error(`${position} of ${end} calls were sent`)
         await reader.return?.()
       },
     ),

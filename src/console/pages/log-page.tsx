@@ -17,6 +17,8 @@ import { useLogRows } from './log-rows.ts'
 /** Entries that the live view holds. */
 const MAXIMUM_LIVE = 500
 
+const CONNECTED = 'Connected. New calls appear at the top.'
+
 const LOG_COLUMNS: readonly GridColumn<UsageView>[] = [
   { name: 'time', title: 'Time', cell: ({ created_at }) => <Time at={created_at} /> },
   { name: 'key', title: 'Key', cell: ({ key_name }) => <Inert text={key_name} /> },
@@ -115,15 +117,23 @@ function LiveRows({ onOpen }: Pick<FilteredRowsProps, 'onOpen'>) {
   const [state, setState] = useState('Connecting…')
   useEffect(() => {
     const source = new EventSource(`${API}/usage/logs/live`)
-    source.addEventListener('open', () => setState('Connected. New calls appear at the top.'))
+    source.addEventListener('open', () => setState(CONNECTED))
     source.addEventListener('error', () => setState('The connection was lost; trying again.'))
     source.addEventListener('entry', ({ data }) => {
       const entry = JSON.parse(data) as UsageView
-      setEntries((held) => [entry, ...held].slice(0, MAXIMUM_LIVE))
+      setEntries((held) =>
+        // A hub sends calls again to a reader that resumes.
+        held.some(({ id }) => id === entry.id) ? held : [entry, ...held].slice(0, MAXIMUM_LIVE),
+      )
     })
     source.addEventListener('gap', ({ data }) => {
-      const { missed } = JSON.parse(data) as { missed: number }
-      setState(`${showCount(missed)} calls came too fast to show; the log has them.`)
+      const { missed } = JSON.parse(data) as { missed: number | null }
+      const calls = missed === null ? 'Some calls' : `${showCount(missed)} calls`
+      setState(`${calls} came too fast to show; the log has them.`)
+    })
+    source.addEventListener('database', ({ data }) => {
+      const { available } = JSON.parse(data) as { available: boolean }
+      setState(available ? CONNECTED : 'The hub cannot reach its database; calls appear once it can.')
     })
     return () => source.close()
   }, [])
