@@ -30,39 +30,54 @@ type DayCounts = Partial<Record<BoundedCount | CountedPart, number>>
 /** Maximum combinations of days that a hub remembers. */
 const MAXIMUM_REMEMBERED = 20_000
 
-/** Combinations that the days are known to have, by `memberText`. */
+/** Combinations that the days are known to have. */
 export class KnownCombinations {
-  readonly #ids = new Map<string, number>()
+  /** By day, by name. */
+  readonly #days = new Map<number, Map<string, number>>()
+  #size = 0
   #source = ''
 
   /** Forgets all if they are of another source. @param source changes when tables may be others */
   setSource(source: string): void {
-    if (source !== this.#source) this.#ids.clear()
+    if (source !== this.#source) this.#clear()
     this.#source = source
   }
 
-  find(text: string): number | undefined {
-    return this.#ids.get(text)
+  find({ day, name }: Pick<WantedCombination, 'day' | 'name'>): number | undefined {
+    return this.#days.get(day)?.get(name)
   }
 
   /** Keeps an id that is committed. */
-  keep(text: string, id: number): void {
-    if (this.#ids.size >= MAXIMUM_REMEMBERED) this.#ids.clear()
-    this.#ids.set(text, id)
+  keep({ day, name }: Pick<WantedCombination, 'day' | 'name'>, id: number): void {
+    if (this.#size >= MAXIMUM_REMEMBERED) this.#clear()
+    const ids = this.#days.get(day) ?? new Map<string, number>()
+    this.#days.set(day, ids)
+    ids.set(name, id)
+    this.#size++
+  }
+
+  #clear(): void {
+    this.#days.clear()
+    this.#size = 0
   }
 }
 
 /** A combination that is to be counted on a day. */
 export interface WantedCombination {
   readonly day: number
+  /** Text that no other combination has. */
+  readonly name: string
+  /** Read only if the combination is not known. */
   readonly hash: Buffer
   /** A combination that is renamed with its user is asked for each time. */
   readonly hasUser: boolean
-  readonly combination: () => Combination
+  combination(): Combination
 }
 
 /** A combination that may stand for another one beyond the bounds. */
-interface Candidate extends Pick<WantedCombination, 'day' | 'hash'> {
+interface Candidate {
+  readonly day: number
+  readonly hash: Buffer
   /** The first one, by `memberText`. */
   readonly of: readonly string[]
   readonly combination: Combination
@@ -75,15 +90,15 @@ interface Member {
 }
 
 /** A combination of a day by its hash, as a name in memory. */
-export const memberText = (day: number, hash: Buffer): string => `${day}/${hash.toString('latin1')}`
+const memberText = (day: number, hash: Buffer): string => `${day}/${hash.toString('latin1')}`
 
-const memberOf = ({ day, hash }: Pick<WantedCombination, 'day' | 'hash'>): Member => ({
+const memberOf = ({ day, hash }: Pick<Candidate, 'day' | 'hash'>): Member => ({
   day,
   name: Buffer.concat([COMBINATION_MARK, hash]),
 })
 
 /**
- * Returns the ids under which calls are counted, by `memberText`: those of the combinations, or
+ * Returns the ids under which calls are counted, in their order: those of the combinations, or
  * beyond the bounds of ones with OTHER. Locks a day only when something is new on it.
  */
 export async function admitCombinations(
@@ -91,24 +106,32 @@ export async function admitCombinations(
   wanted: readonly WantedCombination[],
   known: KnownCombinations,
   bounds: RollupBounds = ROLLUP_BOUNDS,
+): Promise<readonly number[]> {
+  const ids = wanted.map((one) => known.find(one))
+  const unknown = wanted.filter((_, index) => ids[index] === undefined)
+  if (unknown.length === 0) return ids as number[]
+  const found = await admitUnknown(queries, unknown, known, bounds)
+  return wanted.map((one, index) => ids[index] ?? found.get(memberText(one.day, one.hash))!)
+}
+
+/** @returns the ids by `memberText` */
+async function admitUnknown(
+  queries: Queries,
+  wanted: readonly WantedCombination[],
+  known: KnownCombinations,
+  bounds: RollupBounds,
 ): Promise<ReadonlyMap<string, number>> {
   const admitted = new Map<string, number>()
-  const asked = new Map<string, WantedCombination>()
-  for (const one of wanted) {
-    const text = memberText(one.day, one.hash)
-    const id = known.find(text)
-    if (id === undefined) asked.set(text, one)
-    else admitted.set(text, id)
-  }
-  if (asked.size === 0) return admitted
+  const asked = new Map(wanted.map((one) => [memberText(one.day, one.hash), one]))
   const members = await readMembers(queries, Array.from(asked.values(), memberOf))
   const news = new Map<string, Candidate>()
-  for (const [text, { day, hash, hasUser, combination }] of asked) {
+  for (const [text, one] of asked) {
+    const { day, hash } = one
     const id = members.get(textOf(memberOf({ day, hash })))
-    if (typeof id !== 'number') news.set(text, { day, hash, of: [text], combination: combination() })
+    if (typeof id !== 'number') news.set(text, { day, hash, of: [text], combination: one.combination() })
     else {
       admitted.set(text, id)
-      if (!hasUser) known.keep(text, id)
+      if (!one.hasUser) known.keep(one, id)
     }
   }
   if (news.size === 0) return admitted

@@ -6,7 +6,7 @@ import type { SealedRequest } from '../audit/entry.ts'
 import { type SealedTool, SUMMED_FIELDS, type SummedField } from '../audit/entry-fields.ts'
 import { stoppedBy } from '../audit/security.ts'
 import { costOfEntry } from '../audit/usage-view.ts'
-import { CallSums, type CallValues } from './call-sums.ts'
+import { CallSums, type CallValues, SUM_HALVES } from './call-sums.ts'
 import { type Combination, combinationHash, partOf } from './combination.ts'
 
 /** Members of a call's entry that say what it is counted by, with its tools and its version. */
@@ -50,7 +50,7 @@ function combinationOf(call: CountedCall, user: CountedUser | null): Combination
 }
 
 /** Returns what one call adds to the sums of whole calls. */
-export function valuesOf(call: CountedCall): CallValues {
+function valuesOf(call: CountedCall): CallValues {
   const cost = costOfEntry(call)
   const tools = call.tools ?? []
   const stopped = stoppedBy(call)
@@ -82,6 +82,9 @@ function toolValues(values: CallValues): (tool: SealedTool) => CallValues {
       : { ...(called > 0 ? values : defined), tool_calls: called, tool_refusals: refused }
 }
 
+/** Returns a text whose end is known before what follows it. */
+const sized = (text: string): string => `${text.length}:${text}`
+
 /** Some calls of one combination. */
 export interface CallGroup {
   /** The values of the combination. */
@@ -111,21 +114,28 @@ export function groupHash({ name, hasUser, combination }: CallGroup): Buffer {
   return hash
 }
 
+/** Maximum sums in one allocation, which takes longer than what it is for. */
+const MAXIMUM_ALLOCATED_SUMS = 64
+
 /** Sums of some calls by their combination, in the order of the first call of each. */
 export class CallGroups {
   /** By the values of the fields, whose text is made faster than canonical JSON. */
   readonly #groups = new Map<string, CallGroup>()
   /** Those of tools, by what their calls have in common and by name: an agent defines many. */
   readonly #tools = new Map<string, Map<string, CallGroup>>()
+  /** Zeros for further sums, from a place on. */
+  #halves = new Float64Array(0)
+  #usedHalves = 0
 
   get size(): number {
     return this.#groups.size
   }
 
-  add(call: CountedCall, user: CountedUser | null): void {
+  /** Returns what the call added to the sums of whole calls. */
+  add(call: CountedCall, user: CountedUser | null): CallValues {
     const { api = '', key_id, key_name, labels, model, upstream = '' } = call
     const named = labels === undefined ? '' : JSON.stringify(labels)
-    const shared = `${api}\n${key_id}\n${JSON.stringify([key_name, model, upstream])}\n${named}`
+    const shared = `${sized(api)}${sized(key_id)}${sized(key_name)}${sized(model)}${sized(upstream)}${named}`
     const values = valuesOf(call)
     const add = (more: string, combination: () => Combination, of: CallValues, hasUser = false) =>
       this.#groupOf({ name: `${shared}\n${more}`, shared, hasUser, combination }).sums.addCall(of)
@@ -137,12 +147,18 @@ export class CallGroups {
       for (const tool of tools) this.#toolOf(call, shared, tool.name).sums.addCall(valuesOfTool(tool))
     }
     if (run !== undefined) add(`r${run}`, () => ({ ...combinationOf(call, null), run }), values)
+    return values
   }
 
-  /** Adds groups of the calls of one sidecar, and counts whole calls by their sidecar besides. */
+  /**
+   * Adds groups of the calls of one sidecar, and counts whole calls by their sidecar besides. The
+   * sums of the groups belong to this one from then on.
+   */
   addSidecar(groups: CallGroups, sidecar: string): void {
     for (const group of groups.values()) {
-      this.#groupOf(group).sums.add(group.sums)
+      const before = this.#groups.get(group.name)
+      if (before === undefined) this.#groups.set(group.name, group)
+      else before.sums.add(group.sums)
       const combination = group.combination()
       if (partOf(combination) !== 'call') continue
       const own = { ...combination, user: null, user_hash: null, sidecar }
@@ -171,11 +187,21 @@ export class CallGroups {
   #groupOf(one: Omit<CallGroup, 'sums'>): CallGroup {
     let group = this.#groups.get(one.name)
     if (group === undefined) {
-      const { name, shared, hasUser, combination } = one
-      group = { name, shared, hasUser, combination, sums: new CallSums() }
-      this.#groups.set(name, group)
+      group = { ...one, sums: this.#newSums() }
+      this.#groups.set(one.name, group)
     }
     return group
+  }
+
+  #newSums(): CallSums {
+    if (this.#usedHalves === this.#halves.length) {
+      const sums = Math.min(MAXIMUM_ALLOCATED_SUMS, Math.max(1, this.#groups.size))
+      this.#halves = new Float64Array(sums * SUM_HALVES)
+      this.#usedHalves = 0
+    }
+    const start = this.#usedHalves
+    this.#usedHalves += SUM_HALVES
+    return new CallSums(this.#halves.subarray(start, this.#usedHalves))
   }
 
   values(): Iterable<CallGroup> {

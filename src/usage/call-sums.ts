@@ -145,20 +145,21 @@ export class CallSums {
 
   /** Returns each sum: a number while it is exact, else a bigint. */
   values(): ExactSums {
-    this.#carry()
-    const exact = (index: number) => {
-      const high = this.#halves[2 * index]!
-      const low = this.#halves[2 * index + 1]!
-      const value = high * U32_VALUES + low
-      return value <= Number.MAX_SAFE_INTEGER ? value : BigInt(high) * BigInt(U32_VALUES) + BigInt(low)
-    }
-    return Object.fromEntries(SUM_FIELDS.map((field, index) => [field, exact(index)])) as ExactSums
+    const sums = this.list()
+    return Object.fromEntries(SUM_FIELDS.map((field, index) => [field, sums[index]])) as ExactSums
   }
 
-  /** Returns each sum by its position. */
+  /** Returns each sum by its position, as `values`. */
   list(): (number | bigint)[] {
-    const values = this.values()
-    return SUM_FIELDS.map((field) => values[field])
+    this.#carry()
+    const sums: (number | bigint)[] = []
+    for (let at = 0; at < this.#halves.length; at += 2) {
+      const high = this.#halves[at]!
+      const low = this.#halves[at + 1]!
+      const value = high * U32_VALUES + low
+      sums.push(value <= Number.MAX_SAFE_INTEGER ? value : BigInt(high) * BigInt(U32_VALUES) + BigInt(low))
+    }
+    return sums
   }
 
   /** Adds sums by their position: integers in decimal, null for 0. Further ones are skipped. */
@@ -180,6 +181,7 @@ export class CallSums {
   #carry(): void {
     const halves = this.#halves
     for (let at = 0; at < halves.length; at += 2) {
+      if (halves[at + 1]! < U32_VALUES && halves[at]! <= U32_MAX) continue
       const over = Math.floor(halves[at + 1]! / U32_VALUES)
       halves[at]! += over
       halves[at + 1]! -= over * U32_VALUES
