@@ -5,10 +5,10 @@ import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Timers } from '../core/timers.ts'
 import {
   type ArrivalReading,
-  type ArrivedCall,
   type ArrivedCalls,
   type EntryByLog,
   receivedBefore,
+  type WatchedCall,
 } from '../ledger/arrived-calls.ts'
 import type { TailedCalls } from '../server/live-tail.ts'
 
@@ -88,7 +88,7 @@ export class LiveCalls implements TailedCalls {
     return sinceMs >= (this.#following?.kept.wholeSinceMs ?? 0)
   }
 
-  call(position: number): ArrivedCall | null {
+  call(position: number): WatchedCall | null {
     return this.#following?.kept.at(position)?.call ?? null
   }
 
@@ -208,7 +208,7 @@ class Following {
 }
 
 interface KeptCall {
-  readonly call: ArrivedCall
+  readonly call: WatchedCall
   readonly id: number
   /** A time of the database at which it was stored, and one at which this process read it. */
   readonly storedMs: Milliseconds
@@ -241,7 +241,7 @@ class KeptCalls {
   add({ calls, missed }: ArrivedCalls, readAtMs: Milliseconds): boolean {
     const shared = { id: this.#id, storedMs: this.polledMs + POLL_MS, readAtMs }
     if (missed > 0) {
-      // What is kept is older still, and left out as well.
+      // The calls before are older still, and left out as well.
       this.#drop(this.#calls.length)
       this.#first += missed
       this.wholeSinceMs = shared.storedMs

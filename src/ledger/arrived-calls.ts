@@ -14,7 +14,7 @@ import type { Queries } from './database.ts'
 const TRANSACTION_MS: Milliseconds = 60_000
 /** Logs that grew of which one reading knows; those with the newest entries first. */
 const MAXIMUM_GROWN_LOGS = 20_000
-/** Newest entries of a log among which the last one before a time is looked for. */
+/** Newest entries of a log that are searched for the last one before a time. */
 const MAXIMUM_SEARCHED_ENTRIES = 10_000
 
 /** Reads the newest entries of a log `w` up to its head, until the reader has enough. */
@@ -24,7 +24,7 @@ const NEWEST = `select e.seq, e.received_at from entry e where e.log_id = w.log_
 /** By log, the sequence number of an entry. */
 export type EntryByLog = ReadonlyMap<string, number>
 
-export type ArrivedCall = UsagePage['logs'][number]
+export type WatchedCall = UsagePage['logs'][number]
 
 export interface GrownLogs {
   /** The time of the database before the reading. */
@@ -35,7 +35,7 @@ export interface GrownLogs {
 
 export interface ArrivedCalls {
   /** In the order of arrival. */
-  readonly calls: readonly ArrivedCall[]
+  readonly calls: readonly WatchedCall[]
   /** Entries that were not read, because there were too many. */
   readonly missed: number
 }
@@ -65,7 +65,7 @@ export class ArrivalReading {
     return { atMs: rows[0]!.at, heads: new Map(heads) }
   }
 
-  /** Returns the last entry of each log that was received up to a time, or the one before the first. */
+  /** Returns the last entry of each log that was received by a time, else the one before all. */
   async lastBefore(heads: EntryByLog, receivedMs: Milliseconds): Promise<EntryByLog> {
     if (heads.size === 0) return heads
     const rows = await this.#queries.rows<{ log_id: string; seq: number }>(
@@ -105,5 +105,5 @@ export class ArrivalReading {
   }
 }
 
-/** Returns what is before the receipt of all entries that come to other logs than `grown` returned. */
+/** Returns a time before the receipt of all that comes to logs that `grown` did not return. */
 export const receivedBefore = (atMs: Milliseconds): Milliseconds => atMs - TRANSACTION_MS

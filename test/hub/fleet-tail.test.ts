@@ -6,7 +6,7 @@ import t from 'tap'
 import { GatewayError } from '../../src/core/errors.ts'
 import { FleetTail } from '../../src/hub/fleet-tail.ts'
 import { MAXIMUM_KEPT_CALLS } from '../../src/hub/live-calls.ts'
-import type { ArrivedCall, EntryByLog } from '../../src/ledger/arrived-calls.ts'
+import type { EntryByLog, WatchedCall } from '../../src/ledger/arrived-calls.ts'
 import type { Shipment } from '../../src/ledger/shipped-logs.ts'
 import type { LiveReaderOptions } from '../../src/server/live-tail.ts'
 import { ManualTimers } from '../rules/fixture.ts'
@@ -57,7 +57,7 @@ class MemoryLogs {
         .slice(after.get(log)! + 1),
     )
     const sorted = all.toSorted((a, b) => a.timeMs - b.timeMs || (a.log < b.log ? -1 : 1) || a.seq - b.seq)
-    const calls = sorted.slice(-limit).map(({ log, seq }) => ({ id: `${log}${seq}` }) as ArrivedCall)
+    const calls = sorted.slice(-limit).map(({ log, seq }) => ({ id: `${log}${seq}` }) as WatchedCall)
     return { calls, missed: Math.max(0, all.length - limit) }
   }
 
