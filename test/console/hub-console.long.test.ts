@@ -151,3 +151,13 @@ t.test('the whole console takes at most 75 KiB on the wire', async (t) => {
   const total = sizes.reduce((sum, size) => sum + size, 0)
   t.ok(total <= MAXIMUM_WIRE_BYTES, `${total} bytes`)
 })
+
+t.test('the live view shows a call as a hub stores it', async (t) => {
+  const { page, faults, errors } = await openConsole(browser, hub, '/console/log')
+  await signIn(page, TOKENS.platform.token)
+  await page.getByRole('link', { name: 'Live view' }).click()
+  await page.getByText('Connected. New calls appear at the top.').waitFor()
+  await ended.append([{ draft: requestDraft({ id: randomUUID(), key_name: 'live fresh' }) }], Date.now())
+  await page.getByRole('row', { name: /live fresh/ }).waitFor()
+  t.strictSame([faults, errors], [[], []])
+})

@@ -17,6 +17,8 @@ import { useLogRows } from './log-rows.ts'
 /** Entries that the live view holds. */
 const MAXIMUM_LIVE = 500
 
+/** Time until a refused live view is asked for again. */
+const RETRY_MS = 5000
 const CONNECTED = 'Connected. New calls appear at the top.'
 
 const LOG_COLUMNS: readonly GridColumn<UsageView>[] = [
@@ -116,26 +118,44 @@ function LiveRows({ onOpen }: Pick<FilteredRowsProps, 'onOpen'>) {
   const [entries, setEntries] = useState<readonly UsageView[]>([])
   const [state, setState] = useState('Connecting…')
   useEffect(() => {
-    const source = new EventSource(`${API}/usage/logs/live`)
-    source.addEventListener('open', () => setState(CONNECTED))
-    source.addEventListener('error', () => setState('The connection was lost; trying again.'))
-    source.addEventListener('entry', ({ data }) => {
-      const entry = JSON.parse(data) as UsageView
-      setEntries((held) =>
-        // A hub sends calls again to a reader that resumes.
-        held.some(({ id }) => id === entry.id) ? held : [entry, ...held].slice(0, MAXIMUM_LIVE),
-      )
-    })
-    source.addEventListener('gap', ({ data }) => {
-      const { missed } = JSON.parse(data) as { missed: number | null }
-      const calls = missed === null ? 'Some calls' : `${showCount(missed)} calls`
-      setState(`${calls} came too fast to show; the log has them.`)
-    })
-    source.addEventListener('database', ({ data }) => {
-      const { available } = JSON.parse(data) as { available: boolean }
-      setState(available ? CONNECTED : 'The hub cannot reach its database; calls appear once it can.')
-    })
-    return () => source.close()
+    let lastId = ''
+    let timer = 0
+    let source = connect()
+    function connect(): EventSource {
+      const opened = new EventSource(`${API}/usage/logs/live${lastId === '' ? '' : `?after=${lastId}`}`)
+      opened.addEventListener('open', () => setState(CONNECTED))
+      opened.addEventListener('error', () => {
+        setState('The connection was lost; trying again.')
+        // The browser gives up after an answer such as 503.
+        if (opened.readyState !== EventSource.CLOSED) return
+        timer = window.setTimeout(() => {
+          source = connect()
+        }, RETRY_MS)
+      })
+      opened.addEventListener('entry', ({ data, lastEventId }) => {
+        lastId = lastEventId
+        const entry = JSON.parse(data) as UsageView
+        setEntries((held) =>
+          // A hub sends calls again to a reader that resumes.
+          held.some(({ id }) => id === entry.id) ? held : [entry, ...held].slice(0, MAXIMUM_LIVE),
+        )
+      })
+      opened.addEventListener('gap', ({ data }) => {
+        const { missed } = JSON.parse(data) as { missed: number | null }
+        const which =
+          missed === null ? 'Some calls are not shown' : `${showCount(missed)} calls came too fast to show`
+        setState(`${which}; the log has them.`)
+      })
+      opened.addEventListener('database', ({ data }) => {
+        const { available } = JSON.parse(data) as { available: boolean }
+        setState(available ? CONNECTED : 'The hub cannot reach its database; calls appear once it can.')
+      })
+      return opened
+    }
+    return () => {
+      window.clearTimeout(timer)
+      source.close()
+    }
   }, [])
   const rowAt = useCallback((index: number) => entries[index], [entries])
   const view = useCallback(() => {}, [])
