@@ -3,10 +3,9 @@
 
 import type { PiiKind } from '../core/finding.ts'
 import type { TextPlace } from '../core/text-part.ts'
-import { type Checksum, passesChecksum } from '../detect/pii/pattern-checksums.ts'
+import { type Checksum, checkDigits } from '../detect/pii/pattern-checksums.ts'
 import type { SpanPattern } from '../keyword/spans/span-finder.ts'
 import { SpanIndex, type SpanSearcher } from '../keyword/spans/span-search.ts'
-import { isBoundary, wordKindOf } from '../keyword/word-kind.ts'
 import { concernsPlace, partsOf, type Rule, type RuleParts, type RuleReference } from './rule.ts'
 
 /** The rules whose values a text is searched for. */
@@ -67,45 +66,14 @@ export function conditionOf(
   checksum: Checksum | null,
 ): Pick<SpanPattern, 'condition'> {
   if (context === null && checksum === null) return {}
-  const isNear = context !== null
-  // One character more says whether a word ends.
-  const [before, after] = isNear ? [CONTEXT_BEFORE + 1, CONTEXT_AFTER + 1] : [0, 0]
+  const words = context?.map(codePointsOf)
   return {
     condition: {
-      before,
-      after,
-      accepts: (value, textBefore, textAfter) =>
-        (checksum === null || passesChecksum(checksum, value)) &&
-        (context === null ||
-          context.some(
-            (word) =>
-              hasWord(textBefore, word, CONTEXT_BEFORE, 'end') ||
-              hasWord(textAfter, word, CONTEXT_AFTER, 'start'),
-          )),
+      ...(words && { words: { words, before: CONTEXT_BEFORE, after: CONTEXT_AFTER } }),
+      ...(checksum && { newCheck: () => checkDigits(checksum) }),
     },
   }
 }
 
-/**
- * Reports whether a text has a whole word. The value is next to it, and no part of a word.
- * @param valueAt the end of the text that is next to the value
- * @param most characters of the text, counted from the value, in which the word has to be
- */
-function hasWord(text: string, word: string, most: number, valueAt: 'start' | 'end'): boolean {
-  const characters = Array.from(text)
-  const wanted = Array.from(word)
-  const [from, to] =
-    valueAt === 'end' ? [Math.max(0, characters.length - most), characters.length] : [0, most]
-  for (let at = from; at + wanted.length <= Math.min(to, characters.length); at++) {
-    if (!wanted.every((one, index) => characters[at + index] === one)) continue
-    const end = at + wanted.length
-    if (isEdge(characters[at - 1], wanted[0]!) && isEdge(wanted.at(-1)!, characters[end])) return true
-  }
-  return false
-}
-
-/** Whether a word may begin or end between two characters; the text ends at an absent one. */
-const isEdge = (one: string | undefined, other: string | undefined): boolean =>
-  one === undefined ||
-  other === undefined ||
-  isBoundary(wordKindOf(one.codePointAt(0)!), wordKindOf(other.codePointAt(0)!))
+const codePointsOf = (word: string): readonly number[] =>
+  Array.from(word, (character) => character.codePointAt(0)!)

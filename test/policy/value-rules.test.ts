@@ -1,7 +1,7 @@
 // Rules that define kinds of personal data, their exceptions, and rules that replace keywords.
 
 import t from 'tap'
-import { passesChecksum } from '../../src/detect/pii/pattern-checksums.ts'
+import { type Checksum, checkDigits } from '../../src/detect/pii/pattern-checksums.ts'
 import { isPrivateAddress, isPublishedSample } from '../../src/detect/pii/published-samples.ts'
 import { parseRule } from '../../src/policy/parse-rule.ts'
 import type { Rule } from '../../src/policy/rule.ts'
@@ -70,7 +70,7 @@ t.test('a match that is cut, and one of nearly every text, have warnings', async
   t.same(lint(own('CASE-[0-9]{6}')), [])
 })
 
-const CHECKED: readonly ['luhn' | 'mod97' | 'mod11', value: string, passes: boolean][] = [
+const CHECKED: readonly [checksum: Checksum, value: string, passes: boolean][] = [
   ['luhn', 'case-7992739871-3', true],
   ['luhn', 'case-79927398714', false],
   ['luhn', 'no digits', false],
@@ -82,8 +82,15 @@ const CHECKED: readonly ['luhn' | 'mod97' | 'mod11', value: string, passes: bool
   ['mod11', '0-8044-2957-x', true],
   ['mod11', '943 476 5919', true],
   ['mod11', '943 476 5918', false],
+  ['mod11', 'xx 0-306-40615-2', true],
+  ['luhn', '0', false],
 ]
 t.test('check digits are those that the rule names', async (t) => {
+  const passesChecksum = (checksum: Checksum, value: string) => {
+    const check = checkDigits(checksum)
+    for (const one of value) check.add(one.codePointAt(0)!)
+    return check.passes
+  }
   for (const [checksum, value, passes] of CHECKED) t.equal(passesChecksum(checksum, value), passes, value)
 })
 

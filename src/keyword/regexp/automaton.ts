@@ -42,6 +42,8 @@ export interface ThreadSet {
    * over.
    */
   readonly transitions: (Transition | undefined)[]
+  /** The same where no expression begins at the next character; null without any. */
+  continuations: (Transition | undefined)[] | null
   /** The same object for all sets cached together. */
   readonly generation: object
 }
@@ -106,6 +108,8 @@ export class ExpressionAutomaton {
   readonly #pendingBefore: number[] = []
   readonly #pendingAfter: number[] = []
   #sets = new Map<string, ThreadSet>()
+  /** The sets without threads, by the kind of the character before. */
+  readonly #begins: (ThreadSet | undefined)[] = []
   #generation: object = {}
   #cachedThreads = 0
 
@@ -120,7 +124,11 @@ export class ExpressionAutomaton {
 
   /** @param after the kind of the character before the first; by default the text begins */
   begin(after = AFTER_NOTHING): ThreadSet {
-    return this.#cacheSet(new ThreadList(), after)
+    const known = this.#begins[after]
+    if (known?.generation === this.#generation) return known
+    const set = this.#cacheSet(new ThreadList(), after)
+    this.#begins[after] = set
+    return set
   }
 
   /** Returns the expression that a thread belongs to. */
@@ -137,10 +145,11 @@ export class ExpressionAutomaton {
 
   /**
    * Takes one character. The threads of `from` continue in `to`, which is emptied first, ordered by
-   * their starts. Every expression also begins here.
+   * their starts.
    * @param after the kind of the character before
    * @param symbol a class of the alphabet, or its size for the end of the text
    * @param newTag the tag of threads that begin here
+   * @param begins whether every expression also begins here
    */
   advance(
     from: ThreadList,
@@ -149,6 +158,7 @@ export class ExpressionAutomaton {
     newTag: number,
     to: ThreadList,
     report: ReportMatch,
+    begins = true,
   ): void {
     const granted = assertions(after, this.alphabet.traits[symbol])
     const members = this.alphabet.setsOf(symbol)
@@ -157,24 +167,27 @@ export class ExpressionAutomaton {
     for (let index = 0; index < from.count; index++) {
       this.#runUntilTake(from.threads[index]!, granted, from.tags[index]!, members, to, report)
     }
+    if (!begins) return
     for (const start of this.#starts) this.#runUntilTake(start, granted, newTag, members, to, report)
   }
 
   /**
    * Returns the effect of a character class on a set of threads, and caches it while the set is
    * cached.
+   * @param begins whether every expression also begins here
    */
-  computeTransition(from: ThreadSet, symbol: number): Transition {
+  computeTransition(from: ThreadSet, symbol: number, begins = true): Transition {
     const list = new ThreadList()
     from.threads.forEach((thread, index) => {
       list.add(thread, index)
     })
     const found = new Map<string, FoundMatch>()
     const to = new ThreadList()
-    this.advance(list, from.after, symbol, NEW, to, (expression, source, inclusive) => {
+    const note: ReportMatch = (expression, source, inclusive) => {
       const key = `${expression} ${inclusive}`
       if (!found.has(key)) found.set(key, { expression, source, inclusive })
-    })
+    }
+    this.advance(list, from.after, symbol, NEW, to, note, begins)
     const target = this.#cacheSet(to, this.afterSymbol(symbol))
     const transition = {
       target,
@@ -186,9 +199,15 @@ export class ExpressionAutomaton {
     // later set alive.
     if (from.generation === this.#generation) {
       this.#cachedThreads += to.count
-      from.transitions[symbol] = transition
+      if (begins) from.transitions[symbol] = transition
+      else this.#continuationsOf(from)[symbol] = transition
     }
     return transition
+  }
+
+  #continuationsOf(set: ThreadSet): (Transition | undefined)[] {
+    set.continuations ??= new Array(this.alphabet.size + 1).fill(undefined)
+    return set.continuations
   }
 
   #nextMark(): void {
@@ -251,13 +270,22 @@ export class ExpressionAutomaton {
     const cached = this.#sets.get(key)
     if (cached !== undefined) return cached
     if (this.#sets.size >= MAXIMUM_CACHED_SETS || this.#cachedThreads > MAXIMUM_CACHED_THREADS) {
-      for (const { transitions } of this.#sets.values()) transitions.fill(undefined)
+      for (const set of this.#sets.values()) {
+        set.transitions.fill(undefined)
+        set.continuations = null
+      }
       this.#sets = new Map()
       this.#generation = {}
       this.#cachedThreads = 0
     }
     const transitions = new Array(this.alphabet.size + 1).fill(undefined)
-    const set = { threads, after, transitions, generation: this.#generation }
+    const set: ThreadSet = {
+      threads,
+      after,
+      transitions,
+      continuations: null,
+      generation: this.#generation,
+    }
     this.#cachedThreads += threads.length
     this.#sets.set(key, set)
     return set

@@ -40,18 +40,19 @@ export class ExpressionCursor {
   /**
    * Takes one normalised character that begins at `start`. The tags of matches are the offsets at
    * which they begin.
+   * @param begins whether matches may begin at the character
    */
-  take(plain: number, folded: number, start: number, report: ReportMatch): void {
+  take(plain: number, folded: number, start: number, report: ReportMatch, begins = true): void {
     const automaton = this.#automaton
     const symbol = automaton.alphabet.classOf(plain, folded)
     if (this.#list !== null) {
-      this.#advanceThreads(this.#list, symbol, start, report)
+      this.#advanceThreads(this.#list, symbol, start, report, begins)
       return
     }
     this.#characters++
-    let transition = this.#set.transitions[symbol]
+    let transition = (begins ? this.#set.transitions : this.#set.continuations)?.[symbol]
     if (transition === undefined) {
-      transition = automaton.computeTransition(this.#set, symbol)
+      transition = automaton.computeTransition(this.#set, symbol, begins)
       this.#computed++
     }
     if (!transition.idle) this.#applyTransition(transition, start, report)
@@ -66,7 +67,7 @@ export class ExpressionCursor {
   /** Takes the end of the text, which `$` and `\b` may wait for. */
   finish(report: ReportMatch): void {
     const end = this.#automaton.alphabet.size
-    if (this.#list !== null) this.#advanceThreads(this.#list, end, 0, report)
+    if (this.#list !== null) this.#advanceThreads(this.#list, end, 0, report, true)
     else
       this.#applyTransition(
         this.#set.transitions[end] ?? this.#automaton.computeTransition(this.#set, end),
@@ -87,9 +88,14 @@ export class ExpressionCursor {
     }
   }
 
+  /** Threads under way: what the next character costs. The same for every state of the cache. */
+  get threadCount(): number {
+    return this.#list?.count ?? this.#set.threads.length
+  }
+
   /** Whether no match is under way. */
   get isIdle(): boolean {
-    return (this.#list?.count ?? this.#set.threads.length) === 0
+    return this.threadCount === 0
   }
 
   /** Calls `each` with the expressions of the threads that began with the tag `start`, the last. */
@@ -115,9 +121,15 @@ export class ExpressionCursor {
     return -1
   }
 
-  #advanceThreads(list: ThreadList, symbol: number, start: number, report: ReportMatch): void {
+  #advanceThreads(
+    list: ThreadList,
+    symbol: number,
+    start: number,
+    report: ReportMatch,
+    begins: boolean,
+  ): void {
     const next = this.#spareList
-    this.#automaton.advance(list, this.#after, symbol, start, next, report)
+    this.#automaton.advance(list, this.#after, symbol, start, next, report, begins)
     this.#after = this.#automaton.afterSymbol(symbol)
     this.#spareList = list
     this.#list = next

@@ -47,12 +47,4 @@ export class RecentCharacters {
   taken(number: number): number {
     return this.#taken[number & MASK]!
   }
-
-  /** The characters from `first` up to `end`, exclusive, as letters that they look like. */
-  text(first: number, end: number): string {
-    let text = ''
-    for (let number = Math.max(0, first); number < Math.min(end, this.count); number++)
-      text += String.fromCodePoint(this.folded(number))
-    return text
-  }
 }

@@ -4,6 +4,7 @@
 import { ExpressionAutomaton } from '../regexp/automaton.ts'
 import { ExpressionCursor } from '../regexp/cursor.ts'
 import type { Program } from '../regexp/instructions.ts'
+import { CompiledWords, type ContextWords, NearbyWords } from './nearby-words.ts'
 import type { RecentCharacters } from './recent-characters.ts'
 
 /**
@@ -16,21 +17,40 @@ const MAXIMUM_MATCH_UNITS = 1024
 /** Maximum UTF-16 units after a match within which characters may confirm it. */
 const MAXIMUM_AFTER_UNITS = 256
 
-/** Characters around a match that confirm it. */
-export interface Surroundings {
-  /** Normalised characters before and after the match that `accepts` gets. */
-  readonly before: number
-  readonly after: number
+/**
+ * Maximum work of reading again, for each character of a text and all patterns together: threads
+ * that take a character, and characters that are checked. A pattern of a few dozen characters never
+ * needs it.
+ */
+const MAXIMUM_REREAD_WORK = 128
+/** The least of it that a pattern has, however many there are. */
+const MINIMUM_SHARE = 8
+/** Maximum work that a pattern saves up for one place. */
+const MAXIMUM_SAVED_WORK = 16_384
+
+/** The work of a pattern for each character. */
+export const shareOf = (patterns: number): number =>
+  Math.max(MINIMUM_SHARE, Math.floor(MAXIMUM_REREAD_WORK / patterns))
+
+/** Checks a value that grows. */
+export interface GrowingCheck {
+  /** @param codePoint a normalised character */
+  add(codePoint: number): void
+  /** Whether the value so far passes. */
+  readonly passes: boolean
 }
 
-/** Reports whether a match counts. All texts are normalised. */
-type AcceptsMatch = (value: string, before: string, after: string) => boolean
+/** When a match counts: one of its ends passes the check and has one of the words near. */
+export interface MatchCondition {
+  readonly words?: ContextWords
+  readonly newCheck?: () => GrowingCheck
+}
 
 /** A pattern whose matches are found. */
 export interface SpanPattern {
   readonly programs: readonly Program[]
   /** Without it every match counts. */
-  readonly condition?: Surroundings & { readonly accepts: AcceptsMatch }
+  readonly condition?: MatchCondition
 }
 
 /** UTF-16 offsets in the text, end exclusive. */
@@ -42,55 +62,89 @@ export interface MatchSpan {
 /** What is compiled once for all texts. */
 export class CompiledPattern {
   readonly automaton: ExpressionAutomaton
-  readonly condition: SpanPattern['condition']
+  readonly words: CompiledWords | null
+  readonly newCheck: (() => GrowingCheck) | null
 
-  constructor({ programs, condition }: SpanPattern) {
+  constructor({ programs, condition: { words, newCheck } = {} }: SpanPattern) {
     this.automaton = new ExpressionAutomaton(programs)
-    this.condition = condition
+    this.words = words === undefined ? null : new CompiledWords(words)
+    this.newCheck = newCheck ?? null
   }
 }
 
 /** A match that may still grow, or yield to one that begins before it. */
 interface Candidate {
-  /** Numbers of its characters. */
+  /** Number of its first character. */
   readonly first: number
-  last: number
+  /** Numbers of the last characters that it may have, ascending. */
+  readonly ends: number[]
   /** UTF-16 offset. */
   readonly start: number
 }
 
+/** No character. */
+const NONE = -1
+
+/**
+ * Searches all starts in one pass. After a match that does not count, or that was read beyond its
+ * end, it tries the starts already passed one by one. That work is bounded: once the share of the
+ * pattern is used up, a match counts unchecked and takes all that was read for it.
+ */
 export class SpanFinder {
+  readonly #pattern: CompiledPattern
   readonly #known: RecentCharacters
-  readonly #condition: SpanPattern['condition']
-  readonly #cursor: ExpressionCursor
+  readonly #words: NearbyWords | null
+  readonly #share: number
   readonly #add: (span: MatchSpan) => void
+  readonly #search: ExpressionCursor
+  #trial: ExpressionCursor | null = null
+  /** The one of both that reads. */
+  #cursor: ExpressionCursor
+  /** The start that is tried; NONE while all are searched. */
+  #from = NONE
+  /** The start from which all are searched again. */
+  #until = 0
   /** The next character to read. */
   #next = 0
+  /** Characters read at least once. */
+  #read = 0
+  /** Work that is left for reading again; below 0 what was used in advance. */
+  #left = MAXIMUM_SAVED_WORK
   #candidate: Candidate | null = null
   #isEnded = false
   #lastEnd = 0
   #length = 0
+  /** Work done so far. */
+  work = 0
 
-  /** @param add receives each match, in order */
+  /**
+   * @param share of the work of reading again, by `shareOf`
+   * @param add receives each match, in order
+   */
   constructor(
-    { automaton, condition }: CompiledPattern,
+    pattern: CompiledPattern,
     known: RecentCharacters,
+    share: number,
     add: (span: MatchSpan) => void,
   ) {
+    this.#pattern = pattern
     this.#known = known
-    this.#condition = condition
-    this.#cursor = new ExpressionCursor(automaton)
+    this.#words = pattern.words === null ? null : new NearbyWords(pattern.words, known)
+    this.#share = share
+    this.#search = new ExpressionCursor(pattern.automaton)
+    this.#cursor = this.#search
     this.#add = add
   }
 
   /** Whether nothing that was read can be part of a later match. */
   get isIdle(): boolean {
-    return this.#candidate === null && this.#next === this.#known.count && this.#cursor.isIdle
+    const isSearching = this.#from === NONE && this.#candidate === null
+    return isSearching && this.#next === this.#known.count && this.#cursor.isIdle
   }
 
   /** Continues at the character that is known last, after others that no match begins in. */
   wake(): void {
-    this.#restart(this.#known.count - 1)
+    this.#searchFrom(this.#known.count - 1)
   }
 
   /**
@@ -101,7 +155,8 @@ export class SpanFinder {
     for (;;) {
       if (this.#candidate !== null && this.#isFinal(this.#candidate, reach)) {
         if (!this.#decide(this.#candidate, reach, false)) return
-      } else if (this.#next < this.#known.count) this.#step()
+      } else if (this.#isTried()) this.#tryNext()
+      else if (this.#next < this.#known.count) this.#step()
       else return
     }
   }
@@ -118,6 +173,7 @@ export class SpanFinder {
       const candidate = this.#candidate
       if (candidate !== null && (this.#isEnded || this.#isFinal(candidate, length)))
         this.#decide(candidate, length, true)
+      else if (this.#from !== NONE && (this.#isEnded || this.#isTried())) this.#tryNext()
       else if (this.#next < this.#known.count) this.#step()
       else return
     }
@@ -126,7 +182,7 @@ export class SpanFinder {
   /** UTF-16 offset before which no match can still begin. @param offset units of the text so far */
   safe(offset: number): number {
     const candidate = this.#candidate?.start ?? offset
-    const earliest = this.#cursor.earliest(() => true)
+    const earliest = this.#from === NONE ? this.#cursor.earliest(() => true) : this.#from
     if (earliest < 0) return candidate
     const first = Math.max(earliest, this.#known.count - MAXIMUM_MATCH_CHARACTERS + 1)
     const begins = first < this.#known.count ? this.#known.start(first) : offset
@@ -136,7 +192,16 @@ export class SpanFinder {
   #step(): void {
     const known = this.#known
     const number = this.#next++
-    this.#cursor.take(known.plain(number), known.folded(number), number, this.#report)
+    const work = Math.max(1, this.#cursor.threadCount)
+    this.work += work
+    if (number < this.#read) this.#left -= work
+    else {
+      const earned = this.#share * (number + 1 - this.#read)
+      this.#left = Math.min(MAXIMUM_SAVED_WORK, this.#left + earned)
+      this.#read = number + 1
+    }
+    const begins = this.#from === NONE || this.#from === number
+    this.#cursor.take(known.plain(number), known.folded(number), number, this.#report, begins)
   }
 
   readonly #report = (_expression: number, begin: number, inclusive: boolean): void => {
@@ -147,10 +212,10 @@ export class SpanFinder {
     const first = Math.max(begin, read - MAXIMUM_MATCH_CHARACTERS + 1)
     const candidate = this.#candidate
     if (candidate !== null && candidate.first < first) return
-    if (candidate?.first === first) candidate.last = Math.max(candidate.last, last)
+    if (candidate?.first === first) addEnd(candidate.ends, last)
     else {
       const start = Math.max(this.#known.start(first), taken - MAXIMUM_MATCH_UNITS)
-      this.#candidate = { first, last, start }
+      this.#candidate = { first, ends: [last], start }
     }
   }
 
@@ -164,28 +229,58 @@ export class SpanFinder {
   }
 
   /** Adds the candidate if it counts. @returns false while that depends on later characters */
-  #decide({ first, last, start }: Candidate, reach: number, isOver: boolean): boolean {
+  #decide(candidate: Candidate, reach: number, isOver: boolean): boolean {
     const known = this.#known
-    const end = known.end(last)
-    if (this.#condition === undefined) {
-      this.#emit(start, end)
-      this.#restart(last + 1)
-      return true
-    }
-    const { before, after, accepts } = this.#condition
-    const isKnown = isOver || known.count > last + after || reach - end > MAXIMUM_AFTER_UNITS
-    if (!isKnown) return false
-    let next = last + 1
-    while (next < known.count && next <= last + after && known.start(next) - end <= MAXIMUM_AFTER_UNITS)
-      next++
-    const isAccepted = accepts(
-      known.text(first, last + 1),
-      known.text(first - before, first),
-      known.text(last + 1, next),
-    )
-    if (isAccepted) this.#emit(start, end)
-    this.#restart(isAccepted ? last + 1 : first + 1)
+    const { first, ends, start } = candidate
+    const last = ends.at(-1)!
+    const after = this.#pattern.words === null ? 0 : this.#pattern.words.after + 1
+    if (!isOver && known.count <= last + after && reach - known.end(last) <= MAXIMUM_AFTER_UNITS) return false
+    const end = this.#left > 0 ? this.#longest(candidate) : Math.max(last, this.#lastRead)
+    if (end === NONE) this.#lastEnd = Math.max(this.#lastEnd, start)
+    else this.#emit(start, known.end(end))
+    const next = end === NONE ? first + 1 : end + 1
+    if (this.#from === NONE) this.#until = this.#next
+    // To search one character again costs less than to try it.
+    if (this.#left > 0 && next < this.#until - 1) this.#try(next)
+    else this.#searchFrom(next)
     return true
+  }
+
+  /** The last character that was read for a candidate; the one after it only showed its end. */
+  get #lastRead(): number {
+    return this.#next - (this.#isEnded ? 1 : 2)
+  }
+
+  /** Returns the longest end of a candidate that counts; NONE without one. */
+  #longest({ first, ends }: Candidate): number {
+    const passing = this.#passing(first, ends)
+    const words = this.#words
+    if (words === null || passing.length === 0) return passing.at(-1) ?? NONE
+    words.read(first, passing.at(-1)!)
+    this.#spend(words.foundCount)
+    return words.isBefore(first) ? passing.at(-1)! : words.endBefore(passing, MAXIMUM_AFTER_UNITS)
+  }
+
+  /** Returns the ends that pass the check. */
+  #passing(first: number, ends: readonly number[]): readonly number[] {
+    const check = this.#pattern.newCheck?.()
+    if (check === undefined) return ends
+    const last = ends.at(-1)!
+    this.#spend(last + 1 - first)
+    const passing: number[] = []
+    let index = 0
+    for (let number = first; number <= last; number++) {
+      check.add(this.#known.folded(number))
+      if (ends[index] !== number) continue
+      index++
+      if (check.passes) passing.push(number)
+    }
+    return passing
+  }
+
+  #spend(work: number): void {
+    this.work += work
+    this.#left -= work
   }
 
   /** Characters of one cluster are one place in the text, which is in one match only. */
@@ -196,12 +291,46 @@ export class SpanFinder {
     this.#add({ start: from, end })
   }
 
-  #restart(next: number): void {
+  /** Whether the start that is tried has no match. */
+  #isTried(): boolean {
+    if (this.#from === NONE || this.#candidate !== null || this.#next === this.#from) return false
+    return this.#cursor.isIdle || this.#next - this.#from >= MAXIMUM_MATCH_CHARACTERS
+  }
+
+  /** Goes on after a start that has no match. */
+  #tryNext(): void {
+    const from = this.#from
+    // A match longer than the maximum is cut where the search finds its end.
+    if (!this.#cursor.isIdle && !this.#isEnded) this.#searchFrom(from)
+    else if (this.#left > 0 && from + 1 < this.#until) this.#try(from + 1)
+    else this.#searchFrom(from + 1)
+  }
+
+  #try(start: number): void {
+    this.#trial ??= new ExpressionCursor(this.#pattern.automaton)
+    this.#from = start
+    this.#restart(this.#trial, start)
+  }
+
+  #searchFrom(start: number): void {
+    this.#from = NONE
+    this.#restart(this.#search, start)
+  }
+
+  #restart(cursor: ExpressionCursor, next: number): void {
     const known = this.#known
     const before = next - 1
     this.#candidate = null
     this.#isEnded = false
     this.#next = next
-    this.#cursor.restart(before < 0 ? null : { plain: known.plain(before), folded: known.folded(before) })
+    this.#cursor = cursor
+    cursor.restart(before < 0 ? null : { plain: known.plain(before), folded: known.folded(before) })
   }
+}
+
+/** Adds a number to ascending ones. Reports of one character come in any order, at most one apart. */
+function addEnd(ends: number[], last: number): void {
+  const greatest = ends.at(-1)!
+  if (last > greatest) ends.push(last)
+  else if (last < greatest && ends.at(-2) !== last) ends.splice(-1, 0, last)
 }

@@ -6,7 +6,15 @@ import { Normaliser } from '../normalise.ts'
 import { KeywordIndex } from '../pattern-index.ts'
 import { ExpressionCursor } from '../regexp/cursor.ts'
 import { RecentCharacters } from './recent-characters.ts'
-import { CompiledPattern, type MatchSpan, SpanFinder, type SpanPattern } from './span-finder.ts'
+import { CompiledPattern, type MatchSpan, SpanFinder, type SpanPattern, shareOf } from './span-finder.ts'
+
+/** Maximum text that is searched before the work is looked at, UTF-16 units. */
+const MAXIMUM_SLICE_UNITS = 1024
+const FIRST_SLICE_UNITS = 64
+/** Work of one slice: less than a millisecond, ten where no state is cached yet. */
+const SLICE_WORK = 32_768
+/** Work of one step. */
+const STEP_WORK = 131_072
 
 /** A match. */
 export interface PatternSpan extends MatchSpan {
@@ -26,48 +34,84 @@ export class SpanIndex {
 
   /** Returns the searcher for some of the patterns; null for none. */
   select(active: readonly boolean[]): SpanSearcher | null {
-    return active.includes(true) ? new SpanSearcher(this, active) : null
+    return active.includes(true) ? new IndexSearcher(this, active) : null
   }
 }
 
+/** Finds the matches of patterns in a growing text. */
+export interface SpanStream {
+  /** Takes a chunk and returns the matches that have become final. */
+  push(chunk: string): PatternSpan[]
+  /** Ends the text. */
+  finish(): PatternSpan[]
+  /**
+   * UTF-16 offset before which all matches are final and none can still begin. Never decreases.
+   */
+  readonly safe: number
+  /** Work done so far: threads that took a character, and characters that were checked. */
+  readonly work: number
+}
+
+/** Searches whole and growing texts. */
+export interface SpanSearcher {
+  /** Returns the matches in a text: those of each pattern in order. */
+  find(text: string): Steps<PatternSpan[]>
+  /** Searches a text that grows; finds what `find` finds in the whole. */
+  stream(): SpanStream
+}
+
+/** Searches a whole text as one that grows, in steps. */
+export function* findInStream(search: SpanStream, text: string): Steps<PatternSpan[]> {
+  const found: PatternSpan[] = []
+  let pause = STEP_WORK
+  let units = FIRST_SLICE_UNITS
+  for (let at = 0; at < text.length; ) {
+    const before = search.work
+    if (before > pause) {
+      yield
+      pause = before + STEP_WORK
+    }
+    for (const span of search.push(text.slice(at, at + units))) found.push(span)
+    at += units
+    const slices = SLICE_WORK / Math.max(1, search.work - before)
+    units = Math.max(1, Math.min(MAXIMUM_SLICE_UNITS, Math.floor(units * slices)))
+  }
+  for (const span of search.finish()) found.push(span)
+  return found
+}
+
 /** Searches texts for the active patterns of an index. */
-export class SpanSearcher {
+class IndexSearcher implements SpanSearcher {
   readonly #index: SpanIndex
   readonly #active: readonly boolean[]
   readonly #firstAscii: Uint8Array
+  readonly #share: number
 
   constructor(index: SpanIndex, active: readonly boolean[]) {
     this.#index = index
     this.#active = active
     this.#firstAscii = index.keywords.firstAscii((pattern) => active[pattern] === true)
+    this.#share = shareOf(active.filter(Boolean).length)
   }
 
-  /** Returns the matches in a text: those of each pattern in order. */
   *find(text: string): Steps<PatternSpan[]> {
     const { keywords } = this.#index
     // Nearly all texts are short. A generator would cost more than the test itself.
     const isShort = text.length <= STEP_UNITS
     if (!(isShort ? keywords.mayMatch(text) : yield* keywords.mayMatchSteps(text))) return []
-    const search = this.stream()
-    const found: PatternSpan[] = []
-    for (let at = 0; at < text.length; at += STEP_UNITS) {
-      if (at > 0) yield
-      for (const span of search.push(text.slice(at, at + STEP_UNITS))) found.push(span)
-    }
-    for (const span of search.finish()) found.push(span)
-    return found
+    return yield* findInStream(this.stream(), text)
   }
 
-  /** Searches a text that grows; finds what `find` finds in the whole. */
   stream(): SpanStream {
-    return new SpanStream(this.#index, this.#active, this.#firstAscii)
+    return new IndexStream(this.#index, this.#active, this.#firstAscii, this.#share)
   }
 }
 
-export class SpanStream {
+class IndexStream implements SpanStream {
   readonly #index: SpanIndex
   readonly #active: readonly boolean[]
   readonly #firstAscii: Uint8Array
+  readonly #share: number
   readonly #normaliser: Normaliser
   readonly #known = new RecentCharacters()
   readonly #all: ExpressionCursor
@@ -76,16 +120,17 @@ export class SpanStream {
   #awake: SpanFinder[] = []
   #found: PatternSpan[] = []
   #safe = 0
+  #work = 0
 
-  constructor(index: SpanIndex, active: readonly boolean[], firstAscii: Uint8Array) {
+  constructor(index: SpanIndex, active: readonly boolean[], firstAscii: Uint8Array, share: number) {
     this.#index = index
     this.#active = active
     this.#firstAscii = firstAscii
+    this.#share = share
     this.#normaliser = new Normaliser(this)
     this.#all = new ExpressionCursor(index.keywords.expressions!)
   }
 
-  /** Takes a chunk and returns the matches that have become final. */
   push(chunk: string): PatternSpan[] {
     this.#normaliser.push(chunk)
     for (const finder of this.#awake) finder.read(this.#normaliser.pendingStart)
@@ -93,7 +138,6 @@ export class SpanStream {
     return this.#takeFound()
   }
 
-  /** Ends the text. */
   finish(): PatternSpan[] {
     this.#normaliser.finish()
     this.#all.finish(this.#wakeExpression)
@@ -102,9 +146,6 @@ export class SpanStream {
     return this.#takeFound()
   }
 
-  /**
-   * UTF-16 offset before which all matches are final and none can still begin. Never decreases.
-   */
   get safe(): number {
     const { offset, pendingStart, pendingAscii } = this.#normaliser
     let safe = pendingAscii >= 0 && this.#firstAscii[pendingAscii] === 0 ? offset : pendingStart
@@ -113,10 +154,15 @@ export class SpanStream {
     return this.#safe
   }
 
+  get work(): number {
+    return this.#finders.reduce((work, finder) => work + (finder?.work ?? 0), this.#work)
+  }
+
   /** Takes one normalised character from the normaliser. */
   take(plain: number, folded: number, start: number, end: number): void {
     this.#known.add(plain, folded, start, end, this.#normaliser.offset)
     const number = this.#known.count - 1
+    this.#work += Math.max(1, this.#all.threadCount)
     this.#all.take(plain, folded, number, this.#wakeExpression)
     if (this.#awake.length === 0 && this.#all.isIdle) return
     this.#all.eachBegun(number, this.#wakeExpression)
@@ -134,7 +180,7 @@ export class SpanStream {
     if (this.#active[pattern] !== true) return
     let finder = this.#finders[pattern]
     if (finder === undefined) {
-      finder = new SpanFinder(this.#index.patterns[pattern]!, this.#known, (span) =>
+      finder = new SpanFinder(this.#index.patterns[pattern]!, this.#known, this.#share, (span) =>
         this.#found.push({ ...span, pattern }),
       )
       this.#finders[pattern] = finder
