@@ -2,6 +2,7 @@
 // are nobody's.
 
 import type { PiiKind } from '../../core/finding.ts'
+import { fold } from './fold.ts'
 
 const lines = (text: string): ReadonlySet<string> => new Set(text.split(' '))
 
@@ -14,7 +15,11 @@ const TEST_CARDS = lines(
 )
 
 /** Keys that AWS prints in its documents. */
-const AWS_KEYS = /\b(?:AKIA|ASIA)[A-Z0-9]*EXAMPLE\b|\b[A-Za-z0-9/+]{20,}EXAMPLEKEY\b/
+const AWS_KEYS = lines(
+  'AKIAIOSFODNN7EXAMPLE AKIAI44QH8DHBEXAMPLE ASIAIOSFODNN7EXAMPLE ASIAI44QH8DHBEXAMPLE ' +
+    'AKIA111111111EXAMPLE AKIA222222222EXAMPLE wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY ' +
+    'wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY',
+)
 
 /** Examples of the registry of account numbers (ISO 13616), as they are printed everywhere. */
 const ACCOUNTS = lines(
@@ -25,29 +30,48 @@ const ACCOUNTS = lines(
 
 const NUMBERS = lines('078-05-1120 219-09-9999 078051120 219099999')
 
-/** Names for documents and tests (RFC 2606, RFC 6761). */
-const SAMPLE_DOMAIN =
-  /@(?:.*[.])?(?:example[.](?:com|org|net|edu)|[^.]+[.](?:example|test|invalid|localhost))$/i
-/** 555-0100 to 555-0199, in any grouping. */
-const FICTION = /^1?(?:\d{3})?55501\d\d$/
-/** RFC 5737, RFC 3849 and RFC 9637. */
-const DOCUMENT_NETWORK =
-  /^(?:192[.]0[.]2|198[.]51[.]100|203[.]0[.]113)[.]|^2001:0?db8:|^3fff:0?[0-9a-f]{0,3}:/i
-/** RFC 7042 §2.1.2. */
-const DOCUMENT_STATION = /^00005e0053/i
+/** Names for documents and tests, and all below them (RFC 2606, RFC 6761 §6). */
+const SAMPLE_ADDRESS =
+  /^[^@]+@(?:[a-z0-9-]+[.])*(?:example[.](?:com|org|net)|[a-z0-9-]+[.](?:example|test|invalid|localhost))$/i
+/**
+ * 555-0100 to 555-0199 of an area code of North America, grouped as there, or after +1: in other
+ * countries the same digits are somebody's number. Codes without charge reserve 555-0199 alone.
+ */
+const FICTION =
+  /^(?:[+]1[-. ]?|1[-. ])?(?:[(][2-9]\d\d[)][-. ]?|[2-9]\d\d[-. ])555[-. ]01\d\d$|^[+]1[2-9]\d\d55501\d\d$|^555[-.]01\d\d$/
+const FREE_OF_CHARGE = /^1?8(?:00|33|44|55|66|77|88)555(?!0199)/
+/** RFC 5737, in networks of at most 256 addresses. */
+const DOCUMENT_4 =
+  /^(?:192[.]0[.]2|198[.]51[.]100|203[.]0[.]113)[.](?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])(?:[/](?:2[4-9]|3[0-2]))?$/
+/** Unicast and multicast (RFC 9542 §2.1). */
+const DOCUMENT_STATION = /^(?:00005e0053|01005e9010)[0-9a-f]{2}$/i
 
-const compact = (value: string): string => value.replace(/[^0-9A-Za-z]/g, '')
+/** Digits and letters, ASCII where they can be. */
+const compact = (value: string): string => fold(value).replace(/[^\p{L}\p{N}]/gu, '')
 
-/** By kind: whether a value is published. */
+const IP_6 = /^\[?([0-9a-f:]+)(?:[/](\d{1,3}))?\]?$/i
+const FIRST_GROUPS = /^([0-9a-f]{1,4}):(:|[0-9a-f]{1,4}:)/i
+
+/** Whether an address, or a network, is in 2001:db8::/32 (RFC 3849) or 3fff::/20 (RFC 9637). */
+function isDocument6(value: string): boolean {
+  const [, address = '', prefix = '128'] = IP_6.exec(value) ?? []
+  const [, first = '', rest = ''] = FIRST_GROUPS.exec(address) ?? []
+  const group = Number.parseInt(first, 16)
+  const second = rest === ':' ? 0 : Number.parseInt(rest, 16)
+  if (group === 0x2001) return second === 0xdb8 && Number(prefix) >= 32
+  return group === 0x3fff && second <= 0xfff && Number(prefix) >= 20
+}
+
+/** By kind: whether a value is published. Each reads the whole value. */
 const PUBLISHED: Readonly<Partial<Record<string, (value: string) => boolean>>> = {
-  email: (value) => SAMPLE_DOMAIN.test(value),
-  phone: (value) => FICTION.test(compact(value)),
+  email: (value) => SAMPLE_ADDRESS.test(value),
+  phone: (value) => FICTION.test(fold(value)) && !FREE_OF_CHARGE.test(compact(value)),
   credit_card: (value) => TEST_CARDS.has(compact(value)),
   us_ssn: (value) => NUMBERS.has(value.replaceAll(' ', '-')),
   iban: (value) => ACCOUNTS.has(compact(value).toUpperCase()),
-  ip_address: (value) => DOCUMENT_NETWORK.test(value),
+  ip_address: (value) => DOCUMENT_4.test(value) || isDocument6(value),
   mac_address: (value) => DOCUMENT_STATION.test(compact(value)),
-  secret: (value) => AWS_KEYS.test(value),
+  secret: (value) => AWS_KEYS.has(value),
 }
 
 /** Reports whether a value is one that documents and tests print. */
