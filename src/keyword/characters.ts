@@ -11,7 +11,7 @@ import {
   TAB,
 } from '../core/ascii.ts'
 import { isInvisible } from '../core/hidden-characters.ts'
-import { LATIN_LOOKALIKE_CAPITALS, LATIN_LOOKALIKES } from './confusables.ts'
+import { ASCII_LOOKALIKES, LATIN_LOOKALIKE_CAPITALS, LATIN_LOOKALIKES } from './confusables.ts'
 
 /** How a code point takes part in a cluster: begins one, joins the one before, or is dropped. */
 export const STARTS = 1
@@ -167,11 +167,19 @@ export function asLatin(text: string): string {
 }
 
 /**
+ * Returns the ASCII character that a folded one stands for: a letter that it looks like, a digit of
+ * another script, a dash; or the character itself.
+ */
+export function asciiLookalike(codePoint: number): number {
+  return codePoint < ASCII_END ? codePoint : (ASCII_LOOKALIKES.get(codePoint) ?? codePoint)
+}
+
+/**
  * Returns every pair of different characters that the normaliser can report as `plain` and
  * `folded`.
  */
 export function lookalikePairs(): { readonly plain: number; readonly folded: number }[] {
-  const lower = [...LATIN_LOOKALIKES].map(([plain, folded]) => ({ plain, folded }))
+  const lower = [...ASCII_LOOKALIKES].map(([plain, folded]) => ({ plain, folded }))
   const capitals = [...LATIN_LOOKALIKE_CAPITALS].map(([plain, folded]) => ({
     plain: foldCharacter(plain),
     folded,

@@ -1,5 +1,9 @@
-// Lists letters that look like Latin ones: the part of Unicode's confusables (UTS #39) that is
-// known to bypass keyword lists. Data only.
+// Lists characters that stand for ASCII ones: letters that look like Latin ones, the part of
+// Unicode's confusables (UTS #39) that is known to bypass keyword lists; digits of other scripts;
+// dashes. Data only.
+
+import { DIGIT_0, HYPHEN } from '../core/ascii.ts'
+import { DIGITS, ZEROS } from '../core/decimal-digits.ts'
 
 /** Letters whose lower-case form looks like a Latin one, so that both cases fold. */
 const LOWER_CASE = {
@@ -109,6 +113,18 @@ export const LATIN_LOOKALIKES: ReadonlyMap<number, number> = new Map([
   ...table(LOWER_CASE),
   ...ON_DARK_GROUND.flatMap((first) =>
     Array.from(ALPHABET, (letter, index) => [first + index, letter.charCodeAt(0)] as const),
+  ),
+])
+
+/** From hyphen to horizontal bar, and the minus sign. NFKC maps others to these or to `-`. */
+const DASHES = [0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2015, 0x2212]
+
+/** The ASCII character by the folded code point that stands for it. */
+export const ASCII_LOOKALIKES: ReadonlyMap<number, number> = new Map([
+  ...LATIN_LOOKALIKES,
+  ...DASHES.map((dash) => [dash, HYPHEN] as const),
+  ...ZEROS.flatMap((zero) =>
+    Array.from({ length: DIGITS }, (_, digit) => [zero + digit, DIGIT_0 + digit] as const),
   ),
 ])
 

@@ -1,9 +1,10 @@
 // Normalises text for keyword search: drops invisible characters, applies NFKC and case folding,
-// and maps look-alikes to Latin letters. Works on a growing text; the output depends on the text
-// alone, not on how it is cut into chunks.
+// and maps characters that stand for ASCII ones: look-alikes of Latin letters, digits, dashes.
+// Works on a growing text; the output depends on the text alone, not on how it is cut into chunks.
 
 import { ASCII_END } from '../core/ascii.ts'
 import {
+  asciiLookalike,
   EXTENDS,
   foldCharacter,
   foldCluster,
@@ -11,7 +12,6 @@ import {
   isAsciiLetter,
   isScriptlessMark,
   LOWER_ASCII,
-  latinLookalike,
   PLAIN_ASCII,
   roleOf,
 } from './characters.ts'
@@ -28,7 +28,7 @@ const MAXIMUM_CLUSTER_POINTS = 32
 export interface CharacterSink {
   /**
    * @param plain the folded code point
-   * @param folded the ASCII letter it looks like, or `plain`
+   * @param folded the ASCII character it stands for, or `plain`
    * @param start UTF-16 offset of the cluster it comes from
    * @param end UTF-16 offset after that cluster
    */
@@ -153,12 +153,12 @@ export class Normaliser {
     const single = marks === '' ? foldCharacter(base) : NONE
     let isLookalike = false
     if (single !== NONE) {
-      const folded = mixed ? capital : latinLookalike(single)
-      isLookalike = folded !== single
+      const folded = mixed ? capital : asciiLookalike(single)
+      isLookalike = folded !== single && isAsciiLetter(folded)
       this.#sink.take(single, folded, this.#start, this.#end)
     } else {
       for (const plain of foldCluster(String.fromCodePoint(base) + marks)) {
-        this.#sink.take(plain, latinLookalike(plain), this.#start, this.#end)
+        this.#sink.take(plain, asciiLookalike(plain), this.#start, this.#end)
       }
     }
     this.#afterAscii = isAsciiLetter(base) || (this.#afterAscii && isLookalike)

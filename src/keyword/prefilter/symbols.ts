@@ -3,10 +3,10 @@
 
 import { ASCII_END } from '../../core/ascii.ts'
 import {
+  asciiLookalike,
   foldCharacter,
   IGNORED,
   LOWER_ASCII,
-  latinLookalike,
   PLAIN_ASCII,
   roleOf,
   STARTS,
@@ -27,7 +27,7 @@ const isSurrogate = (codePoint: number): boolean => codePoint >= 0xd800 && codeP
 
 /**
  * Returns the class of a normalised character.
- * @param folded the ASCII letter that `plain` looks like, or `plain`
+ * @param folded the ASCII character that `plain` stands for, or `plain`
  */
 export type ClassOf = (plain: number, folded: number) => number
 
@@ -81,6 +81,6 @@ export class Symbols {
     if (role === IGNORED) return LEFT_OUT
     if (role !== STARTS || LATIN_LOOKALIKE_CAPITALS.has(codePoint)) return IN_CONTEXT
     const plain = foldCharacter(codePoint)
-    return plain < 0 ? IN_CONTEXT : this.#classOf(plain, latinLookalike(plain))
+    return plain < 0 ? IN_CONTEXT : this.#classOf(plain, asciiLookalike(plain))
   }
 }

@@ -40,27 +40,45 @@ export class Alphabet {
   constructor(sets: readonly CharacterSet[], hasWords: boolean) {
     this.#kindOf = hasWords ? wordKindOf : () => NO_WORD
     const bySignature = new Map<string, number>()
-    const classOf = (plain: number, folded: number, wordKind: number): number => {
-      const members = Uint8Array.from(sets, (set) => Number(setHas(set, plain) || setHas(set, folded)))
-      const traits = { wordKind, lineFeed: plain === LINE_FEED }
-      const signature = `${wordKind}${traits.lineFeed}${members.join('')}`
+    const classFor = (members: Uint8Array, wordKind: number, lineFeed: boolean): number => {
+      const signature = `${wordKind}${lineFeed}${members.join('')}`
       const cached = bySignature.get(signature)
       if (cached !== undefined) return cached
       bySignature.set(signature, this.traits.length)
       this.#members.push(members)
-      return this.traits.push(traits) - 1
+      return this.traits.push({ wordKind, lineFeed }) - 1
     }
-    for (let code = 0; code < ASCII_END; code++) this.#ascii[code] = classOf(code, code, this.#kindOf(code))
+    const membersOf = (codePoint: number) => Uint8Array.from(sets, (set) => Number(setHas(set, codePoint)))
+    for (let code = 0; code < ASCII_END; code++)
+      this.#ascii[code] = classFor(membersOf(code), this.#kindOf(code), code === LINE_FEED)
     this.#begins = intervals(sets)
     this.#begins.forEach((begin, index) => {
       const classes: number[] = []
+      const members = membersOf(begin)
       for (const kind of this.#kindsIn(begin, this.#begins[index + 1] ?? MAXIMUM_CODE_POINT + 1)) {
-        classes[kind] = classOf(begin, begin, kind)
+        classes[kind] = classFor(members, kind, false)
       }
       this.#byKind.push(classes)
     })
+    this.#addPairs(classFor)
+  }
+
+  /** A look-alike belongs to the sets of both characters. Few pairs differ in these. */
+  #addPairs(classFor: (members: Uint8Array, wordKind: number, lineFeed: boolean) => number): void {
+    const known = new Map<string, number>()
     for (const { plain, folded } of lookalikePairs()) {
-      this.#pairs.set(pairKey(plain, folded), classOf(plain, folded, this.#kindOf(plain)))
+      const kind = this.#kindOf(plain)
+      const alone = this.#outsideAscii(plain)
+      const alike = this.classOf(folded, folded)
+      const key = `${alone} ${alike} ${kind}`
+      let symbol = known.get(key)
+      if (symbol === undefined) {
+        const others = this.setsOf(alike)
+        const members = this.setsOf(alone).map((member, set) => member | others[set]!)
+        symbol = classFor(members, kind, false)
+        known.set(key, symbol)
+      }
+      this.#pairs.set(pairKey(plain, folded), symbol)
     }
   }
 
@@ -83,14 +101,18 @@ export class Alphabet {
       const pair = this.#pairs.get(pairKey(plain, folded))
       if (pair !== undefined) return pair
     }
+    return this.#outsideAscii(plain)
+  }
+
+  #outsideAscii(codePoint: number): number {
     let low = 0
     let high = this.#begins.length
     while (high - low > 1) {
       const middle = (low + high) >> 1
-      if (this.#begins[middle]! <= plain) low = middle
+      if (this.#begins[middle]! <= codePoint) low = middle
       else high = middle
     }
-    return this.#byKind[low]![this.#kindOf(plain)]!
+    return this.#byKind[low]![this.#kindOf(codePoint)]!
   }
 
   /** The word kinds of the characters from `begin` up to `end`, exclusive. */

@@ -3,7 +3,7 @@
 
 import { RE2JS } from 're2js'
 import { ASCII_END, CASE_BIT, isAsciiLower, isAsciiUpper, UPPER_A, UPPER_Z } from '../../core/ascii.ts'
-import { asciiBase, EXTENDS, foldCharacter, IGNORED, latinLookalike, roleOf } from '../characters.ts'
+import { asciiBase, asciiLookalike, EXTENDS, foldCharacter, IGNORED, roleOf } from '../characters.ts'
 import { narrowWhiteSpace, widenWhiteSpace } from './white-space.ts'
 
 /** Longest source. Together with re2js's bound on repetition (1,000) it keeps compiling fast. */
@@ -136,7 +136,7 @@ function convert({ op, out, arg, runes }: CompiledInstruction): Instruction {
 function toSet(runes: Int32Array): CharacterSet {
   if (runes.length === 1 || (runes.length === 2 && runes[0] === runes[1])) {
     const folded = foldCharacter(runes[0]!)
-    const wanted = latinLookalike(folded < 0 ? runes[0]! : folded)
+    const wanted = asciiLookalike(folded < 0 ? runes[0]! : folded)
     return [wanted, wanted]
   }
   const ranges = Array.from(runes)
