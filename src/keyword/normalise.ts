@@ -175,3 +175,6 @@ export function foldText(text: string): number[] {
   normaliser.finish()
   return characters
 }
+
+/** Returns what a keyword and its disguises share. */
+export const foldedText = (text: string): string => String.fromCodePoint(...foldText(text))

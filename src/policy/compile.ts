@@ -198,8 +198,8 @@ export function compileRules(
     tools,
     kinds: [...PII_KINDS, ...open],
     openLabels: new Set([...[...open].map(labelOfKind), ...labels]),
-    definitions: new ValueRuleIndex(scoped.flatMap(definedKind)),
-    replacements: new ValueRuleIndex(scoped.flatMap(replacedKeyword)),
+    definitions: new ValueRuleIndex(scoped.flatMap(definedKind), true),
+    replacements: new ValueRuleIndex(scoped.flatMap(replacedKeyword), false),
   }
   const selections = new Map<string, Selection>()
   return Object.freeze({

@@ -6,6 +6,7 @@ import type { TextPlace } from '../core/text-part.ts'
 import { type Checksum, checkDigits } from '../detect/pii/pattern-checksums.ts'
 import type { SpanPattern } from '../keyword/spans/span-finder.ts'
 import { SpanIndex, type SpanSearcher } from '../keyword/spans/span-search.ts'
+import { encodedSearcher } from './encoded-search.ts'
 import { concernsPlace, partsOf, type Rule, type RuleParts, type RuleReference } from './rule.ts'
 
 /** The rules whose values a text is searched for. */
@@ -31,9 +32,12 @@ export class ValueRuleIndex {
   readonly #rules: readonly ValueRule[]
   /** Null without rules. */
   readonly #index: SpanIndex | null
+  readonly #readsEscapes: boolean
 
-  constructor(rules: readonly ValueRule[]) {
+  /** @param readsEscapes whether values are found in encoded text as built-in kinds are */
+  constructor(rules: readonly ValueRule[], readsEscapes: boolean) {
     this.#rules = rules
+    this.#readsEscapes = readsEscapes
     this.#index = rules.length === 0 ? null : new SpanIndex(rules.map(({ pattern }) => pattern))
   }
 
@@ -42,7 +46,7 @@ export class ValueRuleIndex {
     const active = this.#rules.map(
       ({ rule }) => chosen.has(rule) && places.some((place) => concernsPlace(rule, place)),
     )
-    const searcher = this.#index?.select(active) ?? null
+    const searcher = this.#searcher(active)
     if (searcher === null) return null
     return {
       searcher,
@@ -50,6 +54,12 @@ export class ValueRuleIndex {
       kinds: this.#rules.map(({ kind }) => kind),
       parts: this.#rules.map(({ rule }) => partsOf(rule)),
     }
+  }
+
+  #searcher(active: readonly boolean[]): SpanSearcher | null {
+    if (this.#index === null || !this.#readsEscapes) return this.#index?.select(active) ?? null
+    const patterns = this.#rules.map(({ pattern }) => pattern)
+    return encodedSearcher(this.#index, patterns, active)
   }
 }
 

@@ -35,10 +35,12 @@ function look(rules: readonly Rule[], ...texts: string[]) {
   const body = messagesOf(texts)
   const walk = atOnce(requestTexts(body))
   const selection = selectRules(rules)
-  const inspection = atOnce(inspect(walk, selection, { kinds: ALL_KINDS, injection }))
+  const pseudonyms = { key: () => 'a key of pseudonyms for these tests', inEmbeddings: true }
+  const inspection = atOnce(inspect(walk, selection, { kinds: ALL_KINDS, injection, pseudonyms }))
   const sent = (body['messages'] as { content: string }[]).map(({ content }) => content)
   const kinds = inspection.findings.map(({ kind }) => kind)
-  return { sent, kinds, hits: inspection.keywordHits.map(({ name }) => name), selection }
+  const { restoration } = inspection
+  return { sent, kinds, hits: inspection.keywordHits.map(({ name }) => name), selection, restoration }
 }
 
 const scans = new Map<readonly Rule[], ScanRules>()
@@ -68,8 +70,8 @@ const PROMPTS: readonly [
   [
     'a kind of its own, equal values alike',
     [CASES],
-    'CASE-123456, case-123456 and CASE-654321',
-    '[CASE_NUMBER_1], [CASE_NUMBER_1] and [CASE_NUMBER_2]',
+    'CASE-123456, case-123456 and CASE-123456',
+    '[CASE_NUMBER_1], [CASE_NUMBER_2] and [CASE_NUMBER_1]',
     ['case_number', 'case_number', 'case_number'],
   ],
   ['a value with its word', [STAFF], 'employee 12345', 'employee [STAFF_ID_1]', ['staff_id']],
@@ -104,6 +106,60 @@ t.test('prompts are redacted as the rules say', async (t) => {
     t.match(look(rules, text), { sent: [sent], kinds }, what)
 })
 
+const ONE = '[CASE_NUMBER_1]'
+const ENCODED = '%5BCASE_NUMBER_1%5D'
+const TWICE = '%255BCASE_NUMBER_1%255D'
+
+/** The same value as people, programs and disguises write it. */
+const FORMS: readonly [what: string, written: string, sent: string][] = [
+  [
+    'dashes',
+    'CASE\u2010123456 CASE\u2011123456 CASE\u2012123456',
+    '[CASE_NUMBER_1] [CASE_NUMBER_2] [CASE_NUMBER_3]',
+  ],
+  [
+    'long dashes',
+    'CASE\u2013123456 CASE\u2014123456 CASE\u2015123456',
+    '[CASE_NUMBER_1] [CASE_NUMBER_2] [CASE_NUMBER_3]',
+  ],
+  ['a minus sign', 'CASE\u2212123456', ONE],
+  ['full-width characters', 'ＣＡＳＥ－１２３４５６', ONE],
+  ['digits of other scripts', 'CASE-١٢३४๕６', ONE],
+  ['digits of two units', 'CASE-𝟏𝟐𝟑456', ONE],
+  ['letters that look alike', 'CАSE-123456', ONE],
+  ['characters of no width', 'C\u00adASE\u200b-123\u2060456', ONE],
+  ['percent-encoding', 'CASE%2D123456', ENCODED],
+  ['percent-encoding twice', 'CASE%252D123456', TWICE],
+  ['percent-encoding of all', '%43%41%53%45%2D%31%32%33456', ENCODED],
+  ['in a URL', 'https://a.example/?id=CASE%2D123456&x=1', `https://a.example/?id=${ENCODED}&x=1`],
+  ['entities of HTML', 'CASE&#45;123456', ONE],
+  ['hexadecimal ones', 'C&#x41;SE&#x2d;123456', ONE],
+  ['quoted-printable', 'caf=C3=A9 CASE=2D123456', `caf=C3=A9 ${ONE}`],
+  ['escapes of JSON', 'CASE\\u002d12\\u0033456', ONE],
+  ['escapes of programs', 'CASE\\x2d123456', ONE],
+  ['an escape of Markdown', 'CASE\\-123456', ONE],
+  ['after a line end of JSON in a text', 'id\\nCASE-123456\\n', `id\\n${ONE}\\n`],
+]
+t.test('a value is found in every form in which built-in kinds are, whole and in a stream', async (t) => {
+  const rules = [{ ...CASES, pattern: '\\bCASE-[0-9]{6}\\b' } as Rule]
+  for (const [what, written, sent] of FORMS) {
+    t.match(look(rules, written).sent, [sent], what)
+    t.equal(answer(rules, [written]).sent, sent, `${what}, in an answer`)
+    t.equal(answer(rules, written.split('')).sent, sent, `${what}, in pieces`)
+  }
+})
+
+t.test('a pattern with a sign of escapes matches the text as written, too', async (t) => {
+  const own = (pattern: string) => [{ ...CASES, pattern } as Rule]
+  const check = (pattern: string, written: string, sent: string) => {
+    t.match(look(own(pattern), written).sent, [sent])
+    t.equal(answer(own(pattern), written.split('')).sent, sent)
+  }
+  check('share [a-z]+[\\\\][a-z]+', 'share docs\\reports', ONE)
+  check('rate%2[0-9]{2}', 'rate%251', ENCODED)
+  check('[a-z.%+-]+@corp', 'ann%40corp', ENCODED)
+})
+
 t.test('values that are split over messages are found', async (t) => {
   t.match(look([CASES], 'it is CASE-123', '456 then').sent, ['it is [CASE_NUMBER_1]', ' then'])
 })
@@ -131,6 +187,21 @@ t.test('restored values of an open kind come back', async (t) => {
   const { selection } = look([{ ...CASES, action: 'restore' }], 'CASE-123456')
   t.equal(selection.restores, true)
   t.equal(selection.pii('case_number', 'user').rule?.name, 'cases')
+  const SPELLINGS = [
+    ['restore', 'CASE-123456, Case-123456, CASE\u2013123456 and CASE%2D123456'],
+    ['pseudonym', 'CASE-123456, Case-123456 and CASE%2D123456'],
+  ] as const
+  for (const [action, written] of SPELLINGS) {
+    const rules = [{ ...CASES, action, ...(action === 'pseudonym' && { restore: true }) }]
+    const { sent, restoration } = look(rules, written)
+    const scan = rulesOfAnswer(selection, {
+      ...{ kinds: ALL_KINDS, placeholderStyle: 'brackets', credential: null, restoration },
+    })
+    t.notMatch(sent[0], /123456/)
+    // A URL has the same value with `-` for `%2D`.
+    const back = written.replace('%2D', '-')
+    t.equal(scanPieces(sent, scan, 'plain').sent, back, `every spelling, by ${action}`)
+  }
 })
 
 const PARTS = [
@@ -147,6 +218,7 @@ const PARTS = [
     'lis',
     'ann@acme.com',
   ],
+  ...['CASE%2D12', '&#45;', '\\u002d', '\\n', 'CASE\u2013', '%2', '=2D', '\\'],
   ...['bob@acme.org', '+1 415 555 2671', '4111 1111 1111 1111', ' ', ' ', '. ', '\n', '\u200b', 'and', 'the'],
 ]
 const text = fc

@@ -75,7 +75,7 @@ const SAME: [kind: PiiKind, ...spellings: string[]][] = [
   ['national_id', '529.982.247-25', '52998224725'],
   ['mac_address', '00:1b:44:11:3a:b7', '00-1B-44-11-3A-B7'],
   ['ip_address', '2001:DB8::1', '2001:db8::1'],
-  ['case_number', 'CASE-104233', 'case-104233'],
+  ['case_number', 'CASE-104233', 'CASE%2D104233', 'CASE\u2013104233'],
 ]
 for (const [kind, ...spellings] of SAME)
   t.test(`spellings of one ${kind} have one name`, async (t) => {
@@ -84,6 +84,7 @@ for (const [kind, ...spellings] of SAME)
 
 t.test('values that differ have different names', async (t) => {
   t.not(nameOf('email', 'Ann@example.com'), nameOf('email', 'ann@example.com'), 'the local part counts')
+  t.not(nameOf('case_number', 'CASE-104233'), nameOf('case_number', 'case-104233'))
   t.not(nameOf('secret', 'sk-ABC'), nameOf('secret', 'sk-abc'))
   t.not(nameOf('person', 'Ann Lee'), nameOf('person', 'Ann Li'))
 })
@@ -170,6 +171,18 @@ t.test('embeddings name what other calls number, and follow the other actions', 
   t.equal(embed('x', NO_RULES, { user: 'ann@example.com' }).body['user'], name, 'the same in every replica')
   const body = { model: 'm', prompt: 'to ann@example.com' }
   t.equal(look(body, NO_RULES, COMPLETIONS.requestTexts(body)).body['prompt'], 'to [EMAIL_1]')
+})
+
+t.test('embeddings name keywords, which have one name in all disguises', async (t) => {
+  const code = rule('code', 'aurora|boreal', { action: 'redact', placeholder: 'PROJECT' })
+  const [aurora, boreal] = [nameOf('project', 'aurora'), nameOf('project', 'boreal')]
+  t.same(embed(['on Aurora', 'on boreal and ＡURORA'], [code]).body['input'], [
+    `on ${aurora}`,
+    `on ${boreal} and ${aurora}`,
+  ])
+  t.same(embed(['on boreal'], [code]).body['input'], [`on ${boreal}`], 'without its neighbours')
+  t.equal(embed('x', [code], { user: 'aurora' }).body['user'], aurora, 'the same in every replica')
+  t.equal(contentOf(ask('Aurora, aurora', [code])), '[PROJECT_1], [PROJECT_1]', 'numbers elsewhere')
 })
 
 t.test('a call without such values never asks for the key', async (t) => {

@@ -67,6 +67,9 @@ const ESCAPES: readonly (readonly [sign: string, following: RegExp])[] = [
   ['=', /[2-7A-F\r\n]/],
   ['+', /[0-9A-Z(%]/],
 ]
+/** Characters that begin escapes. */
+export const ESCAPE_SIGNS: readonly string[] = ESCAPES.map(([sign]) => sign)
+
 /** A sign other than `+` and what may follow it in an escape, or the end. */
 const BEGUN = new RegExp(
   ESCAPES.filter(([sign]) => sign !== '+')

@@ -224,6 +224,24 @@ function isIgnored(set: CharacterSet): boolean {
   return true
 }
 
+/** Maximum characters of a set that names them; a larger one, as of `.`, names what it leaves out. */
+const MAXIMUM_NAMED_CHARACTERS = 128
+
+/** Whether a pattern names one of the characters. */
+export const namesAny = ({ instructions }: Program, codePoints: readonly number[]): boolean =>
+  instructions.some(
+    (instruction) =>
+      instruction.kind === 'take' &&
+      sizeOf(instruction.set) <= MAXIMUM_NAMED_CHARACTERS &&
+      codePoints.some((codePoint) => setHas(instruction.set, codePoint)),
+  )
+
+function sizeOf(set: CharacterSet): number {
+  let size = 0
+  for (let at = 0; at < set.length; at += 2) size += set[at + 1]! - set[at]! + 1
+  return size
+}
+
 /** A longer range outside ASCII counts as containing letters composed from every ASCII one. */
 const MAXIMUM_LISTED_CHARACTERS = 64
 

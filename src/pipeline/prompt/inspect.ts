@@ -13,6 +13,7 @@ import type { InjectionModel } from '../../detect/injection/score.ts'
 import { detectSteps } from '../../detect/pii/detect.ts'
 import { isOpenKey } from '../../detect/pii/keyblock.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
+import { foldedText } from '../../keyword/normalise.ts'
 import type { Selection } from '../../policy/compile.ts'
 import type { FactsOfParts, PlacedKind } from '../../policy/decide.ts'
 import { isReplacing, type RuleReference } from '../../policy/rule.ts'
@@ -335,9 +336,12 @@ function* rewrite(
       counted.push(replacement.finding)
     if (action === 'block' || isReplacing(action)) replaced.push(replacement)
   }
-  const namesOf = ({ kind }: Finding) => (keyed?.has(kind, part) === true ? keyed.pseudonyms : placeholders)
+  const namesOf = ({ finding, keyword }: Replacement) => {
+    const isKeyed = keyword === undefined ? keyed?.has(finding.kind, part) : keyed?.hasKeywords
+    return isKeyed === true ? keyed!.pseudonyms : placeholders
+  }
   // Pseudonyms tell users apart as well, and are the same for every replica.
-  const hidesName = identifiers !== null && replaced.some(({ finding }) => namesOf(finding) === placeholders)
+  const hidesName = identifiers !== null && replaced.some((one) => namesOf(one) === placeholders)
   if (hidesName && isIdentifierPlace(text.path)) {
     item.view = identifiers.hide(item.view)
     item.cached = scanOf(item.view)
@@ -352,8 +356,9 @@ function* rewrite(
       const { value, keyword } = replaced[next]!
       if (value === '') return ''
       const { kind } = finding
-      if (keyword !== undefined) return placeholders.for(kind, value)
-      const names = namesOf(finding)
+      const names = namesOf(replaced[next]!)
+      // A keyword has one name in all its disguises.
+      if (keyword !== undefined) return names.for(kind, foldedText(value))
       const form = names.for(kind, value)
       const wasNumber = isNumber || text.isNumber
       if (selection.pii(kind, part).restores) restored.add(form, restorableValue(kind, value), wasNumber)

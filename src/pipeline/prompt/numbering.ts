@@ -5,6 +5,7 @@ import type { Text } from '../../chat/texts.ts'
 import type { Finding, PiiKind } from '../../core/finding.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
 import type { TextPart } from '../../core/text-part.ts'
+import { foldedText } from '../../keyword/normalise.ts'
 import type { Selection } from '../../policy/compile.ts'
 import { isReplacing, type RuleReference } from '../../policy/rule.ts'
 import { Placeholders } from '../scan/placeholders.ts'
@@ -92,6 +93,8 @@ const HASH_UNITS = 256
 export interface KeyedNames {
   /** Reports whether values of a kind in a part get one instead of a number. */
   has(kind: PiiKind, part: TextPart): boolean
+  /** Whether keywords get one. */
+  readonly hasKeywords: boolean
   /** The pseudonyms of the call; their key is read with the first one. */
   readonly pseudonyms: Pseudonyms
 }
@@ -115,13 +118,14 @@ export function* keyedNames(
   const { pseudonyms } = placeholders
   const pace = new Pace()
   for (const { replacements, part } of items) {
-    for (const { finding, value } of replacements) {
-      if (value === '' || !has(finding.kind, part)) continue
+    for (const { finding, value, keyword } of replacements) {
+      const isNamed = keyword === undefined ? has(finding.kind, part) : inEmbedding
+      if (value === '' || !isNamed) continue
       if (pace.isOver(value.length + HASH_UNITS)) yield
-      pseudonyms.expect(finding.kind, value)
+      pseudonyms.expect(finding.kind, keyword === undefined ? value : foldedText(value))
     }
   }
-  return { has, pseudonyms }
+  return { has, hasKeywords: inEmbedding, pseudonyms }
 }
 
 const INPUT = /^\w+\[\d+\]/

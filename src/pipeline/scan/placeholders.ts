@@ -24,12 +24,15 @@ export const isLabel = (label: string, open: ReadonlySet<string>): boolean =>
 
 const formOf = (label: string, number: number): string => `[${label}_${number}]`
 
-/** Returns what equal values share, in any spelling. A secret has one. */
+/**
+ * Returns what equal values share, in any spelling. A secret has one, and what spellings mean to an
+ * open kind is not known: each is restored as it was.
+ */
 function identity(kind: PiiKind, written: string): string {
   if (kind === 'secret') return written
+  if (!isBuiltIn(kind)) return restorableValue(kind, written)
   const value = comparableValue(written, BY_CHARACTERS.has(kind))
-  // Patterns of open kinds ignore case.
-  if (kind === 'email' || !isBuiltIn(kind)) return value.toLowerCase()
+  if (kind === 'email') return value.toLowerCase()
   return BY_CHARACTERS.has(kind) ? value.replace(/[^0-9A-Za-z+]/g, '').toUpperCase() : value
 }
 

@@ -2,7 +2,7 @@
 // replica with the key.
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
-import { isBuiltIn, labelOfKind, type PiiKind } from '../../core/finding.ts'
+import { labelOfKind, type PiiKind } from '../../core/finding.ts'
 import { comparableValue } from '../../detect/pii/plain-value.ts'
 
 /** How a gateway names values. */
@@ -40,14 +40,13 @@ const BY_CHARACTERS: ReadonlySet<PiiKind> = new Set([
 
 /**
  * Returns what the spellings of a value share. The local part of an address keeps its case, because
- * servers may tell letters apart there (RFC 5321 §2.4).
+ * servers may tell letters apart there (RFC 5321 §2.4), and so do values of open kinds.
  */
 function normalised(kind: PiiKind, written: string): string {
   if (kind === 'secret') return written
   const value = comparableValue(written, BY_CHARACTERS.has(kind))
   if (BY_CHARACTERS.has(kind)) return value.replace(/[^0-9A-Za-z+]/g, '').toUpperCase()
-  // Patterns of open kinds ignore case.
-  if (kind === 'ip_address' || !isBuiltIn(kind)) return value.toLowerCase()
+  if (kind === 'ip_address') return value.toLowerCase()
   return kind === 'email' ? value.replace(/@[^@]*$/, (domain) => domain.toLowerCase()) : value
 }
 

@@ -3,12 +3,13 @@
 
 import type { JsonSpan } from '../../chat/inner-json/json-span.ts'
 import type { Finding } from '../../core/finding.ts'
+import { foldedText } from '../../keyword/normalise.ts'
 import type { SpanStream } from '../../keyword/spans/span-search.ts'
 import type { RuleReference } from '../../policy/rule.ts'
 import type { ValueRules } from '../../policy/value-rules.ts'
 import { replaceFindings, type TextSpan, TextSpanQueue, viewOf } from './spans.ts'
 
-/** Returns what is written for a keyword. */
+/** Returns what is written for a keyword. @param value without its disguise */
 export type KeywordForm = (label: string, value: string) => string
 
 /** A match that others may come before. */
@@ -92,6 +93,8 @@ export class KeywordReplacer {
   }
 
   #replace(spans: readonly TextSpan[], base: number, found: Finding): JsonSpan[] {
-    return replaceFindings(spans, base, [found], ({ kind }, value) => this.#formOf(kind, value))
+    return replaceFindings(spans, base, [found], ({ kind }, value) =>
+      this.#formOf(kind, foldedText(value)),
+    )
   }
 }

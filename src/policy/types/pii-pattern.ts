@@ -2,7 +2,7 @@
 
 import { type PiiKind, whyNotOpenKind } from '../../core/finding.ts'
 import type { Checksum } from '../../detect/pii/pattern-checksums.ts'
-import { foldText } from '../../keyword/normalise.ts'
+import { foldedText } from '../../keyword/normalise.ts'
 import { parseExpressions } from '../../keyword/pattern-index.ts'
 import { longestMatch, type Program } from '../../keyword/regexp/instructions.ts'
 import { MAXIMUM_MATCH_CHARACTERS } from '../../keyword/spans/span-finder.ts'
@@ -60,7 +60,7 @@ export const PII_PATTERN: RuleType<OpenKindPattern> = {
   lint: ({ rule, pattern }) => [...lintLength(pattern), ...lintOrdinary(String(rule.pattern), pattern)],
 }
 
-const foldedWord = (word: string): string => String.fromCodePoint(...foldText(word.trim()))
+const foldedWord = (word: string): string => foldedText(word.trim())
 
 function* problemsIn({ kind, context }: OtherFields): Generator<ConditionProblem> {
   if (kind === undefined)
