@@ -228,9 +228,9 @@ const COSTLY: readonly [what: string, patterns: readonly SpanPattern[], text: st
   ['many states', [patternOf('[0-9]*7[0-9]{20}', near)], DIGITS, 500],
   [
     'many patterns',
-    Array.from({ length: 20 }, (_, index) => patternOf(`[0-9]{4,${30 + index}}`, { newCheck: sums(9999) })),
+    Array.from({ length: 10 }, (_, index) => patternOf(`[0-9]{4,${30 + index}}`, { newCheck: sums(9999) })),
     DIGITS,
-    4000,
+    2000,
   ],
 ]
 t.test('work is linear in any text', async (t) => {
@@ -242,7 +242,7 @@ t.test('work is linear in any text', async (t) => {
   }
   for (const [what, patterns, unit, most] of COSTLY) {
     const some = searcher(...patterns)
-    const text = unit.repeat(Math.ceil(4000 / unit.length))
+    const text = unit.repeat(Math.ceil(2500 / unit.length))
     const work = workOf(some, text)
     t.ok(work < most * text.length, `${what}: ${Math.round(work / text.length)} a character`)
     t.ok(workOf(some, text + text) < 2.1 * work, what)
@@ -261,8 +261,8 @@ t.test('beyond the work that it has, a match counts unchecked, and is found in a
 })
 
 t.test('a search rests after a bounded piece of work', async (t) => {
-  const steps = searcher(patternOf('[0-9]{4,256}', { newCheck: sums(9999) })).find('1'.repeat(30_000))
+  const steps = searcher(patternOf('[0-9]{4,256}', { newCheck: sums(9999) })).find('1'.repeat(10_000))
   let count = 1
   while (steps.next().done !== true) count++
-  t.ok(count > 30, `${count} steps`)
+  t.ok(count > 10, `${count} steps`)
 })

@@ -110,6 +110,12 @@ export class ExpressionCursor {
       each(this.#automaton.expressionOf(threads[index]!))
   }
 
+  /** The offset at which the earliest thread began, or -1. */
+  get earliestBegin(): number {
+    if (this.isIdle) return -1
+    return (this.#list?.tags ?? this.#begins)[0]!
+  }
+
   /** Returns the offset at which the earliest thread of a chosen expression began, or -1. */
   earliest(chosen: (expression: number) => boolean): number {
     const threads = this.#list?.threads ?? this.#set.threads

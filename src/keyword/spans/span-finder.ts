@@ -24,7 +24,7 @@ const MAXIMUM_AFTER_UNITS = 256
  */
 const MAXIMUM_REREAD_WORK = 128
 /** The least of it that a pattern has, however many there are. */
-const MINIMUM_SHARE = 8
+const MINIMUM_SHARE = 4
 /** Maximum work that a pattern saves up for one place. */
 const MAXIMUM_SAVED_WORK = 16_384
 
@@ -182,7 +182,7 @@ export class SpanFinder {
   /** UTF-16 offset before which no match can still begin. @param offset units of the text so far */
   safe(offset: number): number {
     const candidate = this.#candidate?.start ?? offset
-    const earliest = this.#from === NONE ? this.#cursor.earliest(() => true) : this.#from
+    const earliest = this.#from === NONE ? this.#cursor.earliestBegin : this.#from
     if (earliest < 0) return candidate
     const first = Math.max(earliest, this.#known.count - MAXIMUM_MATCH_CHARACTERS + 1)
     const begins = first < this.#known.count ? this.#known.start(first) : offset
@@ -221,7 +221,7 @@ export class SpanFinder {
 
   /** Whether no later character can change the candidate. */
   #isFinal({ first, start }: Candidate, reach: number): boolean {
-    const earliest = this.#cursor.earliest(() => true)
+    const earliest = this.#cursor.earliestBegin
     if (earliest < 0 || earliest > first || this.#next - first >= MAXIMUM_MATCH_CHARACTERS) return true
     // The next character ends after `reach`.
     const end = this.#next < this.#known.count ? this.#known.end(this.#next) : reach + 1

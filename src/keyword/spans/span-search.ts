@@ -117,7 +117,9 @@ class IndexStream implements SpanStream {
   readonly #all: ExpressionCursor
   /** By pattern; created when it may match for the first time. */
   readonly #finders: (SpanFinder | undefined)[] = []
-  #awake: SpanFinder[] = []
+  #awake: { readonly finder: SpanFinder; readonly pattern: number }[] = []
+  /** By pattern. */
+  readonly #isAwake: Uint8Array
   #found: PatternSpan[] = []
   #safe = 0
   #work = 0
@@ -127,13 +129,14 @@ class IndexStream implements SpanStream {
     this.#active = active
     this.#firstAscii = firstAscii
     this.#share = share
+    this.#isAwake = new Uint8Array(active.length)
     this.#normaliser = new Normaliser(this)
     this.#all = new ExpressionCursor(index.keywords.expressions!)
   }
 
   push(chunk: string): PatternSpan[] {
     this.#normaliser.push(chunk)
-    for (const finder of this.#awake) finder.read(this.#normaliser.pendingStart)
+    for (const { finder } of this.#awake) finder.read(this.#normaliser.pendingStart)
     this.#sleep()
     return this.#takeFound()
   }
@@ -141,7 +144,7 @@ class IndexStream implements SpanStream {
   finish(): PatternSpan[] {
     this.#normaliser.finish()
     this.#all.finish(this.#wakeExpression)
-    for (const finder of this.#awake) finder.finish(this.#normaliser.offset)
+    for (const { finder } of this.#awake) finder.finish(this.#normaliser.offset)
     this.#awake = []
     return this.#takeFound()
   }
@@ -149,7 +152,7 @@ class IndexStream implements SpanStream {
   get safe(): number {
     const { offset, pendingStart, pendingAscii } = this.#normaliser
     let safe = pendingAscii >= 0 && this.#firstAscii[pendingAscii] === 0 ? offset : pendingStart
-    for (const finder of this.#awake) safe = Math.min(safe, finder.safe(offset))
+    for (const { finder } of this.#awake) safe = Math.min(safe, finder.safe(offset))
     this.#safe = Math.max(this.#safe, safe)
     return this.#safe
   }
@@ -166,7 +169,7 @@ class IndexStream implements SpanStream {
     this.#all.take(plain, folded, number, this.#wakeExpression)
     if (this.#awake.length === 0 && this.#all.isIdle) return
     this.#all.eachBegun(number, this.#wakeExpression)
-    for (const finder of this.#awake) finder.read(end)
+    for (const { finder } of this.#awake) finder.read(end)
     this.#sleep()
   }
 
@@ -177,21 +180,25 @@ class IndexStream implements SpanStream {
    */
   readonly #wakeExpression = (expression: number): void => {
     const pattern = this.#index.keywords.programPatterns[expression]!
-    if (this.#active[pattern] !== true) return
+    if (this.#isAwake[pattern] === 1 || this.#active[pattern] !== true) return
     let finder = this.#finders[pattern]
     if (finder === undefined) {
       finder = new SpanFinder(this.#index.patterns[pattern]!, this.#known, this.#share, (span) =>
         this.#found.push({ ...span, pattern }),
       )
       this.#finders[pattern] = finder
-    } else if (this.#awake.includes(finder)) return
+    }
     finder.wake()
-    this.#awake.push(finder)
+    this.#awake.push({ finder, pattern })
+    this.#isAwake[pattern] = 1
   }
 
   #sleep(): void {
-    if (this.#awake.length > 0 && this.#all.isIdle)
-      this.#awake = this.#awake.filter((finder) => !finder.isIdle)
+    if (this.#awake.length === 0 || !this.#all.isIdle) return
+    this.#awake = this.#awake.filter(({ finder, pattern }) => {
+      if (finder.isIdle) this.#isAwake[pattern] = 0
+      return !finder.isIdle
+    })
   }
 
   #takeFound(): PatternSpan[] {
