@@ -19,13 +19,13 @@ const MAXIMUM_CHANGED = 65_536
 
 const SIGNS = ESCAPE_SIGNS.map((sign) => sign.charCodeAt(0))
 
-/** Whether a pattern names a sign that begins escapes. It is searched in the text as written, too. */
+/** Whether a pattern names a sign of escapes. It is searched in the text as written, too. */
 const namesSign = ({ programs }: SpanPattern): boolean => programs.some((program) => namesAny(program, SIGNS))
 
 const BACKSLASH = '\\'
 const ESCAPED_SPACE = /\\[nrt]/g
 
-/** Returns a view in which the letter of an escaped line end or tab is a space, as it is in none. */
+/** Returns a view in which the letter of an escaped line end or tab is a space. */
 const withSpaces = (view: string): string =>
   view.includes(BACKSLASH) ? view.replace(ESCAPED_SPACE, '\\ ') : view
 

@@ -224,7 +224,7 @@ function isIgnored(set: CharacterSet): boolean {
   return true
 }
 
-/** Maximum characters of a set that names them; a larger one, as of `.`, names what it leaves out. */
+/** Maximum characters of a set that names them. A larger one, as of `.`, is about the others. */
 const MAXIMUM_NAMED_CHARACTERS = 128
 
 /** Whether a pattern names one of the characters. */

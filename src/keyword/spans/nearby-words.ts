@@ -1,11 +1,12 @@
-// Finds the words that confirm a match near it. Reads each character once, however many matches ask.
+// Finds the words that confirm a match near it. Reads each character once, however many matches
+// ask.
 
 import { LiteralAutomaton } from '../literals.ts'
 import { isBoundary, wordKindOf } from '../word-kind.ts'
 import type { RecentCharacters } from './recent-characters.ts'
 
 /** Words of which one has to be near a match, within a count of normalised characters. */
-export interface ContextWords {
+export interface WordsNearby {
   /** Normalised code points; not empty. */
   readonly words: readonly (readonly number[])[]
   readonly before: number
@@ -18,7 +19,7 @@ export class CompiledWords {
   readonly before: number
   readonly after: number
 
-  constructor({ words, before, after }: ContextWords) {
+  constructor({ words, before, after }: WordsNearby) {
     this.automaton = new LiteralAutomaton(words)
     this.before = before
     this.after = after
@@ -40,7 +41,7 @@ export class NearbyWords {
   #count = 0
   /** Ordered by their ends; also those that are parts of longer words. */
   #found: FoundWord[] = []
-  /** What reading for the last match came to: the words around it. */
+  /** Words around the last match. */
   foundCount = 0
 
   constructor(words: CompiledWords, known: RecentCharacters) {

@@ -4,7 +4,7 @@
 import { ExpressionAutomaton } from '../regexp/automaton.ts'
 import { ExpressionCursor } from '../regexp/cursor.ts'
 import type { Program } from '../regexp/instructions.ts'
-import { CompiledWords, type ContextWords, NearbyWords } from './nearby-words.ts'
+import { CompiledWords, type WordsNearby, NearbyWords } from './nearby-words.ts'
 import type { RecentCharacters } from './recent-characters.ts'
 
 /**
@@ -42,7 +42,7 @@ export interface GrowingCheck {
 
 /** When a match counts: one of its ends passes the check and has one of the words near. */
 export interface MatchCondition {
-  readonly words?: ContextWords
+  readonly words?: WordsNearby
   readonly newCheck?: () => GrowingCheck
 }
 
@@ -297,7 +297,7 @@ export class SpanFinder {
     return this.#cursor.isIdle || this.#next - this.#from >= MAXIMUM_MATCH_CHARACTERS
   }
 
-  /** Goes on after a start that has no match. */
+  /** Continues after a start that has no match. */
   #tryNext(): void {
     const from = this.#from
     // A match longer than the maximum is cut where the search finds its end.
@@ -328,7 +328,7 @@ export class SpanFinder {
   }
 }
 
-/** Adds a number to ascending ones. Reports of one character come in any order, at most one apart. */
+/** Adds a number to ascending ones. Reports of one character come in any order, one apart. */
 function addEnd(ends: number[], last: number): void {
   const greatest = ends.at(-1)!
   if (last > greatest) ends.push(last)

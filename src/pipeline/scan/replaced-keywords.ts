@@ -93,8 +93,6 @@ export class KeywordReplacer {
   }
 
   #replace(spans: readonly TextSpan[], base: number, found: Finding): JsonSpan[] {
-    return replaceFindings(spans, base, [found], ({ kind }, value) =>
-      this.#formOf(kind, foldedText(value)),
-    )
+    return replaceFindings(spans, base, [found], ({ kind }, value) => this.#formOf(kind, foldedText(value)))
   }
 }
