@@ -199,15 +199,11 @@ export class ExpressionAutomaton {
     // later set alive.
     if (from.generation === this.#generation) {
       this.#cachedThreads += to.count
-      if (begins) from.transitions[symbol] = transition
-      else this.#continuationsOf(from)[symbol] = transition
+      if (!begins) from.continuations ??= new Array(this.alphabet.size + 1).fill(undefined)
+      const known = begins ? from.transitions : from.continuations!
+      known[symbol] = transition
     }
     return transition
-  }
-
-  #continuationsOf(set: ThreadSet): (Transition | undefined)[] {
-    set.continuations ??= new Array(this.alphabet.size + 1).fill(undefined)
-    return set.continuations
   }
 
   #nextMark(): void {
@@ -279,13 +275,8 @@ export class ExpressionAutomaton {
       this.#cachedThreads = 0
     }
     const transitions = new Array(this.alphabet.size + 1).fill(undefined)
-    const set: ThreadSet = {
-      threads,
-      after,
-      transitions,
-      continuations: null,
-      generation: this.#generation,
-    }
+    const generation = this.#generation
+    const set: ThreadSet = { threads, after, transitions, continuations: null, generation }
     this.#cachedThreads += threads.length
     this.#sets.set(key, set)
     return set

@@ -4,7 +4,7 @@
 import { ExpressionAutomaton } from '../regexp/automaton.ts'
 import { ExpressionCursor } from '../regexp/cursor.ts'
 import type { Program } from '../regexp/instructions.ts'
-import { CompiledWords, type WordsNearby, NearbyWords } from './nearby-words.ts'
+import { CompiledCondition, MAXIMUM_AFTER_UNITS, type MatchCondition, MatchEnds } from './match-ends.ts'
 import type { RecentCharacters } from './recent-characters.ts'
 
 /**
@@ -14,9 +14,6 @@ import type { RecentCharacters } from './recent-characters.ts'
 export const MAXIMUM_MATCH_CHARACTERS = 256
 /** Maximum UTF-16 units of a match, invisible characters included. */
 const MAXIMUM_MATCH_UNITS = 1024
-/** Maximum UTF-16 units after a match within which characters may confirm it. */
-const MAXIMUM_AFTER_UNITS = 256
-
 /**
  * Maximum work of reading again, for each character of a text and all patterns together: threads
  * that take a character, and characters that are checked. A pattern of a few dozen characters never
@@ -31,20 +28,6 @@ const MAXIMUM_SAVED_WORK = 16_384
 /** The work of a pattern for each character. */
 export const shareOf = (patterns: number): number =>
   Math.max(MINIMUM_SHARE, Math.floor(MAXIMUM_REREAD_WORK / patterns))
-
-/** Checks a value that grows. */
-export interface GrowingCheck {
-  /** @param codePoint a normalised character */
-  add(codePoint: number): void
-  /** Whether the value so far passes. */
-  readonly passes: boolean
-}
-
-/** When a match counts: one of its ends passes the check and has one of the words near. */
-export interface MatchCondition {
-  readonly words?: WordsNearby
-  readonly newCheck?: () => GrowingCheck
-}
 
 /** A pattern whose matches are found. */
 export interface SpanPattern {
@@ -62,13 +45,11 @@ export interface MatchSpan {
 /** What is compiled once for all texts. */
 export class CompiledPattern {
   readonly automaton: ExpressionAutomaton
-  readonly words: CompiledWords | null
-  readonly newCheck: (() => GrowingCheck) | null
+  readonly condition: CompiledCondition
 
-  constructor({ programs, condition: { words, newCheck } = {} }: SpanPattern) {
+  constructor({ programs, condition = {} }: SpanPattern) {
     this.automaton = new ExpressionAutomaton(programs)
-    this.words = words === undefined ? null : new CompiledWords(words)
-    this.newCheck = newCheck ?? null
+    this.condition = new CompiledCondition(condition)
   }
 }
 
@@ -93,7 +74,7 @@ const NONE = -1
 export class SpanFinder {
   readonly #pattern: CompiledPattern
   readonly #known: RecentCharacters
-  readonly #words: NearbyWords | null
+  readonly #ends: MatchEnds
   readonly #share: number
   readonly #add: (span: MatchSpan) => void
   readonly #search: ExpressionCursor
@@ -129,7 +110,7 @@ export class SpanFinder {
   ) {
     this.#pattern = pattern
     this.#known = known
-    this.#words = pattern.words === null ? null : new NearbyWords(pattern.words, known)
+    this.#ends = new MatchEnds(pattern.condition, known)
     this.#share = share
     this.#search = new ExpressionCursor(pattern.automaton)
     this.#cursor = this.#search
@@ -233,7 +214,7 @@ export class SpanFinder {
     const known = this.#known
     const { first, ends, start } = candidate
     const last = ends.at(-1)!
-    const after = this.#pattern.words === null ? 0 : this.#pattern.words.after + 1
+    const { after } = this.#pattern.condition
     if (!isOver && known.count <= last + after && reach - known.end(last) <= MAXIMUM_AFTER_UNITS) return false
     const end = this.#left > 0 ? this.#longest(candidate) : Math.max(last, this.#lastRead)
     if (end === NONE) this.#lastEnd = Math.max(this.#lastEnd, start)
@@ -253,34 +234,10 @@ export class SpanFinder {
 
   /** Returns the longest end of a candidate that counts; NONE without one. */
   #longest({ first, ends }: Candidate): number {
-    const passing = this.#passing(first, ends)
-    const words = this.#words
-    if (words === null || passing.length === 0) return passing.at(-1) ?? NONE
-    words.read(first, passing.at(-1)!)
-    this.#spend(words.foundCount)
-    return words.isBefore(first) ? passing.at(-1)! : words.endBefore(passing, MAXIMUM_AFTER_UNITS)
-  }
-
-  /** Returns the ends that pass the check. */
-  #passing(first: number, ends: readonly number[]): readonly number[] {
-    const check = this.#pattern.newCheck?.()
-    if (check === undefined) return ends
-    const last = ends.at(-1)!
-    this.#spend(last + 1 - first)
-    const passing: number[] = []
-    let index = 0
-    for (let number = first; number <= last; number++) {
-      check.add(this.#known.folded(number))
-      if (ends[index] !== number) continue
-      index++
-      if (check.passes) passing.push(number)
-    }
-    return passing
-  }
-
-  #spend(work: number): void {
-    this.work += work
-    this.#left -= work
+    const end = this.#ends.longest(first, ends)
+    this.work += this.#ends.work
+    this.#left -= this.#ends.work
+    return end
   }
 
   /** Characters of one cluster are one place in the text, which is in one match only. */
