@@ -28,7 +28,7 @@ import { type TextEdit, TextEdits } from './text-edits.ts'
 import { writtenPlaceholder } from './written-placeholder.ts'
 
 /** Text per step where rules find values: dozens of patterns take 0.1 ms for a hard character. */
-const VALUE_STEP_UNITS = 512
+const VALUE_STEP_UNITS = 128
 
 /** What to scan for; shared by all texts of an answer. */
 export interface ScanRules {
