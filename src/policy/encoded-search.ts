@@ -55,7 +55,9 @@ class EncodedSearcher implements SpanSearcher {
     const isPlain = !(mayHoldEscapes(text) || hasHiddenOrPaired(text))
     const found = isPlain ? yield* this.#decoded.find(withSpaces(text)) : yield* this.#findInView(text)
     if (this.#written === null || (isPlain && !text.includes(BACKSLASH))) return found
-    return [...found, ...(yield* this.#written.find(text))]
+    const known = new Set(found.map(keyOf))
+    const more = (yield* this.#written.find(text)).filter((span) => !known.has(keyOf(span)))
+    return [...found, ...more]
   }
 
   stream(): SpanStream {
@@ -125,9 +127,16 @@ class DecodedStream implements SpanStream {
   }
 }
 
-/** Searches a growing text decoded and as written. A match that both find is reported twice. */
+const keyOf = ({ pattern, start, end }: PatternSpan): string => `${pattern} ${start} ${end}`
+
+/** Matches that are remembered before those that cannot come again are forgotten. */
+const REMEMBERED_MATCHES = 256
+
+/** Searches a growing text decoded and as written. Reports a match that both find once. */
 class BothStreams implements SpanStream {
   readonly #streams: readonly SpanStream[]
+  /** Starts of the matches reported, by their keys. */
+  readonly #reported = new Map<string, number>()
 
   constructor(...streams: readonly SpanStream[]) {
     this.#streams = streams
@@ -142,10 +151,25 @@ class BothStreams implements SpanStream {
   }
 
   push(chunk: string): PatternSpan[] {
-    return this.#streams.flatMap((stream) => stream.push(chunk))
+    return this.#new(this.#streams.flatMap((stream) => stream.push(chunk)))
   }
 
   finish(): PatternSpan[] {
-    return this.#streams.flatMap((stream) => stream.finish())
+    return this.#new(this.#streams.flatMap((stream) => stream.finish()))
+  }
+
+  #new(found: readonly PatternSpan[]): PatternSpan[] {
+    const reported = this.#reported
+    const unknown = found.filter((span) => {
+      const key = keyOf(span)
+      if (reported.has(key)) return false
+      reported.set(key, span.start)
+      return true
+    })
+    if (reported.size > REMEMBERED_MATCHES) {
+      const { safe } = this
+      for (const [key, start] of reported) if (start < safe) reported.delete(key)
+    }
+    return unknown
   }
 }

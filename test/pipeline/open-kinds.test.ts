@@ -158,6 +158,14 @@ t.test('a pattern with a sign of escapes matches the text as written, too', asyn
   check('share [a-z]+[\\\\][a-z]+', 'share docs\\reports', ONE)
   check('rate%2[0-9]{2}', 'rate%251', ENCODED)
   check('[a-z.%+-]+@corp', 'ann%40corp', ENCODED)
+  const { searcher } = selectRules(own('[a-z.%+-]+@corp')).openKinds('request')!
+  for (const written of ['ann@corp and bob@corp', 'ann@corp \\"'.repeat(300)]) {
+    const found = atOnce(searcher.find(written))
+    t.equal(new Set(found.map(({ start }) => start)).size, found.length, 'each is found once')
+    const stream = searcher.stream()
+    const pieces = [...written.split('').flatMap((one) => stream.push(one)), ...stream.finish()]
+    t.equal(pieces.length, found.length, 'in a stream, too')
+  }
 })
 
 t.test('values that are split over messages are found', async (t) => {
