@@ -7,7 +7,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { RecogniserConfig } from '../core/recogniser-config.ts'
 import { endOfTurn, Pace } from '../core/steps.ts'
 import { AnalyzerClient, MAXIMUM_REQUESTS, RecogniserError, type RequestResult } from './analyzer-client.ts'
-import { windowsOf } from './sentences.ts'
+import { JoinedValues, type TextWindow, windowsOf } from './sentences.ts'
 import { mergeValues, type RecognisedValue, withoutPlaceholders } from './values.ts'
 
 /**
@@ -102,7 +102,7 @@ class Recogniser {
   async find(texts: readonly string[], asking: Asking): Promise<readonly (readonly RecognisedValue[])[]> {
     const failed = new AbortController()
     const end = AbortSignal.any([failed.signal, asking.left])
-    const found: RecognisedValue[][] = texts.map(() => [])
+    const found: FoundInWindow[][] = texts.map(() => [])
     const requests = this.#requestsFor(texts, found, asking.keyId)
     const startMs = this.#clock.monotonic()
     let failure: RecogniserError | null = null
@@ -121,8 +121,7 @@ class Recogniser {
     await Promise.all(Array.from({ length: MAXIMUM_REQUESTS_OF_CALL }, work))
     if (asking.left.aborted) throw new GatewayError('upstream_unavailable', 'The client has left.')
     if (failure !== null) this.#fail(failure)
-    for (const values of found) values.sort((a, b) => a.start - b.start)
-    return found
+    return found.map(joinWindows)
   }
 
   /** Counts a failure. @throws GatewayError with `onError: block` */
@@ -140,7 +139,7 @@ class Recogniser {
   /** Yields a request for each window of the texts whose values are not known, and pauses. */
   *#requestsFor(
     texts: readonly string[],
-    found: readonly RecognisedValue[][],
+    found: readonly FoundInWindow[][],
     keyId: string,
   ): Generator<(end: AbortSignal) => Promise<void>> {
     const pace = new Pace()
@@ -148,10 +147,7 @@ class Recogniser {
       for (const window of windowsOf(text)) {
         if (pace.isOver(window.text.length)) yield endOfTurn
         if (!mayHoldValue(window.text)) continue
-        const add = (values: readonly RecognisedValue[]) => {
-          for (const { kind, start, end } of values)
-            found[index]!.push({ kind, start: start + window.start, end: end + window.start })
-        }
+        const add = (values: readonly RecognisedValue[]) => void found[index]!.push({ window, values })
         const name = hash('sha256', window.text.toWellFormed(), 'base64url') + keyId
         const known = this.#known(name)
         if (known === undefined) yield (end) => this.#ask(window.text, name, end).then(add)
@@ -190,6 +186,26 @@ class Recogniser {
     }
     this.#recent.set(name, values)
   }
+}
+
+/** What a window of a text holds. Offsets count in the window. */
+interface FoundInWindow {
+  readonly window: TextWindow
+  readonly values: readonly RecognisedValue[]
+}
+
+function joinWindows(found: FoundInWindow[]): readonly RecognisedValue[] {
+  const joined = new JoinedValues<RecognisedValue>()
+  return found
+    .sort((a, b) => a.window.start - b.window.start)
+    .flatMap(({ window, values }) =>
+      joined.add(
+        window,
+        values.map(({ kind, start, end }) => ({
+          ...{ kind, start: start + window.start, end: end + window.start },
+        })),
+      ),
+    )
 }
 
 /** A text without a letter or a digit names nothing; the analyzer refuses an empty one. */

@@ -7,15 +7,29 @@ const MAXIMUM_WINDOW_CHARACTERS = 16_384
 export const MAXIMUM_SENTENCE_CHARACTERS = 2000
 /** Characters at the end of a window that are searched for a cut. */
 const CUT_CHARACTERS = 1000
+/**
+ * Characters that a window repeats of the one before, at least. A value with as many is whole in
+ * one of the two.
+ */
+export const OVERLAP_CHARACTERS = 256
 
 /** A piece of a text, with its offset. */
 export interface TextWindow {
   readonly start: number
   readonly text: string
+  /**
+   * Offset in the text where the next window begins. Values that begin from there on are whole in
+   * the next, and count there.
+   */
+  readonly until: number
 }
 
-/** Where a sentence may end: at a line end, after a full stop of CJK, or before white space. */
-const END = /\n|[。！？｡]["'”’」』）)]*(?=[^"'”’」』）)])|[.!?…]["'”’»)\]]*(?=\s)/g
+/**
+ * Where a sentence may end: at a blank line, before an item of a list, after a full stop of CJK, or
+ * after another with white space behind it. A single line break ends none: names wrap.
+ */
+const END =
+  /\n[^\S\n]*\n|\u2029|\n(?=[^\S\n]*(?:[-*+•]|\d{1,3}[.)])[^\S\n])|[。！？｡]["'”’」』）)]*(?=[^"'”’」』）)])|[.!?…]["'”’»)\]]*(?=\s)/g
 
 /** Words before a full stop that ends no sentence, and single letters. */
 const ABBREVIATION =
@@ -46,7 +60,18 @@ function forcedEnd(text: string, from: number, limit: number): number {
   return Math.max(from + 1, wholeCharacter(text, limit))
 }
 
-/** Cuts a whole text into windows of at most MAXIMUM_WINDOW_CHARACTERS, between sentences. */
+/** Where the window after one begins: at white space, so that no value is cut in both. */
+function overlapStart(text: string, from: number, end: number): number {
+  const latest = end - OVERLAP_CHARACTERS
+  for (let at = latest; at > Math.max(from, latest - OVERLAP_CHARACTERS); at--)
+    if (/\s/.test(text[at - 1]!)) return at
+  return wholeCharacter(text, latest)
+}
+
+/**
+ * Cuts a whole text into windows of at most MAXIMUM_WINDOW_CHARACTERS, between sentences or at
+ * white space where it can. Neighbours overlap.
+ */
 export function windowsOf(text: string): readonly TextWindow[] {
   const windows: TextWindow[] = []
   let start = 0
@@ -56,11 +81,47 @@ export function windowsOf(text: string): readonly TextWindow[] {
     const near = text.slice(0, limit)
     for (let at = sentenceEnd(near, limit - CUT_CHARACTERS); at >= 0; at = sentenceEnd(near, at)) end = at
     if (end < 0) end = forcedEnd(text, start, limit)
-    windows.push({ start, text: text.slice(start, end) })
-    start = end
+    const until = overlapStart(text, start, end)
+    windows.push({ start, text: text.slice(start, end), until })
+    start = until
   }
-  windows.push({ start, text: text.slice(start) })
+  windows.push({ start, text: text.slice(start), until: text.length })
   return windows
+}
+
+/** A value in a text. */
+interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** Joins the values of the windows of a text, so that each counts once. */
+export class JoinedValues<Value extends Span> {
+  /** End of the values so far. */
+  #end = 0
+  /** Values that begin where the next window does, or after. */
+  #next: readonly Value[] = []
+
+  /**
+   * Adds the values in the next window, and returns those that are final. All offsets count in the
+   * text.
+   * @param values in order, without overlap
+   */
+  add({ until }: Pick<TextWindow, 'until'>, values: readonly Value[]): readonly Value[] {
+    // The later window shows more of a value.
+    const seen = this.#next.filter((one) => !values.some(({ start, end }) => start < one.end && one.start < end))
+    const final: Value[] = []
+    const next: Value[] = []
+    for (const value of [...values, ...seen].sort((a, b) => a.start - b.start)) {
+      if (value.start >= until) next.push(value)
+      else if (value.end > this.#end) {
+        final.push({ ...value, start: Math.max(value.start, this.#end) })
+        this.#end = value.end
+      }
+    }
+    this.#next = next
+    return final
+  }
 }
 
 /** Cuts a growing text into sentences. */
@@ -82,7 +143,7 @@ export class GrowingSentences {
   push(text: string): readonly TextWindow[] {
     this.#rest += text
     const ended: TextWindow[] = []
-    for (let end = this.#nextEnd(); end > 0; end = this.#nextEnd()) ended.push(this.#take(end))
+    for (let next = this.#next(); next !== null; next = this.#next()) ended.push(next)
     return ended
   }
 
@@ -91,16 +152,18 @@ export class GrowingSentences {
     return this.#rest === '' ? [] : [this.#take(this.#rest.length)]
   }
 
-  #nextEnd(): number {
+  #next(): TextWindow | null {
     const end = sentenceEnd(this.#rest.slice(0, MAXIMUM_SENTENCE_CHARACTERS + 1), 0)
-    if (end > 0 || this.#rest.length <= MAXIMUM_SENTENCE_CHARACTERS) return end
-    return forcedEnd(this.#rest, 0, MAXIMUM_SENTENCE_CHARACTERS)
+    if (end > 0) return this.#take(end)
+    if (this.#rest.length <= MAXIMUM_SENTENCE_CHARACTERS) return null
+    const cut = forcedEnd(this.#rest, 0, MAXIMUM_SENTENCE_CHARACTERS)
+    return this.#take(cut, overlapStart(this.#rest, 0, cut))
   }
 
-  #take(end: number): TextWindow {
-    const taken = { start: this.#start, text: this.#rest.slice(0, end) }
-    this.#rest = this.#rest.slice(end)
-    this.#start += end
+  #take(end: number, until = end): TextWindow {
+    const taken = { start: this.#start, text: this.#rest.slice(0, end), until: this.#start + until }
+    this.#rest = this.#rest.slice(until)
+    this.#start += until
     return taken
   }
 }

@@ -144,3 +144,13 @@ t.test('a client that leaves ends the requests, and no failure is counted', asyn
   await t.rejects(find(['Bob']), { message: 'The client has left.' })
   t.strictSame(counts, [])
 })
+
+t.test('a name at the end of a window is found whole and once', async (t) => {
+  const { standIn, find } = await start(t)
+  for (const filling of ['word ', 'x'.repeat(300), '\n']) {
+    const before = filling.repeat(Math.ceil(16_378 / filling.length)).slice(0, 16_377)
+    const text = `${before} Maria Keller ${filling.repeat(20)}`
+    t.strictSame(await find([text]), [['person Maria Keller']])
+  }
+  t.ok(standIn.texts.every(({ length }) => length <= 16_384))
+})
