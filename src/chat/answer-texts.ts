@@ -4,7 +4,7 @@ import { Pace, type Steps } from '../core/steps.ts'
 import type { Text } from './texts.ts'
 
 /** One text to scan and the strings it consists of. */
-export interface AnswerText extends Pick<Text, 'text' | 'encoding' | 'isFollowed' | 'label'> {
+export interface AnswerText extends Pick<Text, 'text' | 'encoding' | 'isFollowed' | 'isExact' | 'label'> {
   /** Indices among all texts of the body, in order. */
   readonly parts: readonly [number, ...number[]]
 }
@@ -15,8 +15,17 @@ interface GrowingText {
   text: string
   encoding: Text['encoding']
   readonly isFollowed: boolean
+  readonly isExact: boolean
   readonly label: string
 }
+
+const growingText = (index: number, text: Text, encoding: Text['encoding']): GrowingText => ({
+  ...{ parts: [index], text: text.text, encoding, isFollowed: text.isFollowed, label: text.label },
+  // Few ask for it.
+  get isExact() {
+    return text.isExact
+  },
+})
 
 /**
  * Returns a grouping, made in steps, in which neighbouring blocks of text are one text, because a
@@ -34,7 +43,8 @@ function* joinInSteps(block: RegExp, texts: readonly Text[], asksForJson: boolea
   let last: GrowingText | null = null
   let lastList: string | undefined
   let lastNumber = -1
-  for (const [index, { path, text, encoding, isFollowed, label }] of texts.entries()) {
+  for (const [index, one] of texts.entries()) {
+    const { path, text, encoding } = one
     if (pace.isOver(0)) yield
     const [, list, at] = block.exec(path) ?? []
     const isContent = list !== undefined
@@ -44,16 +54,10 @@ function* joinInSteps(block: RegExp, texts: readonly Text[], asksForJson: boolea
       lastNumber++
       continue
     }
-    const one: GrowingText = {
-      parts: [index],
-      text,
-      encoding: asksForJson && isContent ? 'json' : encoding,
-      isFollowed,
-      label,
-    }
-    read.push(one)
+    const begun = growingText(index, one, asksForJson && isContent ? 'json' : encoding)
+    read.push(begun)
     if (!isContent) continue
-    last = one
+    last = begun
     lastList = list
     lastNumber = Number(at)
   }
@@ -72,7 +76,7 @@ export function* readAnswerTexts(texts: readonly Text[], asksForJson: boolean): 
   const read: GrowingText[] = []
   const contents = new Map<string, GrowingText>()
   const pace = new Pace()
-  for (const [index, { path, text, encoding, isFollowed, label }] of texts.entries()) {
+  for (const [index, { path, text, encoding }] of texts.entries()) {
     if (pace.isOver(0)) yield
     const name = CONTENT.exec(path)?.[1]
     const begun = name === undefined ? undefined : contents.get(name)
@@ -81,10 +85,9 @@ export function* readAnswerTexts(texts: readonly Text[], asksForJson: boolean): 
       begun.text += text
       continue
     }
-    const one: GrowingText = { parts: [index], text, encoding, isFollowed, label }
+    const one = growingText(index, texts[index]!, asksForJson && name !== undefined ? 'json' : encoding)
     read.push(one)
     if (name === undefined) continue
-    if (asksForJson) one.encoding = 'json'
     contents.set(name, one)
   }
   return read

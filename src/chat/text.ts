@@ -2,6 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject, JsonValue } from '../core/json.ts'
+import { isExactPlace } from './exact-places.ts'
 import { ownerOf, type PathNode, pathOf } from './json-path.ts'
 
 /** A string to scan. */
@@ -29,6 +30,11 @@ export interface Text {
   readonly isId: boolean
   /** True for a number of JSON. */
   readonly isNumber: boolean
+  /**
+   * True for what a machine compares or follows: a member's name, the name of a tool, a value of a
+   * schema, a setting, an id, a URL, a number. A recogniser, which guesses, neither reads nor alters it.
+   */
+  readonly isExact: boolean
   /**
    * The JSON before the value, with the names that may say what it is: `"phone":{"value":"`. Empty
    * for running text and names.
@@ -132,6 +138,11 @@ export class ValueText implements Text {
     return ownerOf(this.#node)
   }
 
+  get isExact(): boolean {
+    const isKnown = this.isFollowed || this.isId || this.isNumber
+    return isKnown || isExactPlace(this.text, this.#key, this.#node)
+  }
+
   replace(text: string): void {
     // An index in decimal form works like the index.
     setMember(this.#container as JsonObject, String(this.#key), this.wrap(text))
@@ -176,6 +187,10 @@ export class SettingText extends NumberText {
 /** A decoded text, such as that of a base64 `data:` URL. */
 export class UnwrappedText extends ValueText {
   readonly #wrap: (text: string) => string
+
+  override get isExact(): boolean {
+    return false
+  }
 
   constructor(
     wrapped: { readonly text: string; wrap(text: string): string },
@@ -252,6 +267,7 @@ export class NameText implements Text {
   readonly isFollowed = false
   readonly isId = false
   readonly isNumber = false
+  readonly isExact = true
   readonly label = ''
   readonly #object: JsonObject
   readonly #node: PathNode | null

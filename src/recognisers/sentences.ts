@@ -109,7 +109,9 @@ export class JoinedValues<Value extends Span> {
    */
   add({ until }: Pick<TextWindow, 'until'>, values: readonly Value[]): readonly Value[] {
     // The later window shows more of a value.
-    const seen = this.#next.filter((one) => !values.some(({ start, end }) => start < one.end && one.start < end))
+    const seen = this.#next.filter(
+      (one) => !values.some(({ start, end }) => start < one.end && one.start < end),
+    )
     const final: Value[] = []
     const next: Value[] = []
     for (const value of [...values, ...seen].sort((a, b) => a.start - b.start)) {

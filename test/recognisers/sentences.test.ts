@@ -126,7 +126,13 @@ t.test('of a value that two windows show, the part in the first and the rest cou
   const found = namesIn(windows, /n+/g)
   t.equal(found[0]![1], 16_000)
   const values = new JoinedValues<{ start: number; end: number }>()
-  t.strictSame(values.add({ until: 10 }, [{ start: 2, end: 14 }, { start: 15, end: 18 }]), [{ start: 2, end: 14 }])
+  t.strictSame(
+    values.add({ until: 10 }, [
+      { start: 2, end: 14 },
+      { start: 15, end: 18 },
+    ]),
+    [{ start: 2, end: 14 }],
+  )
   t.strictSame(values.add({ until: 40 }, [{ start: 10, end: 20 }]), [{ start: 14, end: 20 }])
   t.strictSame(values.add({ until: 50 }, []), [])
 })

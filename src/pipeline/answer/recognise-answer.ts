@@ -1,12 +1,13 @@
 // Asks the recognisers about the texts of a whole answer, before they are scanned.
 
 import type { Clock } from '../../core/clock.ts'
-import { nowOrInSlices, Pace, type Steps } from '../../core/steps.ts'
+import { nowOrInSlices, Pace, STEP_UNITS, type Steps } from '../../core/steps.ts'
 import { type UpstreamResponse, unusableStatus } from '../../upstream/response.ts'
 import type { Call } from '../call/call.ts'
+import type { JsonWalls } from '../scan/json-walls.ts'
 import type { OutsideValues, ViewedText } from '../scan/outside-values.ts'
 import type { ScanRules } from '../scan/text-scanner.ts'
-import { viewOfText } from '../scan/view-reader.ts'
+import { readView } from '../scan/view-reader.ts'
 import { parseAnswerSteps, reasonIn } from './received-body.ts'
 
 /** An answer as far as its texts are read. */
@@ -29,7 +30,8 @@ export async function recogniseAnswer(
 ): Promise<void> {
   const { call, clock } = answer
   const startMs = clock.monotonic()
-  await outside.ask(await nowOrInSlices(viewedTexts(answer, received), clock))
+  const viewed = await nowOrInSlices(viewedTexts(answer, received), clock)
+  await outside.ask(viewed, (text) => wallsIn(text, answer.scan), clock)
   call.addPhase('recognise', clock.monotonic() - startMs)
 }
 
@@ -42,9 +44,15 @@ function* viewedTexts(answer: ReceivedAnswer, received: Buffer): Steps<readonly 
   const body = parsed ?? errors.failure({}, reasonIn(received) || unusableStatus(status), status)
   const viewed: ViewedText[] = []
   const pace = new Pace()
-  for (const { text, encoding } of yield* format.group(format.texts(body).texts, call.record.asksForJson)) {
+  for (const one of yield* format.group(format.texts(body).texts, call.record.asksForJson)) {
+    const { text, encoding } = one
     if (pace.isOver(text.length)) yield
-    viewed.push({ text, view: viewOfText(text, encoding, scan) })
+    if (!one.isExact) viewed.push({ text, encoding, view: readView(one, scan).view })
   }
   return viewed
+}
+
+function* wallsIn(text: ViewedText, scan: ScanRules): Steps<JsonWalls> {
+  if (text.text.length > STEP_UNITS) yield
+  return readView(text, scan).walls
 }

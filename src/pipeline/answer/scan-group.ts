@@ -29,7 +29,7 @@ export function* scanGroup(
 ): Steps<BlockScan> {
   const scanner = new TextScanner(rules, placeholders.fork(), encoding)
   scanner.readAfter(label)
-  if (rules.outside !== undefined) scanner.expect(rules.outside.of(parts.join('')))
+  if (rules.outside !== undefined) scanner.expect(rules.outside.of({ text: parts.join(''), encoding }))
   let output = NO_OUTPUT
   for (const part of parts) output = joinOutputs(output, yield* scanner.pushSteps(part))
   if (!continues) output = joinOutputs(output, scanner.finish())

@@ -7,11 +7,14 @@ import type { Channel } from '../../chat/channel.ts'
 import { isEventName } from '../../chat/event-names.ts'
 import { DONE, MAXIMUM_EVENT_BYTES, type SseEvent, SseParser } from '../../chat/sse.ts'
 import type { Delta, StreamChunk } from '../../chat/stream-chunk.ts'
+import type { Text } from '../../chat/text.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { atOnce } from '../../core/steps.ts'
-import { GrowingSentences, type TextWindow } from '../../recognisers/sentences.ts'
-import { type OutsideValue, type OutsideValues, valuesIn } from '../scan/outside-values.ts'
-import { ViewReader, viewOfText } from '../scan/view-reader.ts'
+import { GrowingSentences, JoinedValues, type TextWindow } from '../../recognisers/sentences.ts'
+import type { RecognisedValue } from '../../recognisers/values.ts'
+import type { JsonWalls } from '../scan/json-walls.ts'
+import type { OutsideValue, OutsideValues } from '../scan/outside-values.ts'
+import { readView, ViewReader } from '../scan/view-reader.ts'
 import { assertTexts } from './growing-texts.ts'
 import type { Answer } from './whole-answer.ts'
 
@@ -27,6 +30,7 @@ interface GatedText {
   readonly channel: Channel
   readonly reader: ViewReader
   readonly sentences: GrowingSentences
+  readonly joined: JoinedValues<RecognisedValue>
   /** Offset up to which it is judged. */
   judged: number
 }
@@ -40,7 +44,8 @@ interface WaitingEvent {
 /** A piece of text to ask about. */
 interface Question {
   readonly window: TextWindow
-  take(values: readonly OutsideValue[]): void
+  /** Takes the values in it; offsets count in it. */
+  take(found: readonly RecognisedValue[]): void
 }
 
 export class SentenceGate {
@@ -76,7 +81,7 @@ export class SentenceGate {
     let out = ''
     for (const event of piece === null ? this.#parser.finish() : this.#parser.push(piece)) {
       const { otherLines } = event
-      if (!isEventName(otherLines)) this.#askAboutWhole(otherLines, 'plain')
+      if (!isEventName(otherLines)) this.#askAboutWhole({ text: otherLines, encoding: 'plain' })
       // A comment keeps the connection alive.
       if (event.data === null) out += event.raw
       else this.#enter(event, event.data)
@@ -93,10 +98,7 @@ export class SentenceGate {
     const questions = this.#questions
     this.#questions = []
     const found = await this.#outside.find(questions.map(({ window }) => window.text))
-    for (const [index, { window, take }] of questions.entries()) {
-      const values = valuesIn(window.text, found[index]!)
-      take(values.map((one) => ({ ...one, start: one.start + window.start, end: one.end + window.start })))
-    }
+    for (const [index, { take }] of questions.entries()) take(found[index]!)
   }
 
   #release(): string {
@@ -132,14 +134,14 @@ export class SentenceGate {
   #read(chunk: StreamChunk): WaitingEvent['needs'] {
     this.#readOthers(chunk)
     const grown = new Set<GatedText>()
-    for (const delta of chunk.deltas) grown.add(this.#grow(delta))
+    // The name of a tool, which is whole in its event, is exact.
+    for (const delta of chunk.deltas) if (!delta.whole) grown.add(this.#grow(delta))
     // The first delta of another text ends those before it.
     for (const { choice } of chunk.deltas)
       for (const text of this.#textsOf(choice)) if (!grown.has(text)) this.#end(text)
     const { finished, signed, endsBlock, continues } = chunk
     const ended = [...finished, ...signed, endsBlock ?? [], continues?.from ?? []].flat()
     for (const choice of ended) for (const text of this.#textsOf(choice)) this.#end(text)
-    for (const delta of chunk.deltas) if (delta.whole) this.#end(this.#textOf(delta))
     if (chunk.isLast || chunk.error) this.#endAll()
     return [...grown].map((text) => ({ text, end: text.sentences.end }))
   }
@@ -150,20 +152,21 @@ export class SentenceGate {
   #readOthers({ others }: StreamChunk): void {
     if (others.length === 0) return
     const { call } = this.#answer
-    for (const { text, encoding } of atOnce(call.api.answer.group(others, call.record.asksForJson)))
-      this.#askAboutWhole(text, encoding)
+    for (const one of atOnce(call.api.answer.group(others, call.record.asksForJson)))
+      if (!one.isExact) this.#askAboutWhole(one)
   }
 
-  #askAboutWhole(text: string, encoding: 'plain' | 'json'): void {
+  #askAboutWhole(text: Pick<Text, 'text' | 'encoding'>): void {
     const values: OutsideValue[] = []
     const sentences = new GrowingSentences()
-    const view = viewOfText(text, encoding, this.#answer.scan)
+    const joined = new JoinedValues<RecognisedValue>()
+    const { view, walls } = readView(text, this.#answer.scan)
     const windows = [...sentences.push(view), ...sentences.finish()]
     for (const [index, window] of windows.entries())
       this.#questions.push({
         window,
         take: (found) => {
-          values.push(...found)
+          values.push(...finalValues(window, found, joined, walls))
           if (index === windows.length - 1) this.#outside.keep(text, values)
         },
       })
@@ -182,7 +185,9 @@ export class SentenceGate {
     if (known !== undefined) return known
     assertTexts(this.#count++)
     const reader = new ViewReader(this.#answer.scan, encoding)
-    const text = { choice, channel, reader, sentences: new GrowingSentences(), judged: 0 }
+    const sentences = new GrowingSentences()
+    const joined = new JoinedValues<RecognisedValue>()
+    const text = { choice, channel, reader, sentences, joined, judged: 0 }
     texts.set(channel, text)
     return text
   }
@@ -205,10 +210,30 @@ export class SentenceGate {
     for (const window of windows)
       this.#questions.push({
         window,
-        take: (values) => {
-          known.push(...values)
-          text.judged = window.start + window.text.length
+        take: (found) => {
+          const { walls } = text.reader
+          known.push(...finalValues(window, found, text.joined, walls))
+          walls.forget(window.until)
+          text.judged = window.until
         },
       })
   }
+}
+
+/** Returns the values that are final after a window, with offsets in the text. */
+function finalValues(
+  window: TextWindow,
+  found: readonly RecognisedValue[],
+  joined: JoinedValues<RecognisedValue>,
+  walls: JsonWalls,
+): readonly OutsideValue[] {
+  const { start: from, text } = window
+  const inText = found.map(({ kind, start, end }) => ({ kind, start: start + from, end: end + from }))
+  const parts = walls.cut(joined.add(window, inText), text, from, from + text.length)
+  return parts.map(({ kind, start, end }) => ({
+    kind,
+    start,
+    end,
+    value: text.slice(start - from, end - from),
+  }))
 }

@@ -76,7 +76,7 @@ export class StandaloneTexts {
     // Some servers send many such lines to keep a connection alive.
     if (yield* isClean({ text: lines, encoding: 'plain' }, rules)) return withoutReceipts(lines)
     const scanner = new TextScanner(rules, this.#answer.placeholders.fork(), 'plain')
-    if (rules.outside !== undefined) scanner.expect(rules.outside.of(lines))
+    if (rules.outside !== undefined) scanner.expect(rules.outside.of({ text: lines, encoding: 'plain' }))
     const { sent } = yield* scanner.allSteps(lines)
     this.#note(scanner, this.result.findings)
     return withoutReceipts(sent)

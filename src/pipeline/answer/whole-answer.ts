@@ -233,11 +233,12 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   const edits = new Map<string, readonly TextEdit[]>()
   const pace = new Pace()
   for (const group of groups) {
-    const { parts, text, encoding, isFollowed } = group
+    const { parts, text, encoding } = group
+    const ruled = rulesFor(group, rules)
     if (pace.isOver(text.length)) yield
     if (!call.record.isAnswerCounted) call.record.estimatedCompletionTokens += estimateTokens(text)
     // Most texts are clean; one look at the whole text costs a fraction of a scan.
-    const isClear = yield* isClean({ text, encoding }, rules)
+    const isClear = yield* isClean({ text, encoding }, ruled)
     // A name may show what the value alone does not.
     const label = isClear ? labelOf(group) : ''
     if (isClear && (label === '' || !(yield* isNamedValue(group, label, rules)))) {
@@ -245,7 +246,7 @@ function* scanTexts(answer: Answer, body: JsonObject) {
       continue
     }
     const blocks = parts.map((part) => walk.texts[part]!.text)
-    const scan = yield* scanGroup(blocks, encoding, rulesFor({ isFollowed }, rules), placeholders, label)
+    const scan = yield* scanGroup(blocks, encoding, ruled, placeholders, label)
     const { scanner } = scan
     scanners.push(scanner)
     parts.forEach((part, index) => {
@@ -311,7 +312,7 @@ export function* isClean(
     (credential === null || !view.includes(credential)) &&
     restoration?.mayOccurIn(view) !== true &&
     (shapes === null || shapesIn(view).length === 0) &&
-    (outside === undefined || outside.of(text.text).length === 0) &&
+    (outside === undefined || outside.of(text).length === 0) &&
     (yield* detectSteps(view, kinds)).length === 0 &&
     (openKinds === null || (yield* findAnywhere(openKinds, view)).length === 0) &&
     (replacedKeywords === null || (yield* findAnywhere(replacedKeywords, view)).length === 0) &&

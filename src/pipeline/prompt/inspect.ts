@@ -233,7 +233,7 @@ function* readText(
       : yield* detectNamed(label, view, kinds)
   const open = yield* findNamedValues(selection.openKinds('request'), label, view, part)
   const own = joinFindings<Finding>(open, builtIn)
-  const found = outside === null ? own : mergeValues(own, outside.of(view), { start: 0, text: view })
+  const found = outside === null ? own : mergeValues(own, outside.of(text), { start: 0, text: view })
   const findings = withoutExceptions(found, view, part, selection)
   const known = readsShapes && findings.length > 0 ? shapesIn(view) : []
   const values =

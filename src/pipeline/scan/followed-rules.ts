@@ -1,15 +1,21 @@
-// Chooses the rules for a URL that a machine follows: they may refuse it, and nothing alters it.
+// Chooses the rules for a text of an answer that a machine reads: rules may refuse a URL that it
+// follows, and nothing alters it; recognisers do not read what it compares.
 
 import type { Text } from '../../chat/text.ts'
 import { isReplacing } from '../../policy/rule.ts'
 import type { ScanRules } from './text-scanner.ts'
 
 /** Returns the rules for a text of an answer. */
-export function rulesFor({ isFollowed }: Pick<Text, 'isFollowed'>, rules: ScanRules): ScanRules {
-  if (!isFollowed) return rules
+export function rulesFor(text: Pick<Text, 'isFollowed' | 'isExact'>, every: ScanRules): ScanRules {
+  const rules = every.outside !== undefined && text.isExact ? withoutOutside(every) : every
+  if (!text.isFollowed) return rules
   const piiAction: ScanRules['piiAction'] = (kind, value) => {
     const action = rules.piiAction(kind, value)
     return isReplacing(action) ? 'allow' : action
   }
   return { ...rules, piiAction, replacedKeywords: null, restoration: null }
+}
+
+function withoutOutside({ outside: _outside, ...rules }: ScanRules): ScanRules {
+  return rules
 }

@@ -3,10 +3,13 @@
 
 import { hash } from 'node:crypto'
 import type { Channel } from '../../chat/channel.ts'
+import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Finding } from '../../core/finding.ts'
+import { nowOrInSlices, type Steps } from '../../core/steps.ts'
 import type { Asking, Recognisers } from '../../recognisers/recognisers.ts'
 import { mergeValues, type RecognisedValue } from '../../recognisers/values.ts'
+import type { JsonWalls } from './json-walls.ts'
 
 /** Maximum texts with values in one prompt or answer. */
 const MAXIMUM_TEXTS = 200_000
@@ -19,11 +22,21 @@ export interface OutsideValue extends Finding {
   readonly value: string
 }
 
-/** A text as it is written and as detectors read it. */
-export interface ViewedText {
+/** A whole text as it is written. */
+interface WrittenText {
   readonly text: string
+  readonly encoding: 'plain' | 'json'
+  /** As in Text. */
+  readonly isExact?: boolean
+}
+
+/** A whole text as it is written and as detectors read it. */
+export interface ViewedText extends WrittenText {
   readonly view: string
 }
+
+/** Reads a text again for its walls, which matter only where values were found. */
+type ReadWalls = (text: ViewedText) => Steps<JsonWalls>
 
 /** The values in a prompt or an answer. */
 export class OutsideValues {
@@ -38,13 +51,27 @@ export class OutsideValues {
   }
 
   /**
-   * Asks about whole texts and keeps the values.
+   * Asks about whole texts and keeps the values, cut at walls.
    * @throws GatewayError (rejects) as `Recognisers.find`, and `overloaded` for more than
    *   MAXIMUM_TEXTS texts with values
    */
-  async ask(texts: readonly ViewedText[]): Promise<void> {
+  async ask(texts: readonly ViewedText[], read: ReadWalls, clock: Pick<Clock, 'monotonic'>): Promise<void> {
     const found = await this.find(texts.map(({ view }) => view))
-    for (const [index, { text, view }] of texts.entries()) this.keep(text, valuesIn(view, found[index]!))
+    await nowOrInSlices(this.#keepAll(texts, found, read), clock)
+  }
+
+  *#keepAll(
+    texts: readonly ViewedText[],
+    found: readonly (readonly RecognisedValue[])[],
+    read: ReadWalls,
+  ): Steps<void> {
+    for (const [index, text] of texts.entries()) {
+      const values = found[index]!
+      if (values.length === 0) continue
+      const walls = mayHoldJson(text) ? yield* read(text) : null
+      const parts = walls === null ? values : walls.cut(values, text.view)
+      this.keep(text, valuesIn(text.view, parts))
+    }
   }
 
   /** Asks about texts. @throws GatewayError (rejects) as `Recognisers.find` */
@@ -53,7 +80,7 @@ export class OutsideValues {
   }
 
   /** Keeps the values in a whole text. @throws GatewayError as `ask` */
-  keep(text: string, values: readonly OutsideValue[]): void {
+  keep(text: WrittenText, values: readonly OutsideValue[]): void {
     if (values.length === 0) return
     if (this.#whole.size >= MAXIMUM_TEXTS)
       throw new GatewayError(
@@ -63,9 +90,10 @@ export class OutsideValues {
     this.#whole.set(nameOf(text), values)
   }
 
-  /** Returns the values in a whole text. */
-  of(text: string): readonly OutsideValue[] {
-    return this.#whole.size === 0 ? [] : (this.#whole.get(nameOf(text)) ?? [])
+  /** Returns the values in a whole text; none in an exact one. */
+  of(text: WrittenText): readonly OutsideValue[] {
+    if (this.#whole.size === 0 || text.isExact === true) return []
+    return this.#whole.get(nameOf(text)) ?? []
   }
 
   /** The values in a growing text, in order. The reader of a stream adds to them. */
@@ -77,10 +105,13 @@ export class OutsideValues {
   }
 }
 
-const nameOf = (text: string): string => hash('sha256', text.toWellFormed(), 'base64url')
+const nameOf = ({ text, encoding }: WrittenText): string =>
+  hash('sha256', text.toWellFormed(), 'base64url') + encoding
+
+const mayHoldJson = ({ text, encoding }: WrittenText): boolean => encoding === 'json' || /[[{]/.test(text)
 
 /** Adds to each value what it is in the text. */
-export const valuesIn = (view: string, values: readonly RecognisedValue[]): OutsideValue[] =>
+const valuesIn = (view: string, values: readonly RecognisedValue[]): OutsideValue[] =>
   values.map(({ kind, start, end }) => ({
     ...{ kind, start, end },
     value: view.slice(start, end),
