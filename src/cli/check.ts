@@ -148,13 +148,13 @@ const relocate = (
         return { severity, problem: { ...problem, file } }
       })
 
-const contextOf = (config: Config | null): LintContext | null =>
+const contextOf = ({ config, namesPseudonymKey }: CheckedConfig): LintContext | null =>
   config === null
     ? null
     : {
         keyNames: config.keys.map(({ name }) => name),
         kinds: [...config.pii.kinds, ...recognisedKinds(config.recognisers)],
-        namesPseudonymKey: config.pii.pseudonymKey !== null,
+        namesPseudonymKey,
       }
 
 interface CheckedConfig {
@@ -163,6 +163,8 @@ interface CheckedConfig {
   /** Whose rule files they are. */
   readonly reader: RuleReader
   readonly remarks: readonly Remark[]
+  /** Whether it names the key of pseudonyms, usable or not. */
+  readonly namesPseudonymKey: boolean
   /** Files that were checked. */
   readonly files: readonly string[]
   /** Paths of the rules that exist. */
@@ -193,7 +195,8 @@ async function checkConfig(file: string, io: Pick<CommandIo, 'env'>): Promise<Ch
       remarks.push({ severity: 'error', problem: problemAt(path, reason) })
     const prices = config === null ? NO_REMARKS : await checkPrices({ problems, problemAt }, config)
     const files = [file, ...prices.files]
-    return { config: null, reader: 'hub', files, paths, remarks: [...remarks, ...prices.remarks] }
+    const all = [...remarks, ...prices.remarks]
+    return { config: null, reader: 'hub', files, paths, remarks: all, namesPseudonymKey: false }
   }
   const reading = readConfig(file, io.env, systemClock)
   const { partial: config, problems, problemAt } = reading
@@ -224,7 +227,9 @@ async function checkConfig(file: string, io: Pick<CommandIo, 'env'>): Promise<Ch
   for (const [path, reason] of missing) remarks.push({ severity: 'error', problem: problemAt(path, reason) })
   const prices = config === null ? NO_REMARKS : await checkPrices(reading, config)
   const files = [file, ...prices.files]
-  return { config, reader: 'gateway', files, paths, remarks: [...remarks, ...prices.remarks] }
+  const namesPseudonymKey = config?.pii.pseudonymKey != null || isAmong(problems, KEY_PATH)
+  const all = [...remarks, ...prices.remarks]
+  return { config, reader: 'gateway', files, paths, remarks: all, namesPseudonymKey }
 }
 
 const KEY_PATH = ['pii', 'pseudonymKey']
@@ -268,7 +273,7 @@ async function testFileProblems(paths: readonly string[], checked: Set<string>):
 function lint(
   files: Parameters<typeof lintRules>[0],
   found: readonly Problem[],
-  configured: Pick<CheckedConfig, 'config' | 'reader'> | null,
+  configured: CheckedConfig | null,
 ): Remark[] {
   const snapshot = snapshotOf(files, found, { reader: configured?.reader ?? 'hub' })
   // A hub does not know what the configurations of its sidecars define.
@@ -276,7 +281,7 @@ function lint(
   const openKinds = config === null ? [] : openKindsIn(config)
   const problems = configured?.reader === 'hub' ? snapshot.problems : problemsOf(snapshot, openKinds)
   if (problems.length > 0) return problems.map((problem) => ({ severity: 'error', problem }))
-  return lintRules(files, contextOf(config)).map((problem) => ({
+  return lintRules(files, configured === null ? null : contextOf(configured)).map((problem) => ({
     severity: 'warning',
     problem,
   }))

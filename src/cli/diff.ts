@@ -15,7 +15,7 @@ import {
   UsageError,
   writeLine,
 } from './command.ts'
-import { benchOf, caseFiles } from './test.ts'
+import { benchOf, caseFiles, recognisersLeftOut, warnOfRecognisers } from './test.ts'
 import { usableConfig } from './usable-config.ts'
 
 const HELP = `Usage: sidegate diff OLD NEW [--tests PATH] [--replay FILE] [--format FORMAT]
@@ -30,7 +30,8 @@ requests have a different result. Prints no text of a request.
                    \`request\` and, if known, \`key_name\` and \`response\`; or an
                    export of sidegate audit export --exchanges, whose calls are named
                    by line and id; may be repeated
-  --config FILE    configuration that says which personal data is detected
+  --config FILE    configuration that says which personal data is detected; its
+                   recognisers are left out, which the command says
   --format FORMAT  pretty (default), markdown (a comment for reviewers) or json
   --help           print this text
 
@@ -57,7 +58,8 @@ export const diff: Command = {
     const format = chooseFormat(values.format, DIFFERENCE_FORMATS, io)
     const missing = await missingPaths([old, next, ...(values.replay ?? [])])
     if (missing.length > 0) throw new UsageError(`there is no file or folder ${missing.join(', ')}`)
-    const bench = benchOf(values.config === undefined ? null : usableConfig(values.config, io))
+    const config = values.config === undefined ? null : usableConfig(values.config, io)
+    const bench = benchOf(config)
     const [before, after] = [await rulesIn(old), await rulesIn(next)]
     const cases = await loadCases(await caseFiles(values.tests ?? []), false)
     const recordings = await Promise.all((values.replay ?? []).map((file) => readRecording(file)))
@@ -80,7 +82,8 @@ export const diff: Command = {
         writeLine(io.err, `${values.replay?.[index]}: ${describeSkipped(withoutExchange)}`)
     }
     const difference = await compareRuleSets(before.rules, after.rules, exchanges, bench)
-    io.out.write(formatDifference(difference, format))
+    if (exchanges.length > 0) warnOfRecognisers(config, io)
+    io.out.write(formatDifference(difference, format, recognisersLeftOut(config)))
     return difference.rules.length + difference.exchanges.length === 0 ? 0 : 1
   },
 }

@@ -19,7 +19,7 @@ import {
 } from './command.ts'
 import { readLabelOption } from './label-option.ts'
 import { rulesInForce } from './rules-in-force.ts'
-import { benchOf } from './test.ts'
+import { benchOf, recognisersLeftOut, warnOfRecognisers } from './test.ts'
 import { usableConfig } from './usable-config.ts'
 
 const HELP = `Usage: sidegate evaluate TEXT [--model MODEL] [--key NAME] [--label NAME=VALUE]
@@ -27,7 +27,8 @@ const HELP = `Usage: sidegate evaluate TEXT [--model MODEL] [--key NAME] [--labe
 
 Says what the rules in force do with a prompt: the decision, the rules that fire, and
 the text as it would be forwarded. Forwards, counts and logs nothing. Limits and the
-terms of keys are left out. In a pipe the output is JSON.
+terms of keys are left out, and so are recognisers, which the command says. In a pipe
+the output is JSON.
 
   --model MODEL       the requested model (default test-model)
   --key NAME          name of the API key that asks (default evaluate)
@@ -83,12 +84,17 @@ export const evaluate: Command = {
         benchOf(config, pseudonymKeyOf(config)),
       )
       const { decision, refusedBy, rules: fired, findings, redacted } = outcome
-      if (values.json === true || !io.out.isTTY)
+      warnOfRecognisers(config, io)
+      if (values.json === true || !io.out.isTTY) {
+        const leftOut = recognisersLeftOut(config)
         writeLine(
           io.out,
-          JSON.stringify({ decision, refused_by: refusedBy, rules: fired, findings, redacted }),
+          JSON.stringify({
+            ...{ decision, refused_by: refusedBy, rules: fired, findings, redacted },
+            ...(leftOut.length > 0 && { recognisers_left_out: leftOut }),
+          }),
         )
-      else {
+      } else {
         writeLine(io.out, visible(`decision  ${decision}${refusedBy === null ? '' : ` by ${refusedBy}`}`))
         writeLine(io.out, visible(`rules     ${fired.join(', ') || 'none'}`))
         writeLine(io.out, visible(`forwarded ${decision === 'block' ? 'nothing' : redacted}`))

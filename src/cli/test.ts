@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import type { Config } from '../core/config.ts'
 import { DEFAULT_PII_KINDS } from '../core/finding.ts'
 import type { Problem } from '../core/problem.ts'
+import { recognisedKinds } from '../core/recogniser-config.ts'
 import { loadInjectionModel } from '../detect/injection/score.ts'
 import { kindSet } from '../detect/pii/kinds.ts'
 import { findCaseFiles, isCasePath, loadCases } from '../rulecheck/cases.ts'
@@ -21,6 +22,7 @@ import {
   parseArguments,
   printProblems,
   UsageError,
+  writeLine,
 } from './command.ts'
 import { usableConfig } from './usable-config.ts'
 import { inWorkspace } from './workspace.ts'
@@ -31,7 +33,8 @@ Runs the tests of rules: files named *_test.yaml, next to the rules they test. A
 a test file or a folder of them; the default is the rules folder of the configuration.
 Each case states the expected result of a request and its answer. An answer is also
 streamed in many random chunks, which must give the same result. Token limits are not
-tested, because they depend on traffic. Pseudonyms come from a fixed key.
+tested, because they depend on traffic. Pseudonyms come from a fixed key. Recognisers
+are left out, which the command says.
 
   --config FILE    configuration that says which personal data is detected
                    (default when no PATH is given:
@@ -78,12 +81,9 @@ export const test: Command = {
       throw new UsageError(`there are no tests in ${paths.join(', ')}; tests are files named *_test.yaml`)
     }
     const verdicts = await compareCases(loaded, benchOf(config))
-    io.out.write(
-      formatVerdicts(
-        format === 'github' ? verdicts.map((verdict) => relocated(verdict, io)) : verdicts,
-        format,
-      ),
-    )
+    const shown = format === 'github' ? verdicts.map((verdict) => relocated(verdict, io)) : verdicts
+    warnOfRecognisers(config, io)
+    io.out.write(formatVerdicts(shown, format, recognisersLeftOut(config)))
     return verdicts.every(({ mismatches }) => mismatches.length === 0) ? 0 : 1
   },
 }
@@ -113,6 +113,24 @@ export async function caseFiles(paths: readonly string[]): Promise<string[]> {
   const other = files.find((file) => !isCasePath(file))
   if (other !== undefined) throw new UsageError(`${other} is not a test; tests are files named *_test.yaml`)
   return files
+}
+
+/** Names of the recognisers that a command without a gateway does not ask. */
+export const recognisersLeftOut = (config: Pick<Config, 'recognisers'> | null): readonly string[] =>
+  config?.recognisers.map(({ name }) => name) ?? []
+
+/** Says on `err` which recognisers are not asked, and what is not found without them. */
+export function warnOfRecognisers(
+  config: Pick<Config, 'recognisers'> | null,
+  { err }: Pick<CommandIo, 'err'>,
+): void {
+  const names = recognisersLeftOut(config)
+  if (config === null || names.length === 0) return
+  const kinds = recognisedKinds(config.recognisers).join(', ')
+  writeLine(
+    err,
+    `warning: left out here are the recognisers of the configuration: ${names.join(', ')}; a running gateway also finds what they find: ${kinds}`,
+  )
 }
 
 /** The key of pseudonyms in tests, so that every machine expects the same ones. */

@@ -74,16 +74,24 @@ const MAX_VALUE_CHARACTERS = 200
 
 const CHANGE_MARKS = { added: '+', removed: '-', changed: '~' } as const
 
-export function formatDifference(difference: RuleSetDifference, format: DifferenceFormat): string {
+/** @param leftOut names of recognisers that were not asked */
+export function formatDifference(
+  difference: RuleSetDifference,
+  format: DifferenceFormat,
+  leftOut: readonly string[] = [],
+): string {
   switch (format) {
     case 'json':
-      return json(difference)
+      return json({ ...difference, ...leftOutMember(leftOut) })
     case 'markdown':
       return differenceMarkdown(difference)
     case 'pretty':
       return differenceText(difference)
   }
 }
+
+const leftOutMember = (recognisersLeftOut: readonly string[]) =>
+  recognisersLeftOut.length === 0 ? {} : { recognisersLeftOut }
 
 function differenceText(difference: RuleSetDifference): string {
   const { rules, exchanges } = difference
@@ -165,7 +173,12 @@ export type VerdictFormat = (typeof VERDICT_FORMATS)[number]
 const SHOWN_BEFORE = 30
 const SHOWN_AFTER = 90
 
-export function formatVerdicts(verdicts: readonly Verdict[], format: VerdictFormat): string {
+/** @param leftOut names of recognisers that were not asked */
+export function formatVerdicts(
+  verdicts: readonly Verdict[],
+  format: VerdictFormat,
+  leftOut: readonly string[] = [],
+): string {
   const failed = verdicts.filter(({ mismatches }) => mismatches.length > 0).length
   const summary = `${counted(verdicts.length, 'test')}: ${verdicts.length - failed} passed, ${failed} failed`
   switch (format) {
@@ -185,7 +198,7 @@ export function formatVerdicts(verdicts: readonly Verdict[], format: VerdictForm
         ok: mismatches.length === 0,
         mismatches,
       }))
-      return json({ total: verdicts.length, failed, tests })
+      return json({ total: verdicts.length, failed, tests, ...leftOutMember(leftOut) })
     }
   }
 }

@@ -267,6 +267,38 @@ t.test('check knows the kinds of recognisers in the configuration', async (t) =>
   )
 })
 
+t.test('test, diff and evaluate say which recognisers they leave out', async (t) => {
+  const dir = t.testdir({
+    'sidegate.yaml':
+      'upstream: { baseUrl: "https://h/v1" }\nrules: { path: rules }\nrecognisers:\n  - { name: names, url: "http://127.0.0.1:5002/analyze", kinds: [person, location] }\n',
+    'none.yaml': 'upstream: { baseUrl: "https://h/v1" }\nrules: { path: rules }\n',
+    rules: {
+      'a.yaml': 'rules:\n  - { name: a, type: pii, pattern: location, action: redact }\n',
+      'a_test.yaml': 'tests:\n  - { name: one, text: hi, expect: { redacted: hi } }\n',
+    },
+    'r.jsonl': '{"messages":[{"role":"user","content":"hi"}],"model":"m"}\n',
+  })
+  const commands = [
+    ['test', 'rules'],
+    ['diff', 'rules', 'rules', '--replay', 'r.jsonl'],
+    ['evaluate', 'hi'],
+  ]
+  for (const command of commands) {
+    const json = command[0] === 'evaluate' ? [] : ['--format', 'json']
+    const run = (config: string, more: readonly string[] = []) =>
+      sidegate([...command, '--config', config, ...more], {}, dir)
+    const text = await run('sidegate.yaml')
+    t.equal(text.status, 0, text.stderr)
+    t.match(text.stderr, /^warning: left out here are the recognisers .*: names; .*: person, location$/m)
+    const { recognisersLeftOut, recognisers_left_out = recognisersLeftOut } = JSON.parse(
+      (await run('sidegate.yaml', json)).stdout,
+    )
+    t.same(recognisers_left_out, ['names'])
+    const without = await run('none.yaml', json)
+    t.notMatch(without.stdout + without.stderr, /recognisers/)
+  }
+})
+
 t.test('check reports errors of the configuration and of the rules together', async (t) => {
   const dir = t.testdir({
     'sidegate.yaml':
@@ -598,4 +630,8 @@ t.test('check says what replicas need for the same pseudonyms', async (t) => {
   t.match(own.stdout, /a\.yaml:2:\d+ rules\[0\]\.action: gives each replica pseudonyms of its own/)
   const shared = await sidegate(['check', '--config', 'shared.yaml'], {}, dir)
   t.notMatch(shared.stdout, 'pseudonym')
+  chmodSync(join(dir, 'k'), 0o644)
+  const open = await sidegate(['check', '--config', 'shared.yaml'], {}, dir)
+  t.match(open.stdout, /pii\.pseudonymKey: can be read by others/)
+  t.match(open.stdout, /1 error, 0 warnings/, 'and no word of replicas, which it is named for')
 })

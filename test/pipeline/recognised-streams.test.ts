@@ -9,7 +9,7 @@ import type { RecogniserConfig } from '../../src/core/recogniser-config.ts'
 import { OutsideValues } from '../../src/pipeline/scan/outside-values.ts'
 import { messageEvents, streamedText } from '../process/messages-upstream.ts'
 import { responseEvents, streamedMessage } from '../process/responses-upstream.ts'
-import { answer as answerWith, startRecognisers } from '../recognisers/fixture.ts'
+import { answer as answerWith, type OtherAnswer, startRecognisers } from '../recognisers/fixture.ts'
 import { cutText, deliverWhole, END, event, RELAY_SCAN, relay, textOf } from './fixture.ts'
 
 async function start(t: Test, more: Partial<RecogniserConfig> = {}) {
@@ -190,4 +190,56 @@ t.test('a sentence without an end leaves in parts of 2,000 characters', async (t
   t.equal(content(sent), `${'word '.repeat(1500)}[PERSON_1]`)
   t.ok(standIn.texts.every(({ length }) => length <= 2000))
   t.ok(standIn.texts.length <= 5)
+})
+
+/** Finds a name that may be wrapped. */
+const wrapped: OtherAnswer = (response, { text }) => {
+  const found = [...text.matchAll(/Maria\s+Keller/g)]
+  const spans = found.map(({ 0: name, index }) => ({ start: index, end: index + name.length }))
+  answerWith(
+    response,
+    200,
+    spans.map((span) => ({ entity_type: 'PERSON', score: 1, ...span })),
+  )
+}
+
+t.test('a name that is wrapped over a line is whole, however it arrives', async (t) => {
+  const { outside, standIn } = await start(t)
+  standIn.other = wrapped
+  const text = `From Maria\nKeller\nto Maria\r\nKeller.\n\nsay Maria\n\nKeller`
+  for (const size of [1, 2, 5, 100]) {
+    const pieces = text.match(new RegExp(`[^]{1,${size}}`, 'g'))!
+    const { sent } = await relay([...pieces.map(said), ...END], { outside: outside() })
+    t.equal(content(sent), 'From [PERSON_1]\nto [PERSON_2].\n\nsay Maria\n\nKeller')
+  }
+})
+
+t.test('a name at any place of a long sentence is found whole and once', async (t) => {
+  const { outside, standIn } = await start(t)
+  standIn.other = wrapped
+  for (let before = 1700; before < 2020; before += 80) {
+    const text = `${'x'.repeat(before - 200)}${' y'.repeat(100)} Maria Keller${' z'.repeat(300)}`
+    const { sent, findings } = await relay([...text.match(/.{1,60}/gs)!.map(said), ...END], {
+      outside: outside(),
+    })
+    t.equal(content(sent), text.replace('Maria Keller', '[PERSON_1]'))
+    t.match(findings, [{ kind: 'person', count: 1 }])
+  }
+})
+
+t.test('names of tools in a stream are neither asked nor changed', async (t) => {
+  const { outside, standIn } = await start(t)
+  const named = await relay(
+    [
+      event({ delta: { tool_calls: [{ index: 0, id: 'c', function: { name: 'Bob', arguments: '' } }] } }),
+      event({ delta: { tool_calls: [{ index: 0, function: { arguments: '{"Bob":"Bob"}' } }] } }),
+      ...END,
+    ],
+    { outside: outside() },
+  )
+  const [{ function: first }, { function: second }] = dataOf(named.sent).flatMap(
+    ({ choices }) => choices[0].delta.tool_calls ?? [],
+  )
+  t.same([first.name, second.arguments], ['Bob', '{"Bob":"[PERSON_1]"}'])
+  t.same(standIn.texts, ['{"Bob":"Bob"}'])
 })

@@ -7,8 +7,11 @@ import { Pace, type Steps } from '../../core/steps.ts'
 import type { TextPart } from '../../core/text-part.ts'
 import { detectSteps } from '../../detect/pii/detect.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
+import type { JsonWalls } from '../scan/json-walls.ts'
+import { isOutsideValue } from '../scan/outside-values.ts'
 import type { InspectedText, Replacement } from './numbering.ts'
 import { overlap } from './prompt-neighbours.ts'
+import { wallsOf } from './recognise-prompt.ts'
 
 /** Characters by which a value is found; a shorter one is not. */
 const START_CHARACTERS = 4
@@ -17,17 +20,28 @@ const VALUE_UNITS = 32
 const WORD_START = /(?<![\p{L}\p{N}])[\p{L}\p{N}+(]/gu
 const WORD = /[\p{L}\p{N}]/u
 
+interface Known {
+  readonly kind: PiiKind
+  readonly order: number
+  /** Whether a recogniser found it. It must not change what is exact. */
+  readonly isGuess: boolean
+}
+
+interface KnownReplacement extends Replacement {
+  readonly isGuess: boolean
+}
+
 /** The kinds of values, in the order in which they were found, and their lengths by their start. */
 class KnownValues {
-  readonly #kinds = new Map<string, { readonly kind: PiiKind; readonly order: number }>()
+  readonly #kinds = new Map<string, Known>()
   readonly #lengths = new Map<string, Set<number>>()
 
   get isEmpty(): boolean {
     return this.#kinds.size === 0
   }
 
-  add(kind: PiiKind, value: string): void {
-    this.#kinds.set(value, { kind, order: this.#kinds.size })
+  add(kind: PiiKind, value: string, isGuess: boolean): void {
+    this.#kinds.set(value, { kind, order: this.#kinds.size, isGuess })
     const start = value.slice(0, START_CHARACTERS)
     const lengths = this.#lengths.get(start)
     if (lengths === undefined) this.#lengths.set(start, new Set([value.length]))
@@ -40,8 +54,8 @@ class KnownValues {
   }
 
   /** Returns the value at an offset, the one that was found first; null without one. */
-  findAt(view: string, index: number, lengths: ReadonlySet<number>): Replacement | null {
-    let first: Replacement | null = null
+  findAt(view: string, index: number, lengths: ReadonlySet<number>): KnownReplacement | null {
+    let first: KnownReplacement | null = null
     let least = Number.POSITIVE_INFINITY
     for (const length of lengths) {
       const end = index + length
@@ -49,7 +63,7 @@ class KnownValues {
       const value = view.slice(index, end)
       const known = this.#kinds.get(value)
       if (known === undefined || known.order > least) continue
-      first = { finding: { kind: known.kind, start: index, end }, value }
+      first = { finding: { kind: known.kind, start: index, end }, value, isGuess: known.isGuess }
       least = known.order
     }
     return first
@@ -81,15 +95,16 @@ export function* addKnownValues(
       seen.add(value)
       if (pace.isOver(value.length)) yield
       const [alone] = yield* detectSteps(value, kinds)
-      if (alone?.kind !== kind || alone.end !== value.length) known.add(kind, value)
+      if (alone?.kind !== kind || alone.end !== value.length) known.add(kind, value, isOutsideValue(finding))
     }
   }
 }
 
 /** Merges the known values of a text into its replacements, which are in order. */
 function* addTo(item: InspectedText, known: KnownValues, pace: Pace): Steps<void> {
-  const { view, replacements: found } = item
+  const { view, text, replacements: found } = item
   const merged: Replacement[] = []
+  let walls: JsonWalls | null = null
   let next = 0
   let lastEnd = 0
   for (const { index } of view.matchAll(WORD_START)) {
@@ -99,6 +114,11 @@ function* addTo(item: InspectedText, known: KnownValues, pace: Pace): Steps<void
     const one = known.findAt(view, index, lengths)
     if (one === null) continue
     const { end } = one.finding
+    if (one.isGuess) {
+      if (text.isExact) continue
+      walls ??= yield* wallsOf(text)
+      if (walls.isIn(one.finding)) continue
+    }
     while (next < found.length && found[next]!.finding.end <= index) merged.push(found[next++]!)
     let after = next
     while (after < found.length && found[after]!.finding.start < end) after++

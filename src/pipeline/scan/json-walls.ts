@@ -23,14 +23,15 @@ interface Quoted {
 const WORDS = /[\p{L}\p{N}](?:[\s\S]*[\p{L}\p{N}])?/u
 
 export class JsonWalls {
-  /** In order, without overlap. */
+  /** By their beginnings. A name that is shown late is around those in it. */
   #walls: Wall[] = []
   #at = 0
   /** Levels whose string is open. */
   readonly #open = new Set<number>()
   /** Level of the open name; -1 without one. */
   #nameLevel = -1
-  #quoted: Quoted | null = null
+  /** From the outermost level inwards. */
+  #quoted: Quoted[] = []
   #last: { readonly level: number; readonly endsInQuote: boolean } = { level: 0, endsInQuote: false }
 
   /** Reads the next spans of the text. */
@@ -40,11 +41,11 @@ export class JsonWalls {
       this.#at += span.view.length
       const inName = this.#nameLevel >= 0
       if (span.kind === 'structure') {
-        this.#endQuoted(span)
+        this.#endQuoted(span, start)
         this.#follow(span)
       } else this.#readText(span, start)
       if (inName || span.kind === 'structure' || span.kind === 'number') this.#add(start, this.#at, start)
-      this.#last = { level: span.level, endsInQuote: span.kind !== 'atom' && span.view.endsWith('"') }
+      this.#last = { level: span.level, endsInQuote: span.view.endsWith('"') }
     }
   }
 
@@ -52,7 +53,7 @@ export class JsonWalls {
   endDocument(): void {
     this.#open.clear()
     this.#nameLevel = -1
-    this.#quoted = null
+    this.#quoted = []
   }
 
   /**
@@ -67,7 +68,6 @@ export class JsonWalls {
     from = 0,
     until = Number.POSITIVE_INFINITY,
   ): Value[] {
-    if (this.#walls.length === 0) return [...values]
     const parts: Value[] = []
     let next = 0
     const add = (value: Value, start: number, end: number) => {
@@ -85,13 +85,36 @@ export class JsonWalls {
         if (wall.start >= value.end) break
         if (wall.shownAt >= until) continue
         add(value, at, wall.start)
-        at = wall.end
+        at = Math.max(at, wall.end)
         isCut = true
       }
       if (isCut) add(value, at, value.end)
-      else parts.push(value)
+      else if (WORDS.test(view.slice(value.start - from, value.end - from))) parts.push(value)
     }
     return parts
+  }
+
+  /** Joins walls that are in others. To be called at the end of the text. */
+  settle(): void {
+    let end = -1
+    this.#walls = this.#walls.filter((wall) => {
+      const isOutside = wall.start >= end
+      end = Math.max(end, wall.end)
+      return isOutside
+    })
+  }
+
+  /** Reports whether a range is in a wall or crosses one, after `settle`. */
+  isIn({ start, end }: Pick<Wall, 'start' | 'end'>): boolean {
+    let low = 0
+    let high = this.#walls.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.#walls[middle]!.end <= start) low = middle + 1
+      else high = middle
+    }
+    const wall = this.#walls[low]
+    return wall !== undefined && wall.start < end
   }
 
   /** Forgets the walls before an offset. */
@@ -121,22 +144,33 @@ export class JsonWalls {
   }
 
   /** Notes text in quotes that is not known to be JSON yet. */
-  #readText({ level, view, kind }: JsonSpan, start: number): void {
-    if (level > this.#last.level && this.#last.endsInQuote)
-      this.#quoted = { level: this.#last.level, start, end: -1 }
-    else if (this.#quoted !== null && level <= this.#quoted.level) {
-      if (this.#quoted.end < 0 && kind === 'text' && view[0] === '"' && level === this.#quoted.level) {
-        this.#quoted.end = start
-        if (view.slice(1).trim() !== '') this.#quoted = null
-      } else if (this.#quoted.end < 0 || view.trim() !== '') this.#quoted = null
+  #readText({ level, view }: JsonSpan, start: number): void {
+    if (level > this.#last.level) {
+      if (!this.#last.endsInQuote) return
+      this.#leaveLevels(this.#last.level)
+      this.#quoted.push({ level: this.#last.level, start, end: -1 })
+      return
     }
+    this.#leaveLevels(level + 1)
+    const quoted = this.#quoted.at(-1)
+    if (quoted?.level !== level) return
+    if (quoted.end < 0 && view[0] === '"') quoted.end = start
+    if (quoted.end < 0 || view.slice(quoted.end === start ? 1 : 0).trim() !== '') this.#quoted.pop()
   }
 
   /** A colon shows that the text in quotes before it is a name. */
-  #endQuoted({ level, view }: JsonSpan): void {
-    const quoted = this.#quoted
-    this.#quoted = null
-    if (quoted === null || quoted.end < 0 || quoted.level !== level || view[0] !== ':') return
-    this.#walls.push({ start: quoted.start, end: quoted.end, shownAt: this.#at - view.length })
+  #endQuoted({ level, view }: JsonSpan, start: number): void {
+    this.#leaveLevels(level + 1)
+    const quoted = this.#quoted.at(-1)
+    if (quoted?.level !== level) return
+    this.#quoted.pop()
+    if (quoted.end < 0 || view[0] !== ':') return
+    const inside = this.#walls.findLastIndex((wall) => wall.start < quoted.start) + 1
+    this.#walls.splice(inside, 0, { start: quoted.start, end: quoted.end, shownAt: start })
+  }
+
+  /** Drops quoted texts of a level and those in it. */
+  #leaveLevels(level: number): void {
+    while ((this.#quoted.at(-1)?.level ?? -1) >= level) this.#quoted.pop()
   }
 }

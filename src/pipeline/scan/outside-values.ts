@@ -22,6 +22,9 @@ export interface OutsideValue extends Finding {
   readonly value: string
 }
 
+/** Reports whether a recogniser made a finding. */
+export const isOutsideValue = (finding: Finding): finding is OutsideValue => 'value' in finding
+
 /** A whole text as it is written. */
 interface WrittenText {
   readonly text: string
