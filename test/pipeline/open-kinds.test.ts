@@ -75,6 +75,13 @@ const PROMPTS: readonly [
     ['case_number', 'case_number', 'case_number'],
   ],
   ['a value with its word', [STAFF], 'employee 12345', 'employee [STAFF_ID_1]', ['staff_id']],
+  [
+    'its word in identifiers',
+    [STAFF],
+    'employee_id: 12345, "the_employee":12346, "employeeId":12347, 12348 staff_no, STAFF_NO 12349',
+    'employee_id: [STAFF_ID_1], "the_employee":[STAFF_ID_2], "employeeId":[STAFF_ID_3], [STAFF_ID_4] staff_no, STAFF_NO [STAFF_ID_5]',
+    new Array(5).fill('staff_id'),
+  ],
   ['a value without its word', [STAFF], 'about 12345 of them', 'about 12345 of them', []],
   ['the built-in kind around a value', [CASES], 'mail CASE-123456@acme.com', 'mail [EMAIL_1]', ['email']],
   [

@@ -1,8 +1,8 @@
 // Finds the words that confirm a match near it. Reads each character once, however many matches
 // ask.
 
+import { endsIdentifier, isPartBoundary } from '../identifier-words.ts'
 import { LiteralAutomaton } from '../literals.ts'
-import { isBoundary, wordKindOf } from '../word-kind.ts'
 import type { RecentCharacters } from './recent-characters.ts'
 
 /** Words of which one has to be near a match, within a count of normalised characters. */
@@ -74,7 +74,11 @@ export class NearbyWords {
     const from = first - this.#words.before
     return this.#found.some(
       ({ start, end }) =>
-        start >= from && end <= first && this.#isEdge(start) && (end === first || this.#isEdge(end)),
+        start >= from &&
+        end <= first &&
+        this.#isEdge(start) &&
+        // After a match an ending may be cut off, so that only one before it counts.
+        (end === first || this.#isEdge(end) || endsIdentifier(this.#characterAt, end)),
     )
   }
 
@@ -106,11 +110,13 @@ export class NearbyWords {
     return end >= this.#known.count || this.#known.start(end) > reach || this.#isEdge(end)
   }
 
-  /** Whether a word may begin or end before a character. */
+  readonly #characterAt = (number: number): number | undefined =>
+    number < this.#known.count ? this.#known.folded(number) : undefined
+
+  /** Whether a word may begin or end before a character, alone or in an identifier. */
   #isEdge(number: number): boolean {
     if (number === 0 || number >= this.#known.count) return true
-    const kindOf = (one: number) => wordKindOf(this.#known.folded(one))
-    return isBoundary(kindOf(number - 1), kindOf(number))
+    return isPartBoundary(this.#known.folded(number - 1), this.#known.folded(number))
   }
 }
 
