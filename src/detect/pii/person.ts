@@ -13,7 +13,7 @@ const CUE =
   "(?:[Mm]y name is|[Mm]y name's|[Nn]ame is|I am|I'm|I’m|[Tt]his is|[Cc]all me|calls me|named|called|signed|[Mm]ein Name ist|[Ii]ch heiße|[Ii]ch bin|[Jj]e m['’]appelle|[Mm]e llamo|[Mm]i nombre es|[Mm]i chiamo|[Mm]eu nome é|" +
   '(?:Kind |Best |Warm |Many )?[Rr]egards,|[Ss]incerely,|Cheers,|Thanks,|Best,|Grüßen|Cordialement,|Saludos,|' +
   'Dear|Hi|Hello|Hallo|Liebe[r]?|Cher|Chère|Querid[oa]|' +
-  '(?:[Ff]rom|[Aa]uthor|[Nn]ame|[Cc]ustomer|[Pp]atient|[Ee]mployee|[Cc]ontact|[Aa]ttn|[Ss]igned|[Aa]ccount holder|belongs to|[Ff]ull name)["\']?(?::|,|=)?["\']?)'
+  '(?:[Ff]rom|[Aa]uthor|[Nn]ame|[Cc]ustomer|[Pp]atient|[Ee]mployee|[Cc]ontact|[Aa]ttn|[Ss]igned|[Aa]ccount holder|belongs to|[Ff]ull name)(?!\\p{L})["\']?(?::|,|=)?["\']?)'
 const CUED = new RegExp(
   `(?<![\\p{L}\\d])(?:${CUE}\\s{0,3}["']?(?:${TITLE})?|${TITLE})(?<name>${FULL_NAME})(?![\\p{L}\\d@_])`,
   'gu',
