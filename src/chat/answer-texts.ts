@@ -20,7 +20,11 @@ interface GrowingText {
 }
 
 const growingText = (index: number, text: Text, encoding: Text['encoding']): GrowingText => ({
-  ...{ parts: [index], text: text.text, encoding, isFollowed: text.isFollowed, label: text.label },
+  parts: [index],
+  text: text.text,
+  encoding,
+  isFollowed: text.isFollowed,
+  label: text.label,
   // Few ask for it.
   get isExact() {
     return text.isExact

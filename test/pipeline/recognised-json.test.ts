@@ -6,6 +6,7 @@ import t from 'tap'
 import type { Api } from '../../src/chat/api-format.ts'
 import { CHAT } from '../../src/chat/chat-api.ts'
 import { MESSAGES } from '../../src/chat/messages/messages-api.ts'
+import { RESPONSES } from '../../src/chat/responses/responses-api.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
@@ -15,6 +16,8 @@ import { OutsideValues } from '../../src/pipeline/scan/outside-values.ts'
 import type { Recognisers } from '../../src/recognisers/recognisers.ts'
 import type { RecognisedValue } from '../../src/recognisers/values.ts'
 import { rule } from '../policy/rules.ts'
+import { messageEvents, streamedTool } from '../process/messages-upstream.ts'
+import { responseEvents, streamedCall } from '../process/responses-upstream.ts'
 import {
   deliverWhole,
   END,
@@ -69,6 +72,9 @@ async function redact(body: object, find: Find, action: 'redact' | 'restore' = '
   return copy as any
 }
 
+const dataOf = (sent: readonly string[]): any[] =>
+  [...sent.join('').matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!))
+
 const NAMES = /Jordan|Anna|Müller/g
 const EVERYTHING: Find = (text) => [{ kind: 'person', start: 0, end: text.length }]
 const ANNA = '{"first":"Anna","last":"Müller"}'
@@ -101,6 +107,29 @@ t.test('a value over several strings of JSON is one in each, and names of member
     const body = { choices: [{ index: 0, message: called(json), finish_reason: 'stop' }] }
     const answer = JSON.parse(await deliverWhole(CHAT, body, { scan: { ...RELAY_SCAN, outside } }))
     t.equal(answer.choices[0].message.tool_calls[0].function.arguments, expected)
+  }
+})
+
+t.test('streams of other APIs keep names of tools, ids and the shape of arguments', async (t) => {
+  const pieces = ANNA.match(/.{1,3}/g)!
+  const used = await relay(messageEvents([streamedTool('lookup', ...pieces)], 'tool_use'), {
+    ...{ api: MESSAGES, outside: outsideOf(EVERYTHING) },
+  })
+  const data = dataOf(used.sent)
+  t.equal(data.map(({ delta }) => delta?.partial_json ?? '').join(''), REDACTED)
+  t.match(
+    data.find(({ type }) => type === 'content_block_start'),
+    { content_block: { type: 'tool_use', name: 'lookup' } },
+  )
+  const called = await relay(responseEvents([streamedCall(...pieces)]), {
+    ...{ api: RESPONSES, outside: outsideOf(EVERYTHING) },
+  })
+  const events = dataOf(called.sent)
+  const deltas = events.filter(({ type }) => type === 'response.function_call_arguments.delta')
+  t.equal(deltas.map(({ delta }) => delta).join(''), REDACTED)
+  for (const { type, item, arguments: json } of events) {
+    if (type === 'response.function_call_arguments.done') t.equal(json, REDACTED)
+    if (type === 'response.output_item.done') t.match(item, { name: 'mail', arguments: REDACTED })
   }
 })
 

@@ -29,6 +29,7 @@ export async function recognisePrompt(
 export function* wallsOf(text: Pick<Text, 'text' | 'encoding'>): Steps<JsonWalls> {
   const walls = new JsonWalls()
   walls.read(yield* decodeSteps(text, 'request'))
+  walls.endText(true)
   walls.settle()
   return walls
 }

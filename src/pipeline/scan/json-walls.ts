@@ -8,8 +8,8 @@ import type { RecognisedValue } from '../../recognisers/values.ts'
 interface Wall {
   readonly start: number
   readonly end: number
-  /** Offset of what shows that it is one. */
-  readonly shownAt: number
+  /** Offset of what shows that it is none; Infinity for a wall. */
+  readonly refutedAt: number
 }
 
 /** Text in quotes that may be the first name of an object. */
@@ -23,7 +23,7 @@ interface Quoted {
 const WORDS = /[\p{L}\p{N}](?:[\s\S]*[\p{L}\p{N}])?/u
 
 export class JsonWalls {
-  /** By their beginnings. A name that is shown late is around those in it. */
+  /** By their beginnings. The first name of an object is around those in it. */
   #walls: Wall[] = []
   #at = 0
   /** Levels whose string is open. */
@@ -44,23 +44,24 @@ export class JsonWalls {
         this.#endQuoted(span, start)
         this.#follow(span)
       } else this.#readText(span, start)
-      if (inName || span.kind === 'structure' || span.kind === 'number') this.#add(start, this.#at, start)
+      if (inName || span.kind === 'structure' || span.kind === 'number') this.#add(start, this.#at)
       this.#last = { level: span.level, endsInQuote: span.view.endsWith('"') }
     }
   }
 
-  /** Ends the JSON that is open, as at the end of a document. */
-  endDocument(): void {
+  /** Ends the text, which may continue. @param isDocument whether what continues is other JSON */
+  endText(isDocument: boolean): void {
+    this.#leaveLevels(0, this.#at - 1)
+    if (!isDocument) return
     this.#open.clear()
     this.#nameLevel = -1
-    this.#quoted = []
   }
 
   /**
    * Returns the parts of values that have words and are outside the walls.
    * @param values in order, without overlap
    * @param view the text from `from` on
-   * @param until offset to which walls have to show
+   * @param until end of what may tell: text that may be a name counts as one up to there
    */
   cut<Value extends RecognisedValue>(
     values: readonly Value[],
@@ -69,6 +70,11 @@ export class JsonWalls {
     until = Number.POSITIVE_INFINITY,
   ): Value[] {
     const parts: Value[] = []
+    const open = this.#quoted.map(({ start, end }) => ({
+      ...{ start, end: end < 0 ? this.#at : end, refutedAt: Number.POSITIVE_INFINITY },
+    }))
+    const walls =
+      open.length === 0 ? this.#walls : [...this.#walls, ...open].sort((a, b) => a.start - b.start)
     let next = 0
     const add = (value: Value, start: number, end: number) => {
       const words = start < end ? WORDS.exec(view.slice(start - from, end - from)) : null
@@ -79,11 +85,11 @@ export class JsonWalls {
     for (const value of values) {
       let at = value.start
       let isCut = false
-      while (next < this.#walls.length && this.#walls[next]!.end <= at) next++
-      for (let index = next; index < this.#walls.length; index++) {
-        const wall = this.#walls[index]!
+      while (next < walls.length && walls[next]!.end <= at) next++
+      for (let index = next; index < walls.length; index++) {
+        const wall = walls[index]!
         if (wall.start >= value.end) break
-        if (wall.shownAt >= until) continue
+        if (wall.refutedAt < until) continue
         add(value, at, wall.start)
         at = Math.max(at, wall.end)
         isCut = true
@@ -98,8 +104,8 @@ export class JsonWalls {
   settle(): void {
     let end = -1
     this.#walls = this.#walls.filter((wall) => {
-      const isOutside = wall.start >= end
-      end = Math.max(end, wall.end)
+      const isOutside = wall.refutedAt === Number.POSITIVE_INFINITY && wall.start >= end
+      if (isOutside) end = wall.end
       return isOutside
     })
   }
@@ -122,12 +128,11 @@ export class JsonWalls {
     this.#walls = this.#walls.filter(({ end }) => end > before)
   }
 
-  #add(start: number, end: number, shownAt: number): void {
+  #add(start: number, end: number): void {
     const last = this.#walls.at(-1)
-    // What is shown later is kept apart, so that a cut depends on the text up to it alone.
-    if (last?.end === start && last.shownAt <= last.start) {
-      this.#walls[this.#walls.length - 1] = { start: last.start, end, shownAt: last.shownAt }
-    } else this.#walls.push({ start, end, shownAt })
+    if (last?.end === start && last.refutedAt === Number.POSITIVE_INFINITY)
+      this.#walls[this.#walls.length - 1] = { ...last, end }
+    else this.#walls.push({ start, end, refutedAt: Number.POSITIVE_INFINITY })
   }
 
   /** Follows the quotes of structure: each opens or closes a string. */
@@ -147,30 +152,40 @@ export class JsonWalls {
   #readText({ level, view }: JsonSpan, start: number): void {
     if (level > this.#last.level) {
       if (!this.#last.endsInQuote) return
-      this.#leaveLevels(this.#last.level)
+      this.#leaveLevels(this.#last.level, start)
       this.#quoted.push({ level: this.#last.level, start, end: -1 })
       return
     }
-    this.#leaveLevels(level + 1)
+    this.#leaveLevels(level + 1, start)
     const quoted = this.#quoted.at(-1)
     if (quoted?.level !== level) return
-    if (quoted.end < 0 && view[0] === '"') quoted.end = start
-    if (quoted.end < 0 || view.slice(quoted.end === start ? 1 : 0).trim() !== '') this.#quoted.pop()
+    const isClosing = quoted.end < 0 && view[0] === '"'
+    if (isClosing) quoted.end = start
+    const next = view.slice(isClosing ? 1 : 0).search(/\S/)
+    if (quoted.end < 0) this.#refute(start)
+    else if (next >= 0) this.#refute(start + next + (isClosing ? 1 : 0))
   }
 
   /** A colon shows that the text in quotes before it is a name. */
   #endQuoted({ level, view }: JsonSpan, start: number): void {
-    this.#leaveLevels(level + 1)
+    this.#leaveLevels(level + 1, start)
     const quoted = this.#quoted.at(-1)
     if (quoted?.level !== level) return
-    this.#quoted.pop()
-    if (quoted.end < 0 || view[0] !== ':') return
-    const inside = this.#walls.findLastIndex((wall) => wall.start < quoted.start) + 1
-    this.#walls.splice(inside, 0, { start: quoted.start, end: quoted.end, shownAt: start })
+    if (quoted.end < 0 || view[0] !== ':') this.#refute(start)
+    else this.#insert(this.#quoted.pop()!, Number.POSITIVE_INFINITY)
   }
 
-  /** Drops quoted texts of a level and those in it. */
-  #leaveLevels(level: number): void {
-    while ((this.#quoted.at(-1)?.level ?? -1) >= level) this.#quoted.pop()
+  /** Drops quoted texts of a level and those in it: they are no names. */
+  #leaveLevels(level: number, refutedAt: number): void {
+    while ((this.#quoted.at(-1)?.level ?? -1) >= level) this.#refute(refutedAt)
+  }
+
+  #refute(refutedAt: number): void {
+    this.#insert(this.#quoted.pop()!, refutedAt)
+  }
+
+  #insert({ start, end }: Quoted, refutedAt: number): void {
+    const index = this.#walls.findLastIndex((wall) => wall.start < start) + 1
+    this.#walls.splice(index, 0, { start, end: end < 0 ? Math.max(start, refutedAt) : end, refutedAt })
   }
 }

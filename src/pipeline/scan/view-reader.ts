@@ -35,7 +35,7 @@ export class ViewReader {
     let rest = this.#next(this.#filter(this.#decoder.finish()))
     if (this.#credential !== null) rest += this.#next(this.#read(this.#credential.finish()))
     if (this.#shapes !== null) rest += this.#next(this.#shapes.finish())
-    if (this.#isDocument) this.walls.endDocument()
+    this.walls.endText(this.#isDocument)
     return rest
   }
 
