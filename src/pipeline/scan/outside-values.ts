@@ -210,12 +210,15 @@ export class OutsideFindings {
         const at = start + source.origin + this.#shift
         if (at >= safe) return Infinity
         view ??= held.view
+        const near = at - held.start
+        const isHere = near >= 0 && view.startsWith(value, near)
         const isPartial = at + value.length + MAXIMUM_SHIFT_CHARACTERS > held.start + view.length
-        const found = placeOf(view, value, at - held.start)
-        if (found >= 0) {
-          const from = held.start + found
-          this.#placed.push({ kind, start: from, end: from + value.length })
-        } else if (isPartial && safe < Infinity) return Math.max(at, held.start)
+        // The text may have it before, too, so that it is looked for when all is there.
+        if (!isHere && isPartial && safe < Infinity) return Math.max(at, held.start)
+        const found = isHere ? near : placeOf(view, value, near)
+        if (found < 0) continue
+        const from = held.start + found
+        this.#placed.push({ kind, start: from, end: from + value.length })
       }
     }
     return Infinity
@@ -227,7 +230,6 @@ export class OutsideFindings {
  * of another, what that held back comes first.
  */
 function placeOf(view: string, value: string, near: number): number {
-  if (near >= 0 && view.startsWith(value, near)) return near
   const before = near < 0 ? -1 : view.lastIndexOf(value, near)
   const after = view.indexOf(value, Math.max(0, near))
   if (before < 0 || after < 0) return Math.max(before, after)
