@@ -32,7 +32,8 @@ export interface Text {
   readonly isNumber: boolean
   /**
    * True for what a machine compares or follows: a member's name, the name of a tool, a value of a
-   * schema, a setting, an id, a URL, a number. A recogniser, which guesses, neither reads nor alters it.
+   * schema, a setting, an id, a URL, a number. A recogniser, which guesses, does not read or alter
+   * it.
    */
   readonly isExact: boolean
   /**

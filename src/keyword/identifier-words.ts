@@ -14,7 +14,7 @@ const CONNECTORS: ReadonlySet<number> = new Set(codePointsOf('_‿⁀⁔︳︴�
 
 /**
  * Reports whether a word may begin or end between two characters of an identifier: at a word
- * boundary, or beside a connector such as `_`.
+ * boundary, or next to a connector such as `_`.
  */
 export const isPartBoundary = (before: number, next: number): boolean =>
   CONNECTORS.has(before) || CONNECTORS.has(next) || isBoundary(wordKindOf(before), wordKindOf(next))

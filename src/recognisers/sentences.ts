@@ -26,7 +26,7 @@ export interface TextWindow {
 
 /**
  * Where a sentence may end: at a blank line, before an item of a list, after a full stop of CJK, or
- * after another with white space behind it. A single line break ends none: names wrap.
+ * after another and before white space. A single line break ends none: names wrap.
  */
 const END =
   /\n[^\S\n]*\n|\u2029|\n(?=[^\S\n]*(?:[-*+•]|\d{1,3}[.)])[^\S\n])|[。！？｡]["'”’」』）)]*(?=[^"'”’」』）)])|[.!?…]["'”’»)\]]*(?=\s)/g

@@ -182,7 +182,7 @@ t.test('names of tools, members and schemas, ids and URLs are neither asked nor 
     t.equal(sent.messages[1].tool_calls[0].function.arguments, '{"jordan":"[PERSON_1]"}')
     t.equal(sent.tools[0].function.description, 'Asks [PERSON_1]')
     const changed = structuredClone(sent)
-    changed.messages[0].content = body.messages[0]!.content
+    changed.messages[0].content = 'Ask Jordan'
     changed.messages[1].tool_calls[0].function.arguments = '{"jordan":"Jordan"}'
     changed.tools[0].function.description = 'Asks Jordan'
     t.strictSame(changed, body)

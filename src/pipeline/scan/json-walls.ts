@@ -8,7 +8,7 @@ import type { RecognisedValue } from '../../recognisers/values.ts'
 interface Wall {
   readonly start: number
   readonly end: number
-  /** Offset of what shows that it is none; Infinity for a wall. */
+  /** Offset of what shows that it is not one; Infinity for a wall. */
   readonly refutedAt: number
 }
 

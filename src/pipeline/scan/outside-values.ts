@@ -213,7 +213,7 @@ export class OutsideFindings {
         const near = at - held.start
         const isHere = near >= 0 && view.startsWith(value, near)
         const isPartial = at + value.length + MAXIMUM_SHIFT_CHARACTERS > held.start + view.length
-        // The text may have it before, too, so that it is looked for when all is there.
+        // The text may have it before, too, so other places count once all is there.
         if (!isHere && isPartial && safe < Infinity) return Math.max(at, held.start)
         const found = isHere ? near : placeOf(view, value, near)
         if (found < 0) continue
