@@ -90,6 +90,15 @@ export class FleetState {
    * when a namespace has no key of the line.
    */
   maxParallelOf(line: string, namespace: string): number | null {
+    return this.#lineFor(line, namespace)?.maxParallel ?? null
+  }
+
+  /** Reports whether sidecars of a namespace get a key of a line. */
+  isGivenLine(line: string, namespace: string): boolean {
+    return this.#lineFor(line, namespace) !== undefined
+  }
+
+  #lineFor(line: string, namespace: string) {
     if (this.#linesRev !== this.#rev) {
       this.#lines.clear()
       this.#linesRev = this.#rev
@@ -101,8 +110,8 @@ export class FleetState {
         this.#lines.set(key.line, { maxParallel: typeof most === 'number' ? most : null, scopes })
       }
     }
-    const { maxParallel = null, scopes = [] } = this.#lines.get(line) ?? {}
-    return scopes.some((globs) => isForNamespace(globs, namespace)) ? maxParallel : null
+    const known = this.#lines.get(line)
+    return known?.scopes.some((globs) => isForNamespace(globs, namespace)) === true ? known : undefined
   }
 
   /** Reports whether a key is known and not revoked. */

@@ -25,6 +25,7 @@ import {
 } from '../gateway/live-certificate.ts'
 import { configHealth } from '../gateway/live-config.ts'
 import { createLogger, type GatewayLogger, type LogOutput, TurnLines } from '../gateway/logger.ts'
+import { AnswerOwners } from '../ledger/answer-owners.ts'
 import { Database } from '../ledger/database.ts'
 import { Erasures } from '../ledger/erasures.ts'
 import { FleetWitness } from '../ledger/fleet-witness.ts'
@@ -64,6 +65,7 @@ import { hubRoutes } from './hub-routes.ts'
 import { LeaseDesk } from './lease-desk.ts'
 import { LogReading } from './log-reading.ts'
 import { SidecarIdentities } from './sidecar-identities.ts'
+import { storedHandler } from './stored-handler.ts'
 import { Upkeep } from './upkeep.ts'
 
 /** Time for answers under way when the hub stops. */
@@ -153,7 +155,7 @@ async function start(
     isPriceFileInForce: () => policy.isPriceFileInForce,
   })
   const ledgers = ledgersOf(database)
-  const { log, keys, sessions, joinTokens, sidecars, states } = ledgers
+  const { log, keys, sessions, joinTokens, sidecars, states, owners } = ledgers
   const signer = readSigner(originOf(await log.open()), config.audit.signingKey!.current())
   const checkpoints = new HubCheckpoints({
     checkpoints: new LedgerCheckpoints(database),
@@ -179,7 +181,7 @@ async function start(
   const limits = new LimitLedger({ ...config.limits, database, clock: systemClock })
   const { answers, logs } = await answerSidecars(config, {
     ...manages,
-    ...{ metrics, logger, fleet, sidecars, joinTokens, states, signer, policy, limits, logReading },
+    ...{ metrics, logger, fleet, sidecars, joinTokens, states, signer, policy, limits, logReading, owners },
   })
   const handler = hubHandler({ ...manages, console: config.console }, routes, answers)
   const listeners = await listenWith(config.listen.hub, handler, certificates.hub)
@@ -225,6 +227,7 @@ function ledgersOf(database: Database) {
     states: new LogStates(database),
     erasures: new Erasures({ ...shared, log }),
     sums: new UsageUpkeep(database, systemClock),
+    owners: new AnswerOwners(database),
   }
 }
 
@@ -273,12 +276,13 @@ interface SidecarParts extends Pick<ManagementParts, 'newId'> {
   readonly policy: HubPolicy
   readonly limits: LimitLedger
   readonly logReading: LogReading
+  readonly owners: AnswerOwners
 }
 
 /** Makes what answers sidecars, and begins to look for logs that have ended. */
 async function answerSidecars(
   { join, database, audit }: HubConfig,
-  { fleet, sidecars, joinTokens, states, signer, policy, limits, logReading, ...parts }: SidecarParts,
+  { fleet, sidecars, joinTokens, states, signer, policy, limits, logReading, owners, ...parts }: SidecarParts,
 ): Promise<{ readonly answers: readonly ReturnType<typeof fleetHandler>[]; readonly logs: FleetLogs }> {
   const { metrics } = parts
   const identities = new SidecarIdentities({ join, sidecars: joinTokens, clock: systemClock, metrics })
@@ -293,7 +297,9 @@ async function answerSidecars(
     ...{ ...parts, verify, feeds, sidecars, uses, leases, limits },
     receipts: logReading.receipts,
   })
-  return { answers: [answer, logs.handler], logs }
+  const isGivenLine = (line: string, namespace: string) => fleet.state.isGivenLine(line, namespace)
+  const stored = storedHandler({ ...parts, verify, owners, isGivenLine })
+  return { answers: [answer, logs.handler, stored], logs }
 }
 
 const leasesOf = (

@@ -3,6 +3,7 @@
 
 import type { Milliseconds } from '../core/clock.ts'
 import type { GatewayLogger } from '../gateway/logger.ts'
+import type { AnswerOwners } from '../ledger/answer-owners.ts'
 import type { Erasures } from '../ledger/erasures.ts'
 import { ExchangeExpiry } from '../ledger/exchange-expiry.ts'
 import type { HubLog } from '../ledger/hub-log.ts'
@@ -12,7 +13,7 @@ import type { UsageUpkeep } from '../ledger/usage-upkeep.ts'
 
 /** Interval at which the months of entries are made ahead, and of retention. */
 const HOUR_MS: Milliseconds = 3_600_000
-/** Interval at which sums of usage are packed. */
+/** Interval at which sums of usage are packed, and rows of stored answers removed. */
 const SUMS_MS: Milliseconds = 300_000
 /** Interval at which orders of erasure are looked at. */
 const ORDERS_MS: Milliseconds = 10_000
@@ -25,6 +26,7 @@ interface UpkeepParts extends RetentionParts {
   readonly erasures: Pick<Erasures, 'maintain'>
   readonly limits: Pick<LimitLedger, 'sweep'>
   readonly sums: Pick<UsageUpkeep, 'run'>
+  readonly owners: Pick<AnswerOwners, 'sweep'>
   readonly logger: GatewayLogger
 }
 
@@ -43,7 +45,7 @@ export class Upkeep {
   #timers: NodeJS.Timeout[] = []
 
   constructor(parts: UpkeepParts) {
-    const { log, erasures, limits, sums, logger } = parts
+    const { log, erasures, limits, sums, owners, logger } = parts
     this.#logger = logger
     this.#tasks = [
       {
@@ -65,6 +67,11 @@ export class Upkeep {
         intervalMs: SUMS_MS,
         run: () => sums.run(),
         failure: 'sums of usage could not be packed; it is retried',
+      },
+      {
+        intervalMs: SUMS_MS,
+        run: () => owners.sweep(),
+        failure: 'rows of stored answers whose time is over could not be removed; it is retried',
       },
       {
         intervalMs: HOUR_MS,

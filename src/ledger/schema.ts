@@ -416,5 +416,22 @@ grant select (at, sidecar, log_id, seq, kind) on conflict to ${READ_ROLE};
 grant select (id, cluster, namespace, name, version, state) on sidecar to ${READ_ROLE};
 `
 
+const VERSION_2 = `
+-- Whose an answer is that a provider keeps. Its id is kept as a hash alone.
+create table stored_answer (
+  id_hash bytea primary key check (length(id_hash) = 32),
+  key_line text not null,
+  upstream text not null,
+  -- Null for an answer that was removed.
+  body jsonb,
+  expires_at timestamptz not null,
+  -- The call that may count the tokens of an answer which no entry has counted.
+  claimed_by text,
+  claimed_at timestamptz
+);
+create index on stored_answer (expires_at);
+grant select, insert, update, delete on stored_answer to ${HUB_ROLE};
+`
+
 /** What each version adds to the one before it. */
-export const VERSIONS: readonly string[] = [VERSION_1]
+export const VERSIONS: readonly string[] = [VERSION_1, VERSION_2]

@@ -16,8 +16,10 @@ import { TileCollector } from '../audit/tiles.ts'
 import { userName } from '../audit/user-hash.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { KeptUser } from '../core/retention-section.ts'
+import type { SharedChange } from '../keys/stored-answer.ts'
 import type { CountedUser } from '../usage/call-groups.ts'
 import { ERASED } from '../usage/combination.ts'
+import { type AnswerChanges, storeAnswers } from './answer-owners.ts'
 import { KnownCombinations } from './combination-rows.ts'
 import type { Database, Queries } from './database.ts'
 import { digestOf, erasableIn, insertEntries, type KeptEntry } from './entry-columns.ts'
@@ -36,6 +38,11 @@ const LOST_RACE: ReadonlySet<unknown> = new Set(['40001', '40P01', '23505'])
 /** The newest entry of a log that is durable. */
 type NewestEntry = Pick<Head, 'seq' | 'hash'>
 
+/** What a sidecar sends of one entry, with what its call changed of stored answers. */
+interface SentEntry extends ArrivingEntry {
+  readonly stored?: readonly SharedChange[]
+}
+
 /** Entries of one log that have arrived. */
 export interface Shipment {
   readonly log: string
@@ -44,7 +51,7 @@ export interface Shipment {
   /** Its name. */
   readonly name: string
   /** At least one. */
-  readonly entries: readonly ArrivedEntry<ArrivingEntry, KeptEntry>[]
+  readonly entries: readonly ArrivedEntry<SentEntry, KeptEntry>[]
   /** What the sidecar says of the log before the first entry. */
   readonly beginning: LogBeginning | null
 }
@@ -306,6 +313,16 @@ async function write(
     rows.flatMap(({ entry, name, isErased }) => countedCall(entry, name, { keptUser, isErased })),
     known,
   )
+  await storeAnswers(
+    queries,
+    rows.flatMap(({ entry }) => changedAnswers(entry)),
+  )
+}
+
+/** Returns what the call of an entry changed of stored answers, if anything. */
+function changedAnswers({ sent: { stored }, kept }: Append['entries'][number]): AnswerChanges[] {
+  const { key_id: key } = erasableIn(kept.columns)
+  return stored === undefined || key === null ? [] : [{ key, changes: stored }]
 }
 
 /** How the end user of a call is stored. */

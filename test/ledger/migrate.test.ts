@@ -17,6 +17,14 @@ t.test('a migration makes every table once, also when two run at a time', async 
   t.strictSame(await migrate(owner), { from: VERSIONS.length, to: VERSIONS.length })
   t.strictSame(await run(hub, 'select rev from fleet_head'), [{ rev: '0' }])
   await assertMigrated(openDatabase(t, hub))
+  // As the first version left them.
+  await run(owner, 'drop table sidegate.stored_answer')
+  await run(owner, 'delete from sidegate.schema_version where version > 1')
+  t.strictSame(await migrate(owner), { from: 1, to: VERSIONS.length }, 'from an older version too')
+  const values = "(sha256('x'), 'k', 'default', null, now())"
+  await run(hub, `insert into stored_answer (id_hash, key_line, upstream, body, expires_at) values ${values}`)
+  await run(hub, 'update stored_answer set claimed_by = null')
+  await run(hub, 'delete from stored_answer')
 })
 
 t.test('a hub refuses tables of another version, and says what to do', async (t) => {
