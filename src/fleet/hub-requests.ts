@@ -116,13 +116,19 @@ export interface PostOptions {
 
 export class HubRequests {
   readonly #ca: Secret | null
+  readonly #connections: number
   #agent: PlainAgent | null = null
   /** The authorities of the agent. */
   #trusted: string | undefined
 
-  /** @param ca PEM; null for the authorities of the system */
-  constructor(ca: Secret | null) {
+  /**
+   * @param ca PEM; null for the authorities of the system
+   * @param connections maximum at a time, besides a feed. By default a lease does not wait for an
+   *   acknowledgement
+   */
+  constructor(ca: Secret | null, connections = 2) {
     this.#ca = ca
+    this.#connections = connections
   }
 
   /**
@@ -172,32 +178,41 @@ export class HubRequests {
   }
 
   /**
+   * Asks for JSON, on the same connection. Returns and throws as `post`.
+   */
+  async get(
+    url: string,
+    headers: Headers,
+    timeoutMs: Milliseconds,
+    options: PostOptions = {},
+  ): Promise<string> {
+    const { status, text } = await this.exchange(url, headers, null, timeoutMs, options)
+    if (status !== 200) throw new HubRefusal(status, text)
+    return text
+  }
+
+  /**
    * Posts a body, on the same connection.
+   * @param body null to ask by GET
    * @returns the answer, of any status
    * @throws HubUnreachable (rejects)
    */
   async exchange(
     url: string,
     headers: Headers,
-    { type, bytes }: HubPost,
+    body: HubPost | null,
     timeoutMs: Milliseconds,
     { end, maximumBytes = MAXIMUM_ANSWER_BYTES }: PostOptions = {},
   ): Promise<HubAnswer> {
     const limit = AbortSignal.timeout(timeoutMs)
     const signal = end === undefined ? limit : AbortSignal.any([limit, end])
-    const described = {
-      'content-type': type,
-      'content-length': String(bytes.length),
-      // A hub that many sidecars come back to would hold the start of each body (RFC 9110 §10.1.1).
-      ...(bytes.length >= INVITED_BYTES && { expect: '100-continue' }),
-    }
     const options = {
-      method: 'POST',
+      method: body === null ? 'GET' : 'POST',
       agent: this.#agentFor(url),
-      headers: { ...headers, ...described },
+      headers: { ...headers, ...(body !== null && describe(body)) },
       signal,
     }
-    const response = await send(url, options, bytes)
+    const response = await send(url, options, body?.bytes ?? null)
     const text = await readBody(response, maximumBytes)
     const seconds = Number(response.headers['retry-after'] ?? 0)
     const retryAfterMs = seconds > 0 && seconds <= MAXIMUM_RETRY_SECONDS ? seconds * 1000 : 0
@@ -215,12 +230,19 @@ export class HubRequests {
     const { Agent } = clientFor(url)
     if (this.#agent !== null && (ca !== this.#trusted || this.#agent.constructor !== Agent)) this.close()
     this.#trusted = ca
-    // A lease does not wait for an acknowledgement; one connection is kept.
-    const kept = { keepAlive: true, maxSockets: 2, maxFreeSockets: 1 }
+    const kept = { keepAlive: true, maxSockets: this.#connections, maxFreeSockets: 1 }
     this.#agent ??= new Agent({ ...kept, ...(ca !== undefined && { ca }) })
     return this.#agent
   }
 }
+
+/** The headers of a body. */
+const describe = ({ type, bytes }: HubPost): Headers => ({
+  'content-type': type,
+  'content-length': String(bytes.length),
+  // A hub that many sidecars come back to would hold the start of each body (RFC 9110 §10.1.1).
+  ...(bytes.length >= INVITED_BYTES && { expect: '100-continue' }),
+})
 
 /** Resolves with the head of the answer. @throws HubUnreachable (rejects) */
 function send(url: string, options: object, body: Buffer | null): Promise<IncomingMessage> {

@@ -5,6 +5,7 @@ import { openNote } from '../audit/note.ts'
 import { checkValue, formatPath } from '../core/document.ts'
 import { isObject } from '../core/json.ts'
 import type { Steps } from '../core/steps.ts'
+import { readSharedChanges, type SharedChange } from '../keys/stored-answer.ts'
 
 /** Entries in one request. */
 export const MAXIMUM_SHIPPED_ENTRIES = 200
@@ -51,6 +52,8 @@ export interface ShippedEntry {
   readonly user: ShippedUser | null
   /** Given with the first entry of a log whose beginning was pruned before it was shipped. */
   readonly before: ShippedBeginning | null
+  /** What the call changed of stored answers; absent when it changed nothing. */
+  readonly stored?: readonly SharedChange[]
 }
 
 /** The newest entry of a log that a hub has for good. */
@@ -124,9 +127,10 @@ const ENCODED_BYTES = 49_152
  * those of ASCII only, so nothing is decoded. A long exchange is never a string as a whole.
  * @returns its bytes, or a string with a character for each
  */
-export function printShippedLine({ bytes, hash, content, user, before }: ShippedEntry): string | Buffer {
+export function printShippedLine(entry: ShippedEntry): string | Buffer {
+  const { bytes, hash, content, user, before, stored } = entry
   const head = `{"entry":${JSON.stringify(bytes.toString('latin1'))},"hash":"${hash}","content":`
-  const tail = `,"user":${user === null ? 'null' : printUser(user)}${printBefore(before)}}\n`
+  const tail = `,"user":${user === null ? 'null' : printUser(user)}${printBefore(before)}${printStored(stored)}}\n`
   if (content === null) return `${head}null${tail}`
   if (content.length <= ENCODED_BYTES) return `${head}"${content.toString('base64')}"${tail}`
   return Buffer.concat([latin1(`${head}"`), base64Of(content), latin1(`"${tail}`)])
@@ -134,8 +138,13 @@ export function printShippedLine({ bytes, hash, content, user, before }: Shipped
 
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1')
 
-const printUser = ({ hash, clear }: ShippedUser): string =>
-  Buffer.from(JSON.stringify({ hash: hash.toString('hex'), clear })).toString('latin1')
+/** Returns JSON with a character for each byte of UTF-8. */
+const jsonBytes = (value: object): string => Buffer.from(JSON.stringify(value)).toString('latin1')
+
+const printUser = ({ hash, clear }: ShippedUser): string => jsonBytes({ hash: hash.toString('hex'), clear })
+
+const printStored = (stored: ShippedEntry['stored']): string =>
+  stored === undefined ? '' : `,"stored":${jsonBytes(stored)}`
 
 const printBefore = (before: ShippedBeginning | null): string =>
   before === null ? '' : `,"before":${JSON.stringify({ hash: before.hash, frontier: before.frontier })}`
@@ -187,6 +196,7 @@ interface ShippedLine {
   readonly content: string | null
   readonly user: { readonly hash: string; readonly clear: string | null } | null
   readonly before?: ShippedBeginning
+  readonly stored?: unknown
 }
 
 /** Base64 characters of a step, four for each three bytes: about a millisecond. */
@@ -232,13 +242,15 @@ export function readShippedLine(line: Buffer): ShippedEntry {
   const [problem] = checkValue(value, LINE_SCHEMA)
   if (problem !== undefined)
     throw new ShipmentError(`${formatPath(problem.path) || 'the line'} ${problem.message}`)
-  const { entry, hash, content, user, before = null } = value as ShippedLine
+  const { entry, hash, content, user, before = null, ...rest } = value as ShippedLine
+  const stored = readSharedChanges(rest.stored)
   return {
     bytes: Buffer.from(entry),
     hash,
     content: content === null ? null : bytesOf(content),
     user: user === null ? null : { hash: Buffer.from(user.hash, 'hex'), clear: user.clear },
     before,
+    ...(stored.length > 0 && { stored }),
   }
 }
 

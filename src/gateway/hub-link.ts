@@ -10,13 +10,15 @@ import { isObject, type JsonObject } from '../core/json.ts'
 import type { CallKey } from '../core/key-terms.ts'
 import { isoTimeOrNull } from '../core/time.ts'
 import { systemTimers } from '../core/timers.ts'
+import { AnswerLookup, MAXIMUM_ASKS } from '../fleet/answer-lookup.ts'
 import { FleetClient } from '../fleet/client.ts'
 import { type Credential, fileCredential, joinedCredential } from '../fleet/credential.ts'
 import { COVER_SOURCES } from '../fleet/hub-limit.ts'
-import { HubRefusal } from '../fleet/hub-requests.ts'
+import { HubRefusal, HubRequests } from '../fleet/hub-requests.ts'
 import { LeaseClient, REQUESTS_OF_A_PROCESS } from '../fleet/lease-client.ts'
 import type { PolicySet } from '../fleet/policy-set.ts'
 import { SidecarMemory } from '../fleet/sidecar-memory.ts'
+import { MAXIMUM_STORED_BYTES } from '../fleet/stored-protocol.ts'
 import type { OrderSelection } from '../keys/erase-order.ts'
 import type { GatewayState, Metrics } from '../metrics/registry.ts'
 import { FleetQuota } from '../pipeline/limits/fleet-quota.ts'
@@ -54,6 +56,10 @@ export class HubLink {
   /** Whether the numbers of requests for leases are kept from the next process. */
   #isNumbered = false
   readonly limits: FleetQuota
+  /** Finds stored answers that other sidecars made. */
+  readonly answers: AnswerLookup
+  /** A connection of their own, so that leases do not wait for them. */
+  readonly #questions: HubRequests
   /** The places of the gateway's own limits. */
   readonly parallel = new ParallelCalls()
 
@@ -94,6 +100,8 @@ export class HubLink {
       metrics,
       onCosigned: (checkpoint) => this.onCosigned(checkpoint),
     })
+    this.#questions = new HubRequests(config.ca, MAXIMUM_ASKS)
+    this.answers = this.#openAnswers(credential, clock)
     this.#leases = this.#openLeases(parts, clock)
     // No query sees the increase of a new series.
     for (const source of COVER_SOURCES) metrics.fleetLimits.inc({ source }, 0)
@@ -104,6 +112,20 @@ export class HubLink {
       parallel: this.parallel,
       clock,
       covered: (source) => metrics.fleetLimits.inc({ source }),
+    })
+  }
+
+  #openAnswers(credential: Credential, clock: Clock): AnswerLookup {
+    const options = { maximumBytes: MAXIMUM_STORED_BYTES }
+    const headers = async () => (await authorizationOf(credential, this.#memory)) ?? {}
+    return new AnswerLookup({
+      ...{ clock, timers: systemTimers },
+      isConnected: () => this.#client.isConnected,
+      isHubKey: (id) => this.#memory.keys.has(id),
+      get: async (path, timeoutMs) =>
+        this.#questions.get(this.#client.hub + path, await headers(), timeoutMs, options),
+      post: async (path, body, timeoutMs) =>
+        this.#questions.post(this.#client.hub + path, await headers(), body, timeoutMs),
     })
   }
 
@@ -198,6 +220,7 @@ export class HubLink {
   async stop(): Promise<void> {
     await this.#leases.stop()
     await this.#client.stop()
+    this.#questions.close()
   }
 
   /**

@@ -282,6 +282,7 @@ function buildPipeline(
     parallel: parts.fleet?.parallel ?? new ParallelCalls(),
     fleetLimits: parts.fleet?.limits ?? null,
     stored: store.stored,
+    sharedAnswers: parts.fleet?.answers ?? null,
     receipts: new SignedReceipts({
       ...{ sealed: store.sealed, checkpoints: store.checkpoints, signatures },
       hub: parts.fleet,

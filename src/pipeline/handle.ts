@@ -4,6 +4,7 @@ import { isOneLine } from '../audit/content.ts'
 import type { Api } from '../chat/api-format.ts'
 import { type RemovedItems, rewriteSteps } from '../chat/json-rewrite.ts'
 import type { ModelRequest } from '../chat/model-request.ts'
+import type { StoredUse } from '../chat/stored-format.ts'
 import { parseSteps } from '../chat/strict-json.ts'
 import { tierOf } from '../chat/token-usage.ts'
 import { settledWith } from '../core/deadline.ts'
@@ -21,7 +22,7 @@ import { coverLimits, reserveLimits } from './call/reserve-limits.ts'
 import { conduct } from './conduct.ts'
 import { countImages, expectedCost, moneyDemand, NO_COST, pricedModels } from './limits/money-demand.ts'
 import { type Demand, demandOf, expectedTokensOf, NO_DEMAND, type QuotaParts } from './limits/quota.ts'
-import { continueAnswers } from './owned-answers.ts'
+import { type Continuation, continueAnswers, knownAnswers, readStoredUse } from './owned-answers.ts'
 import type { Admitted, Inspected, Permitted, Pipeline, Received, Recognised } from './pipeline.ts'
 import { readCleanRequest } from './prompt/clean-model.ts'
 import { decidePrompt, injectionJudgement } from './prompt/decide-prompt.ts'
@@ -129,11 +130,24 @@ async function read(
   // Before redaction, which would make all users alike.
   call.record.user = endUsers.read(request.body)
   call.record.run = pipeline.runs.read(request.body, client.headers)
-  const named = continueAnswers(pipeline, call, request)
-  const continuation = isLong ? await inSlices(named, clock, check) : atOnce(named)
+  const named = readStoredUse(call, request)
+  const use = isLong ? await inSlices(named, clock, check) : atOnce(named)
+  const continuation = use === null ? null : await continuationOf(pipeline, call, use, model)
+  check()
   const routes = continuation?.routes ?? upstreams.routesFor(call.api.family, model)
   call.addPhase('inspect', clock.monotonic() - startMs)
   return { bytes, request, target, routes, selection, continued: continuation?.numbers, isLong, release }
+}
+
+/** Finds what a call continues, also at the hub. @throws as `continueAnswers` (rejects) */
+async function continuationOf(
+  pipeline: Pipeline,
+  call: Call,
+  use: StoredUse,
+  model: string,
+): Promise<Continuation | null> {
+  const known = knownAnswers(pipeline, call, use)
+  return continueAnswers(pipeline, known instanceof Promise ? await known : known, use, model)
 }
 
 /** @throws GatewayError as `parseSteps` and `Api.readRequest` */

@@ -8,13 +8,15 @@ import type { Clock } from '../core/clock.ts'
 import type { UnknownPrice } from '../core/config.ts'
 import type { RefusalStatus } from '../core/errors.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
+import type { AnswerLookup } from '../fleet/answer-lookup.ts'
+import type { HighestNumbers } from '../keys/stored-answer.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
 import type { Permit } from '../policy/decide.ts'
 import type { CallRules, ToolJudgement } from '../policy/tool-rules.ts'
 import type { PriceBook } from '../prices/price-book.ts'
 import type { Recognisers } from '../recognisers/recognisers.ts'
 import type { Counters } from '../store/limits/counters.ts'
-import type { HighestNumbers, StoredAnswers } from '../store/log/stored-answers.ts'
+import type { StoredAnswers } from '../store/log/stored-answers.ts'
 import type { Route, Upstreams } from '../upstream/upstreams.ts'
 import type { GivenIds } from './answer/given-ids.ts'
 import type { DocumentEdits } from './answer/moved-citations.ts'
@@ -45,6 +47,8 @@ export interface Pipeline extends RecordParts, DecisionParts, KeySources {
   /** Covers what a call asks of limits that hold over a fleet. Null without a hub. */
   readonly fleetLimits: Pick<FleetQuota, 'cover' | 'inUse' | 'isOfHub' | 'isAlone'> | null
   readonly stored: Pick<StoredAnswers, 'find' | 'claim'>
+  /** Asks the hub about answers that other gateways of the fleet made. Null without a hub. */
+  readonly sharedAnswers: Pick<AnswerLookup, 'find' | 'claim' | 'sealed'> | null
   readonly receipts: ReceiptSource
   readonly upstreams: Upstreams
   readonly kinds: KindSet

@@ -8,7 +8,7 @@ import type { Client } from './call/client.ts'
 import { decideUnscanned } from './decide-unscanned.ts'
 import { carryOut } from './handle.ts'
 import { NO_DEMAND } from './limits/quota.ts'
-import { ownedAnswer, shownId } from './owned-answers.ts'
+import { knownAnswers, shownId } from './owned-answers.ts'
 import type { Admitted, Permitted, Pipeline } from './pipeline.ts'
 import { Placeholders } from './scan/placeholders.ts'
 
@@ -50,10 +50,13 @@ async function readAndPermit(
   const { method, path, effect } = operation
   const id = decoded(written)
   const shown = shownId(id)
-  const answer = ownedAnswer(pipeline, call, id)
-  const [model = ''] = answer?.models ?? []
-  const route = answer === null ? null : pipeline.upstreams.routeTo(answer.upstream, model)
-  if (answer === null || answer.isItem || route === null) throw api.stored.notFound(shown)
+  const known = await knownAnswers(pipeline, call, { continued: { id }, items: [], repeated: [] })
+  const own = known.own(id)
+  if (own === null || own.answer.isItem) throw known.missing(api.stored.notFound(shown))
+  const { answer, isElsewhere } = own
+  const [model = ''] = answer.models
+  const route = pipeline.upstreams.routeTo(answer.upstream, model)
+  if (route === null) throw api.stored.notFound(shown)
   const { query, stream, after } = operation.readQuery(search)
   const selection = pipeline.rules().select(answer.models, matchedKey(call.key), api.name)
   const { openLabels } = selection
@@ -63,7 +66,7 @@ async function readAndPermit(
   Object.assign(call.record, { model, models, stream, asksForJson, placeholders })
   call.record.policyRevision = selection.revision
   call.record.ruleCapture = selection.capture
-  call.record.stored = { type: 'asks', id, effect, answer, limits: selection.limits }
+  call.record.stored = { type: 'asks', id, effect, answer, isElsewhere, limits: selection.limits }
   call.record.request = Buffer.from(
     JSON.stringify({ method, path: `/v1${api.target}/${shown ?? HIDDEN_ID}${path}` }),
   )

@@ -174,7 +174,10 @@ class OpenStore implements Store {
     this.fleet = new FleetRows(environment)
     const userKeys = () => [this.fleet.userKey, userKey].filter((key) => key !== null)
     const isHeld = () => this.shipping?.isHeld === true
-    this.log = new UsageLog({ environment, clock, random, maxBytes, whenFull, userKeys, isHeld, events })
+    const sharesStored = options.shipping != null
+    this.log = new UsageLog({
+      ...{ environment, clock, random, maxBytes, whenFull, userKeys, isHeld, sharesStored, events },
+    })
     if (options.shipping != null)
       this.shipping = new LogShipping(environment, options.shipping, hasEarlierLogs(options.path))
     const onError = this.#onHousekeepingError

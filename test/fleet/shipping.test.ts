@@ -59,6 +59,32 @@ t.test('a long exchange arrives byte for byte', async (t) => {
   }
 })
 
+t.test('changes of stored answers arrive with their entry, and malformed ones not at all', async (t) => {
+  const answer = {
+    ...{ keyId: 'k', upstream: 'ü', createdAtMs: 1.5, isItem: false, models: ['m'], asksForJson: false },
+    ...{ isCounted: false, promptTokens: 3, reserved: { tokens: 9, cost: 1 }, numbers: {}, readNumbers: {} },
+  }
+  const hashes = ['a'.repeat(43)]
+  const changes = [
+    { type: 'keep', hashes, answer },
+    { type: 'update', hashes, isCounted: true, readNumbers: { EMAIL: 2 } },
+    { type: 'remove', hashes },
+  ] as const
+  const entry = { bytes: Buffer.from('{}'), hash: HASH, content: null, user: null, before: null }
+  const read = (stored: unknown) =>
+    readShippedLine(printShipment([{ ...entry, stored } as ShippedEntry]).subarray(0, -1))
+  t.strictSame(read(changes).stored, changes)
+  for (const wrong of [
+    {},
+    [{ type: 'other', hashes }],
+    [{ type: 'remove', hashes: ['resp_1'] }],
+    [{ type: 'remove', hashes: Array.from({ length: 1025 }, () => hashes[0]) }],
+    [{ type: 'keep', hashes, answer: { ...answer, text: 'Hello.' } }],
+    [{ type: 'keep', hashes, answer: { ...answer, upstream: 'a\0' } }],
+  ])
+    t.notOk('stored' in read(wrong), JSON.stringify(wrong).slice(0, 80))
+})
+
 for (const [line, message] of [
   ['', /is not JSON/],
   ['[]', /the line must be an object/],

@@ -183,6 +183,7 @@ async function call(
     },
     intents: { begin: async (intent) => ({ item: intent, index: 0 }), sealed: () => {} },
     stored: { find: () => null, claim: () => null },
+    sharedAnswers: null,
     metrics: createMetrics('0', () => undefined as never),
     minutes: new UsageMinutes(0),
     logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },

@@ -1,47 +1,33 @@
 // A sidecar and a real hub with PostgreSQL: what the database has of the log, over losses.
 
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readVerifier } from '../../src/audit/note.ts'
 import { verifyReceipt } from '../../src/audit/receipt-verify.ts'
 import { startHub } from '../hub/fixture.ts'
-import { ISSUER, keySetOf, newKey, podClaims, signed } from '../hub/tokens.ts'
 import { fleetDatabase, run } from '../ledger/postgres.ts'
-import { openGateway, prompt, type TestGateway, writeDeployment } from './gateway.ts'
+import { prompt, type TestGateway } from './gateway.ts'
+import { openPod, POD_HUB } from './hub-pod.ts'
 import { runCli } from './run-command.ts'
 import { fetchInTime, until } from './until.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
 t.setTimeout(120_000)
 
-const clusterKey = newKey()
 const upstream = await startUpstream(json(completion('ok')))
 t.teardown(() => upstream.close())
 
-const allow = [{ namespace: 'shop', serviceAccount: 'web' }]
-const JOIN = { clusters: [{ name: 'prod', issuer: ISSUER, jwks: { file: 'jwks.json' }, allow }] }
-
-async function openPod(t: Test, url: string, fleet: object = {}, pod = 'web-0'): Promise<TestGateway> {
-  const options = { upstreamUrl: upstream.baseUrl }
-  const { folder } = writeDeployment(options)
-  const claims = podClaims(Date.now(), { pod, uid: `uid-${pod}` })
-  writeFileSync(join(folder, 'token'), await signed(claims, clusterKey))
-  const config = {
-    fleet: { hubs: [url], token: { file: 'token' }, maxStaleSeconds: 600, ...fleet },
-    audit: { userFields: ['user'] },
-    limits: { drainSeconds: 1 },
-  }
-  const gateway = await openGateway(t, { ...options, folder, rules: 'rules: []\n', config })
-  await until('the sidecar is ready', async () => (await gateway.readiness()).status === 200)
-  return gateway
-}
+const opened = (t: Test, url: string, pod?: string): Promise<TestGateway> =>
+  openPod(t, url, upstream.baseUrl, {
+    ...(pod !== undefined && { pod }),
+    config: { audit: { userFields: ['user'] } },
+  })
 
 t.test('the database has every entry within two seconds, and the whole log after a stop', async (t) => {
   const database = await fleetDatabase()
-  const hub = await startHub(t, database, { join: JOIN }, { 'jwks.json': keySetOf(clusterKey) })
+  const hub = await startHub(t, database, POD_HUB.config, POD_HUB.files)
   const api = await hub.signIn()
-  const gateway = await openPod(t, hub.url)
+  const gateway = await opened(t, hub.url)
   const { key } = (await api('POST', '/keys', { name: 'app' })).body
   const rows = <Row>(sql: string) => run(database.owner, sql) as unknown as Promise<Row[]>
   for (let n = 0; n < 20; n++) {
@@ -77,18 +63,17 @@ t.test('the database has every entry within two seconds, and the whole log after
 
 t.test('a sidecar has the receipt of a call of its key at another one that is gone', async (t) => {
   const database = await fleetDatabase()
-  const files = { 'jwks.json': keySetOf(clusterKey) }
-  const hub = await startHub(t, database, { join: JOIN }, files)
+  const hub = await startHub(t, database, POD_HUB.config, POD_HUB.files)
   const api = await hub.signIn()
   const [app, other] = await Promise.all(
     ['app', 'other'].map(async (name) => (await api('POST', '/keys', { name })).body.key as string),
   )
-  const gone = await openPod(t, hub.url)
+  const gone = await opened(t, hub.url)
   const answer = await gone.chat(app!, prompt('hi'))
   const id = answer.headers.get('x-request-id')
   await answer.arrayBuffer()
   await gone.stop()
-  const gateway = await openPod(t, hub.url, {}, 'web-1')
+  const gateway = await opened(t, hub.url, 'web-1')
   const ask = async (key: string, of = id) => {
     const headers = { authorization: `Bearer ${key}` }
     const receipt = await fetchInTime(`${gateway.url}/v1/audit/receipts/${of}`, { headers })

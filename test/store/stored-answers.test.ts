@@ -1,5 +1,5 @@
 import t from 'tap'
-import { STORED_MS, type StoredAnswer, type StoredChange } from '../../src/store/log/stored-answers.ts'
+import { answerHash, STORED_MS, type StoredAnswer, type StoredChange } from '../../src/keys/stored-answer.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { bytesOf, id, openTestStore, START_MS, type TestStore } from './fixture.ts'
 
@@ -116,4 +116,56 @@ t.test('one call at a time claims the tokens of an answer', async (t) => {
   await seal(test, { type: 'update', id: 'resp_1', isCounted: true, readNumbers: {} })
   again?.()
   t.equal(stored.claim('resp_1'), null)
+})
+
+t.test('what a call changes for the fleet is kept with its entry and goes with it', async (t) => {
+  const shipping = { sendsContent: true, sendsClear: false, onUnshippable: 'continue' } as const
+  const test = openTestStore(t, { shipping })
+  const { store } = test
+  const item = { isItem: true, models: [] }
+  const keeps = [keep('resp_1'), keep('msg_1', item), keep('msg_2', item)]
+  const changes: StoredChange[] = [
+    { type: 'update', id: 'resp_0', isCounted: true, readNumbers: { EMAIL: 3 } },
+  ]
+  const { seq } = await seal(test, ...keeps)
+  await seal(test, ...changes, { type: 'remove', id: 'resp_1' })
+  await seal(test)
+  const hashOf = (name: string) => answerHash(name).toString('base64url')
+  const sent = (n: number) => store.shipping!.read(n, false)?.stored
+  t.strictSame(sent(seq), [
+    { type: 'keep', hashes: [hashOf('resp_1')], answer: answer() },
+    { type: 'keep', hashes: [hashOf('msg_1'), hashOf('msg_2')], answer: answer(item) },
+  ])
+  t.strictSame(sent(seq + 1), [
+    { type: 'update', hashes: [hashOf('resp_0')], isCounted: true, readNumbers: { EMAIL: 3 } },
+    { type: 'remove', hashes: [hashOf('resp_1')] },
+  ])
+  t.notOk('stored' in store.shipping!.read(seq + 2, false)!)
+  await store.log.dropOldest(seq + 1)
+  const alone = await test.reopen({ shipping: null })
+  const { seq: unshared } = await seal(alone, keep('resp_3'))
+  const again = await alone.reopen({ shipping })
+  t.notOk('stored' in again.store.shipping!.read(unshared, false)!, 'without a hub nothing is kept for one')
+})
+
+t.test('changes of one call that are too many stay here', async (t) => {
+  const test = openTestStore(t, {
+    shipping: { sendsContent: true, sendsClear: false, onUnshippable: 'continue' },
+  })
+  const { seq } = await seal(test, ...Array.from({ length: 1025 }, (_, n) => keep(`msg_${n}`)))
+  t.notOk('stored' in test.store.shipping!.read(seq, false)!)
+  t.ok(test.store.stored.find('msg_1024'))
+})
+
+t.test('an answer that another gateway made is known here once a call has counted it', async (t) => {
+  const test = openTestStore(t)
+  const { stored } = test.store
+  const made = answer({ isCounted: false })
+  const release = stored.claim('resp_1', made)
+  t.equal(stored.claim('resp_1', made), null)
+  const readNumbers = { EMAIL: 5 }
+  await seal(test, { type: 'update', id: 'resp_1', isCounted: true, readNumbers, made })
+  release?.()
+  t.strictSame(stored.find('resp_1'), answer({ readNumbers }))
+  t.equal(stored.claim('resp_1', made), null)
 })

@@ -10,13 +10,13 @@ import type { RuleAction } from '../../core/rule-action.ts'
 import type { TextPlace } from '../../core/text-part.ts'
 import type { ToolName } from '../../core/tool-name.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
+import type { StoredAnswer } from '../../keys/stored-answer.ts'
 import type { CaptureMode } from '../../policy/capture-mode.ts'
 import type { Selection } from '../../policy/compile.ts'
 import type { PlacedKind } from '../../policy/decide.ts'
 import type { RuleHit } from '../../policy/rule.ts'
 import { NO_PRICES } from '../../prices/price-book.ts'
 import type { OpenIntent, UnscannedRequest } from '../../store/files/intents.ts'
-import type { StoredAnswer } from '../../store/log/stored-answers.ts'
 import type { StoredUser } from '../../store/log/user-rows.ts'
 import { type UpstreamHead, upstreamRequestId } from '../../upstream/response.ts'
 import type { LimitState, Quota } from '../limits/quota.ts'
@@ -64,6 +64,8 @@ export interface AskedAnswer {
   readonly id: string
   readonly effect: StoredOperation['effect']
   readonly answer: StoredAnswer
+  /** Whether another gateway of the fleet made it, and this one has no row of it. */
+  readonly isElsewhere: boolean
   /** Limits that count the tokens of the answer. */
   readonly limits: Selection['limits']
 }

@@ -19,7 +19,7 @@ import type { Used } from '../limits/quota.ts'
 import { isLongBody } from '../prompt/memory-turn.ts'
 import type { EndUsers } from './end-users.ts'
 import { captureOf, draftEntry, type Ending, hasLabels } from './entry-draft.ts'
-import { type StoredParts, settleStored } from './settle-stored.ts'
+import { claimTokens, type StoredParts, settleStored } from './settle-stored.ts'
 import type { Shadow } from './shadow.ts'
 
 /** The part of the store that a call writes to. */
@@ -132,7 +132,9 @@ export async function record(parts: RecordParts, call: Call, ending: Ending): Pr
   const made = isCaptured && noted.request !== null ? contentOf(parts, noted.request, noted) : null
   // Most answers are short, and cost no turn.
   const content = made instanceof Promise ? await made : made
-  const stored = settleStored(parts, call, ending.outcome)
+  const claim = claimTokens(parts, call)
+  const isClaimed = claim instanceof Promise ? await claim : claim
+  const stored = settleStored(parts, call, ending.outcome, isClaimed)
   const draft = draftEntry(call, ending, { usesTokens: stored.usesTokens, isCaptured })
   const reserved = noted.quota?.settle(usedBy(noted, draft, ending, stored.keepsReserved)) ?? []
   const startMs = parts.clock.monotonic()
@@ -142,6 +144,7 @@ export async function record(parts: RecordParts, call: Call, ending: Ending): Pr
     stored: stored.changes,
     user: noted.user,
   })
+  parts.sharedAnswers?.sealed(call.key, stored.changes)
   // The shadow rules may hold on to the record for a while.
   noted.received = null
   noted.placeholders = null

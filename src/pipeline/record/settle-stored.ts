@@ -5,15 +5,17 @@ import type { RequestDraft } from '../../audit/entry.ts'
 import type { Outcome } from '../../audit/entry-fields.ts'
 import type { StoredFormat } from '../../chat/stored-format.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { CounterChange } from '../../store/limits/counter-changes.ts'
-import type { Counters } from '../../store/limits/counters.ts'
+import type { AnswerLookup } from '../../fleet/answer-lookup.ts'
 import {
   type HighestNumbers,
   higherNumbers,
+  MAXIMUM_STORED_MODELS,
   type StoredAnswer,
-  type StoredAnswers,
   type StoredChange,
-} from '../../store/log/stored-answers.ts'
+} from '../../keys/stored-answer.ts'
+import type { CounterChange } from '../../store/limits/counter-changes.ts'
+import type { Counters } from '../../store/limits/counters.ts'
+import type { StoredAnswers } from '../../store/log/stored-answers.ts'
 import type { Call } from '../call/call.ts'
 import { type AskedAnswer, type CallRecord, isAnswered, type MadeAnswer } from '../call/call-record.ts'
 import { spendingOf } from '../limits/quota.ts'
@@ -21,6 +23,7 @@ import { spendingOf } from '../limits/quota.ts'
 /** The parts of the store that settling reads. */
 export interface StoredParts {
   readonly stored: Pick<StoredAnswers, 'find' | 'claim'>
+  readonly sharedAnswers: Pick<AnswerLookup, 'claim' | 'sealed'> | null
   readonly counters: Pick<Counters, 'charge'>
 }
 
@@ -34,9 +37,6 @@ export interface StoredSettlement {
   charge(used: Pick<RequestDraft, 'total_tokens' | 'cost'>): readonly CounterChange[]
 }
 
-/** Maximum models of a call whose answer is kept: a row holds them all. */
-const MAXIMUM_STORED_MODELS = 8
-
 const NO_CHARGES: readonly CounterChange[] = []
 const ORDINARY: StoredSettlement = {
   usesTokens: true,
@@ -45,13 +45,39 @@ const ORDINARY: StoredSettlement = {
   charge: () => NO_CHARGES,
 }
 
-/** Settles a call that is about to be sealed. A claim of tokens ends with the call. */
-export function settleStored(parts: StoredParts, call: Call, outcome: Outcome): StoredSettlement {
+/**
+ * Claims the tokens of an answer that has ended for the call that reads it, over all gateways of
+ * the fleet; the claim ends with the call. @returns a promise only for an answer whose tokens no
+ * entry has, in a fleet
+ */
+export function claimTokens({ stored, sharedAnswers }: StoredParts, call: Call): boolean | Promise<boolean> {
+  const { stored: role, response } = call.record
+  const format = call.api.stored
+  if (role?.type !== 'asks' || role.effect !== 'reads' || format === undefined) return false
+  const { id, answer } = role
+  if (!isAnswered(call.record) || endedIds(format, response)?.id !== id) return false
+  const release = stored.claim(id, answer)
+  if (release === null) return false
+  call.hold(release)
+  // The hub may know of an entry that has them.
+  return answer.isCounted ? false : (sharedAnswers?.claim(call.key, id, call.id) ?? true)
+}
+
+/**
+ * Settles a call that is about to be sealed.
+ * @param isClaimed the result of `claimTokens`
+ */
+export function settleStored(
+  parts: StoredParts,
+  call: Call,
+  outcome: Outcome,
+  isClaimed: boolean,
+): StoredSettlement {
   const { stored: role } = call.record
   const format = call.api.stored
   if (role === null || format === undefined) return ORDINARY
   if (role.type === 'makes') return settleMade(parts, call, outcome, format, role)
-  const settlement = settleAsked(parts, call, format, role)
+  const settlement = settleAsked(parts, call, format, role, isClaimed)
   // Neither its tokens nor its cost belong to this entry.
   if (!settlement.usesTokens) call.record.usage = null
   return settlement
@@ -84,30 +110,33 @@ function settleMade(
 }
 
 /** The containers that no other key has: an answer may quote one that it did not use. */
-const ownContainers = ({ stored }: StoredParts, keyId: string, ids: readonly string[]): string[] =>
-  ids.filter((id) => (stored.find(id)?.keyId ?? keyId) === keyId)
+const ownContainers = (
+  { stored }: Pick<StoredParts, 'stored'>,
+  keyId: string,
+  ids: readonly string[],
+): string[] => ids.filter((id) => (stored.find(id)?.keyId ?? keyId) === keyId)
 
 function settleAsked(
-  { stored, counters }: StoredParts,
+  parts: StoredParts,
   call: Call,
   format: StoredFormat,
-  { id, effect, answer, limits }: AskedAnswer,
+  { id, effect, answer, isElsewhere, limits }: AskedAnswer,
+  usesTokens: boolean,
 ): StoredSettlement {
+  const { counters } = parts
   const { record: noted, key } = call
   const nothing = { ...ORDINARY, usesTokens: false }
   if (!isAnswered(noted)) return nothing
   if (effect === 'removes') return { ...nothing, changes: [{ type: 'remove', id }] }
   const ids = effect === 'reads' ? endedIds(format, noted.response) : null
-  const release = ids?.id === id ? stored.claim(id) : null
-  const usesTokens = release !== null
-  if (release !== null) {
-    call.hold(release)
-    // For an upstream that counts none.
-    noted.estimatedPromptTokens = answer.promptTokens
-  }
-  const containers = ownContainers({ stored, counters }, key.line, format.containersOf(noted.response ?? {}))
+  // For an upstream that counts none.
+  if (usesTokens) noted.estimatedPromptTokens = answer.promptTokens
+  const containers = ownContainers(parts, key.line, format.containersOf(noted.response ?? {}))
   const readNumbers = higherNumbers(answer.readNumbers, highestOf(noted))
-  const update: StoredChange = { type: 'update', id, isCounted: usesTokens, readNumbers }
+  const isCounted = answer.isCounted || usesTokens
+  // Known here from now on, before the hub has this entry.
+  const made = isElsewhere && isCounted ? { made: answer } : {}
+  const update: StoredChange = { type: 'update', id, isCounted, readNumbers, ...made }
   return {
     ...ORDINARY,
     usesTokens,
@@ -120,7 +149,9 @@ function settleAsked(
             limit.unit === 'usd'
               ? [cost ?? 0, answer.reserved?.cost ?? 0]
               : [total_tokens, answer.reserved?.tokens ?? 0]
-          const more = usesTokens ? used - reserved : 0
+          const rest = usesTokens ? used - reserved : 0
+          // The gateway that counted what was reserved alone can give it back.
+          const more = isElsewhere ? Math.max(0, rest) : rest
           // What was reserved in vain is given back where it was counted.
           const atMs = more > 0 ? call.createdAtMs : answer.createdAtMs
           const { run, user } = noted

@@ -1,8 +1,8 @@
 // What a call commits with its entry, in one transaction.
 
 import type { Content } from '../../audit/content.ts'
+import type { StoredChange } from '../../keys/stored-answer.ts'
 import type { CounterChange } from '../limits/counter-changes.ts'
-import type { StoredChange } from './stored-answers.ts'
 import type { StoredUser } from './user-rows.ts'
 
 export interface AppendOptions {

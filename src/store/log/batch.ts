@@ -16,6 +16,7 @@ import { type SecurityEventType, securityEvents } from '../../audit/security.ts'
 import { MAXIMUM_ENTRY_BYTES } from '../../audit/verify.ts'
 import { type Actor, GATEWAY_ACTOR } from '../../core/actor.ts'
 import type { Milliseconds } from '../../core/clock.ts'
+import type { StoredChange } from '../../keys/stored-answer.ts'
 import { hourOf } from '../../usage/periods.ts'
 import type { Environment } from '../environment/journaled.ts'
 import type { Shared } from '../environment/transactions.ts'
@@ -36,7 +37,8 @@ import {
 } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
 import { dropOldest, writeDay } from './prune.ts'
-import { MAXIMUM_STORED_ROWS, type StoredChange, writeStored } from './stored-answers.ts'
+import { writeShared } from './shared-changes.ts'
+import { MAXIMUM_STORED_ROWS, writeStored } from './stored-answers.ts'
 import { storeNode } from './tree.ts'
 import { countedUser, type StoredUser, writeUser } from './user-rows.ts'
 
@@ -86,6 +88,7 @@ export class Batch implements Shared {
   readonly #tables: StoreTables
   readonly #nowMs: Milliseconds
   readonly #maxStored: number
+  readonly #sharesStored: boolean
   readonly #days = new Map<number, DayCounts>()
   readonly #counters = new CounterChanges()
   readonly #rollup: CallRollup
@@ -95,15 +98,22 @@ export class Batch implements Shared {
 
   /**
    * @param maxStored maximum rows of stored answers
+   * @param sharesStored whether a hub gets the changes to stored answers
    * @throws Error when the log has no genesis entry, RangeError when the tree does not match its
    * length
    */
-  constructor(tables: StoreTables, nowMs: Milliseconds, maxStored = MAXIMUM_STORED_ROWS) {
+  constructor(
+    tables: StoreTables,
+    nowMs: Milliseconds,
+    maxStored = MAXIMUM_STORED_ROWS,
+    sharesStored = false,
+  ) {
     const state = readLogState(tables)
     if (state === null) throw new Error('the log has no genesis entry')
     this.#tables = tables
     this.#nowMs = nowMs
     this.#maxStored = maxStored
+    this.#sharesStored = sharesStored
     this.#state = state
     this.#rollup = new CallRollup(tables, nowMs)
     this.#frontier = Frontier.read(state.seq + 1, state.frontier)
@@ -138,6 +148,7 @@ export class Batch implements Shared {
     this.#state = { ...this.#state, seq: entry.seq, hash, nextRequest }
     this.#counters.add(counters)
     writeStored(this.#tables, stored, this.#maxStored)
+    if (this.#sharesStored) writeShared(this.#tables, entry.seq, stored)
     write?.(entry.seq)
     this.#torn = false
     this.sealed.push(entry.type)

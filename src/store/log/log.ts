@@ -76,6 +76,8 @@ export interface UsageLogOptions {
   readonly userKeys?: () => readonly Buffer[]
   /** Whether nothing can be pruned, because no hub has the oldest entries; false by default. */
   readonly isHeld?: () => boolean
+  /** Whether a hub gets the changes to stored answers; false by default. */
+  readonly sharesStored?: boolean
   readonly events: UsageLogEvents
 }
 
@@ -104,7 +106,16 @@ export class UsageLog {
 
   /** Opens the log of the store, or begins one. */
   constructor(options: UsageLogOptions) {
-    const { environment, clock, random, maxBytes, whenFull, userKeys = () => [], events } = options
+    const {
+      environment,
+      clock,
+      random,
+      maxBytes,
+      whenFull,
+      userKeys = () => [],
+      events,
+      sharesStored,
+    } = options
     this.#clock = clock
     this.#environment = environment
     this.#random = random
@@ -123,7 +134,7 @@ export class UsageLog {
     const maxStored = storedRows(maxBytes)
     this.#batches = {
       // Read here because another process may have appended.
-      begin: () => new Batch(environment.tables, clock.now(), maxStored),
+      begin: () => new Batch(environment.tables, clock.now(), maxStored, sharesStored),
       finish: (batch) => batch.finish(),
       onDurable: (batch, bytes) => this.#onDurable(batch, bytes),
     }

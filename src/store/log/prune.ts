@@ -111,6 +111,7 @@ export function dropOldest(
     const paths: [SubDatabase, Buffer][] = [['entries', key]]
     if (entry.type === 'request') {
       if (entry.content_hash !== null) paths.push(['content', key])
+      if (tables.storedchanges.get(key) !== undefined) paths.push(['storedchanges', key])
       paths.push(['ids', Buffer.from(entry.id)], ['requests', u64(firstRequest)])
     }
     const events = entry.type === 'request' ? securityEvents({ ...entry, hash: '' }) : []

@@ -3,11 +3,13 @@
 
 import type { GenesisDraft, SealedEntry } from '../../audit/entry.ts'
 import type { Milliseconds } from '../../core/clock.ts'
+import type { SharedChange } from '../../keys/stored-answer.ts'
 import type { Environment } from '../environment/journaled.ts'
 import { readJson, u64, unpackEntry, writeJson } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
 import { readLogState } from './batch.ts'
 import { oldestSeq, readPrunePoint } from './prune.ts'
+import { readShared } from './shared-changes.ts'
 import { readStoredUser, type StoredUser } from './user-rows.ts'
 
 /** The table is carried into a log that replaces this one. */
@@ -51,6 +53,8 @@ export interface UnshippedEntry {
   readonly user: StoredUser | null
   /** The log before the entry, where its beginning is pruned and no hub has it. */
   readonly before: { readonly hash: string; readonly frontier: readonly string[] } | null
+  /** What the call changed of stored answers; absent when it changed nothing. */
+  readonly stored?: readonly SharedChange[]
 }
 
 export interface ShippingTerms {
@@ -140,8 +144,10 @@ export class LogShipping {
     if (entry === null) return null
     // Most entries have none, and looking for the row costs more.
     const user = entry.bytes.includes(HAS_USER) ? readStoredUser(tables, seq) : null
+    const stored = readShared(tables, seq)
     return {
       ...entry,
+      ...(stored !== null && { stored }),
       content: (sendsContent ? tables.content.get(u64(seq)) : undefined) ?? null,
       user: user === null || sendsClear ? user : { ...user, clear: null },
       before: isFirst ? this.#before(seq, entry.bytes) : null,

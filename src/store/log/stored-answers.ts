@@ -1,15 +1,18 @@
 // Remembers which key made an answer that a provider keeps, and where, so that later calls can ask
 // for it. Rows are written in the transaction of the entry of their call. Ids are kept as hashes.
 
-import { createHash } from 'node:crypto'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
-import type { NanoUsd } from '../../core/money.ts'
+import {
+  answerHash,
+  STORED_MS,
+  type StoredAnswer,
+  type StoredChange,
+  updatedAnswer,
+} from '../../keys/stored-answer.ts'
 import type { Environment } from '../environment/journaled.ts'
 import { joinKey, readJson, readU64, u64, writeJson } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
 
-/** Time for which an answer can be asked for. OpenAI keeps responses as long. */
-export const STORED_MS: Milliseconds = 30 * 86_400_000
 /** Maximum rows, in a store of any size; the oldest go first. */
 export const MAXIMUM_STORED_ROWS = 500_000
 /** Share of the store that the rows may take, and the size of one, both approximate. */
@@ -21,48 +24,6 @@ const REMOVED_ROWS = 2000
 const COUNT_KEY = Buffer.from('stored')
 const TIME_BYTES = 8
 const NO_VALUE = Buffer.from([0])
-
-/** Highest number of the placeholders of each label, such as `EMAIL`. */
-export type HighestNumbers = Readonly<Record<string, number>>
-
-/** An answer that a provider keeps, or an item of one. */
-export interface StoredAnswer {
-  readonly keyId: string
-  /** Name of the upstream that keeps it. */
-  readonly upstream: string
-  readonly createdAtMs: Milliseconds
-  /** Part of an answer, which later calls can name in their prompt. */
-  readonly isItem: boolean
-  /** Models of the call that made it, as `ModelRequest.models`. */
-  readonly models: readonly string[]
-  /** Whether that call asked for JSON. */
-  readonly asksForJson: boolean
-  /** Whether an entry has its tokens. */
-  readonly isCounted: boolean
-  /** Estimated tokens of the prompt, for an upstream that counts none. */
-  readonly promptTokens: number
-  /**
-   * What limits keep for the answer until an entry has its tokens, so that one which nobody reads
-   * is not free. Absent when the entry of its call has them.
-   */
-  readonly reserved?: { readonly tokens: number; readonly cost: NanoUsd }
-  /** Placeholders of the call that made it. An answer to a later call numbers its own above. */
-  readonly numbers: HighestNumbers
-  /** As `numbers`, with those in the answer as it was read since. */
-  readonly readNumbers: HighestNumbers
-}
-
-/** A change to the stored answers, for `UsageLog.append`. */
-export type StoredChange =
-  | { readonly type: 'keep'; readonly id: string; readonly answer: StoredAnswer }
-  /** Does nothing to an answer that was removed meanwhile. Numbers only rise. */
-  | {
-      readonly type: 'update'
-      readonly id: string
-      readonly isCounted: boolean
-      readonly readNumbers: HighestNumbers
-    }
-  | { readonly type: 'remove'; readonly id: string }
 
 /** Maximum rows of a store. @param maxBytes limit of the whole store */
 export const storedRows = (maxBytes: number): number =>
@@ -82,7 +43,7 @@ export class StoredAnswers {
   /** Returns null for an id that is unknown, removed or too old. */
   find(id: string): StoredAnswer | null {
     this.#environment.refresh()
-    const row = this.#environment.tables.stored.get(rowKeyOf(id))
+    const row = this.#environment.tables.stored.get(answerHash(id))
     if (row === undefined) return null
     const answer = readJson<StoredAnswer>(row)
     return this.#clock.now() - answer.createdAtMs < STORED_MS ? answer : null
@@ -91,11 +52,12 @@ export class StoredAnswers {
   /**
    * Claims the tokens of an answer for one entry. Null when an entry has them, another call has
    * claimed them, or the answer is gone.
+   * @param made the answer, when another gateway of the fleet made it
    * @returns ends the claim; call it once the entry is sealed or has failed
    */
-  claim(id: string): (() => void) | null {
-    const name = rowKeyOf(id).toString('hex')
-    if (this.#claims.has(name) || this.find(id)?.isCounted !== false) return null
+  claim(id: string, made: StoredAnswer | null = null): (() => void) | null {
+    const name = answerHash(id).toString('hex')
+    if (this.#claims.has(name) || (this.find(id) ?? made)?.isCounted !== false) return null
     this.#claims.add(name)
     return () => this.#claims.delete(name)
   }
@@ -123,11 +85,16 @@ export function writeStored(tables: StoreTables, changes: readonly StoredChange[
   if (changes.length === 0) return
   let count = readCount(tables)
   for (const change of changes) {
-    const rowKey = rowKeyOf(change.id)
+    const rowKey = answerHash(change.id)
     const before = tables.stored.get(rowKey)
     const known = before === undefined ? null : readJson<StoredAnswer>(before)
     if (change.type === 'update') {
-      if (known !== null) tables.stored.put(rowKey, writeJson(updated(known, change)))
+      const { made } = change
+      if (known !== null) tables.stored.put(rowKey, writeJson(updatedAnswer(known, change)))
+      else if (made !== undefined) {
+        put(tables, rowKey, updatedAnswer(made, change))
+        count++
+      }
       continue
     }
     if (known !== null) {
@@ -135,8 +102,7 @@ export function writeStored(tables: StoreTables, changes: readonly StoredChange[
       count--
     }
     if (change.type === 'keep') {
-      tables.stored.put(rowKey, writeJson(change.answer))
-      tables.storedtimes.put(timeKey(change.answer.createdAtMs, rowKey), NO_VALUE)
+      put(tables, rowKey, change.answer)
       count++
     }
   }
@@ -148,20 +114,9 @@ export function writeStored(tables: StoreTables, changes: readonly StoredChange[
   writeCount(tables, count)
 }
 
-const updated = (
-  answer: StoredAnswer,
-  { isCounted, readNumbers }: Extract<StoredChange, { type: 'update' }>,
-): StoredAnswer => ({
-  ...answer,
-  isCounted: answer.isCounted || isCounted,
-  readNumbers: higherNumbers(answer.readNumbers, readNumbers),
-})
-
-/** The higher number of each label. */
-export function higherNumbers(one: HighestNumbers, other: HighestNumbers): HighestNumbers {
-  const numbers = { ...one }
-  for (const [label, number] of Object.entries(other)) numbers[label] = Math.max(numbers[label] ?? 0, number)
-  return numbers
+function put(tables: StoreTables, rowKey: Buffer, answer: StoredAnswer): void {
+  tables.stored.put(rowKey, writeJson(answer))
+  tables.storedtimes.put(timeKey(answer.createdAtMs, rowKey), NO_VALUE)
 }
 
 /** @param key of `storedtimes` */
@@ -169,8 +124,6 @@ function removeAt(tables: StoreTables, key: Buffer): void {
   tables.storedtimes.remove(key)
   tables.stored.remove(key.subarray(TIME_BYTES))
 }
-
-const rowKeyOf = (id: string): Buffer => createHash('sha256').update(id).digest()
 
 const timeKey = (createdAtMs: Milliseconds, rowKey: Buffer): Buffer => joinKey(u64(createdAtMs), rowKey)
 

@@ -69,6 +69,8 @@ export const SUB_DATABASES = [
   'fleetkeys',
   /** Id of a revoked key of the hub → when it was revoked. */
   'fleetrevoked',
+  /** Sequence of a usage entry → JSON: what its call changed of stored answers, for a hub. */
+  'storedchanges',
 ] as const
 
 export type SubDatabase = (typeof SUB_DATABASES)[number]
