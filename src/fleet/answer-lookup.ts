@@ -15,8 +15,9 @@ import {
   storedPath,
 } from './stored-protocol.ts'
 
-/** Longest time that a call waits for what a hub says. */
+/** Longest time that a call waits for what a hub says, and for news of what is known here. */
 const MAXIMUM_WAIT_MS: Milliseconds = 500
+const MAXIMUM_NEWS_WAIT_MS: Milliseconds = 100
 /** Interval of asking for an answer that may be on its way to the hub. */
 const AGAIN_MS: Milliseconds = 150
 /** Requests at a time, and requests that wait for their turn. */
@@ -76,6 +77,17 @@ interface Asked extends NamedAnswer {
   readonly name: string
 }
 
+/** The questions of one call. */
+interface Questions {
+  readonly line: string
+  /** Whether the gateway knows all of the answers, and asks for news of them. */
+  readonly isNews: boolean
+  /** When the call no longer waits, by the monotonic clock. */
+  readonly endMs: Milliseconds
+  /** By id. */
+  readonly found: Map<string, SharedAnswer>
+}
+
 /** Why a request has no answer. */
 type Failure = 'away' | 'unsupported'
 type Outcome = 'answered' | Failure
@@ -96,16 +108,16 @@ export class AnswerLookup {
   /** Returns what a hub says of answers, for the line of a key. Never rejects. */
   async find(key: Pick<CallKey, 'id' | 'line'>, named: readonly NamedAnswer[]): Promise<SharedAnswers> {
     if (named.length === 0 || !this.#parts.isHubKey(key.id)) return NOTHING_SHARED
-    const startMs = this.#nowMs()
+    const isNews = named.every(({ isKnown }) => isKnown)
+    const endMs = this.#nowMs() + (isNews ? MAXIMUM_NEWS_WAIT_MS : MAXIMUM_WAIT_MS)
     const found = new Map<string, SharedAnswer>()
     const shared = (isAway: boolean): SharedAnswers => ({ of: (id) => found.get(id) ?? null, isAway })
     let open = this.#openOf(key.line, named, found)
     while (open.length > 0) {
-      const outcome = await this.#askAll(key.line, open, startMs + MAXIMUM_WAIT_MS, found)
+      const outcome = await this.#askAll(open, { line: key.line, isNews, endMs, found })
       if (outcome !== 'answered') return shared(outcome === 'away')
       open = open.filter(({ id, isKnown, isRepeated }) => !isKnown && !isRepeated && found.get(id) === null)
-      const isOver = this.#nowMs() - startMs + AGAIN_MS >= MAXIMUM_WAIT_MS
-      if (open.length === 0 || isOver) break
+      if (open.length === 0 || this.#nowMs() + AGAIN_MS >= endMs) break
       await new Promise<void>((resolve) => this.#parts.timers.set(resolve, AGAIN_MS))
     }
     return shared(false)
@@ -148,18 +160,11 @@ export class AnswerLookup {
     return open
   }
 
-  async #askAll(
-    line: string,
-    open: readonly Asked[],
-    endMs: Milliseconds,
-    found: Map<string, SharedAnswer>,
-  ): Promise<Outcome> {
+  async #askAll(open: readonly Asked[], questions: Questions): Promise<Outcome> {
     const parts: (readonly Asked[])[] = []
     for (let from = 0; from < open.length; from += MAXIMUM_ASKED_ANSWERS)
       parts.push(open.slice(from, from + MAXIMUM_ASKED_ANSWERS))
-    const outcomes = await Promise.all(
-      parts.map((part) => this.#inTurn(() => this.#ask(line, part, endMs, found))),
-    )
+    const outcomes = await Promise.all(parts.map((part) => this.#inTurn(() => this.#ask(part, questions))))
     return outcomes.find((one) => one !== 'answered') ?? 'answered'
   }
 
@@ -178,12 +183,7 @@ export class AnswerLookup {
     }
   }
 
-  async #ask(
-    line: string,
-    asked: readonly Asked[],
-    endMs: Milliseconds,
-    found: Map<string, SharedAnswer>,
-  ): Promise<Outcome> {
+  async #ask(asked: readonly Asked[], { line, isNews, endMs, found }: Questions): Promise<Outcome> {
     const path = storedPath(asked.map(({ hash }) => hash)) + keyLineQuery(line)
     let answers: readonly SharedAnswer[] | null = null
     // One connection that was kept may be closed meanwhile.
@@ -195,8 +195,10 @@ export class AnswerLookup {
         answers = readShared(await this.#parts.get(path, leftMs), asked.length)
         if (answers === null) throw new Error('the hub sent no answers')
       } catch (error) {
-        const isLast = attempt > 1 || !(error instanceof HubUnreachable) || this.#nowMs() >= endMs
-        if (isLast) return this.#failed(error)
+        const isLate = this.#nowMs() >= endMs
+        // A hub that is slow for news may still answer others in time.
+        if (isLate && isNews) return 'away'
+        if (isLate || attempt > 1 || !(error instanceof HubUnreachable)) return this.#failed(error)
       }
     }
     for (const [index, { id, name }] of asked.entries()) {

@@ -164,6 +164,20 @@ t.test('without a hub no call waits twice', async (t) => {
   t.match(await fleet.find([named('resp_1')]), { isAway: true, ms: 5 })
 })
 
+t.test('a call waits less for news of an answer that is known here', async (t) => {
+  const fleet = new Fleet()
+  fleet.known.set(hashOf('resp_2'), ANSWER)
+  fleet.answersAfterMs = 300
+  const known = await fleet.find([named('resp_1', { isKnown: true })])
+  t.ok(known.isAway)
+  t.ok(known.ms <= 105)
+  t.strictSame(
+    (await fleet.find([named('resp_2')])).of('resp_2'),
+    ANSWER,
+    'and others are asked for all the same',
+  )
+})
+
 t.test('a connection that was closed meanwhile is opened once more', async (t) => {
   const fleet = new Fleet()
   fleet.known.set(hashOf('resp_1'), ANSWER)
