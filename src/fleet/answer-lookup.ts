@@ -10,7 +10,7 @@ import {
   keyLineQuery,
   MAXIMUM_ASKED_ANSWERS,
   readClaim,
-  readShared,
+  readSharedAnswers,
   type SharedAnswer,
   storedPath,
 } from './stored-protocol.ts'
@@ -192,7 +192,7 @@ export class AnswerLookup {
       const failure = leftMs <= 0 ? 'away' : this.#whyQuiet()
       if (failure !== null) return failure
       try {
-        answers = readShared(await this.#parts.get(path, leftMs), asked.length)
+        answers = readSharedAnswers(await this.#parts.get(path, leftMs), asked.length)
         if (answers === null) throw new Error('the hub sent no answers')
       } catch (error) {
         const isLate = this.#nowMs() >= endMs

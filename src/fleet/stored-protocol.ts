@@ -32,7 +32,7 @@ export const hashesIn = (path: string): readonly string[] | null => PATH.exec(pa
 export const keyLineQuery = (line: string): string => `?key_line=${encodeURIComponent(line)}`
 
 /** Reads the answer to a request for so many answers; null when it is malformed. */
-export function readShared(text: string, count: number): readonly SharedAnswer[] | null {
+export function readSharedAnswers(text: string, count: number): readonly SharedAnswer[] | null {
   const answers = memberOf(text, 'answers')
   if (!Array.isArray(answers) || answers.length !== count) return null
   return answers.map((one) => (one === 'removed' || one === 'foreign' ? one : readStoredAnswer(one)))

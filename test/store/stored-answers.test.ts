@@ -1,5 +1,6 @@
 import t from 'tap'
 import { answerHash, STORED_MS, type StoredAnswer, type StoredChange } from '../../src/keys/stored-answer.ts'
+import type { Environment } from '../../src/store/environment/journaled.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { bytesOf, id, openTestStore, START_MS, type TestStore } from './fixture.ts'
 
@@ -120,7 +121,12 @@ t.test('one call at a time claims the tokens of an answer', async (t) => {
 
 t.test('what a call changes for the fleet is kept with its entry and goes with it', async (t) => {
   const shipping = { sendsContent: true, sendsClear: false, onUnshippable: 'continue' } as const
-  const test = openTestStore(t, { shipping })
+  let environment: Environment | null = null
+  const wrap = (opened: Environment) => {
+    environment = opened
+    return opened
+  }
+  const test = openTestStore(t, { shipping, wrap })
   const { store } = test
   const item = { isItem: true, models: [] }
   const keeps = [keep('resp_1'), keep('msg_1', item), keep('msg_2', item)]
@@ -141,7 +147,10 @@ t.test('what a call changes for the fleet is kept with its entry and goes with i
     { type: 'remove', hashes: [hashOf('resp_1')] },
   ])
   t.notOk('stored' in store.shipping!.read(seq + 2, false)!)
+  const rows = () => environment!.tables.storedchanges.keys({ limit: 10 }).length
+  t.equal(rows(), 2)
   await store.log.dropOldest(seq + 1)
+  t.equal(rows(), 1)
   const alone = await test.reopen({ shipping: null })
   const { seq: unshared } = await seal(alone, keep('resp_3'))
   const again = await alone.reopen({ shipping })
