@@ -80,8 +80,8 @@ interface Asked extends NamedAnswer {
 /** The questions of one call. */
 interface Questions {
   readonly line: string
-  /** Whether the gateway knows all of the answers, and asks for news of them. */
-  readonly isNews: boolean
+  /** Whether a late answer says nothing of the hub: too little time is left for some hubs. */
+  readonly isHasty: boolean
   /** When the call no longer waits, by the monotonic clock. */
   readonly endMs: Milliseconds
   /** By id. */
@@ -113,9 +113,10 @@ export class AnswerLookup {
     const found = new Map<string, SharedAnswer>()
     const shared = (isAway: boolean): SharedAnswers => ({ of: (id) => found.get(id) ?? null, isAway })
     let open = this.#openOf(key.line, named, found)
-    while (open.length > 0) {
-      const outcome = await this.#askAll(open, { line: key.line, isNews, endMs, found })
-      if (outcome !== 'answered') return shared(outcome === 'away')
+    for (let isAgain = false; open.length > 0; isAgain = true) {
+      const isHasty = isNews || isAgain
+      const outcome = await this.#askAll(open, { line: key.line, isHasty, endMs, found })
+      if (outcome !== 'answered') return shared(outcome === 'away' && !isAgain)
       open = open.filter(({ id, isKnown, isRepeated }) => !isKnown && !isRepeated && found.get(id) === null)
       if (open.length === 0 || this.#nowMs() + AGAIN_MS >= endMs) break
       await new Promise<void>((resolve) => this.#parts.timers.set(resolve, AGAIN_MS))
@@ -183,7 +184,7 @@ export class AnswerLookup {
     }
   }
 
-  async #ask(asked: readonly Asked[], { line, isNews, endMs, found }: Questions): Promise<Outcome> {
+  async #ask(asked: readonly Asked[], { line, isHasty, endMs, found }: Questions): Promise<Outcome> {
     const path = storedPath(asked.map(({ hash }) => hash)) + keyLineQuery(line)
     let answers: readonly SharedAnswer[] | null = null
     // One connection that was kept may be closed meanwhile.
@@ -196,8 +197,7 @@ export class AnswerLookup {
         if (answers === null) throw new Error('the hub sent no answers')
       } catch (error) {
         const isLate = this.#nowMs() >= endMs
-        // A hub that is slow for news may still answer others in time.
-        if (isLate && isNews) return 'away'
+        if (isLate && isHasty) return 'away'
         if (isLate || attempt > 1 || !(error instanceof HubUnreachable)) return this.#failed(error)
       }
     }

@@ -70,5 +70,13 @@ function lineOf(
     leaveOut(seq)
     return printShippedLine({ ...entry, content: null })
   }
-  return !isFirst && contentBytes > MAXIMUM_SHIPPED_BYTES ? null : printShippedLine(entry)
+  return !isFirst && contentBytes > MAXIMUM_SHIPPED_BYTES ? null : printBounded(entry)
+}
+
+/** A hub takes a longer line only with an exchange: rather the entry than what goes with it. */
+function printBounded(entry: ShippedEntry): string | Buffer {
+  const line = printShippedLine(entry)
+  const { stored, ...alone } = entry
+  const isTooLong = stored !== undefined && entry.content === null && line.length > MAXIMUM_SHIPPED_BYTES
+  return isTooLong ? printShippedLine(alone) : line
 }

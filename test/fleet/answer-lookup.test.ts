@@ -178,6 +178,16 @@ t.test('a call waits less for news of an answer that is known here', async (t) =
   )
 })
 
+t.test('a hub that is too slow to be asked again is not away', async (t) => {
+  const fleet = new Fleet()
+  fleet.answersAfterMs = 200
+  const missing = await fleet.find([named('resp_1')])
+  t.notOk(missing.isAway)
+  t.ok(missing.ms <= 505)
+  fleet.known.set(hashOf('resp_2'), ANSWER)
+  t.strictSame((await fleet.find([named('resp_2')])).of('resp_2'), ANSWER)
+})
+
 t.test('a connection that was closed meanwhile is opened once more', async (t) => {
   const fleet = new Fleet()
   fleet.known.set(hashOf('resp_1'), ANSWER)

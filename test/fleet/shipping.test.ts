@@ -3,7 +3,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { atOnce } from '../../src/core/steps.ts'
+import { nextShipment, type ShippableLog } from '../../src/fleet/next-shipment.ts'
 import {
+  MAXIMUM_SHIPPED_BYTES,
   printShipment,
   readShippedLine,
   readShippedLineSteps,
@@ -83,6 +85,19 @@ t.test('changes of stored answers arrive with their entry, and malformed ones no
     [{ type: 'keep', hashes, answer: { ...answer, upstream: 'a\0' } }],
   ])
     t.notOk('stored' in read(wrong), JSON.stringify(wrong).slice(0, 80))
+})
+
+t.test('an entry that would be too long with its changes travels without them', async (t) => {
+  const stored: ShippedEntry['stored'] = [{ type: 'remove', hashes: ['a'.repeat(43)] }]
+  const sent = (bytes: number) => {
+    const entry = { bytes: Buffer.alloc(bytes, 'a'), hash: HASH, content: null, user: null, before: null }
+    const log = { first: 1, read: (seq: number) => (seq === 1 ? { ...entry, stored } : null) }
+    return nextShipment(log as unknown as ShippableLog, () => t.fail('nothing is left out')).subarray(0, -1)
+  }
+  t.strictSame(readShippedLine(sent(1000)).stored, stored)
+  const long = sent(MAXIMUM_SHIPPED_BYTES - 150)
+  t.ok(long.length <= MAXIMUM_SHIPPED_BYTES)
+  t.notOk('stored' in readShippedLine(long))
 })
 
 for (const [line, message] of [
