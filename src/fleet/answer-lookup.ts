@@ -15,8 +15,9 @@ import {
   storedPath,
 } from './stored-protocol.ts'
 
-/** Longest time that a call waits for what a hub says, and for news of what is known here. */
+/** Longest time that a call waits for what a hub says. */
 const MAXIMUM_WAIT_MS: Milliseconds = 500
+/** The same of news about answers that this gateway has. */
 const MAXIMUM_NEWS_WAIT_MS: Milliseconds = 100
 /** Interval of asking for an answer that may be on its way to the hub. */
 const AGAIN_MS: Milliseconds = 150
