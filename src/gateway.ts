@@ -1,6 +1,6 @@
 // Composition root: builds a gateway from its configuration, starts it and stops it.
 
-import type { RunningGateway } from './cli/running-gateway.ts'
+import type { RunningGateway, RunOptions } from './cli/running-gateway.ts'
 import { type Milliseconds, systemClock } from './core/clock.ts'
 import type { ConfigReading } from './core/config.ts'
 import { isAmong } from './core/config-document.ts'
@@ -10,7 +10,7 @@ import { VERSION } from './core/version.ts'
 import { type DataFolder, takeDataFolder } from './gateway/datafolder.ts'
 import { listenWith, servedBy } from './gateway/live-certificate.ts'
 import { loadPrices } from './gateway/live-prices.ts'
-import { createLogger, type LogOutput, TurnLines } from './gateway/logger.ts'
+import { createLogger, TurnLines } from './gateway/logger.ts'
 import { buildParts, type GatewayParts } from './gateway/parts.ts'
 import { findObstacles } from './gateway/preflight.ts'
 import { sealInterrupted } from './gateway/recovery.ts'
@@ -31,11 +31,10 @@ const LAST_BYTES_MS = 1000
 /**
  * Starts a gateway, or reports every problem at once: errors in the configuration, the rules and
  * the prices, busy ports, a store that cannot be opened. Nothing listens while there is a problem.
- * @param output of the log, standard output by default
  */
 export async function runGateway(
   reading: ConfigReading,
-  output?: LogOutput,
+  { output, clock = systemClock }: RunOptions = {},
 ): Promise<RunningGateway | { readonly problems: readonly Problem[] }> {
   const { config, partial } = reading
   if (partial === null) return { problems: reading.problems }
@@ -52,7 +51,7 @@ export async function runGateway(
   let gateway: Gateway | null = null
   try {
     folder = await takeDataFolder(config, logger)
-    const parts = buildParts(config, reading, { rules, prices }, logger, folder)
+    const parts = buildParts(config, reading, { rules, prices }, { clock, logger, folder })
     lines.onDrop = (count) => parts.metrics.logLinesDropped.inc(count)
     gateway = new Gateway(parts)
     const { fileErrors } = parts.rules.effective
@@ -147,9 +146,10 @@ class Gateway {
   }
 
   async #stop(): Promise<void> {
-    const { logger, admission, rules, journal, attestation, inForce, store, folder, liveTail } = this.#parts
+    const { clock, logger, admission, rules, journal, attestation, inForce, store, folder, liveTail } =
+      this.#parts
     const { drainSeconds } = this.#parts.config.limits
-    const endMs = systemClock.monotonic() + drainSeconds * 1000
+    const endMs = clock.monotonic() + drainSeconds * 1000
     logger.info({ calls: admission.inFlight, drainSeconds }, 'draining')
     const sealed = admission.drain()
     liveTail.close()
@@ -180,7 +180,7 @@ class Gateway {
 
   /** Sends the rest of the log until the end of the drain, at least as long as last bytes take. */
   async #shipRest(endMs: Milliseconds): Promise<void> {
-    const leftMs = Math.max(endMs - systemClock.monotonic(), LAST_BYTES_MS)
+    const leftMs = Math.max(endMs - this.#parts.clock.monotonic(), LAST_BYTES_MS)
     await this.#parts.fleet?.finish(leftMs, this.#hurry.promise)
   }
 

@@ -1,6 +1,7 @@
 // The gateway as the commands see it; the composition root implements it.
 
 import type { Actor } from '../core/actor.ts'
+import type { Clock } from '../core/clock.ts'
 import type { ConfigReading } from '../core/config.ts'
 import type { Problem } from '../core/problem.ts'
 
@@ -22,7 +23,16 @@ export interface RunningGateway {
   readonly failed: Promise<string>
 }
 
+/** What a gateway runs with besides its configuration. */
+export interface RunOptions {
+  /** Takes whole lines of the log; standard output by default. */
+  readonly output?: { write(lines: string): void }
+  /** The system's by default. Timers and the log's own lines follow the system's clock. */
+  readonly clock?: Clock
+}
+
 /** Starts a gateway, or reports every reason that it cannot start. */
 export type RunGateway = (
   reading: ConfigReading,
+  options?: RunOptions,
 ) => Promise<RunningGateway | { readonly problems: readonly Problem[] }>

@@ -1,7 +1,7 @@
 // Builds the handlers of both listeners: what answers a request, and what it reports.
 
 import { randomBytes } from 'node:crypto'
-import { systemClock } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { RELOADABLE } from '../core/config-changes.ts'
 import { CONFIG_SCHEMA } from '../core/config-schema.ts'
@@ -33,6 +33,7 @@ import type { ShadowRules } from './shadow-rules.ts'
 import { statusOf } from './status.ts'
 
 interface HandlerSources {
+  readonly clock: Clock
   readonly config: Config
   readonly logger: GatewayLogger
   readonly folder: DataFolder
@@ -53,25 +54,26 @@ interface HandlerSources {
 }
 
 export function buildAdminAccess({
+  clock,
   config,
   store,
   logger,
   metrics,
-}: Pick<HandlerSources, 'config' | 'store' | 'logger' | 'metrics'>): AdminAccess {
-  const journal = new SignInJournal({ log: store.log, logger, metrics, clock: systemClock })
+}: Pick<HandlerSources, 'clock' | 'config' | 'store' | 'logger' | 'metrics'>): AdminAccess {
+  const journal = new SignInJournal({ log: store.log, logger, metrics, clock })
   const loginKey = randomBytes(LOGIN_KEY_BYTES)
-  return new AdminAccess(config.admin, { sessions: store.sessions, journal, clock: systemClock, loginKey })
+  return new AdminAccess(config.admin, { sessions: store.sessions, journal, clock, loginKey })
 }
 
 export function buildHandlers(parts: HandlerSources): { readonly gateway: Handler; readonly ops: Handler } {
-  const { config, logger, folder, metrics, store, attestation, admission, prices } = parts
+  const { clock, config, logger, folder, metrics, store, attestation, admission, prices } = parts
   const { shadowRules, liveTail, state, fleet, admin, inForce, liveConfig } = parts
   const { effective: rules, editor } = parts.rules
   const { quarantines } = folder
   const certificates = servedBy(parts.certificates)
   const served = () => inForce.served
   const status = {
-    startedAtMs: systemClock.now(),
+    startedAtMs: clock.now(),
     path: config.data.path,
     state: () => state.read(),
     store,
@@ -79,6 +81,7 @@ export function buildHandlers(parts: HandlerSources): { readonly gateway: Handle
     ...{ admission, rules, prices, inForce, attestation, fleet },
   }
   const routes = managementRoutes({
+    clock,
     admin,
     pipeline: () => inForce.served.pipeline,
     store,
@@ -101,7 +104,7 @@ export function buildHandlers(parts: HandlerSources): { readonly gateway: Handle
       served,
       gatekeeper: admin.gatekeeper,
       routes,
-      clock: systemClock,
+      clock,
     }),
     ops: opsHandler({
       health: () => healthOf({ admission, rules, prices, fleet, liveConfig, quarantines, certificates }),

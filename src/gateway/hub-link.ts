@@ -2,7 +2,7 @@
 // only with `fleet` in the configuration.
 
 import { GATEWAY_ACTOR } from '../core/actor.ts'
-import { type Clock, type Milliseconds, systemClock } from '../core/clock.ts'
+import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { FleetConfig } from '../core/fleet-config.ts'
@@ -31,6 +31,7 @@ import { LogShipment } from './log-shipment.ts'
 import type { GatewayLogger } from './logger.ts'
 
 interface LinkParts {
+  readonly clock: Clock
   readonly config: FleetConfig
   /** The data folder. */
   readonly path: string
@@ -64,8 +65,8 @@ export class HubLink {
   readonly parallel = new ParallelCalls()
 
   /** Puts the keys that are stored into force. Opens no connection. */
-  constructor(parts: LinkParts, clock: Clock = systemClock) {
-    const { config, path, store, logger, metrics } = parts
+  constructor(parts: LinkParts) {
+    const { clock, config, path, store, logger, metrics } = parts
     this.#config = config
     this.#store = store
     this.#logger = logger
@@ -102,7 +103,7 @@ export class HubLink {
     })
     this.#questions = new HubRequests(config.ca, MAXIMUM_ASKS)
     this.answers = this.#openAnswers(credential, clock)
-    this.#leases = this.#openLeases(parts, clock)
+    this.#leases = this.#openLeases(parts)
     // No query sees the increase of a new series.
     for (const source of COVER_SOURCES) metrics.fleetLimits.inc({ source }, 0)
     this.limits = new FleetQuota({
@@ -129,7 +130,7 @@ export class HubLink {
     })
   }
 
-  #openLeases({ limits, metrics, logger }: LinkParts, clock: Clock): LeaseClient {
+  #openLeases({ clock, limits, metrics, logger }: LinkParts): LeaseClient {
     const firstRequest = Math.max(Math.floor(clock.now()), this.#memory.state.nextLeaseRequest)
     this.#memory.update({ nextLeaseRequest: firstRequest + REQUESTS_OF_A_PROCESS })
     return new LeaseClient({
@@ -303,7 +304,7 @@ const NOT_ALONE = 'the hub answers; its limits hold over the fleet again'
 /** Returns null without `fleet` in the configuration. */
 export const linkToHub = (
   { fleet, data, limits }: Config,
-  parts: Pick<LinkParts, 'store' | 'logger' | 'metrics'>,
+  parts: Pick<LinkParts, 'clock' | 'store' | 'logger' | 'metrics'>,
 ): HubLink | null =>
   fleet === null ? null : new HubLink({ config: fleet, path: data.path, limits, ...parts })
 

@@ -2,7 +2,7 @@
 // admission, pipeline, request handlers. Opens the store and no sockets.
 
 import { randomBytes } from 'node:crypto'
-import { systemClock } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import type { Config, ConfigReading } from '../core/config.ts'
 import { uuidv7Source } from '../core/ids.ts'
 import { openKindsIn } from '../core/recogniser-config.ts'
@@ -52,6 +52,7 @@ import { openStorage } from './storage.ts'
 
 /** Everything that a running gateway consists of, except its sockets. */
 export interface GatewayParts {
+  readonly clock: Clock
   readonly config: Config
   readonly logger: GatewayLogger
   readonly folder: DataFolder
@@ -94,24 +95,23 @@ export function buildParts(
   config: Config,
   reading: ConfigReading,
   files: WatchedFiles,
-  logger: GatewayLogger,
-  folder: DataFolder,
+  { clock, logger, folder }: Pick<GatewayParts, 'clock' | 'logger' | 'folder'>,
 ): GatewayParts {
-  const clock = systemClock
   const state = new StateReader()
   const metrics = createMetrics(VERSION, () => state.read(), config.metrics.keyNames, config.fleet !== null)
   const failed = Promise.withResolvers<string>()
   const storage = openStorage(config, {
+    clock,
     userKey: folder.userKey,
     logger,
     metrics,
     onStalled: () => failed.resolve('a write to the usage log hangs; check the disk'),
   })
   const { store } = storage
-  const fleet = linkToHub(config, { store, logger, metrics })
+  const fleet = linkToHub(config, { clock, store, logger, metrics })
   const attestation = new Attestation({ config, folder, store, clock, logger, fleet })
   const journal = new Journal(store, metrics, logger)
-  const rules = buildRules(files.rules, { config, store, fleet, journal, metrics, logger })
+  const rules = buildRules(files.rules, { clock, config, store, fleet, journal, metrics, logger })
   const liveTail = new LiveTail({ calls: store.tail, clock, timers: systemTimers })
   storage.connect({
     signatures: attestation.signatures,
@@ -119,7 +119,7 @@ export function buildParts(
     fleet,
     onAvailable: () => rules.storeAvailable(),
   })
-  const prices = buildPrices(config, files.prices, { fleet, metrics, logger })
+  const prices = buildPrices(config, files.prices, { clock, fleet, metrics, logger })
   const upstreams = new Upstreams(
     config.upstreams,
     config.limits.concurrentRequests,
@@ -134,6 +134,7 @@ export function buildParts(
     { clock, timers: systemTimers, logger },
   )
   const parts = {
+    clock,
     config,
     logger,
     folder,
@@ -170,12 +171,12 @@ function buildServed(
   const { reading, tokens, state } = sources
   const { pipeline, shadowRules } = buildPipeline(parts, sources)
   const admin = buildAdminAccess(parts)
-  const inForce = new InForce({ ...parts, pipeline, tokens, admin, ring: store.ring, clock: systemClock })
+  const inForce = new InForce({ ...parts, pipeline, tokens, admin, ring: store.ring })
   const liveConfig = followConfig(reading, inForce, logger)
   const { quarantines } = folder
   state.connect({
     ...parts,
-    ...{ rules: rules.effective, inForce, liveConfig, quarantines, clock: systemClock },
+    ...{ rules: rules.effective, inForce, liveConfig, quarantines },
   })
   const handlers = buildHandlers({ ...parts, shadowRules, state, admin, inForce, liveConfig })
   return { pipeline, shadowRules, inForce, liveConfig, handlers }
@@ -187,10 +188,10 @@ function buildRules(
     store,
     fleet,
     ...parts
-  }: Pick<GatewayParts, 'config' | 'store' | 'fleet' | 'journal' | 'metrics' | 'logger'>,
+  }: Pick<GatewayParts, 'clock' | 'config' | 'store' | 'fleet' | 'journal' | 'metrics' | 'logger'>,
 ): LiveRules {
   const storage = store.rules
-  const rules = new LiveRules({ ...parts, snapshot, storage, hub: fleet, clock: systemClock, newId })
+  const rules = new LiveRules({ ...parts, snapshot, storage, hub: fleet, newId: newIds(parts.clock) })
   const { effective } = rules
   const isOfHub = ({ source }: EffectiveRule): boolean => source.kind === 'hub'
   fleet?.limits.connect(new FleetLimits(() => effective.parsed, isOfHub))
@@ -200,11 +201,11 @@ function buildRules(
 function buildPrices(
   { prices }: Config,
   snapshot: PriceSnapshot | null,
-  { fleet, ...parts }: Pick<GatewayParts, 'fleet' | 'metrics' | 'logger'>,
+  { fleet, ...parts }: Pick<GatewayParts, 'clock' | 'fleet' | 'metrics' | 'logger'>,
 ): LivePrices | null {
   const own = prices === null || snapshot === null ? null : { ...prices, snapshot }
   if (own === null && fleet === null) return null
-  return new LivePrices({ own, hub: fleet?.policy ?? null, clock: systemClock, ...parts })
+  return new LivePrices({ own, hub: fleet?.policy ?? null, ...parts })
 }
 
 /** Counts the calls of each upstream. */
@@ -222,6 +223,7 @@ const buildAdmission = ({ limits }: Config, { log }: Store, { intents }: DataFol
 
 type PipelineParts = Pick<
   GatewayParts,
+  | 'clock'
   | 'config'
   | 'logger'
   | 'folder'
@@ -238,14 +240,14 @@ function buildPipeline(
   parts: PipelineParts,
   { upstreams, tokens }: UsedByCalls,
 ): Pick<GatewayParts, 'pipeline' | 'shadowRules'> {
-  const { config, logger, folder, metrics, store, admission } = parts
+  const { clock, config, logger, folder, metrics, store, admission } = parts
   const { rules, prices, attestation } = parts
   const { signatures } = attestation
   const shared = {
-    clock: systemClock,
+    clock,
     logger,
     metrics,
-    minutes: new UsageMinutes(systemClock.now()),
+    minutes: new UsageMinutes(clock.now()),
     injection: loadInjectionModel(),
     kinds: kindSet(config.pii.kinds),
     binaryParts: config.pii.binaryParts,
@@ -290,16 +292,16 @@ function buildPipeline(
     upstreams,
     bodyBytes: config.limits.bodyBytes,
     ...pipelineTerms(config),
-    recognisers: buildRecognisers(config, metrics),
+    recognisers: buildRecognisers(config, metrics, clock),
     thoughts: new ThoughtMemory(),
     givenIds: new GivenIds(),
     admission,
     rules: () => rules.current(),
     prices: () => prices?.current() ?? NO_PRICES,
     unknownPrice: () => prices?.unknownPrice() ?? 'block',
-    newId,
+    newId: newIds(clock),
   }
   return { pipeline, shadowRules }
 }
 
-const newId = uuidv7Source(() => systemClock.now(), randomBytes)
+const newIds = (clock: Clock): (() => string) => uuidv7Source(() => clock.now(), randomBytes)

@@ -1,6 +1,6 @@
 // The management API: every route and the parts it works on.
 
-import { systemClock } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import { evaluate } from '../pipeline/evaluate.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
@@ -38,6 +38,7 @@ import type { LivePrices } from './live-prices.ts'
 import type { ShadowRules } from './shadow-rules.ts'
 
 interface RouteParts {
+  readonly clock: Clock
   readonly admin: AdminAccess
   readonly store: Store
   readonly rules: EffectiveRules
@@ -52,21 +53,21 @@ interface RouteParts {
 }
 
 export function managementRoutes(parts: RouteParts): ApiRoute[] {
-  const { store, pipeline, attestation } = parts
+  const { clock, store, pipeline, attestation } = parts
   const { gatekeeper, signOn } = parts.admin
   const { receipts, minutes, fleetLimits } = pipeline()
   const routes: ApiRoute[] = [
     ...sessionRoutes(gatekeeper, store.sessions),
     ...singleSignOnRoutes(gatekeeper, signOn),
-    ...keyRoutes(store.keys, systemClock, effectiveTerms(pipeline, store.counters, fleetLimits)),
+    ...keyRoutes(store.keys, clock, effectiveTerms(pipeline, store.counters, fleetLimits)),
     ...gatewayRuleRoutes(store.policies, (body) => evaluate(pipeline(), body)),
     ...ruleRoutes(parts.rules, parts.editor),
     ruleTrialRoute(parts.rules, new RuleTrials({ log: store.log, pipeline })),
     ...candidateRoutes(parts.shadowRules),
     ...priceRoutes(parts.prices),
-    eraseRoute(store.log, systemClock),
-    ...usageRoutes(store.log, systemClock, (run) => pipeline().runs.hashesOf(run)),
-    usageReportRoute(store.rollups, systemClock),
+    eraseRoute(store.log, clock),
+    ...usageRoutes(store.log, clock, (run) => pipeline().runs.hashesOf(run)),
+    usageReportRoute(store.rollups, clock),
     changesRoute(store.log),
     ...auditRoutes({
       trustClock: (actor) => store.trustClock(actor),
@@ -76,9 +77,9 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     }),
     ...checkRoutes(attestation.check),
     exportRoute(store.sealed),
-    usageLimitsRoute(limitsOfGateway(parts.rules, store, fleetLimits), systemClock),
-    overviewRoute(minutes, parts.rules, store, systemClock, fleetLimits),
-    usageSeriesRoute(minutes, store.rollups, systemClock),
+    usageLimitsRoute(limitsOfGateway(parts.rules, store, fleetLimits), clock),
+    overviewRoute(minutes, parts.rules, store, clock, fleetLimits),
+    usageSeriesRoute(minutes, store.rollups, clock),
     usageLiveRoute(parts.liveTail, gatekeeper),
     statusRoute(parts.status, () => routes),
     configRoute(parts.config),

@@ -1,7 +1,7 @@
 // Opens the store for a gateway: its limits and retention, and which parts its events reach.
 
 import { randomBytes } from 'node:crypto'
-import { systemClock } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { LiveTail } from '../server/live-tail.ts'
@@ -17,6 +17,7 @@ import type { GatewayLogger } from './logger.ts'
 const DAY_MS = 86_400_000
 
 interface StorageParts {
+  readonly clock: Clock
   readonly userKey: Buffer | null
   readonly logger: GatewayLogger
   readonly metrics: Metrics
@@ -53,13 +54,13 @@ const shippingTerms = ({ fleet, audit }: Config): ShippingTerms | null =>
 /** @throws StoreOpenError that says what is wrong and what to do */
 export function openStorage(
   config: Config,
-  { userKey, logger, metrics, onStalled }: StorageParts,
+  { clock, userKey, logger, metrics, onStalled }: StorageParts,
 ): GatewayStorage {
   const { retainDays, retain, maxBytes, whenFull } = config.audit
   let users: StorageUsers | null = null
   const store = openStore({
     path: config.data.path,
-    clock: systemClock,
+    clock,
     random: randomBytes,
     maxBytes,
     segmentBytes: config.data.segmentBytes,

@@ -36,7 +36,10 @@ async function linkOn(t: Test, path: string) {
     ...{ fleetReconnects: count, fleetShipped: count, fleetContentKept: count, fleetLimits: count },
   } as never
   const limits = { onHubLoss: 'share', waitMs: 250 } as const
-  return { link: new HubLink({ config: CONFIG, path, store, logger, metrics, limits }), store }
+  return {
+    link: new HubLink({ clock: systemClock, config: CONFIG, path, store, logger, metrics, limits }),
+    store,
+  }
 }
 
 t.test('a hub that neither the feed nor the log reaches is said once', async (t) => {

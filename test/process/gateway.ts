@@ -124,7 +124,9 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
   const env = { ...process.env, ADMIN_TOKEN, UPSTREAM_KEY, ...options.env }
   const running = await inTime(
     'the gateway listens',
-    runGateway(readConfig(file, env, systemClock), { write: (lines) => logs.push(...readLines(lines)) }),
+    runGateway(readConfig(file, env, systemClock), {
+      output: { write: (lines) => logs.push(...readLines(lines)) },
+    }),
   )
   if ('problems' in running) throw new Error(running.problems.map(formatProblem).join('\n'))
   void running.failed.then((reason) => {
