@@ -4,8 +4,10 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../core/clock.ts'
 import { parseConfig } from '../core/config.ts'
+import { DemoClock } from '../demo/demo-clock.ts'
+import { PAST_MODELS } from '../demo/past-apps.ts'
+import { fillPastHour, PAST_MS } from '../demo/past-hour.ts'
 import { type StandIn, startStandIn } from '../demo/stand-in-server.ts'
 import { newSigningKey } from '../store/files/signingkey.ts'
 import { type Command, type ExitCode, parseOptions, printProblems, writeLine } from './command.ts'
@@ -13,8 +15,8 @@ import { commandActor } from './command-actor.ts'
 import type { RunGateway, RunningGateway } from './running-gateway.ts'
 import { Signals, untilStopped } from './signals.ts'
 
-/** Makes a short conversation cost something that the console can show. */
-const PRICES = 'prices:\n  "demo/*": {input: 100, output: 300}\n'
+/** JSON is YAML. The echo makes a short conversation cost something that the console can show. */
+const PRICES = JSON.stringify({ prices: { ...PAST_MODELS, 'demo/*': { input: 100, output: 300 } } })
 
 /** Host of the default addresses. The image sets it: nobody reaches the loopback of a container. */
 const HOST = 'SIDEGATE_DEMO_HOST'
@@ -23,8 +25,8 @@ const HELP = `Usage: sidegate demo [--gateway HOST:PORT] [--ops HOST:PORT]
 
 Runs the gateway with sample rules in front of a stand-in for a provider, which answers
 by quoting the prompt it received, and calls tools that the prompt or tool_choice
-asks for. Opens with the address of a console for the browser. Data is kept in a
-temporary folder until Ctrl-C.
+asks for. Opens with the address of a console for the browser, whose log begins with an
+hour of made-up calls of keys named demo-…. Data is kept in a temporary folder until Ctrl-C.
 
   --gateway HOST:PORT   address of the gateway (default 127.0.0.1:8484)
   --ops HOST:PORT       address of health and metrics (default 127.0.0.1:9484)
@@ -54,7 +56,8 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
     const { gateway: address = `${host}:8484`, ops = `${host}:9484` } = values
     const signals = new Signals()
     const folder = makeFolder()
-    const standIn = await startStandIn()
+    const clock = new DemoClock(PAST_MS)
+    const standIn = await startStandIn((ms) => clock.leap(ms))
     try {
       writeFileSync(pricesIn(folder), PRICES)
       const token = randomBytes(18).toString('base64url')
@@ -62,9 +65,11 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
         demoConfig({ gateway: address, ops }, standIn, folder, rules),
         join(folder, 'sidegate.yaml'),
         { SIDEGATE_ADMIN_TOKEN: token, SIDEGATE_SIGNING_KEY: newSigningKey() },
-        systemClock,
+        clock,
       )
-      const gateway = await runGateway(reading)
+      let isPast = true
+      const output = { write: (lines: string) => void (isPast || io.out.write(lines)) }
+      const gateway = await runGateway(reading, { clock, output })
       if ('problems' in gateway) {
         printProblems(
           io,
@@ -73,6 +78,8 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
         )
         return 2
       }
+      await fillPastHour({ baseUrl: baseUrlOf(gateway), adminToken: token, clock, standIn })
+      isPast = false
       const key = await gateway.createKey('demo', commandActor())
       writeLine(io.out, invitation(gateway, token, key, rules))
       return await untilStopped(gateway, signals)
@@ -118,8 +125,10 @@ const demoConfig = (listen: Addresses, standIn: StandIn, folder: string, rules: 
 /** An address that a client connects to, also where the gateway listens on all addresses. */
 const fromHere = (address: string): string => address.replace(/^(?:0\.0\.0\.0|\[::\])(?=:)/, '127.0.0.1')
 
+const baseUrlOf = ({ address }: RunningGateway): string => `http://${fromHere(address)}`
+
 function invitation(gateway: RunningGateway, token: string, key: string, rules: string): string {
-  const base = `http://${fromHere(gateway.address)}`
+  const base = baseUrlOf(gateway)
   const chat = (body: object, flags = '-s') =>
     `curl ${flags} ${base}/v1/chat/completions -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '${JSON.stringify(body)}'`
   const say = (content: string, more: object = {}) => ({
@@ -135,6 +144,7 @@ function invitation(gateway: RunningGateway, token: string, key: string, rules: 
   API key       ${key}
   rules         ${rules}
 
+The log begins with an hour of stand-in calls: made up, of keys named demo-…, label demo=stand-in.
 Sidegate is running. Stop it with Ctrl-C.
 
 1. A redaction: the answer quotes what left the gateway.

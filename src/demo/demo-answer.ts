@@ -10,8 +10,16 @@ interface Turn {
   readonly output?: unknown
 }
 
+/** What the stand-in is to say to a request, instead of quoting it. */
+interface Part {
+  readonly answer?: string
+  readonly tokens: readonly [prompt: number, answer: number]
+}
+
 /** The members of a request that the stand-in reads, in any API. */
 export interface DemoBody extends ToolTerms {
+  /** Not of the request. */
+  readonly part?: Part | null
   readonly model?: string
   readonly stream?: boolean
   readonly messages?: readonly Turn[]
@@ -46,11 +54,11 @@ export interface DemoReply {
 }
 
 /**
- * Quotes the prompt, which shows what left the gateway, or calls tools. Quotes the results of tools
+ * Quotes the prompt, which shows what left the gateway, says its part, or calls tools. Quotes the results of tools
  * if there are some, so that a client's loop ends.
  */
 export function replyTo(
-  terms: ToolTerms,
+  terms: Pick<DemoBody, keyof ToolTerms | 'part'>,
   { said, results = [], offered = [], counted }: DemoPrompt,
 ): DemoReply {
   const prompt = textOf(said)
@@ -60,8 +68,12 @@ export function replyTo(
     quoted === ''
       ? `This is what reached me: «${prompt}». If it should go to a person, write to support@example.com.`
       : `This is what the tools gave me: ${quoted}.`
-  const text = calls.length > 0 ? null : told
-  return { text, calls, promptTokens: countTokens(counted), answerTokens: countTokens(text ?? calls) }
+  const text = calls.length > 0 ? null : (terms.part?.answer ?? told)
+  const [promptTokens, answerTokens] = terms.part?.tokens ?? [
+    countTokens(counted),
+    countTokens(text ?? calls),
+  ]
+  return { text, calls, promptTokens, answerTokens }
 }
 
 /** Returns the content of the last message of the user. */

@@ -5,14 +5,14 @@ import { countTokens, type DemoBody, newId, textOf } from './demo-answer.ts'
 const DIMENSIONS = 64
 
 /** Vectors of words, so that equal texts have equal vectors, and texts of like words near ones. */
-export function answerEmbeddings({ model, input, encoding_format }: DemoBody): object {
+export function answerEmbeddings({ model, input, encoding_format, part }: DemoBody): object {
   const data = inputsOf(input).map((one, index) => {
     const vector = vectorOf(textOf(one))
     const embedding =
       encoding_format === 'base64' ? Buffer.from(vector.buffer).toString('base64') : [...vector]
     return { object: 'embedding', index, embedding }
   })
-  const prompt_tokens = countTokens(input)
+  const prompt_tokens = part?.tokens[0] ?? countTokens(input)
   return { object: 'list', data, model, usage: { prompt_tokens, total_tokens: prompt_tokens } }
 }
 

@@ -5,10 +5,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { APIS } from '../chat/apis.ts'
+import type { Milliseconds } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { DemoBody } from './demo-answer.ts'
 import { streamEvents } from './demo-stream.ts'
 import { answerEmbeddings, answerModeration } from './input-answers.ts'
+import { type AppCall, PAST_MODELS } from './past-apps.ts'
 import {
   answerChat,
   answerCompletion,
@@ -21,13 +23,22 @@ import {
 
 /** Pause between two events of a stream, slow enough to see. */
 const EVENT_PAUSE_MS = 25
+/** Pause after the first event of a stream of the past, so that the gateway sees it alone. */
+const PAST_PAUSE_MS = 3
 
-const MODELS = ['demo/echo', 'demo/echo-mini'].map((id) => ({
+const MODELS = ['demo/echo', 'demo/echo-mini', ...Object.keys(PAST_MODELS)].map((id) => ({
   id,
   object: 'model',
   created: 1_700_000_000,
   owned_by: 'demo',
 }))
+
+/** Events at the head of a stream, the first text among them in every API. */
+const FIRST_EVENTS = 6
+
+const FAILED = {
+  error: { message: 'The model is overloaded', type: 'server_error', param: null, code: 'overloaded' },
+}
 
 const NOT_FOUND = {
   error: { message: 'Not found', type: 'invalid_request_error', param: null, code: null },
@@ -48,19 +59,28 @@ const ANSWERS: Readonly<Record<string, (body: DemoBody) => object>> = {
 
 export interface StandIn {
   readonly baseUrl: string
+  /** Answers the next requests as this call of the past says; null answers them as they come. */
+  act(call: AppCall | null): void
   close(): Promise<void>
 }
 
-/** Starts the server on a free loopback port. */
-export function startStandIn(): Promise<StandIn> {
+/** Starts the server on a free loopback port. @param leap takes the time that a call of the past takes */
+export function startStandIn(leap: (ms: Milliseconds) => void = () => {}): Promise<StandIn> {
+  let part: AppCall | null = null
   const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.destroy())
+    answer(request, response, part, leap).catch(() => response.destroy())
   })
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(0, '127.0.0.1', () => {
       const { port } = server.address() as AddressInfo
-      resolve({ baseUrl: `http://127.0.0.1:${port}/v1`, close: () => close(server) })
+      resolve({
+        baseUrl: `http://127.0.0.1:${port}/v1`,
+        act: (call) => {
+          part = call
+        },
+        close: () => close(server),
+      })
     })
   })
 }
@@ -70,7 +90,12 @@ function close(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()))
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  part: AppCall | null,
+  leap: (ms: Milliseconds) => void,
+): Promise<void> {
   const { method } = request
   const url = request.url?.split('?', 1)[0]
   const api = APIS.find(({ target }) => url === `/v1${target}`)
@@ -78,10 +103,11 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   if (method === 'GET' && url === '/v1/models') sendJson(response, 200, { object: 'list', data: MODELS })
   else if (method === 'POST' && api !== undefined && write !== undefined) {
     // The gateway bounds the body.
-    const body = (await json(request)) as DemoBody
+    const body = { ...((await json(request)) as DemoBody), part }
     const whole = write(body) as JsonObject
     const events = body.stream === true ? [...streamEvents(api, whole)] : []
-    if (events.length > 0) await sendEvents(response, events)
+    if (part !== null) await playPart(response, part, { whole, events, leap })
+    else if (events.length > 0) await sendEvents(response, events)
     else sendJson(response, 200, whole)
   } else sendJson(response, 404, NOT_FOUND)
 }
@@ -94,6 +120,34 @@ async function sendEvents(response: ServerResponse, events: readonly string[]): 
     await new Promise((resolve) => setTimeout(resolve, EVENT_PAUSE_MS))
   }
   response.end()
+}
+
+interface Play {
+  readonly whole: object
+  /** Empty without a stream. */
+  readonly events: readonly string[]
+  readonly leap: (ms: Milliseconds) => void
+}
+
+/** Answers as a call of the past says, and lets its time pass at once. */
+async function playPart(
+  response: ServerResponse,
+  part: AppCall,
+  { whole, events, leap }: Play,
+): Promise<void> {
+  const { status = 200, takesMs } = part
+  const [firstMs, lastMs] = takesMs
+  if (status !== 200 || events.length === 0) {
+    leap(lastMs)
+    sendJson(response, status, status === 200 ? whole : FAILED)
+    return
+  }
+  leap(firstMs)
+  const head = events.slice(0, FIRST_EVENTS)
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).write(head.join(''))
+  await new Promise((resolve) => setTimeout(resolve, PAST_PAUSE_MS))
+  leap(lastMs - firstMs)
+  response.end(events.slice(FIRST_EVENTS).join(''))
 }
 
 function sendJson(response: ServerResponse, status: number, body: object): void {
