@@ -23,7 +23,7 @@ export function showUsd(usd: number | null): string {
 
 export function showMs(ms: number | null): string {
   if (ms === null) return DASH
-  if (ms < 1000) return `${decimals.format(ms)} ms`
+  if (ms < 1000) return `${decimals.format(ms < 100 ? ms : Math.round(ms))} ms`
   return `${decimals.format(ms / 1000)} s`
 }
 

@@ -11,12 +11,14 @@ export interface FilterField {
   readonly name: string
   readonly title: string
   readonly form: FilterForm
+  /** The page or part without whose API there is no such filter. */
+  readonly needs?: string
 }
 
 const field = (name: string, title: string, form: FilterForm = 'text'): FilterField => ({ name, title, form })
 
 /** The filters that the page keeps in its address. */
-export const FILTER_FIELDS = [
+export const FILTER_FIELDS: readonly FilterField[] = [
   field('key_id', 'Key', 'key'),
   field('label', 'Label'),
   field('user', 'User'),
@@ -28,12 +30,13 @@ export const FILTER_FIELDS = [
   field('direction', 'Found in', 'choice'),
   field('tool', 'Tool'),
   field('run', 'Run'),
+  { ...field('sidecar', 'Sidecar'), needs: 'fleet' },
   field('blocked', 'Blocked', 'choice'),
   field('pii_detected', 'Any personal data', 'choice'),
   field('events', 'With a security event', 'choice'),
   field('since', 'From', 'time'),
   field('until', 'To', 'time'),
-] as const
+]
 
 export type Filters = Readonly<Record<string, string>>
 

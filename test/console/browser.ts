@@ -115,7 +115,7 @@ async function findBarriers(page: Page): Promise<string[]> {
   )
 }
 
-const LOOKS = (['light', 'dark'] as const).flatMap((colorScheme) =>
+export const LOOKS = (['light', 'dark'] as const).flatMap((colorScheme) =>
   [1280, 390].map((width) => ({ colorScheme, width })),
 )
 

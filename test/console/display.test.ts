@@ -27,7 +27,9 @@ t.test('amounts are short and exact enough', async (t) => {
     '5 GiB',
     '1,048,576 TiB',
   ])
-  t.strictSame([0.25, 999, 1500].map(showMs), ['0.3 ms', '999 ms', '1.5 s'])
+  t.strictSame([0.25, 99.94, 751.2, 999, 1500].map(showMs), [
+    ...['0.3 ms', '99.9 ms', '751 ms', '999 ms', '1.5 s'],
+  ])
   t.strictSame([-5, 89_000, 600_000, 7_200_000, 864_000_000].map(showSpan), [
     '0 s',
     '89 s',

@@ -90,7 +90,13 @@ function FilteredRows({ filters, onOpen }: FilteredRowsProps) {
     <>
       <p class="muted" role="status">
         {failure !== null ? <span class="failure">{failure}</span> : null}
-        {total === null ? (failure === null ? 'Loading…' : '') : `${showCount(total)} calls`}{' '}
+        {total === null
+          ? failure === null
+            ? 'Loading…'
+            : ''
+          : total === 1
+            ? '1 call'
+            : `${showCount(total)} calls`}{' '}
         <button type="button" onClick={() => setOpenedAt(new Date().toISOString())}>
           Load newer calls
         </button>{' '}

@@ -68,11 +68,11 @@ const ERRORS = ['upstream_error', 'invalid_request', 'client_aborted', 'interrup
 const HOURS_OF_DAY = 24
 const HOUR_MS = 3_600_000
 
-/** The start of a period of PERIODS, a whole hour. */
+/** The start of a period of PERIODS, rounded to the whole hour before it, as reports count. */
 function sinceOf(period: string): string {
   const [unit, count] = period.split('=')
   const hours = Number(count) * (unit === 'days' ? HOURS_OF_DAY : 1)
-  return new Date(Math.floor(Date.now() / HOUR_MS - hours + 1) * HOUR_MS).toISOString()
+  return new Date(Math.floor(Date.now() / HOUR_MS - hours) * HOUR_MS).toISOString()
 }
 
 export function OverviewPage() {
@@ -239,7 +239,9 @@ function Charts({ series }: { readonly series: UsageSeries }) {
 /** Keys, models and values of a label with the highest cost in the period. */
 function Tops({ since }: { readonly since: string }) {
   const keys = useResource<KeyList>('/keys?limit=200')
-  const [label] = labelsIn(keys.data?.keys ?? []).keys()
+  const labels = [...labelsIn(keys.data?.keys ?? [])]
+  // The one that tells the most keys apart.
+  const [[label] = []] = labels.toSorted(([, some], [, others]) => others.length - some.length)
   return (
     <div class="cards">
       <Top title="Top keys" group="key" since={since} hrefOf={keyHref} />

@@ -23,7 +23,7 @@ const PERIODS = ['7', '30', '90', '365'].map((value) => ({ value, title: `Last $
 const MAXIMUM_EVENTS = 1000
 const PAGE_CALLS = 50
 const TOP = 8
-const FILTERS = ['key_id', 'rule', 'kind', 'direction', 'outcome', 'since', 'until']
+const FILTERS = ['key_id', 'rule', 'kind', 'direction', 'outcome', 'sidecar', 'since', 'until']
 
 interface SecurityEvent {
   readonly type: string
@@ -100,7 +100,7 @@ function Timeline({ report: { totals, by_day }, onOpen }: PartProps) {
     />
   )
   return (
-    <div class="charts">
+    <div class="charts four">
       {chart('Blocked for content', 'blocked', 'blocked_requests', { outcome: 'blocked' })}
       {chart('Refused by limits, models, tools', 'refused', 'refused_requests', {})}
       {chart('Personal data found', 'found', 'pii_detections', {})}
@@ -205,7 +205,7 @@ interface TopListProps extends Pick<PartProps, 'onOpen'> {
   readonly causes: readonly Cause[]
 }
 
-/** The names that occur most, with bars. */
+/** How many names occur, and those that occur most, with bars. */
 function TopList({ title, causes, onOpen }: TopListProps) {
   const counts = new Map<string, Cause & { readonly count: number }>()
   for (const cause of causes) {
@@ -216,7 +216,7 @@ function TopList({ title, causes, onOpen }: TopListProps) {
   const most = top[0]?.[1].count ?? 1
   return (
     <section class="card" aria-label={title}>
-      <h2>{title}</h2>
+      <h2>{top.length === 0 ? title : `${title}: ${showCount(counts.size)}`}</h2>
       {top.length === 0 ? <p class="empty">None.</p> : null}
       <ul class="bars">
         {top.map(([id, { name, filter, count }]) => (

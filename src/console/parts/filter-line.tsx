@@ -1,7 +1,7 @@
 // Filters on one line: those in force, each with a button that removes it, and a field for one
 // more. They are in the address of the page, so that a view can be bookmarked.
 
-import { useState } from 'preact/hooks'
+import { useContext, useState } from 'preact/hooks'
 import { visible } from '../../core/hidden-characters.ts'
 import type { ApiKey, KeyList, ReportAnswer } from '../api-key.ts'
 import { fromField, showTime, toField } from '../dates.ts'
@@ -10,6 +10,7 @@ import { PII_KINDS } from '../gateway-facts.ts'
 import { FILTER_FIELDS, type FilterField, type Filters } from '../log-address.ts'
 import type { RuleList } from '../policy-rule.ts'
 import { useResource } from '../resource.ts'
+import { ServedContext } from '../served.ts'
 import { useZone } from '../zone.ts'
 import { Select } from './select.tsx'
 import { Inert } from './text.tsx'
@@ -39,8 +40,12 @@ interface FilterLineProps {
 }
 
 export function FilterLine({ filters, names, onChange, onOpen }: FilterLineProps) {
+  const serves = useContext(ServedContext)
   const fields = [
-    ...FILTER_FIELDS.filter(({ name }) => names?.includes(name) ?? true),
+    ...FILTER_FIELDS.filter(
+      ({ name, needs = null }) =>
+        (names?.includes(name) ?? true) && (needs === null || serves.includes(needs)),
+    ),
     ...(onOpen === undefined ? [] : [REQUEST_ID]),
   ]
   const without = (name: string) =>
@@ -176,6 +181,10 @@ interface StatusUpstreams {
   readonly upstreams?: readonly { readonly name: string }[]
 }
 
+interface FleetSidecars {
+  readonly sidecars: readonly { readonly name: string }[]
+}
+
 /** Values that a field can have, from what the gateway knows. */
 function Suggestions({ name, typed }: { readonly name: string; readonly typed: string }) {
   const only = (wanted: string, path: string) => (name === wanted ? path : null)
@@ -185,6 +194,7 @@ function Suggestions({ name, typed }: { readonly name: string; readonly typed: s
   const models = useResource<ReportAnswer>(only('model', '/usage/report?group_by=model'))
   const tools = useResource<ReportAnswer>(only('tool', '/usage/report?group_by=tool'))
   const rules = useResource<RuleList>(only('rule', '/rules'))
+  const fleet = useResource<FleetSidecars>(only('sidecar', '/fleet'))
   const status = useResource<StatusUpstreams>(only('upstream', '/status'))
   const values: Readonly<Record<string, readonly string[] | undefined>> = {
     key_id: keys.data?.keys.map((key) => key.name),
@@ -193,6 +203,7 @@ function Suggestions({ name, typed }: { readonly name: string; readonly typed: s
     tool: tools.data?.rows.map((row) => String(row['tool'])),
     kind: PII_KINDS,
     rule: rules.data?.rules.map((rule) => rule.name),
+    sidecar: fleet.data?.sidecars.map((sidecar) => sidecar.name),
     upstream: status.data?.upstreams?.map((upstream) => upstream.name),
   }
   return (
