@@ -45,6 +45,8 @@ export interface UsageQuery {
   readonly label?: readonly [name: string, value: string] | null
   /** Id or name of the sidecar whose calls to list, at a hub; null for all. */
   readonly sidecar?: string | null
+  /** Id of the newest call to list, at a gateway; null for the newest of all. */
+  readonly newest?: string | null
   /** `next_cursor` of a page. Continues there, with the filter of that page. */
   readonly cursor?: string | null
 }

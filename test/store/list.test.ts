@@ -95,6 +95,23 @@ async function manySummaries(t: Test, calls: number, blockedEvery: number): Prom
   return (query) => listUsage(tables, query)
 }
 
+t.test('a list from a call on stays the same while others are appended, filtered or not', async (t) => {
+  const { store } = openTestStore(t, { path: t.testdir() })
+  const append = (n: number) => store.log.append(requestDraft({ id: id(n), blocked: n % 3 === 0 }))
+  for (let n = 0; n < 8; n++) await append(n)
+  const list = (query: Partial<UsageQuery>) => store.log.list({ limit: 100, offset: 0, ...query })
+  for (const [index, filter] of [{}, { blocked: false }].entries()) {
+    const { logs, total } = await list({ filter })
+    await append(8 + index)
+    const newest = logs[0]!.id
+    t.strictSame(await list({ filter, newest }), { logs, total })
+    t.strictSame((await list({ filter, newest, offset: 2, limit: 2 })).logs, logs.slice(2, 4))
+    t.strictSame((await list({ filter, newest: id(0) })).total, filter.blocked === false ? 0 : 1)
+  }
+  for (const newest of ['', 'nobody', id(99)])
+    await t.rejects(list({ newest }), { code: 'invalid_parameter', message: /newest must be the id/ })
+})
+
 t.test('a filter scans a limited number of calls and reports it', async (t) => {
   const calls = MAXIMUM_SCANNED_ROWS * 2 + 50_000
   const list = await manySummaries(t, calls, 1000)

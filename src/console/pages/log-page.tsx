@@ -84,8 +84,10 @@ interface FilteredRowsProps {
 
 function FilteredRows({ filters, onOpen }: FilteredRowsProps) {
   const [openedAt, setOpenedAt] = useState(() => new Date().toISOString())
-  const query = new URLSearchParams({ until: openedAt, ...filters }).toString()
-  const { total, failure, rowAt, view } = useLogRows(query)
+  // A hub has logs of many sidecars, which no call begins.
+  const isPinned = !useServes('fleet')
+  const query = new URLSearchParams({ ...(isPinned ? {} : { until: openedAt }), ...filters }).toString()
+  const { total, isMore, failure, rowAt, view } = useLogRows(query, openedAt, isPinned)
   return (
     <>
       <p class="muted" role="status">
@@ -94,9 +96,9 @@ function FilteredRows({ filters, onOpen }: FilteredRowsProps) {
           ? failure === null
             ? 'Loading…'
             : ''
-          : total === 1
+          : total === 1 && !isMore
             ? '1 call'
-            : `${showCount(total)} calls`}{' '}
+            : `${showCount(total)} calls${isMore ? ' or more' : ''}`}{' '}
         <button type="button" onClick={() => setOpenedAt(new Date().toISOString())}>
           Load newer calls
         </button>{' '}
@@ -106,7 +108,7 @@ function FilteredRows({ filters, onOpen }: FilteredRowsProps) {
         <p class="empty">No call matches. A call appears here once its answer is finished.</p>
       ) : total === null ? null : (
         <VirtualGrid
-          key={query}
+          key={query + openedAt}
           label="Calls, newest first"
           columns={LOG_COLUMNS}
           total={total}

@@ -86,7 +86,16 @@ export interface UsageForm {
   readonly errors: readonly number[]
 }
 
-const OF_GATEWAY: UsageForm = { list: 'UsageLogs', detail: 'UsageEntryDetail', query: {}, errors: [] }
+const OF_GATEWAY: UsageForm = {
+  list: 'UsageLogs',
+  detail: 'UsageEntryDetail',
+  query: {
+    newest: text(
+      'Id of a call: lists it and the calls sealed before it, so that an offset means the same call while others end.',
+    ),
+  },
+  errors: [],
+}
 
 /** @param hashesOfRun returns the hashes that entries may have of a run, by its name */
 export function usageRoutes(
@@ -138,6 +147,7 @@ export function usageRoutes(
             ...page(query),
             cursor: cursorIn(query),
             sidecar: query.text('sidecar'),
+            newest: query.text('newest'),
             user: query.text('user'),
             outcome: query.choice('outcome', OUTCOMES),
             tool: query.text('tool'),

@@ -12,11 +12,12 @@ import {
   type WantedMembers,
   wantedMembers,
 } from '../../audit/usage-query.ts'
-import { readU64, summaryOutcome, summarySeq, summaryTest, u64 } from '../tables/layout.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { type LogState, readU64, summaryOutcome, summarySeq, summaryTest, u64 } from '../tables/layout.ts'
 import type { StoreTables } from '../tables/sub-databases.ts'
 import type { Row } from '../tables/table.ts'
 import { readLogState } from './batch.ts'
-import { readRequest, viewOf } from './query.ts'
+import { entryKeyOf, readRequest, viewOf } from './query.ts'
 import { findUser, newestCalls } from './user-rows.ts'
 
 /** Rows read before the event loop gets its turn: about a millisecond. */
@@ -51,7 +52,7 @@ function testOf(tables: StoreTables, query: UsageQuery): SummaryTest | null {
   return (bytes) =>
     (test === null || test(bytes)) &&
     (outcome === null || outcomeOf(tables, bytes) === outcome) &&
-    (!withEvents || hasEvents(tables, summarySeq(bytes))) &&
+    (!withEvents || hasEvents(tables, bytes)) &&
     wanted.every((one) => hasMembers(tables, summarySeq(bytes), one)) &&
     (runs === null ||
       runs.some((run) => hasMembers(tables, summarySeq(bytes), { text: run, anyOf: [{ run }] })))
@@ -69,10 +70,13 @@ function hasMembers(tables: StoreTables, seq: number, { text, anyOf }: WantedMem
 const NOTHING_FOUND = ['"pii":[]', '"rules":[]'] as const
 
 /** Reports whether a call has security events. Parses only the entries that may have one. */
-function hasEvents(tables: StoreTables, seq: number): boolean {
+function hasEvents(tables: StoreTables, summary: Buffer): boolean {
+  const seq = summarySeq(summary)
   const bytes = tables.entries.get(u64(seq))
   if (bytes === undefined) return false
   if (!NOTHING_FOUND.every((text) => bytes.includes(text))) return true
+  // Nothing stopped it.
+  if (summaryOutcome(summary) === 'ok') return false
   const entry = readRequest(tables, seq)
   return entry !== null && securityEvents(entry).length > 0
 }
@@ -130,7 +134,7 @@ export async function listUsage(
   const users = query.user == null ? undefined : findUser(tables, userKeys, query.user)
   if (state === null || users?.length === 0) return { logs: [], total: 0 }
   const test = testOf(tables, query)
-  const newest = state.nextRequest - 1
+  const newest = query.newest == null ? state.nextRequest - 1 : ordinalOf(tables, query.newest, state)
   const read = users === undefined ? allCalls(tables) : callsOf(tables, users)
   const rows =
     test === null && users === undefined
@@ -148,6 +152,31 @@ export async function listUsage(
     ...(rows.exact ? {} : { total_is_lower_bound: true }),
     ...(rows.next === null ? {} : { next_cursor: writeCursor(rows.next) }),
   }
+}
+
+/**
+ * Finds the ordinal of a call: sequence numbers grow with ordinals.
+ * @throws GatewayError `invalid_parameter` for a call that is not in the log
+ */
+function ordinalOf(
+  tables: StoreTables,
+  id: string,
+  { firstRequest, nextRequest }: Pick<LogState, 'firstRequest' | 'nextRequest'>,
+): number {
+  const key = entryKeyOf(tables, id)
+  const wanted = key === undefined ? -1 : readU64(key)
+  let [low, high] = [firstRequest, nextRequest - 1]
+  while (low <= high) {
+    const ordinal = Math.floor((low + high) / 2)
+    const row = tables.requests.get(u64(ordinal))
+    const seq = row === undefined ? -1 : summarySeq(row)
+    if (seq === wanted) return ordinal
+    if (seq < wanted) low = ordinal + 1
+    else high = ordinal - 1
+  }
+  throw new GatewayError('invalid_parameter', 'newest must be the id of a call in the log.', {
+    param: 'newest',
+  })
 }
 
 function readPage(
