@@ -252,7 +252,7 @@ export const PAST_RULES: readonly object[] = [
     name: 'demo-budget-of-a-key',
     description: 'Stand-in: USD of each key of the platform team in a day.',
     type: 'rate_limit',
-    pattern: '2.6 USD/1d',
+    pattern: '2 USD/1d',
     action: 'block',
     match: match('platform'),
   },

@@ -14,7 +14,7 @@ export const PAST_MS: Milliseconds = HOUR_MS - MINUTE_MS
 /** The last call begins before the end, so that it also ends in it. */
 const CALLS_MS: Milliseconds = PAST_MS - MINUTE_MS / 2
 /** Longest time of this machine that the hour takes; a slow disk gets fewer calls. */
-const MAXIMUM_FILL_MS: Milliseconds = 5000
+const MAXIMUM_FILL_MS: Milliseconds = 15_000
 /** Time between calls of an incident. */
 const ROW_MS: Milliseconds = 700
 /** Depth of the waves in which apps call, as a part of the hour. */
