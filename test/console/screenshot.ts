@@ -131,7 +131,7 @@ async function settled(page: Page): Promise<void> {
 
 async function takeReadme(page: Page, url: string): Promise<void> {
   await page.emulateMedia({ colorScheme: 'light' })
-  await page.setViewportSize({ width: 1180, height: 760 })
+  await page.setViewportSize({ width: 1280, height: 820 })
   await page.goto(`${url}/console/overview`)
   await settled(page)
   await page.screenshot({ path: README, animations: 'disabled' })

@@ -114,6 +114,9 @@ export function OverviewPage() {
 const sum = (values: readonly (number | null)[]): number =>
   values.reduce<number>((total, value) => total + (value ?? 0), 0)
 
+/** A time whose unit stays on its line. */
+const unbroken = (ms: number): string => showMs(ms).replace(' ', '\u00a0')
+
 interface TilesProps {
   readonly series: UsageSeries
   /** The calls of the last day at most; null while they load. */
@@ -135,7 +138,7 @@ function Tiles({ series, recent, hasRecent }: TilesProps) {
   const failed = sum(errors.map(([, count]) => count))
   const [worst] = errors.toSorted(([, one], [, other]) => other - one)
   const times = (percentiles: Percentiles | null | undefined) =>
-    percentiles == null ? '–' : `${showMs(percentiles.p50)} / ${showMs(percentiles.p95)}`
+    percentiles == null ? '–' : `${unbroken(percentiles.p50)} / ${unbroken(percentiles.p95)}`
   return (
     <ul class="tiles">
       <Tile title="Requests" value={showCompact(sum(series.requests))} href={inPeriod({})} />
