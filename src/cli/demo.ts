@@ -67,6 +67,7 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
         { SIDEGATE_ADMIN_TOKEN: token, SIDEGATE_SIGNING_KEY: newSigningKey() },
         clock,
       )
+      // The calls of the past that fail would be reported before the invitation.
       let isPast = true
       const output = { write: (lines: string) => void (isPast || io.out.write(lines)) }
       const gateway = await runGateway(reading, { clock, output })

@@ -54,8 +54,8 @@ export interface DemoReply {
 }
 
 /**
- * Quotes the prompt, which shows what left the gateway, says its part, or calls tools. Quotes the results of tools
- * if there are some, so that a client's loop ends.
+ * Says its part, quotes the prompt, which shows what left the gateway, or calls tools. Quotes the
+ * results of tools if there are some, so that a client's loop ends.
  */
 export function replyTo(
   terms: Pick<DemoBody, keyof ToolTerms | 'part'>,

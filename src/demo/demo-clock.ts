@@ -1,5 +1,5 @@
-// Clock of the demo: begins an hour late, leaps forward as the calls of that hour are made, and ends
-// as the system's clock.
+// Clock of the demo: begins an hour late, leaps forward as the calls of that hour are made, and
+// ends as the system's clock.
 
 import { type Clock, type Milliseconds, systemClock } from '../core/clock.ts'
 

@@ -52,7 +52,7 @@ const maximumTokens = ({ tokens: [, answer] }: AppCall): number => answer + SPAR
 const chosen = ([name = '']: readonly string[]): JsonObject => ({ type: 'function', function: { name } })
 
 /**
- * Makes a call and reads its answer to the end, whatever it says.
+ * Makes a call and reads its answer to the end, also that of a call that is refused.
  * @param baseUrl of the gateway
  */
 export async function makeCall(baseUrl: string, key: string, call: PastCall): Promise<void> {

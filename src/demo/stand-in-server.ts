@@ -64,7 +64,10 @@ export interface StandIn {
   close(): Promise<void>
 }
 
-/** Starts the server on a free loopback port. @param leap takes the time that a call of the past takes */
+/**
+ * Starts the server on a free loopback port.
+ * @param leap lets the time of a call of the past pass
+ */
 export function startStandIn(leap: (ms: Milliseconds) => void = () => {}): Promise<StandIn> {
   let part: AppCall | null = null
   const server = createServer((request, response) => {

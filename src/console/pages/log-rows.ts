@@ -1,5 +1,5 @@
-// The rows of the log that the page holds: pages of the API around the rows in view. The list begins
-// with the call that was the newest, so that new calls do not move its rows.
+// The rows of the log that the page holds: pages of the API around the rows in view. The list
+// begins with the call that was the newest, so that new calls do not move its rows.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { UsageView } from '../../audit/entry-fields.ts'
