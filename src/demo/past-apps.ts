@@ -59,7 +59,7 @@ export const APPS: readonly DemoApp[] = [
     team: 'support',
     owner: 'support team',
     models: ['demo/*', `!${THINKER}`],
-    calls: 36,
+    calls: 26,
     users: 9,
     asks: [
       {
@@ -92,7 +92,7 @@ export const APPS: readonly DemoApp[] = [
     name: 'demo-mail-triage',
     team: 'support',
     owner: 'support team',
-    calls: 22,
+    calls: 16,
     asks: [
       {
         ...{ api: 'messages', model: SMALL },
@@ -118,7 +118,7 @@ export const APPS: readonly DemoApp[] = [
     name: 'demo-search-answers',
     team: 'search',
     owner: 'search team',
-    calls: 30,
+    calls: 22,
     users: 14,
     asks: [
       {
@@ -146,7 +146,7 @@ export const APPS: readonly DemoApp[] = [
     team: 'search',
     owner: 'search team',
     models: [EMBED],
-    calls: 24,
+    calls: 16,
     asks: [
       {
         ...{ api: 'embeddings', model: EMBED },
@@ -164,7 +164,7 @@ export const APPS: readonly DemoApp[] = [
     name: 'demo-coding-agent',
     team: 'platform',
     owner: 'platform team',
-    calls: 34,
+    calls: 25,
     runs: 6,
     asks: [
       {
@@ -190,7 +190,7 @@ export const APPS: readonly DemoApp[] = [
     name: 'demo-nightly-report',
     team: 'platform',
     owner: 'platform team',
-    calls: 14,
+    calls: 12,
     asks: [
       {
         ...{ api: 'chat', model: THINKER },

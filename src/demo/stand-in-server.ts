@@ -4,6 +4,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { APIS } from '../chat/apis.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -23,8 +24,8 @@ import {
 
 /** Pause between two events of a stream, slow enough to see. */
 const EVENT_PAUSE_MS = 25
-/** Pause after the first event of a stream of the past, so that the gateway sees it alone. */
-const PAST_PAUSE_MS = 3
+/** Turns of the event loop after the head of a stream of the past; the gateway reads it in them. */
+const PAST_PAUSE_TURNS = 4
 
 const MODELS = ['demo/echo', 'demo/echo-mini', ...Object.keys(PAST_MODELS)].map((id) => ({
   id,
@@ -148,7 +149,7 @@ async function playPart(
   leap(firstMs)
   const head = events.slice(0, FIRST_EVENTS)
   response.writeHead(200, { 'content-type': 'text/event-stream' }).write(head.join(''))
-  await new Promise((resolve) => setTimeout(resolve, PAST_PAUSE_MS))
+  for (let turn = 0; turn < PAST_PAUSE_TURNS; turn++) await nextTurn()
   leap(lastMs - firstMs)
   response.end(events.slice(FIRST_EVENTS).join(''))
 }
