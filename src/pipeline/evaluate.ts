@@ -88,7 +88,7 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
   return {
     decision: decision.outcome === 'denial' ? 'block' : 'allow',
     rules: decision.hits.map(({ rule, direction }) => ({ ...rule, direction })),
-    findings: inspection.findings.map(({ place, ...finding }) => ({
+    findings: inspection.findings.map(({ place, decision: _, ...finding }) => ({
       ...finding,
       part: place,
       direction: 'request',

@@ -14,7 +14,7 @@ import { type LimitScope, readScope } from './limit-scope.ts'
 import { openKindsOf } from './open-kinds.ts'
 import type { ParsedRule } from './parse-rule.ts'
 import { decideKinds, type PiiDecision } from './pii-decisions.ts'
-import { isRestoring, partsOf, type Rule, type RuleParts, type RuleReference } from './rule.ts'
+import { concernsPlace, isRestoring, partsOf, type Rule, type RuleParts, type RuleReference } from './rule.ts'
 import type { PromptFacts } from './rule-type.ts'
 import { type RulePattern, ruleTypeOf } from './rule-types.ts'
 import { ToolRuleIndex, type ToolRules } from './tool-rules.ts'
@@ -89,16 +89,19 @@ export interface AccessRule {
 export interface Selection {
   readonly revision: string
   /**
-   * The most specific rule wins (a kind before `*`), then the strictest action (block, redact,
-   * restore, pseudonym, pseudonym with restore, monitor, allow), then the first rule. Without a
-   * rule the action is redact. With several models the strictest decision counts. In an answer,
-   * `restore` applies to data that is new in it and means redact; whether values are put back is
-   * decided by the prompt's rules alone.
+   * The decision on a kind. The most specific rule wins (a kind before `*`), then the strictest
+   * action (block, redact, restore, pseudonym, pseudonym with restore, monitor, allow), then the
+   * first rule. Without a rule the action is redact. With several models the strictest decision
+   * counts. In an answer, `restore` applies to data that is new in it and means redact; whether
+   * values are put back is decided by the prompt's rules alone.
    */
   pii(kind: PiiKind, place: TextPlace): PiiDecision
-  /** Whether the rule that decides on a value leaves it alone. @param value without escapes */
-  excepts(kind: PiiKind, place: TextPlace, value: string): boolean
-  /** Whether a rule has exceptions. */
+  /**
+   * The decision on a value: of the rules as specific as the winning one, the first without an
+   * exception for it; `allow` when all have one. @param value without escapes
+   */
+  piiValue(kind: PiiKind, place: TextPlace, value: string): PiiDecision
+  /** Whether a rule has exceptions, so that decisions depend on values. */
   readonly hasExceptions: boolean
   /** Rules that define kinds; null when none concerns the direction. */
   openKinds(direction: Direction): ValueRules | null
@@ -284,10 +287,9 @@ interface CompiledRules {
   readonly replacements: ValueRuleIndex
 }
 
-/** An index of rules. */
-interface Selectable<Rules> {
-  select(chosen: ReadonlySet<Rule>, places: readonly TextPlace[]): Rules | null
-}
+/** Whether a rule decides on a kind in a place. A kind is searched for where one does. */
+const decidesOn = ({ rule, kinds }: ScopedRule, kind: PiiKind, place: TextPlace): boolean =>
+  kinds !== null && (kinds === '*' || kinds.includes(kind)) && concernsPlace(rule, place)
 
 /** @param byModel the rules that concern each model; a rule of any model applies to the call */
 function selectionOf(
@@ -301,13 +303,17 @@ function selectionOf(
   const tools = toolIndex.select(new Set(chosen.map(({ reference }) => reference)))
   const chosenRules = new Set(chosen.map(({ rule }) => rule))
   const pii = decideKinds(byModel, kinds)
-  const byDirection = <Rules>(index: Selectable<Rules>): Readonly<Record<Direction, Rules | null>> => ({
-    request: index.select(chosenRules, TEXT_PARTS),
-    response: index.select(chosenRules, ['answer']),
+  const byDirection = <Rules>(select: (places: readonly TextPlace[]) => Rules) => ({
+    request: select(TEXT_PARTS),
+    response: select(['answer']),
   })
-  const keywordRules = byDirection(keywords)
-  const definingRules = byDirection(definitions)
-  const replacingRules = byDirection(replacements)
+  const keywordRules = byDirection((places) => keywords.select(chosenRules, places))
+  const definingRules = byDirection((places) =>
+    definitions.select(({ kind }, place) => chosen.some((one) => decidesOn(one, kind, place)), places),
+  )
+  const replacingRules = byDirection((places) =>
+    replacements.select(({ rule }, place) => chosenRules.has(rule) && concernsPlace(rule, place), places),
+  )
   const checks = chosen.flatMap(({ rule, reference, pattern }) => {
     const type = ruleTypeOf(pattern.type)
     if (type.fires === undefined) return []
@@ -332,9 +338,8 @@ function selectionOf(
   const modes = captureRules.map(({ capture }) => capture)
   return Object.freeze({
     revision,
-    pii,
-    excepts: (kind: PiiKind, place: TextPlace, value: string) =>
-      pii(kind, place).excepts?.(kind, value) === true,
+    pii: pii.ofKind,
+    piiValue: pii.ofValue,
     hasExceptions: chosen.some(({ excepts }) => excepts !== null),
     openKinds: (direction: Direction) => definingRules[direction],
     replacedKeywords: (direction: Direction) => replacingRules[direction],

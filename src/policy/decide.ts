@@ -5,6 +5,7 @@ import type { Direction, PiiKind } from '../core/finding.ts'
 import type { TextPlace } from '../core/text-part.ts'
 import { accessOf, allowsEvery } from './access-list.ts'
 import type { AccessRule, PromptCheck, Selection } from './compile.ts'
+import type { PiiDecision } from './pii-decisions.ts'
 import type { RuleHit, RuleParts, RuleReference } from './rule.ts'
 import type { PromptFacts } from './rule-type.ts'
 import { NO_TOOL_RULES, type RefusedTool, type ToolJudgement } from './tool-rules.ts'
@@ -32,6 +33,8 @@ export type FactsOfParts = (parts: RuleParts) => PromptFacts
 export interface PlacedKind {
   readonly kind: PiiKind
   readonly place: TextPlace
+  /** On the value; absent where the value is not known. */
+  readonly decision?: PiiDecision
 }
 
 /** The evidence of a call whose content is not scanned, or that has none. */
@@ -212,23 +215,24 @@ export function monitoredInjection({ checks, injection }: Selection, facts: Fact
 /** Decides on an answer. `blocked` is the rule that denies it, null when none does. */
 export function decideResponse(
   selection: Selection,
-  evidence: { readonly findings: readonly { readonly kind: PiiKind }[] } & Pick<
-    PolicyEvidence,
-    'keywordHits'
-  >,
+  evidence: { readonly findings: readonly Omit<PlacedKind, 'place'>[] } & Pick<PolicyEvidence, 'keywordHits'>,
 ): { readonly blocked: RuleReference | null; readonly hits: readonly RuleHit[] } {
-  const findings = evidence.findings.map(({ kind }): PlacedKind => ({ kind, place: 'answer' }))
+  const findings = evidence.findings.map((one): PlacedKind => ({ ...one, place: 'answer' }))
   const content = [...piiRules(selection, findings), ...evidence.keywordHits]
   return { blocked: content.find(isBlocking) ?? null, hits: toHits(content, 'response') }
 }
 
 /** Rules that apply to the findings. A kind that is allowed fires no rule. */
 function piiRules(selection: Selection, findings: readonly PlacedKind[]): RuleReference[] {
-  return findings.flatMap(({ kind, place }) => {
-    const { action, rule } = selection.pii(kind, place)
+  return findings.flatMap((finding) => {
+    const { action, rule } = decisionOn(finding, selection)
     return rule === null || action === 'allow' ? [] : [rule]
   })
 }
+
+/** The decision on a finding: on its value, or on its kind where the value is not known. */
+export const decisionOn = ({ kind, place, decision }: PlacedKind, selection: Selection): PiiDecision =>
+  decision ?? selection.pii(kind, place)
 
 const firing = (checks: readonly PromptCheck[], facts: FactsOfParts): RuleReference[] =>
   checks.filter((check) => check.fires(facts(check.parts))).map(({ rule }) => rule)

@@ -15,13 +15,13 @@ export interface PiiDecision {
   readonly placeholders: PlaceholderStyle | null
   /** Whether the answer gets values back that were replaced in the prompt. */
   readonly restores: boolean
-  /** Values that the rule leaves alone; null for none. */
-  readonly excepts: ExceptionTest | null
 }
 
 const NO_RULE: PiiDecision = Object.freeze({
-  ...{ action: 'redact', rule: null, placeholders: null, restores: false, excepts: null },
+  ...{ action: 'redact', rule: null, placeholders: null, restores: false },
 })
+/** For a value that every rule which decides on its kind leaves alone. */
+const LEFT_ALONE: PiiDecision = Object.freeze({ ...NO_RULE, action: 'allow' })
 
 /** A rule of any type; those on other things decide on no kind. */
 interface PiiRule {
@@ -32,80 +32,104 @@ interface PiiRule {
   readonly excepts: ExceptionTest | null
 }
 
+/** Says what is done with personal data in a place. */
+export interface PiiDecisions {
+  /** The decision on a value that is not known: as strict as on any value of the kind. */
+  ofKind(kind: PiiKind, place: TextPlace): PiiDecision
+  /** The decision on a value. @param value without escapes */
+  ofValue(kind: PiiKind, place: TextPlace, value: string): PiiDecision
+}
+
 /**
- * Returns the decision for a kind in a place.
+ * Returns the decisions in every place.
  * @param byModel the rules that concern each model
  * @param kinds that may be found
  */
 export function decideKinds(
   byModel: readonly (readonly PiiRule[])[],
   kinds: readonly PiiKind[],
-): (kind: PiiKind, place: TextPlace) => PiiDecision {
+): PiiDecisions {
+  const claims = new Map(
+    TEXT_PLACES.map((place) => [place, byModel.map((rules) => claimsIn(rules, place, kinds))]),
+  )
   const decisions = new Map(
     TEXT_PLACES.map((place) => {
-      const ofModels = byModel.map((rules) => piiDecisions(rules, place, kinds))
-      return [place, strictest(ofModels, kinds)]
+      const ofModels = claims.get(place)!
+      return [place, new Map(kinds.map((kind) => [kind, strictest(ofModels, kind, null)]))]
     }),
   )
-  return (kind, place) => decisions.get(place)!.get(kind) ?? NO_RULE
+  const hasExceptions = byModel.some((rules) => rules.some(({ excepts }) => excepts !== null))
+  const ofKind: PiiDecisions['ofKind'] = (kind, place) => decisions.get(place)!.get(kind) ?? NO_RULE
+  return {
+    ofKind,
+    ofValue: hasExceptions
+      ? (kind, place, value) => strictest(claims.get(place)!, kind, value)
+      : (kind, place) => ofKind(kind, place),
+  }
 }
 
-/** Applies claims from the weakest to the strongest, so that the strongest remains. */
-function piiDecisions(rules: readonly PiiRule[], place: TextPlace, every: readonly PiiKind[]): PiiDecisions {
-  const claims = rules
-    .flatMap(({ rule, reference, kinds, excepts }) =>
-      kinds !== null && concernsPlace(rule, place)
-        ? [
-            {
-              ...{ kinds, reference, placeholders: rule.placeholders ?? null, excepts },
-              ...{ restores: isRestoring(rule), strictness: strictnessOf(rule) },
-              isForAnswers: rule.match?.direction === 'response',
-            },
-          ]
-        : [],
-    )
-    .reverse()
-    .sort((a, b) => Number(b.kinds === '*') - Number(a.kinds === '*') || b.strictness - a.strictness)
-  const decisions = new Map<PiiKind, PiiDecision>()
-  const claimed = new Map<PiiKind, (typeof claims)[number]>()
-  for (const claim of claims) {
-    const { kinds, reference, placeholders, restores, excepts } = claim
-    for (const kind of kinds === '*' ? every : kinds) {
-      // Restoring concerns values of the prompt. A rule for answers decides on values new in one.
-      const weaker = claimed.get(kind)
-      const yields = restores && place === 'answer'
-      if (yields && weaker?.isForAnswers && (weaker.kinds === '*') === (kinds === '*')) continue
-      claimed.set(kind, claim)
+/** What a rule says of a kind. */
+interface Claim {
+  readonly decision: PiiDecision
+  /** Values that the rule leaves alone; null for none. */
+  readonly excepts: ExceptionTest | null
+  readonly isForAll: boolean
+  readonly isForAnswers: boolean
+}
+
+/** By kind: the claims that may decide, the strongest first. */
+type Claims = ReadonlyMap<PiiKind, readonly Claim[]>
+
+/** Collects claims from the weakest on. Those for all kinds yield to one that names the kind. */
+function claimsIn(rules: readonly PiiRule[], place: TextPlace, every: readonly PiiKind[]): Claims {
+  const named = rules
+    .flatMap(({ rule, reference, kinds, excepts }) => {
+      if (kinds === null || !concernsPlace(rule, place)) return []
       const { action } = reference
-      decisions.set(kind, Object.freeze({ action, rule: reference, placeholders, restores, excepts }))
+      const placeholders = rule.placeholders ?? null
+      const decision = Object.freeze({ action, rule: reference, placeholders, restores: isRestoring(rule) })
+      const isForAnswers = rule.match?.direction === 'response'
+      const claim: Claim = { decision, excepts, isForAll: kinds === '*', isForAnswers }
+      return [{ kinds, claim, strictness: strictnessOf(rule) }]
+    })
+    .reverse()
+    .sort((a, b) => Number(b.claim.isForAll) - Number(a.claim.isForAll) || b.strictness - a.strictness)
+  const claims = new Map<PiiKind, readonly Claim[]>()
+  for (const { kinds, claim } of named) {
+    for (const kind of kinds === '*' ? every : kinds) {
+      const known = claims.get(kind) ?? []
+      const weaker = known[0]?.isForAll === claim.isForAll ? known : []
+      // Restoring concerns values of the prompt. A rule for answers decides on values new in one.
+      const yields = claim.decision.restores && place === 'answer' && weaker[0]?.isForAnswers === true
+      claims.set(kind, yields ? [weaker[0]!, claim, ...weaker.slice(1)] : [claim, ...weaker])
     }
   }
-  return decisions
+  return claims
 }
-
-type PiiDecisions = ReadonlyMap<PiiKind, PiiDecision>
 
 /**
  * The strictest decision over all models: a model trusted with a kind must not expose it to one
  * that is not.
+ * @param value null for one that is not known
  */
-function strictest(byModel: readonly PiiDecisions[], kinds: readonly PiiKind[]): PiiDecisions {
-  const [first = new Map<PiiKind, PiiDecision>(), ...others] = byModel
-  if (others.length === 0) return first
-  const decisions = kinds.map((kind) => byModel.map((one) => one.get(kind) ?? NO_RULE).reduce(stricter))
-  return new Map(kinds.map((kind, index) => [kind, decisions[index]!]))
+const strictest = (byModel: readonly Claims[], kind: PiiKind, value: string | null): PiiDecision =>
+  byModel.length === 0
+    ? NO_RULE
+    : byModel.map((claims) => decisionOf(claims.get(kind), kind, value)).reduce(stricter)
+
+/** An exception of one rule does not free a value from the others. */
+function decisionOf(claims: readonly Claim[] | undefined, kind: PiiKind, value: string | null): PiiDecision {
+  if (claims === undefined) return NO_RULE
+  const deciding = claims.find(({ excepts }) => value === null || excepts?.(kind, value) !== true)
+  return deciding?.decision ?? LEFT_ALONE
 }
 
 const strictnessOfDecision = ({ action, restores }: PiiDecision): number =>
   strictnessOf({ action, restore: restores })
 
-/**
- * The stricter decision; between equal actions, the one without exceptions, then the one that names
- * a rule.
- */
+/** The stricter decision; between equal actions, the one that names a rule. */
 function stricter(one: PiiDecision, other: PiiDecision): PiiDecision {
   const difference = strictnessOfDecision(one) - strictnessOfDecision(other)
   if (difference !== 0) return difference < 0 ? one : other
-  if ((one.excepts === null) !== (other.excepts === null)) return one.excepts === null ? one : other
   return one.rule !== null ? one : other
 }

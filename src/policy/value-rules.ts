@@ -2,12 +2,12 @@
 // they replace.
 
 import type { PiiKind } from '../core/finding.ts'
-import type { TextPlace } from '../core/text-part.ts'
+import { TEXT_PARTS, type TextPart, type TextPlace } from '../core/text-part.ts'
 import { type Checksum, checkDigits } from '../detect/pii/pattern-checksums.ts'
 import type { SpanPattern } from '../keyword/spans/span-finder.ts'
 import { SpanIndex, type SpanSearcher } from '../keyword/spans/span-search.ts'
 import { encodedSearcher } from './encoded-search.ts'
-import { concernsPlace, partsOf, type Rule, type RuleParts, type RuleReference } from './rule.ts'
+import type { Rule, RuleReference } from './rule.ts'
 
 /** The rules whose values a text is searched for. */
 export interface ValueRules {
@@ -16,8 +16,8 @@ export interface ValueRules {
   readonly rules: readonly RuleReference[]
   /** By pattern index: the kind of its values, or the label of their placeholders in lower case. */
   readonly kinds: readonly PiiKind[]
-  /** By pattern index: the parts of a prompt that its rule looks at. */
-  readonly parts: readonly RuleParts[]
+  /** By pattern index: the parts of a prompt in which its values count. */
+  readonly parts: readonly (readonly TextPart[])[]
 }
 
 interface ValueRule {
@@ -41,18 +41,22 @@ export class ValueRuleIndex {
     this.#index = rules.length === 0 ? null : new SpanIndex(rules.map(({ pattern }) => pattern))
   }
 
-  /** The chosen rules that concern one of the places; null when none does. */
-  select(chosen: ReadonlySet<Rule>, places: readonly TextPlace[]): ValueRules | null {
-    const active = this.#rules.map(
-      ({ rule }) => chosen.has(rule) && places.some((place) => concernsPlace(rule, place)),
-    )
+  /**
+   * The rules whose values count in one of the places; null when there are none.
+   * @param counts whether values of a rule count in a place
+   */
+  select(
+    counts: (one: ValueRule, place: TextPlace) => boolean,
+    places: readonly TextPlace[],
+  ): ValueRules | null {
+    const active = this.#rules.map((one) => places.some((place) => counts(one, place)))
     const searcher = this.#searcher(active)
     if (searcher === null) return null
     return {
       searcher,
       rules: this.#rules.map(({ reference }) => reference),
       kinds: this.#rules.map(({ kind }) => kind),
-      parts: this.#rules.map(({ rule }) => partsOf(rule)),
+      parts: this.#rules.map((one) => TEXT_PARTS.filter((part) => counts(one, part))),
     }
   }
 

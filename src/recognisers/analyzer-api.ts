@@ -17,8 +17,8 @@ export const requestBody = (text: string, { kinds, language, minScore }: Asked):
   })
 
 /**
- * Reads the answer for a text: the values of the kinds that were asked for, in order, without
- * overlap. The longer of two values that overlap wins, and the rest of the other stays.
+ * Reads the answer for a text: the values of the kinds that were asked for, by their starts, those
+ * of one kind without overlap. The longer of two wins, and the rest of the other stays.
  * @throws Error with what is wrong, without any text of the answer
  */
 export function readAnswer(answer: string, text: string, { kinds, minScore }: Asked): RecognisedValue[] {
@@ -66,12 +66,12 @@ function unitsOf(text: string): (offset: unknown) => number | undefined {
 
 function withoutOverlap(found: RecognisedValue[]): RecognisedValue[] {
   found.sort((a, b) => a.start - b.start || b.end - a.end)
-  const kept: RecognisedValue[] = []
-  let covered = 0
-  for (const { kind, start, end } of found) {
-    if (end <= covered) continue
-    kept.push({ kind, start: Math.max(start, covered), end })
-    covered = end
-  }
-  return kept
+  const covered = new Map<string, number>()
+  const kept = found.flatMap(({ kind, start, end }) => {
+    const from = Math.max(start, covered.get(kind) ?? 0)
+    if (end <= from) return []
+    covered.set(kind, end)
+    return [{ kind, start: from, end }]
+  })
+  return kept.sort((a, b) => a.start - b.start || b.end - a.end)
 }

@@ -8,7 +8,7 @@ import type { RecogniserConfig } from '../core/recogniser-config.ts'
 import { endOfTurn, Pace } from '../core/steps.ts'
 import { AnalyzerClient, MAXIMUM_REQUESTS, RecogniserError, type RequestResult } from './analyzer-client.ts'
 import { JoinedValues, type TextWindow, windowsOf } from './sentences.ts'
-import { mergeValues, type RecognisedValue, withoutPlaceholders } from './values.ts'
+import { type RecognisedValue, withoutPlaceholders } from './values.ts'
 
 /**
  * Maximum texts in the younger half of the cache of a recogniser. When it is full, the older half
@@ -48,7 +48,8 @@ export class Recognisers {
   }
 
   /**
-   * Resolves with the values in each of the texts, in order, without overlap.
+   * Resolves with the values in each of the texts, by their starts. They may overlap: which counts
+   * depends on what the rules do with them.
    * @throws GatewayError (rejects) `recogniser_unavailable` when one with `onError: block` fails
    */
   async find(texts: readonly string[], asking: Asking): Promise<readonly (readonly RecognisedValue[])[]> {
@@ -56,26 +57,14 @@ export class Recognisers {
       ({ config }) => asking.place === 'prompt' || config.streams === 'sentences',
     )
     const found = await Promise.all(asked.map((one) => one.find(texts, asking)))
-    return texts.map((text, index) =>
-      joinValues(
-        text,
-        found.map((values) => values[index]!),
-      ),
+    return texts.map((_, index) =>
+      found.flatMap((values) => values[index]!).sort((a, b) => a.start - b.start || b.end - a.end),
     )
   }
 
   close(): void {
     for (const one of this.#all) one.close()
   }
-}
-
-/** Joins the values of several recognisers; those of the first win. */
-function joinValues(
-  text: string,
-  lists: readonly (readonly RecognisedValue[])[],
-): readonly RecognisedValue[] {
-  const [first = [], ...others] = lists
-  return others.reduce((joined, values) => mergeValues(joined, values, { start: 0, text }), first)
 }
 
 class Recogniser {

@@ -1,4 +1,4 @@
-// Values that recognisers find: how lists of them join, and what in a text is no value.
+// Values that recognisers find, and what in a text is no value.
 
 /** A value in a text. Offsets are UTF-16 units. */
 export interface RecognisedValue {
@@ -17,68 +17,41 @@ export interface TextPiece {
 /** Placeholders and pseudonyms in the text of an earlier turn. */
 const PLACEHOLDER = /\[[A-Z]+(?:_[A-Z]+)*_[0-9a-z]{1,32}\]/g
 
-/** Removes what is a placeholder from values. @param values in order, without overlap */
+/**
+ * Removes what is a placeholder from values. The words of a value around one stay.
+ * @param values by their starts; they may overlap
+ */
 export function withoutPlaceholders(
   text: string,
   values: readonly RecognisedValue[],
 ): readonly RecognisedValue[] {
   if (values.length === 0 || !text.includes('[')) return values
   const placeholders = [...text.matchAll(PLACEHOLDER)].map(({ 0: form, index }) => ({
-    ...{ kind: '', start: index, end: index + form.length },
+    ...{ start: index, end: index + form.length },
   }))
-  return mergeValues(placeholders, values, { start: 0, text }).filter(({ kind }) => kind !== '')
-}
-
-/**
- * Adds values to those that win where both overlap. The words of an added value around those stay,
- * and one that contains a value of its own kind takes its place.
- * @param winning in order, without overlap, like `added`
- */
-export function mergeValues<Kept extends RecognisedValue, Added extends RecognisedValue>(
-  winning: readonly Kept[],
-  added: readonly Added[],
-  piece: TextPiece,
-): readonly (Kept | Added)[] {
-  if (added.length === 0) return winning
-  const kept = withoutContained(winning, added)
-  const merged: (Kept | Added)[] = [...kept]
+  if (placeholders.length === 0) return values
+  const left: RecognisedValue[] = []
   let next = 0
-  for (const value of added) {
+  for (const value of values) {
+    while (next < placeholders.length && placeholders[next]!.end <= value.start) next++
     let from = value.start
-    while (next < kept.length && kept[next]!.end <= from) next++
-    for (let at = next; at < kept.length && kept[at]!.start < value.end; at++) {
-      addWords(merged, { ...value, start: from, end: Math.max(from, kept[at]!.start) }, piece)
-      from = Math.max(from, kept[at]!.end)
+    const add = (end: number, isWhole = false) => {
+      const words = isWhole ? { start: 0, end: end - from } : wordsIn(text.slice(from, end))
+      if (words !== null) left.push({ ...value, start: from + words.start, end: from + words.end })
     }
-    if (from === value.start) merged.push(value)
-    else addWords(merged, { ...value, start: from, end: Math.max(from, value.end) }, piece)
+    for (let at = next; at < placeholders.length && placeholders[at]!.start < value.end; at++) {
+      add(placeholders[at]!.start)
+      from = placeholders[at]!.end
+    }
+    add(value.end, from === value.start)
   }
-  return merged.sort((a, b) => a.start - b.start)
-}
-
-/** Leaves out values that are inside an added one of the same kind. */
-function withoutContained<Kept extends RecognisedValue>(
-  winning: readonly Kept[],
-  added: readonly RecognisedValue[],
-): readonly Kept[] {
-  let next = 0
-  return winning.filter(({ kind, start, end }) => {
-    while (next < added.length && added[next]!.end <= start) next++
-    const around = added[next]
-    return around === undefined || around.kind !== kind || around.start > start || around.end < end
-  })
+  return left
 }
 
 const WORDS = /[\p{L}\p{N}](?:[\s\S]*[\p{L}\p{N}])?/u
 
-/** Adds a part of a value without the signs around its words; nothing for a part without words. */
-function addWords<Value extends RecognisedValue>(
-  to: RecognisedValue[],
-  part: Value,
-  { start, text }: TextPiece,
-): void {
-  const words = WORDS.exec(text.slice(part.start - start, part.end - start))
-  if (words === null) return
-  const from = part.start + words.index
-  to.push({ ...part, start: from, end: from + words[0].length })
+/** Where the words of a text begin and end, without the signs around them; null without words. */
+export function wordsIn(text: string): { readonly start: number; readonly end: number } | null {
+  const words = WORDS.exec(text)
+  return words === null ? null : { start: words.index, end: words.index + words[0].length }
 }

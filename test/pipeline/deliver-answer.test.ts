@@ -21,6 +21,7 @@ import {
   ALL_KINDS,
   chunksOf,
   cutText,
+  decisionOf,
   INJECTION,
   newCall,
   responseOf,
@@ -58,7 +59,7 @@ async function deliver(
         response,
         scan: {
           kinds: ALL_KINDS,
-          piiAction: () => 'redact',
+          decide: () => decisionOf('redact'),
           shapes: null,
           keywords: SELECTION.keywords('response'),
           credential: CREDENTIAL,

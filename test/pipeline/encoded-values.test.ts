@@ -10,7 +10,7 @@ import { atOnce } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { inspect } from '../../src/pipeline/prompt/inspect.ts'
 import { rule } from '../policy/rules.ts'
-import { ALL_KINDS, cutText, scanPieces, selectRules } from './fixture.ts'
+import { ALL_KINDS, cutText, decisionOf, scanPieces, selectRules } from './fixture.ts'
 
 const selection = selectRules([rule('back', '*', { type: 'pii', action: 'restore' })])
 const injection = loadInjectionModel()
@@ -22,7 +22,7 @@ function send(content: string, placeholderStyle: PlaceholderStyle = 'brackets') 
   const answer = (pieces: readonly string[]) => {
     const rules = {
       kinds: ALL_KINDS,
-      piiAction: () => 'restore' as const,
+      decide: () => decisionOf('restore'),
       keywords: null,
       credential: null,
       restoration: inspection.restoration,

@@ -6,6 +6,7 @@ import type { Clock } from '../../src/core/clock.ts'
 import type { GatewayError } from '../../src/core/errors.ts'
 import { PII_KINDS } from '../../src/core/finding.ts'
 import type { JsonObject } from '../../src/core/json.ts'
+import type { RuleAction } from '../../src/core/rule-action.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { GivenIds } from '../../src/pipeline/answer/given-ids.ts'
@@ -21,6 +22,7 @@ import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
 import type { Selection } from '../../src/policy/compile.ts'
+import type { PiiDecision } from '../../src/policy/pii-decisions.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import type { CallRules } from '../../src/policy/tool-rules.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
@@ -39,6 +41,11 @@ export const STILL_CLOCK: Pick<Clock, 'now' | 'monotonic'> = { now: () => 0, mon
 /** The rules for model `m` and key `k`. */
 export const selectRules = (rules: readonly Rule[]): Selection =>
   compileRules(rules, 'r').select(['m'], keyOf('k'))
+
+/** The decision of a rule set without rules, but with this action. */
+export const decisionOf = (action: RuleAction): PiiDecision => ({
+  ...{ action, rule: null, placeholders: null, restores: action === 'restore' },
+})
 
 export const newCall = (clock = STILL_CLOCK, policyRevision = 'r', api = CHAT): Call =>
   new Call(clock as Clock, { id: 'id', api, key: callKey('k'), arrivedMs: 0, policyRevision })
@@ -89,7 +96,7 @@ export function scanPieces(
     logged: outputs.map((output) => output.logged).join(''),
     blocked: scanner.blocked,
     redacted: scanner.redacted,
-    findings: [...scanner.findings].sort(),
+    findings: scanner.findings.map(({ kind }) => kind).sort(),
     hits: scanner.keywordHits.map(({ name }) => name).sort(),
     counted: scanner.sentCharacters === sent.length,
   }
@@ -105,7 +112,7 @@ const STREAM_RULES = selectRules([
 /** Redacts all kinds, and restores `[EMAIL_1]` as ann@example.com. */
 const relayScan = (credential: string | null): ScanRules => ({
   kinds: ALL_KINDS,
-  piiAction: () => 'redact',
+  decide: (kind) => ({ ...STREAM_RULES.pii(kind, 'answer'), action: 'redact' }),
   shapes: null,
   keywords: STREAM_RULES.keywords('response'),
   credential,

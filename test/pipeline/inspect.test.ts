@@ -13,6 +13,7 @@ import { atOnce } from '../../src/core/steps.ts'
 import { TEXT_PARTS, type TextPart } from '../../src/core/text-part.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { countKinds, inspect } from '../../src/pipeline/prompt/inspect.ts'
+import type { PlacedKind } from '../../src/policy/decide.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { rule } from '../policy/rules.ts'
 import { ALL_KINDS, selectRules } from './fixture.ts'
@@ -23,6 +24,10 @@ const model = loadInjectionModel()
 const ruleOf = (name: string, type: Rule['type'], pattern: string, action: RuleAction): Rule =>
   rule(name, pattern, { type, action })
 const AURORA = ruleOf('aurora', 'keyword_block', 'project aurora', 'block')
+
+/** Counts findings by kind and place, whatever was decided on them. */
+const countsOf = (findings: readonly PlacedKind[]) =>
+  countKinds(findings.map(({ kind, place }) => ({ kind, place })))
 
 function look(body: JsonObject, rules: readonly Rule[] = [AURORA], walk = requestTexts(body)) {
   const selection = selectRules(rules)
@@ -100,7 +105,7 @@ t.test('no place in a request hides a keyword or an address', async (t) => {
     const found = look(hide('project aurora', 'alice@example.com'))
     t.same(found.hits, ['aurora'], `${place}: the word`)
     t.same(
-      countKinds(found.findings).map(({ count }) => count),
+      countsOf(found.findings).map(({ count }) => count),
       [1],
       `${place}: the address`,
     )
@@ -147,7 +152,7 @@ t.test('a split over parts or messages hides nothing', async (t) => {
     JSON.parse(two.sent).messages[0].content.map(({ text }: any) => text),
     ['mail [EMAIL_1]', ' now'],
   )
-  t.match(countKinds(two.findings), [{ kind: 'email', count: 1 }])
+  t.match(countsOf(two.findings), [{ kind: 'email', count: 1 }])
   const three = look(parts('card 4111 11', '11 1111', ' 1111 and more'))
   t.same(
     JSON.parse(three.sent).messages[0].content.map(({ text }: any) => text),
@@ -283,7 +288,7 @@ t.test('each action redacts, counts or leaves a value', async (t) => {
   ]
   const found = look(user(text), rules)
   t.match(found.sent, 'alice@example.com from 192.168.12.7, card [CREDIT_CARD_1]')
-  t.same(countKinds(found.findings), [
+  t.same(countsOf(found.findings), [
     { kind: 'email', place: 'user', count: 1 },
     { kind: 'credit_card', place: 'user', count: 1 },
   ])
@@ -360,7 +365,7 @@ t.test('what a tool of the provider answered is a tool result, its call is not',
   for (const item of items) {
     const texts = atOnce(RESPONSES.requestTexts({ model: 'm', input: [item] }))
     const { findings } = atOnce(inspect(texts, selectRules(only), { kinds: ALL_KINDS, injection: model }))
-    t.same(countKinds(findings), [{ kind: 'email', place: 'tool_result', count: 1 }], String(item['type']))
+    t.same(countsOf(findings), [{ kind: 'email', place: 'tool_result', count: 1 }], String(item['type']))
     t.match(JSON.stringify(item), /b@example\.com/)
     t.notMatch(JSON.stringify(item), address)
   }
@@ -448,7 +453,7 @@ t.test('each part follows its own rule for personal data, and its findings count
     { ...ruleOf('kept', 'pii', 'email', 'allow'), match: { parts: ['system'] } },
     { ...ruleOf('back', 'pii', 'email', 'restore'), match: { parts: ['tool_result'] } },
   ])
-  t.same(countKinds(found.findings), [
+  t.same(countsOf(found.findings), [
     { kind: 'email', place: 'user', count: 2 },
     { kind: 'email', place: 'tool_result', count: 2 },
   ])

@@ -6,11 +6,11 @@ import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
 import { rule } from '../policy/rules.ts'
-import { ALL_KINDS, cutText, scanPieces, selectRules } from './fixture.ts'
+import { ALL_KINDS, cutText, decisionOf, scanPieces, selectRules } from './fixture.ts'
 
 const RULES: ScanRules = {
   kinds: ALL_KINDS,
-  piiAction: () => 'redact',
+  decide: () => decisionOf('redact'),
   shapes: null,
   keywords: selectRules([rule('aurora', 'project\\saurora', { action: 'monitor' })]).keywords('response'),
   credential: null,
@@ -118,7 +118,7 @@ t.test('a keyword is found through the escapes of a fence', async (t) => {
 const VALUE = 'a"b\\c\nd'
 const RESTORING: ScanRules = {
   ...RULES,
-  piiAction: () => 'restore',
+  decide: () => decisionOf('restore'),
   shapes: null,
   restoration: new Restoration(
     new Map([

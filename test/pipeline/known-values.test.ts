@@ -1,37 +1,43 @@
 // Values of earlier texts in a text of the assistant: which are added, and at what cost.
 
 import t from 'tap'
-import type { Finding } from '../../src/core/finding.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { addKnownValues } from '../../src/pipeline/prompt/known-values.ts'
-import type { InspectedText } from '../../src/pipeline/prompt/numbering.ts'
+import { type InspectedText, settleText } from '../../src/pipeline/prompt/numbering.ts'
+import { rule } from '../policy/rules.ts'
+import { selectRules } from './fixture.ts'
 
 /** Values of numbers, which are not found without a word. */
 const VALUES = ['533401234', '943476', '943476 5919', 'A5334012']
-/** Reads of a finding for each one that a text has. */
-const MAXIMUM_READS = 8
+/** Reads of a place for each finding that a text has. */
+const MAXIMUM_READS = 64
 
-/** A text with values at some places, and how often their findings are read. */
+const selection = selectRules([rule('back', '*', { type: 'pii', action: 'restore' })])
+
+/** A text with values at some places, and how often their places are read. */
 function textWith(part: 'user' | 'assistant', view: string, values: readonly string[]) {
   const count = { reads: 0 }
-  const replacements = values.map((value) => {
+  const found = values.map((value) => {
     const start = view.indexOf(value)
-    const finding: Finding = { kind: 'passport', start, end: start + value.length }
     return {
-      value,
-      get finding() {
+      ...{ kind: 'passport', end: start + value.length, source: 'detector' as const },
+      decision: selection.pii('passport', part),
+      get start() {
         count.reads++
-        return finding
+        return start
       },
     }
   })
-  return { item: { part, view, replacements } as unknown as InspectedText, count }
+  const item = { part, view, found, replacements: [] } as unknown as InspectedText
+  settleText(item)
+  count.reads = 0
+  return { item, count }
 }
 
 /** Adds the values of a user to a text. @returns the number of steps */
 function add(values: readonly string[], item: InspectedText): number {
   const { item: user } = textWith('user', values.join(' '), values)
-  return [...addKnownValues([user, item], DEFAULT_KINDS, () => true)].length + 1
+  return [...addKnownValues([user, item], DEFAULT_KINDS, selection)].length + 1
 }
 
 const added = ({ replacements }: InspectedText): string[] =>
@@ -69,7 +75,7 @@ t.test('the work is linear in the values of a text, and is done in steps', async
   )
   const steps = add(VALUES, item)
   t.equal(item.replacements.length, 2 * count)
-  t.ok(counted.reads <= MAXIMUM_READS * count, `${counted.reads} reads of ${count} findings`)
+  t.ok(counted.reads <= MAXIMUM_READS * count, `${counted.reads} reads of the places of ${count} findings`)
   t.ok(steps >= count / 1024, `${steps} steps`)
   const others = Array.from({ length: count }, (_, index) => `5334 ${10_000 + index}`)
   t.ok(add(others, textWith('assistant', '', []).item) >= count / 1024, 'values are judged in steps')

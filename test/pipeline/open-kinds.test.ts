@@ -4,18 +4,27 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { requestTexts } from '../../src/chat/texts.ts'
+import type { Finding } from '../../src/core/finding.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
+import { detect } from '../../src/detect/pii/detect.ts'
 import { inspect } from '../../src/pipeline/prompt/inspect.ts'
-import { joinFindings } from '../../src/pipeline/scan/open-kinds.ts'
+import { findAnywhere } from '../../src/pipeline/scan/open-kinds.ts'
+import type { OutsideValues } from '../../src/pipeline/scan/outside-values.ts'
+import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { rulesOfAnswer } from '../../src/pipeline/scan/rules-of-answer.ts'
-import type { ScanRules } from '../../src/pipeline/scan/text-scanner.ts'
+import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
+import { compileRules, type Selection } from '../../src/policy/compile.ts'
 import type { Rule } from '../../src/policy/rule.ts'
-import { rule } from '../policy/rules.ts'
+import { keyOf } from '../policy/keys.ts'
+import { parsed, rule } from '../policy/rules.ts'
 import { ALL_KINDS, cutText, scanPieces, selectRules } from './fixture.ts'
 
 const injection = loadInjectionModel()
+
+/** For scanners that are given the values of recognisers. */
+const NO_VALUES = {} as OutsideValues
 
 const CASES = rule('cases', 'CASE-[0-9]{6}', { type: 'pii_pattern', kind: 'case_number', action: 'redact' })
 const STAFF = rule('staff', '[0-9]{5}', {
@@ -262,10 +271,224 @@ t.test('a stream gives what the whole gives, for every cut', async (t) => {
   t.pass()
 })
 
-t.test('findings that overlap leave nothing out', async (t) => {
-  const finding = (kind: string, start: number, end: number) => ({ kind, start, end })
-  t.same(joinFindings([finding('own', 3, 9)], [finding('email', 0, 5), finding('phone', 3, 9)]), [
-    finding('email', 0, 5),
-    finding('own', 5, 9),
+const NOTE = rule('note', 'note: .{0,60}', { type: 'pii_pattern', kind: 'note_text', action: 'monitor' })
+const MAIL = rule('mail', 'email', { type: 'pii', action: 'redact' })
+const ORDER = rule('order', 'order [0-9 ]{5,30}', {
+  ...{ type: 'pii_pattern', kind: 'order_number', action: 'redact', except: ['order 4111.+'] },
+})
+const trial = (declared: Rule): Rule => ({ ...declared, action: 'monitor' })
+
+const OVERLAPPING: readonly [
+  what: string,
+  rules: readonly Rule[],
+  text: string,
+  sent: string,
+  kinds: string[],
+][] = [
+  [
+    'a value that is only reported',
+    [NOTE, MAIL],
+    'a note: write ann@acme.org now',
+    'a note: write [EMAIL_1] now',
+    ['note_text', 'email'],
+  ],
+  [
+    'a value that is an exception',
+    [ORDER],
+    'order 4111 1111 1111 1111',
+    'order [CREDIT_CARD_1]',
+    ['credit_card'],
+  ],
+  [
+    'an exception of the whole value, not of its rest',
+    [
+      { ...ORDER, except: ['order 53'] },
+      { ...CASES, pattern: 'my order', kind: 'my_word' },
+    ],
+    'my order 53 21',
+    '[MY_WORD_1][ORDER_NUMBER_1]',
+    ['my_word', 'order_number'],
+  ],
+  [
+    'a value that is allowed',
+    [{ ...NOTE, action: 'allow' }, MAIL],
+    'note: ann@acme.org',
+    'note: [EMAIL_1]',
+    ['email'],
+  ],
+  [
+    'a keyword in a reported address',
+    [CODE, trial(MAIL)],
+    'aurora@acme.org',
+    '[PROJECT_1]@acme.org',
+    ['email'],
+  ],
+  [
+    'a reported value around one that is replaced around one that is reported',
+    [NOTE, CASES, trial(MAIL)],
+    'note: CASE-123456@acme.org',
+    'note: [CASE_NUMBER_1]@acme.org',
+    ['note_text', 'case_number'],
+  ],
+]
+t.test('what only reports a value, or leaves it alone, hides no other', async (t) => {
+  for (const [what, rules, text, sent, kinds] of OVERLAPPING) {
+    const prompt = look(rules, text)
+    t.match(prompt, { sent: [sent] }, what)
+    t.strictSame(prompt.kinds, kinds, what)
+    const answered = answer(rules, [text])
+    t.match(answered, { sent, findings: [...kinds].sort() }, what)
+    t.match(answer(rules, text.split('')), answered, what)
+  }
+})
+
+t.test('a block is stronger than what replaces around it', async (t) => {
+  const block = rule('stop', '1{4}', { type: 'pii_pattern', kind: 'ones', action: 'block' })
+  const rules = [rule('card', 'credit_card', { type: 'pii', action: 'redact' }), block]
+  t.strictSame(look(rules, 'card 4111 1111 1111 1111').kinds, ['credit_card', 'ones', 'ones', 'ones'])
+  t.match(answer(rules, ['card 4111 1111 1111 1111']), { blocked: true, sent: 'card [CREDIT_CARD_1]' })
+})
+
+t.test('split values are judged as values of one text are', async (t) => {
+  t.strictSame(look([NOTE, MAIL], 'note: ann@acme', '.org now').sent, ['note: [EMAIL_1]', ' now'])
+  const first = look([{ ...CASES, except: ['CASE-123'] }], 'CASE-1234', '56')
+  t.strictSame(first.sent, ['[CASE_NUMBER_1]', ''], 'and an exception is one of the whole value')
+  t.strictSame(look([{ ...CASES, except: ['case-123456'] }], 'CASE-1234', '56').sent, ['CASE-1234', '56'])
+  const name = rule('ann', 'ann', { type: 'pii_pattern', kind: 'my_name', action: 'redact' })
+  t.strictSame(look([name, MAIL], 'to ann@acme', '.org now').sent, ['to [MY_NAME_1][EMAIL_1]', ' now'])
+  const reported: Rule = { ...trial(MAIL), match: { parts: ['user'] } }
+  const messages = [
+    { role: 'assistant', content: 'hello' },
+    { role: 'user', content: 'ann@acme.org' },
+  ]
+  const body: JsonObject = { model: 'm', messages }
+  atOnce(inspect(atOnce(requestTexts(body)), selectRules([reported]), { kinds: ALL_KINDS, injection }))
+  t.match(messages, [{ content: 'hello' }, { content: 'ann@acme.org' }], 'a text ends the one before it')
+  t.strictSame(look([CASES, MAIL], 'ann@acme.org', '.uk').sent, ['[EMAIL_1]', '.uk'], 'a text ends its own')
+})
+
+t.test('a value that is restored is written anew in what only reports it', async (t) => {
+  const restored = rule('back', 'passport', { type: 'pii', action: 'restore' })
+  const body: JsonObject = {
+    model: 'm',
+    messages: [
+      { role: 'user', content: 'passport no. C01X00T47' },
+      { role: 'assistant', content: 'note: C01X00T47 it is' },
+    ],
+  }
+  const walk = atOnce(requestTexts(body))
+  atOnce(inspect(walk, selectRules([NOTE, restored]), { kinds: ALL_KINDS, injection }))
+  t.match(body['messages'], [
+    { content: 'passport no. [PASSPORT_1]' },
+    { content: 'note: [PASSPORT_1] it is' },
   ])
+})
+
+const SOME_ACTIONS = ['block', 'redact', 'pseudonym', 'restore', 'monitor', 'allow'] as const
+const OWN_KINDS: readonly [kind: string, pattern: string][] = [
+  ['note_text', 'note [a-z0-9@. ]{0,20}'],
+  ['case_number', 'case[0-9]{1,4}'],
+  ['code_word', '[0-9]{2} [a-z]{2,5}'],
+]
+const WORDS = ['note', 'case12', 'case', '34', '56', 'ann@acme.org', 'bob@acme.com', 'to', 'abc', '. ', 'x']
+const written = fc
+  .array(fc.tuple(fc.constantFrom(...WORDS), fc.constantFrom(' ', '')), { maxLength: 14 })
+  .map((parts) => parts.flat().join(''))
+const someRules = fc
+  .tuple(
+    ...OWN_KINDS.map(() => fc.tuple(fc.constantFrom(...SOME_ACTIONS), fc.boolean())),
+    fc.option(fc.constantFrom(...SOME_ACTIONS)),
+    fc.option(fc.constantFrom(...SOME_ACTIONS)),
+  )
+  .map((made) => {
+    const rules = OWN_KINDS.map(([kind, pattern], index): Rule => {
+      const [action, excepts] = made[index] as [(typeof SOME_ACTIONS)[number], boolean]
+      const except = excepts ? { except: ['note .*12.*', 'case1.?', '34 abc'] } : {}
+      return rule(kind, pattern, { type: 'pii_pattern', kind, action, ...except })
+    })
+    const [mail, person] = made.slice(-2) as (Rule['action'] | null)[]
+    if (mail) rules.push(rule('mail', 'email', { type: 'pii', action: mail, except: ['.*@acme[.]com'] }))
+    if (person) rules.push(rule('names', 'place', { type: 'pii', action: person }))
+    return rules
+  })
+const recognised = fc.array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: 15 })), { maxLength: 3 })
+
+/** Compiles rules where recognisers find the kind `place`. */
+const selectWithPlaces = (rules: readonly Rule[]) =>
+  compileRules(rules.map(parsed), 'r', ['place']).select(['m'], keyOf('k'))
+
+/** What has to be left of a text: letters and digits that no replaced or blocked value has. */
+function leftOf(text: string, selection: Selection, places: readonly Finding[], stops: boolean): string {
+  const open = selection.openKinds('response')
+  const found = [
+    ...(open === null ? [] : atOnce(findAnywhere(open, text))),
+    ...detect(text, ALL_KINDS),
+    ...places,
+  ]
+  const left = text.split('')
+  let stop = text.length
+  for (const { kind, start, end } of found) {
+    const { action } = selection.piiValue(kind, 'answer', text.slice(start, end))
+    if (action === 'monitor' || action === 'allow') continue
+    left.fill('', start, end)
+    if (action === 'block' && stops) stop = Math.min(stop, start)
+  }
+  return left
+    .slice(0, stop)
+    .join('')
+    .replace(/[^a-z0-9]/g, '')
+}
+
+t.test('no character leaves of a value that a rule replaces or blocks, for every cut', async (t) => {
+  const pseudonymKey = () => 'k'.repeat(32)
+  const withoutForms = (sent: string) => sent.replace(/\[[A-Z_]+_[0-9a-z]+\]/g, '').replace(/[^a-z0-9]/g, '')
+  fc.assert(
+    fc.property(
+      written,
+      someRules,
+      recognised,
+      fc.array(fc.nat(), { maxLength: 9 }),
+      (text, rules, spans, cuts) => {
+        const selection = selectWithPlaces(rules)
+        const places = spans
+          .map(([at, length]) => ({ kind: 'place', start: at % (text.length + 1), length }))
+          .map(({ kind, start, length }) => ({ kind, start, end: Math.min(text.length, start + length) }))
+          .filter(({ start, end }) => start < end)
+          .sort((a, b) => a.start - b.start)
+        const values = places.map((one) => ({ ...one, value: text.slice(one.start, one.end) }))
+        const rulesOf = rulesOfAnswer(selection, {
+          ...{ kinds: ALL_KINDS, placeholderStyle: 'brackets', credential: null, restoration: null },
+          ...{ outside: NO_VALUES },
+        })
+        const scan = (pieces: readonly string[]) => {
+          const placeholders = new Placeholders(null, {}, false, selection.openLabels, pseudonymKey)
+          const scanner = new TextScanner(rulesOf, placeholders, 'plain')
+          scanner.expect(values)
+          const sent = [...pieces.map((piece) => scanner.push(piece)), scanner.finish()].map(
+            (one) => one.sent,
+          )
+          return { sent: sent.join(''), blocked: scanner.blocked, findings: scanner.findings }
+        }
+        const whole = scan([text])
+        t.equal(withoutForms(whole.sent), leftOf(text, selection, places, true), whole.sent)
+        for (const pieces of [cutText(text, cuts), text.split('')])
+          if (JSON.stringify(scan(pieces)) !== JSON.stringify(whole)) return false
+        const body = messagesOf([text])
+        const outside = { of: () => values } as unknown as OutsideValues
+        const pseudonyms = { key: pseudonymKey, inEmbeddings: false }
+        atOnce(
+          inspect(atOnce(requestTexts(body)), selection, {
+            kinds: ALL_KINDS,
+            injection,
+            outside,
+            pseudonyms,
+          }),
+        )
+        const [message] = body['messages'] as { content: string }[]
+        return withoutForms(message!.content) === leftOf(text, selection, places, false)
+      },
+    ),
+    { numRuns: 100 },
+  )
+  t.pass()
 })

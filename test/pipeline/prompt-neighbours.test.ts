@@ -16,7 +16,7 @@ const row = (...views: string[]) => views.map((view, joined) => ({ view, joined,
 
 /** The split values found, with the characters of each part. */
 const found = (items: readonly ReturnType<typeof row>[number][]) =>
-  atOnce(findSplitData(items, KINDS)).map((parts) => ({
+  atOnce(findSplitData(items, KINDS)).map(({ parts }) => ({
     kind: parts[0]?.finding.kind,
     value: parts.map(({ value }) => value).filter((value) => value !== ''),
     parts: parts.map(({ item, finding }) => item.view.slice(finding.start, finding.end)),

@@ -1,7 +1,7 @@
 // As many values as a call may hold have as many pseudonyms.
 
 import t from 'tap'
-import { MAXIMUM_FINDINGS } from '../../src/pipeline/prompt/inspect.ts'
+import { MAXIMUM_FINDINGS } from '../../src/pipeline/prompt/prompt-values.ts'
 import { Pseudonyms } from '../../src/pipeline/scan/pseudonyms.ts'
 
 /** With this key and `FIRST`, two of the values have the same eight characters as another one. */

@@ -212,7 +212,7 @@ const scanOf = (rules: readonly Rule[], restoration: ScanRules['restoration'] = 
   const selection = selectRules(rules)
   return {
     ...{ kinds: ALL_KINDS, shapes: null, keywords: null, credential: null, restoration },
-    piiAction: (kind) => selection.pii(kind, 'answer').action,
+    decide: (kind) => selection.pii(kind, 'answer'),
   }
 }
 

@@ -12,7 +12,7 @@ import { TextEdits } from '../../src/pipeline/scan/text-edits.ts'
 import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { rule } from '../policy/rules.ts'
-import { ALL_KINDS, cutText, scanPieces, selectRules } from './fixture.ts'
+import { ALL_KINDS, cutText, decisionOf, scanPieces, selectRules } from './fixture.ts'
 
 /** One value must be escaped in JSON; the last one looks like a placeholder. */
 const VALUES = new Map([
@@ -28,7 +28,7 @@ const restoration = new Restoration(VALUES)
 
 const rules = (keywords: readonly Rule[] = [], undo: Restoration | null = restoration): ScanRules => ({
   kinds: ALL_KINDS,
-  piiAction: () => 'restore',
+  decide: () => decisionOf('restore'),
   shapes: null,
   keywords: selectRules(keywords).keywords('response'),
   credential: null,
@@ -315,7 +315,7 @@ t.test('an address that the model writes follows the rule for answers', async (t
     rule('back', 'email', { type: 'pii', action: 'restore' }),
     rule('own', 'email', { type: 'pii', action: 'allow', match: { direction: 'response' } }),
   ])
-  const scan = { ...rules(), piiAction: (kind: PiiKind) => selection.pii(kind, 'answer').action }
+  const scan = { ...rules(), decide: (kind: PiiKind) => selection.pii(kind, 'answer') }
   const text = '{"to":"dave@example.net","from":"[EMAIL_1]"}'
   const sent = '{"to":"dave@example.net","from":"alice@example.com"}'
   for (const pieces of [[text], text.split('')]) t.equal(run(pieces, scan, 'json').sent, sent)

@@ -9,7 +9,7 @@ import { atOnce } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { inspect } from '../../src/pipeline/prompt/inspect.ts'
 import { rule } from '../policy/rules.ts'
-import { ALL_KINDS, cutText, deliverWhole, scanPieces, selectRules } from './fixture.ts'
+import { ALL_KINDS, cutText, decisionOf, deliverWhole, scanPieces, selectRules } from './fixture.ts'
 
 const selection = selectRules([rule('back', '*', { type: 'pii', action: 'restore' })])
 const injection = loadInjectionModel()
@@ -21,7 +21,7 @@ function scanAfter(...results: string[]) {
   const inspection = atOnce(inspect(atOnce(requestTexts(body)), selection, { kinds: ALL_KINDS, injection }))
   const rules = {
     kinds: ALL_KINDS,
-    piiAction: () => 'restore' as const,
+    decide: () => decisionOf('restore'),
     keywords: null,
     credential: null,
     restoration: inspection.restoration,

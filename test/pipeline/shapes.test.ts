@@ -163,7 +163,7 @@ function scanOf(prompt: string, action: 'redact' | 'restore') {
   const { inspection, selection } = look(user(prompt), action)
   const rules: ScanRules = {
     kinds: ALL_KINDS,
-    piiAction: (kind) => selection.pii(kind, 'answer').action,
+    decide: (kind) => selection.pii(kind, 'answer'),
     keywords: null,
     credential: null,
     restoration: inspection.restoration,

@@ -9,14 +9,14 @@ import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { rule } from '../policy/rules.ts'
-import { ALL_KINDS, cutText, scanPieces, selectRules } from './fixture.ts'
+import { ALL_KINDS, cutText, decisionOf, scanPieces, selectRules } from './fixture.ts'
 
 const rules = (
   actions: Partial<Record<PiiKind, RuleAction>> = {},
   keywords: readonly Rule[] = [],
 ): ScanRules => ({
   kinds: ALL_KINDS,
-  piiAction: (kind) => actions[kind] ?? 'redact',
+  decide: (kind) => decisionOf(actions[kind] ?? 'redact'),
   shapes: null,
   keywords: selectRules(keywords).keywords('response'),
   credential: null,

@@ -22,6 +22,7 @@ import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import { rule } from '../policy/rules.ts'
 import {
   cutText,
+  decisionOf,
   deliverWhole,
   INJECTION,
   newCall,
@@ -34,7 +35,7 @@ import {
 const selection = selectRules([rule('aurora', 'project aurora')])
 const scan: ScanRules = {
   kinds: DEFAULT_KINDS,
-  piiAction: (kind) => selection.pii(kind, 'answer').action,
+  decide: (kind) => selection.pii(kind, 'answer'),
   shapes: null,
   keywords: selection.keywords('response'),
   credential: null,
@@ -416,7 +417,7 @@ t.test('a value of a parsed answer counts after the name of its member, as in a 
     stop_reason: 'tool_use',
     usage: { input_tokens: 1, output_tokens: 1 },
   }
-  const rules: ScanRules = { ...scan, keywords: null, piiAction: () => 'redact' }
+  const rules: ScanRules = { ...scan, keywords: null, decide: () => decisionOf('redact') }
   const text = await deliverWhole(MESSAGES, answer, { scan: rules, selection: selectRules([]) })
   t.match(JSON.parse(text).content[0].input, {
     phone: '[PHONE_1]',

@@ -10,7 +10,6 @@ t.test('personal data is redacted when no rule names it', async (t) => {
     rule: null,
     placeholders: null,
     restores: false,
-    excepts: null,
   })
 })
 

@@ -43,15 +43,21 @@ t.test('only the kinds that were asked for count, in lower case, from the lowest
   t.strictSame(read([]), [])
 })
 
-t.test('values that overlap are cut, so that all of them is covered once', async (t) => {
+t.test('values of one kind that overlap are cut, and those of two kinds stay whole', async (t) => {
   const cases: [unknown[], [string, number, number][]][] = [
     [[item('PERSON', 0, 12), item('PERSON', 0, 5)], [['person', 0, 12]]],
-    [[item('PERSON', 0, 12), item('LOCATION', 6, 12)], [['person', 0, 12]]],
     [
-      [item('PERSON', 0, 8), item('LOCATION', 6, 12)],
+      [item('PERSON', 6, 12), item('PERSON', 0, 8)],
       [
         ['person', 0, 8],
-        ['location', 8, 12],
+        ['person', 8, 12],
+      ],
+    ],
+    [
+      [item('LOCATION', 6, 12), item('PERSON', 0, 8)],
+      [
+        ['person', 0, 8],
+        ['location', 6, 12],
       ],
     ],
   ]

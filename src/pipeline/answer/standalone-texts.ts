@@ -4,12 +4,11 @@
 import type { StreamChunk } from '../../chat/stream-chunk.ts'
 import type { Text } from '../../chat/texts.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { PiiKind } from '../../core/finding.ts'
 import type { Steps } from '../../core/steps.ts'
 import { rulesFor } from '../scan/followed-rules.ts'
 import { labelOf } from '../scan/named-value.ts'
 import type { ScanOutput } from '../scan/scan-output.ts'
-import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
+import { type FoundKind, type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
 import type { KeptBlock } from './growing-texts.ts'
 import { type EditsByPath, keepEdits } from './moved-citations.ts'
 import { withoutReceipts } from './receipt-lines.ts'
@@ -56,7 +55,7 @@ const isSame = (
 export class StandaloneTexts {
   readonly result: ScanResult = { findings: [], keywordHits: [] }
   /** Findings in the last event, when it repeats the whole answer. */
-  readonly repeated: PiiKind[] = []
+  readonly repeated: FoundKind[] = []
   /** True when a rule blocks one of the texts. */
   blocked = false
   readonly #answer: Answer
@@ -136,8 +135,8 @@ export class StandaloneTexts {
     return { ...text, ...(yield* scanGroup(parts, encoding, rules, placeholders, label, continues)) }
   }
 
-  #note(scanner: TextScanner, findings: PiiKind[]): void {
-    for (const kind of scanner.findings) findings.push(kind)
+  #note(scanner: TextScanner, findings: FoundKind[]): void {
+    for (const found of scanner.findings) findings.push(found)
     for (const rule of scanner.keywordHits) {
       if (!this.result.keywordHits.includes(rule)) this.result.keywordHits.push(rule)
     }
@@ -146,7 +145,7 @@ export class StandaloneTexts {
 }
 
 /** Where the findings of an event count. Those of a repeated text count once. */
-function findingsOf({ isRepeat, isLast }: StreamChunk, { result, repeated }: StandaloneTexts): PiiKind[] {
+function findingsOf({ isRepeat, isLast }: StreamChunk, { result, repeated }: StandaloneTexts): FoundKind[] {
   if (!isRepeat) return result.findings
   return isLast ? repeated : []
 }
@@ -154,7 +153,7 @@ function findingsOf({ isRepeat, isLast }: StreamChunk, { result, repeated }: Sta
 /** Counts the findings of an answer once when the last event of its stream repeats it whole. */
 export function countedOnce(
   results: readonly ScanResult[],
-  repeated: readonly PiiKind[],
+  repeated: readonly FoundKind[],
 ): readonly ScanResult[] {
   const counted = results.reduce((sum, { findings }) => sum + findings.length, 0)
   if (repeated.length <= counted) return results

@@ -353,7 +353,7 @@ export function decideOnAnswer(
 ): RuleReference | null {
   if (results.length === 0) return null
   const findings = countKinds(
-    results.flatMap((one) => one.findings.map((kind) => ({ kind, place: 'answer' as const }))),
+    results.flatMap((one) => one.findings.map((found) => ({ ...found, place: 'answer' as const }))),
   )
   const keywordHits = [...new Set<RuleReference>(results.flatMap((one) => one.keywordHits))]
   const decision = decideResponse(selection, { findings, keywordHits })

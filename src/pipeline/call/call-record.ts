@@ -13,7 +13,7 @@ import type { KindSet } from '../../detect/pii/kinds.ts'
 import type { StoredAnswer } from '../../keys/stored-answer.ts'
 import type { CaptureMode } from '../../policy/capture-mode.ts'
 import type { Selection } from '../../policy/compile.ts'
-import type { PlacedKind } from '../../policy/decide.ts'
+import { decisionOn, type PlacedKind } from '../../policy/decide.ts'
 import type { RuleHit } from '../../policy/rule.ts'
 import { NO_PRICES } from '../../prices/price-book.ts'
 import type { OpenIntent, UnscannedRequest } from '../../store/files/intents.ts'
@@ -53,7 +53,7 @@ interface FindingCount {
   readonly places: TextPlace[]
 }
 
-/** Findings of one kind in one place. */
+/** Findings of one kind in one place, on which one decision was made. */
 export interface CountedKind extends PlacedKind {
   readonly count: number
 }
@@ -184,18 +184,19 @@ export class CallRecord {
     this.upstreamRequestId = upstreamRequestId(head, kinds)
   }
 
-  /** Adds findings, each with the action that the policy takes on its kind in its place. */
+  /** Adds findings, each with the action that the policy takes on it. */
   addFindings(found: readonly CountedKind[], selection: Selection): void {
-    for (const { kind, place, count } of found) {
+    for (const one of found) {
+      const { kind, place, count } = one
       const direction = place === 'answer' ? 'response' : 'request'
-      const { action } = selection.pii(kind, place)
+      const { action } = decisionOn(one, selection)
       const known = this.findings.find(
         (one) => one.kind === kind && one.direction === direction && one.action === action,
       )
       if (known === undefined) this.findings.push({ kind, direction, count, action, places: [place] })
       else {
         known.count += count
-        known.places.push(place)
+        if (!known.places.includes(place)) known.places.push(place)
       }
     }
   }

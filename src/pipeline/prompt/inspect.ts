@@ -1,33 +1,28 @@
 // Inspects a prompt: finds and redacts personal data, then matches keywords and scores injection on
 // the redacted texts, because rules judge what would be forwarded.
 
-import { decodeSteps, decodeView } from '../../chat/inner-json/json-text.ts'
+import { decodeSteps } from '../../chat/inner-json/json-text.ts'
 import { isDocumentPath } from '../../chat/messages/document-citations.ts'
-import type { Text, Texts } from '../../chat/texts.ts'
-import { GatewayError } from '../../core/errors.ts'
-import type { Finding, PiiKind } from '../../core/finding.ts'
+import type { Texts } from '../../chat/texts.ts'
+import type { Finding } from '../../core/finding.ts'
 import type { PlaceholderStyle } from '../../core/placeholder-style.ts'
 import { Pace, STEP_UNITS, type Steps } from '../../core/steps.ts'
-import { partOf, type TextPart } from '../../core/text-part.ts'
+import type { TextPart } from '../../core/text-part.ts'
 import type { InjectionModel } from '../../detect/injection/score.ts'
-import { detectSteps } from '../../detect/pii/detect.ts'
-import { isOpenKey } from '../../detect/pii/keyblock.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
 import { foldedText } from '../../keyword/normalise.ts'
 import type { Selection } from '../../policy/compile.ts'
 import type { FactsOfParts, PlacedKind } from '../../policy/decide.ts'
+import type { PiiDecision } from '../../policy/pii-decisions.ts'
 import { isReplacing, type RuleReference } from '../../policy/rule.ts'
-import { mergeValues } from '../../recognisers/values.ts'
 import type { CountedKind, InjectionEvidence } from '../call/call-record.ts'
-import { detectNamed, labelOf } from '../scan/named-value.ts'
-import { findNamedValues, joinFindings } from '../scan/open-kinds.ts'
 import type { OutsideValues } from '../scan/outside-values.ts'
 import { Placeholders, restorableValue } from '../scan/placeholders.ts'
 import type { PseudonymTerms } from '../scan/pseudonyms.ts'
 import type { Restoration } from '../scan/restore.ts'
 import { RestoredValues } from '../scan/restored-values.ts'
 import { type ShapedKinds, shapedKinds } from '../scan/shaped-kinds.ts'
-import { formOfShape, isReadBetween, shapesIn } from '../scan/shapes.ts'
+import { isReadBetween } from '../scan/shapes.ts'
 import { rawOf, rawRanges, replaceSteps, viewOf } from '../scan/spans.ts'
 import { editsIn, type TextEdit } from '../scan/text-edits.ts'
 import { writtenPlaceholder } from '../scan/written-placeholder.ts'
@@ -37,6 +32,7 @@ import { addKnownValues } from './known-values.ts'
 import {
   formsToAvoid,
   type InspectedText,
+  isReplaced,
   type KeyedNames,
   keepForms,
   keyedNames,
@@ -44,19 +40,14 @@ import {
   type Replacement,
 } from './numbering.ts'
 import { matchKeywords } from './prompt-keywords.ts'
-import { findRestsOfKeys, findSplitData, overlap, type SplitPart } from './prompt-neighbours.ts'
-import { addKeywords, withoutExceptions, withReplaced } from './ruled-values.ts'
+import { addKeywords, readTexts, withReplaced } from './prompt-values.ts'
 import { CachedScan, type ScanOf } from './scan-cache.ts'
-
-/**
- * Maximum findings in one body. Each takes about 400 bytes; no model reads a prompt with that many.
- */
-export const MAXIMUM_FINDINGS = 200_000
 
 /** A finding with its text. The offsets count in the string as received, JSON escapes included. */
 export interface LocatedFinding extends Finding {
   readonly path: string
   readonly place: TextPart
+  readonly decision: PiiDecision
 }
 
 /** The result of an inspection. */
@@ -132,16 +123,14 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   const reading = { kinds, selection, scanOf, readsShapes, outside }
   const items = yield* readTexts(walk.texts, reading, options.maxFindings)
   const conversation = items.filter(({ text }) => text.joined !== null)
-  yield* addSplitData(conversation, kinds, selection)
   yield* addKeywords(items, selection)
   const avoidForms = formsToAvoid(items, placeholders)
-  const isRestored = (kind: PiiKind, part: TextPart) => selection.pii(kind, part).restores
-  if (isRestoring) yield* addKnownValues(items, kinds, isRestored)
+  if (isRestoring) yield* addKnownValues(items, kinds, selection)
   const restored = new RestoredValues()
   const inEmbedding = walk.numbersEachInput && pseudonyms?.inEmbeddings === true
   const keyed = yield* keyedNames(items, selection, inEmbedding, placeholders)
   const documentEdits = new Map<string, readonly TextEdit[]>()
-  const writing = { isGivenId, selection, keyed, restored, documentEdits, scanOf, identifiers }
+  const writing = { isGivenId, keyed, restored, documentEdits, scanOf, identifiers }
   const findings: LocatedFinding[] = []
   const numberingOf = walk.numbersEachInput
     ? numberingByInput(items, placeholders, openLabels)
@@ -171,7 +160,7 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
     keywordHits: [...hits.keys()],
     placeOf: (rule) =>
       hits.get(rule)?.text.path ??
-      findings.find(({ kind, place }) => selection.pii(kind, place).rule?.id === rule.id)?.path ??
+      findings.find(({ decision }) => decision.rule?.id === rule.id)?.path ??
       pathOfScore(selection, rule, scores),
     injection: scores?.worst(null) ?? null,
     facts: factsWith(scores),
@@ -188,63 +177,6 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
 const asksForScore = ({ injection, tools }: Selection): boolean =>
   injection.length > 0 || tools?.asksForScore === true
 
-interface Reading {
-  readonly kinds: KindSet
-  readonly selection: Selection
-  readonly scanOf: (text: string) => CachedScan
-  /** Whether texts may hold shaped placeholders, which are no personal data. */
-  readonly readsShapes: boolean
-  readonly outside: OutsideValues | null
-}
-
-function* readTexts(
-  texts: readonly Text[],
-  reading: Reading,
-  maxFindings = MAXIMUM_FINDINGS,
-): Steps<InspectedText[]> {
-  const pace = new Pace()
-  const items: InspectedText[] = []
-  let found = 0
-  for (const text of texts) {
-    if (pace.isOver(text.text.length)) yield
-    const item = yield* readText(text, reading)
-    found += item.replacements.length
-    if (found > maxFindings)
-      throw new GatewayError(
-        maxFindings < MAXIMUM_FINDINGS ? 'body_too_large' : 'invalid_body',
-        `The body has more than ${maxFindings} values of personal data; send it in several requests.`,
-      )
-    items.push(item)
-  }
-  return items
-}
-
-function* readText(
-  text: Text,
-  { kinds, selection, scanOf, readsShapes, outside }: Reading,
-): Steps<InspectedText> {
-  const view = yield* decodeView(text, 'request')
-  const cached = scanOf(view)
-  const label = labelOf(text)
-  const part = partOf(text.role)
-  const builtIn =
-    label === ''
-      ? (cached.findings ?? cached.keepFindings(yield* detectSteps(view, kinds)))
-      : yield* detectNamed(label, view, kinds)
-  const open = yield* findNamedValues(selection.openKinds('request'), label, view, part)
-  const own = joinFindings<Finding>(open, builtIn)
-  const found = outside === null ? own : mergeValues(own, outside.of(text), { start: 0, text: view })
-  const findings = withoutExceptions(found, view, part, selection)
-  const known = readsShapes && findings.length > 0 ? shapesIn(view) : []
-  const values =
-    known.length === 0 ? findings : findings.filter((one) => !known.some((shape) => overlap(one, shape)))
-  const all = values.map((finding) => ({ finding, value: view.slice(finding.start, finding.end) }))
-  // After a sign or a dot a shape is not read as one. It is no value either.
-  const replacements = readsShapes ? all.filter(({ value }) => formOfShape(value) === null) : all
-  const joined = text.joined ?? -1
-  return { text, part, joined, view, cached, replacements, keywordView: null, isRewritten: false }
-}
-
 function pathOfScore(
   { injection }: Selection,
   { id }: RuleReference,
@@ -254,37 +186,6 @@ function pathOfScore(
   return asking === undefined || scores === null ? null : scores.worst(asking.parts).path
 }
 
-/**
- * Adds findings that span several texts. A finding inside one text wins over a split one that
- * overlaps it.
- */
-function* addSplitData(
-  conversation: readonly InspectedText[],
-  kinds: KindSet,
-  selection: Selection,
-): Steps<void> {
-  const isFound = ({ item, finding }: SplitPart<InspectedText>) =>
-    item.replacements.some((replacement) => overlap(replacement.finding, finding))
-  const found = yield* findSplitData(conversation, kinds, selection.openKinds('request'))
-  const isExcepted = ([first]: readonly SplitPart<InspectedText>[]) =>
-    selection.hasExceptions && selection.excepts(first!.finding.kind, first!.item.part, first!.value)
-  const split = found.filter((parts) => !parts.some(isFound) && !isExcepted(parts))
-  for (const { item, finding, value } of split.flat()) item.replacements.push({ finding, value })
-  for (const { item } of split.flat()) item.replacements.sort((a, b) => a.finding.start - b.finding.start)
-  for (const { item, finding, value } of findRestsOfKeys(conversation, endsInKey)) {
-    // A finding inside the rest of a key is part of the key.
-    item.replacements = [
-      { finding, value },
-      ...item.replacements.filter((replacement) => replacement.finding.start >= finding.end),
-    ]
-  }
-}
-
-function endsInKey({ replacements, view }: InspectedText): boolean {
-  const last = replacements.at(-1)
-  return last !== undefined && isOpenKey(last.value) && last.finding.end >= view.trimEnd().length
-}
-
 /** Reports whether a shape in the place of a value would be read as one. */
 const mayBeShaped = (view: string, { start, end }: Finding): boolean =>
   isReadBetween(view.slice(Math.max(0, start - 1), start), view.slice(end, end + 2))
@@ -292,7 +193,6 @@ const mayBeShaped = (view: string, { start, end }: Finding): boolean =>
 /** How the values of a text are written. */
 interface Writing {
   readonly isGivenId: (id: string) => boolean
-  readonly selection: Selection
   readonly placeholders: Placeholders
   /** Null where no value of the call gets a pseudonym. */
   readonly keyed: KeyedNames | null
@@ -308,38 +208,22 @@ interface Writing {
 /** Redacts one text and returns its findings. */
 function* rewrite(
   item: InspectedText,
-  {
-    selection,
-    placeholders,
-    keyed,
-    shapes,
-    restored,
-    documentEdits,
-    scanOf,
-    identifiers,
-    isGivenId,
-  }: Writing,
+  { placeholders, keyed, shapes, restored, documentEdits, scanOf, identifiers, isGivenId }: Writing,
 ): Steps<LocatedFinding[]> {
   const { text, part, replacements } = item
   const isKept = text.isFollowed || (text.isId && isGivenId(text.text))
   // A short text is one step.
   const isLong = text.text.length > STEP_UNITS
   const spans = yield* decodeSteps(text, 'request')
-  const counted: Finding[] = []
+  const counted: Replacement[] = []
   const replaced: Replacement[] = []
   for (const replacement of replacements) {
-    const action =
-      replacement.keyword === undefined ? selection.pii(replacement.finding.kind, part).action : 'redact'
-    if (action === 'allow' || (isKept && isReplacing(action))) continue
-    const isKeyword = replacement.keyword !== undefined
-    if (replacement.value !== '' && replacement.isForm !== true && !isKeyword)
-      counted.push(replacement.finding)
-    if (action === 'block' || isReplacing(action)) replaced.push(replacement)
+    const { value, isMore, isForm, keyword } = replacement
+    if (isKept && isReplacing(replacement.decision.action)) continue
+    if (value !== '' && !isMore && !isForm && keyword === undefined) counted.push(replacement)
+    if (isReplaced(replacement)) replaced.push(replacement)
   }
-  const namesOf = ({ finding, keyword }: Replacement) => {
-    const isKeyed = keyword === undefined ? keyed?.has(finding.kind, part) : keyed?.hasKeywords
-    return isKeyed === true ? keyed!.pseudonyms : placeholders
-  }
+  const namesOf = (one: Replacement) => (keyed?.has(one) === true ? keyed.pseudonyms : placeholders)
   // Pseudonyms tell users apart as well, and are the same for every replica.
   const hidesName = identifiers !== null && replaced.some((one) => namesOf(one) === placeholders)
   if (hidesName && isIdentifierPlace(text.path)) {
@@ -353,7 +237,7 @@ function* rewrite(
     const toReplace = replaced.map(({ finding }) => finding)
     const rewritten = yield* replaceSteps(spans, 0, toReplace, (finding, _, isNumber) => {
       while (replaced[next]!.finding !== finding) next++
-      const { value, keyword } = replaced[next]!
+      const { value, keyword, decision } = replaced[next]!
       if (value === '') return ''
       const { kind } = finding
       const names = namesOf(replaced[next]!)
@@ -361,7 +245,7 @@ function* rewrite(
       if (keyword !== undefined) return names.for(kind, foldedText(value))
       const form = names.for(kind, value)
       const wasNumber = isNumber || text.isNumber
-      if (selection.pii(kind, part).restores) restored.add(form, restorableValue(kind, value), wasNumber)
+      if (decision.restores) restored.add(form, restorableValue(kind, value), wasNumber)
       const isShaped = names === placeholders && shapes?.has(kind) === true && mayBeShaped(item.view, finding)
       return writtenPlaceholder(form, { kind, value, isShaped, isNumber: wasNumber })
     })
@@ -379,19 +263,26 @@ function* rewrite(
     item.isRewritten = true
   }
   if (isLong) yield
-  const ranges = rawRanges(spans, counted)
+  const ranges = rawRanges(
+    spans,
+    counted.map(({ finding }) => finding),
+  )
   if (isLong) yield
   const { path } = text
-  return counted.map(({ kind }, index) => ({ kind, path, place: part, ...ranges[index]! }))
+  return counted.map(({ finding: { kind }, decision }, index) => ({
+    ...{ kind, path, place: part, decision },
+    ...ranges[index]!,
+  }))
 }
 
-/** Counts the findings by kind and place, in order of first appearance. */
+/** Counts the findings by kind, place and decision, in order of first appearance. */
 export function countKinds(findings: readonly PlacedKind[]): CountedKind[] {
   if (findings.length === 0) return []
   const counts = new Map<string, CountedKind>()
-  for (const { kind, place } of findings) {
-    const name = `${kind} ${place}`
-    counts.set(name, { kind, place, count: (counts.get(name)?.count ?? 0) + 1 })
+  for (const { kind, place, decision } of findings) {
+    const name = `${kind} ${place} ${decision?.rule?.id} ${decision?.action}`
+    const count = (counts.get(name)?.count ?? 0) + 1
+    counts.set(name, { kind, place, count, ...(decision && { decision }) })
   }
   return [...counts.values()]
 }

@@ -2,15 +2,15 @@
 // Under `restore` the client sends the answer back with the values, and the model must read what it
 // wrote.
 
-import type { PiiKind } from '../../core/finding.ts'
+import type { Finding, PiiKind } from '../../core/finding.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
-import type { TextPart } from '../../core/text-part.ts'
 import { detectSteps } from '../../detect/pii/detect.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
+import type { Selection } from '../../policy/compile.ts'
+import { isReplacing } from '../../policy/rule.ts'
 import type { JsonWalls } from '../scan/json-walls.ts'
-import { isOutsideValue } from '../scan/outside-values.ts'
-import type { InspectedText, Replacement } from './numbering.ts'
-import { overlap } from './prompt-neighbours.ts'
+import { restorableValue } from '../scan/placeholders.ts'
+import { type InspectedText, isReplaced, type PromptFinding, settleText } from './numbering.ts'
 import { wallsOf } from './recognise-prompt.ts'
 
 /** Characters by which a value is found; a shorter one is not. */
@@ -27,7 +27,7 @@ interface Known {
   readonly isGuess: boolean
 }
 
-interface KnownReplacement extends Replacement {
+interface KnownFinding extends Finding {
   readonly isGuess: boolean
 }
 
@@ -54,8 +54,8 @@ class KnownValues {
   }
 
   /** Returns the value at an offset, the one that was found first; null without one. */
-  findAt(view: string, index: number, lengths: ReadonlySet<number>): KnownReplacement | null {
-    let first: KnownReplacement | null = null
+  findAt(view: string, index: number, lengths: ReadonlySet<number>): KnownFinding | null {
+    let first: KnownFinding | null = null
     let least = Number.POSITIVE_INFINITY
     for (const length of lengths) {
       const end = index + length
@@ -63,7 +63,7 @@ class KnownValues {
       const value = view.slice(index, end)
       const known = this.#kinds.get(value)
       if (known === undefined || known.order > least) continue
-      first = { finding: { kind: known.kind, start: index, end }, value, isGuess: known.isGuess }
+      first = { kind: known.kind, start: index, end, isGuess: known.isGuess }
       least = known.order
     }
     return first
@@ -74,12 +74,11 @@ class KnownValues {
  * Adds replacements to the texts of the assistant, for values that an earlier text has and that are
  * not found without a word. Linear in the texts; what comes later changes nothing before it.
  * @param items in the order in which the provider reads them
- * @param isRestored whether values of a kind in a part are restored
  */
 export function* addKnownValues(
   items: readonly InspectedText[],
   kinds: KindSet,
-  isRestored: (kind: PiiKind, part: TextPart) => boolean,
+  selection: Selection,
 ): Steps<void> {
   const known = new KnownValues()
   const seen = new Set<string>()
@@ -87,23 +86,24 @@ export function* addKnownValues(
   for (const item of items) {
     if (!known.isEmpty && item.part === 'assistant') {
       if (pace.isOver(item.view.length)) yield
-      yield* addTo(item, known, pace)
+      yield* addTo(item, known, selection, pace)
     }
-    for (const { finding, value } of item.replacements) {
+    for (const { finding, value, decision, isGuess } of item.replacements) {
       const { kind } = finding
-      if (value.length < START_CHARACTERS || seen.has(value) || !isRestored(kind, item.part)) continue
+      if (value.length < START_CHARACTERS || seen.has(value) || !decision.restores) continue
       seen.add(value)
       if (pace.isOver(value.length)) yield
       const [alone] = yield* detectSteps(value, kinds)
-      if (alone?.kind !== kind || alone.end !== value.length) known.add(kind, value, isOutsideValue(finding))
+      if (alone?.kind !== kind || alone.end !== value.length) known.add(kind, value, isGuess === true)
     }
   }
 }
 
-/** Merges the known values of a text into its replacements, which are in order. */
-function* addTo(item: InspectedText, known: KnownValues, pace: Pace): Steps<void> {
-  const { view, text, replacements: found } = item
-  const merged: Replacement[] = []
+/** Adds the known values of a text to what was found in it. */
+function* addTo(item: InspectedText, known: KnownValues, selection: Selection, pace: Pace): Steps<void> {
+  const { view, text, part, found } = item
+  const strong = item.replacements.filter(isReplaced)
+  const added: PromptFinding[] = []
   let walls: JsonWalls | null = null
   let next = 0
   let lastEnd = 0
@@ -113,21 +113,39 @@ function* addTo(item: InspectedText, known: KnownValues, pace: Pace): Steps<void
     if (pace.isOver(lengths.size * VALUE_UNITS)) yield
     const one = known.findAt(view, index, lengths)
     if (one === null) continue
-    const { end } = one.finding
-    if (one.isGuess) {
+    const { kind, start, end, isGuess } = one
+    if (isGuess) {
       if (text.isExact) continue
       walls ??= yield* wallsOf(text)
-      if (walls.isIn(one.finding)) continue
+      if (walls.isIn(one)) continue
     }
-    while (next < found.length && found[next]!.finding.end <= index) merged.push(found[next++]!)
+    while (next < strong.length && strong[next]!.finding.end <= index) next++
     let after = next
-    while (after < found.length && found[after]!.finding.start < end) after++
-    const others = found.slice(next, after).filter(({ finding }) => overlap(finding, one.finding))
+    while (after < strong.length && strong[after]!.finding.start < end) after++
+    const others = strong.slice(next, after)
     // A value that is longer is another one.
     if (others.some(({ finding }) => finding.start < index || finding.end > end)) continue
-    merged.push(one)
+    const decision = selection.piiValue(kind, part, restorableValue(kind, view.slice(start, end)))
+    if (decision.action === 'allow') continue
+    added.push({ kind, start, end, decision, source: 'detector' })
     next = after
     lastEnd = end
   }
-  if (lastEnd > 0) item.replacements = [...merged, ...found.slice(next)]
+  if (added.length > 0) settleText(item, [...withoutInner(found, added), ...added])
+}
+
+/** Leaves out what is replaced inside values that were added, which are in order. */
+function withoutInner(
+  found: readonly PromptFinding[],
+  added: readonly PromptFinding[],
+): readonly PromptFinding[] {
+  let next = 0
+  return [...found]
+    .sort((a, b) => a.start - b.start)
+    .filter(({ start, end, decision }) => {
+      while (next < added.length && added[next]!.end <= start) next++
+      const around = added[next]
+      const isInner = around !== undefined && around.start <= start && end <= around.end
+      return !isInner || !isReplacing(decision.action)
+    })
 }

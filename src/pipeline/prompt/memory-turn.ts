@@ -8,7 +8,7 @@ import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { inSlices, STEP_UNITS } from '../../core/steps.ts'
 import { overloaded } from '../call/admission.ts'
-import { MAXIMUM_FINDINGS } from './inspect.ts'
+import { MAXIMUM_FINDINGS } from './prompt-values.ts'
 
 /**
  * Weight of values that every process has memory for: 20,000 messages or 2,000 tools of ordinary

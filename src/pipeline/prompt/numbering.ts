@@ -2,15 +2,15 @@
 // written as before.
 
 import type { Text } from '../../chat/texts.ts'
-import type { Finding, PiiKind } from '../../core/finding.ts'
+import type { Finding } from '../../core/finding.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
 import type { TextPart } from '../../core/text-part.ts'
 import { foldedText } from '../../keyword/normalise.ts'
 import type { Selection } from '../../policy/compile.ts'
 import { isReplacing, type RuleReference } from '../../policy/rule.ts'
+import { type JudgedFinding, settle } from '../scan/overlaps.ts'
 import { Placeholders } from '../scan/placeholders.ts'
 import type { Pseudonyms } from '../scan/pseudonyms.ts'
-import { overlap } from './prompt-neighbours.ts'
 import type { CachedScan } from './scan-cache.ts'
 
 /** A text with the replacements to make in it. */
@@ -22,20 +22,61 @@ export interface InspectedText {
   view: string
   /** The cached scan of `view`. */
   cached: CachedScan
-  replacements: Replacement[]
+  /** What was found in the view, judged and not settled; findings may overlap. */
+  found: PromptFinding[]
+  /** What counts of it, in order, without overlap. */
+  replacements: readonly Replacement[]
   /** The redacted text with its keywords, where rules replace some; null elsewhere. */
   keywordView: string | null
   isRewritten: boolean
 }
 
-export interface Replacement {
-  readonly finding: Finding
-  /** The value to replace. Empty for the later parts of a split value. */
-  readonly value: string
+/** A finding in a text of a prompt. */
+export interface PromptFinding extends JudgedFinding {
+  /** For the part of a value in this text: what its parts share. */
+  readonly split?: SplitValue
   /** True for a text in the form of a placeholder that is the placeholder of another value. */
   readonly isForm?: true
   /** For a keyword: the rule that replaces it. */
   readonly keyword?: RuleReference
+}
+
+/** A value that is split over texts. */
+export interface SplitValue {
+  readonly value: string
+  /** The first of its parts of which something counts: it stands for the value. */
+  standsFor: PromptFinding | null
+}
+
+export interface Replacement extends Pick<PromptFinding, 'decision' | 'isForm' | 'keyword'> {
+  readonly finding: Finding
+  /** The value to replace. Empty for the later parts of a split value. */
+  readonly value: string
+  /** Whether it is more of a finding that an earlier one counts for. */
+  readonly isMore?: true
+  /** Whether a recogniser found it. */
+  readonly isGuess?: true
+}
+
+/** Settles what counts of the findings in a text. */
+export function settleText(item: InspectedText, found: PromptFinding[] = item.found): void {
+  const { view } = item
+  item.found = found
+  item.replacements = settle(found, view).map(({ kind, start, end, finding, isFirst }): Replacement => {
+    const { decision, split, isForm, keyword } = finding
+    let value = view.slice(start, end)
+    if (split !== undefined) {
+      split.standsFor ??= finding
+      value = split.standsFor === finding && isFirst ? split.value : ''
+    }
+    return {
+      ...{ finding: { kind, start, end }, value, decision },
+      ...(isForm && { isForm }),
+      ...(keyword && { keyword }),
+      ...(!isFirst && { isMore: true }),
+      ...(finding.source === 'recogniser' && { isGuess: true }),
+    }
+  })
 }
 
 /**
@@ -66,24 +107,32 @@ export function formsToAvoid(
  * own. As it is, an answer that repeats it would be restored to the other value.
  */
 export function keepForms(item: InspectedText, selection: Selection, placeholders: Placeholders): void {
-  const { view, replacements, part } = item
-  const forms = placeholders
-    .givenIn(view)
-    .filter(({ kind }) => selection.pii(kind, part).action === 'restore')
-    .map(
-      (finding): Replacement => ({
-        finding,
-        value: view.slice(finding.start, finding.end),
-        isForm: true,
-      }),
-    )
-  if (forms.length === 0) return
-  const sorted = [...replacements, ...forms].sort((a, b) => a.finding.start - b.finding.start)
-  item.replacements = sorted.filter(
-    ({ finding, isForm }, index) =>
-      isForm !== true ||
-      ![sorted[index - 1], sorted[index + 1]].some((near) => near && overlap(near.finding, finding)),
+  const { view, found, replacements, part } = item
+  const forms = placeholders.givenIn(view).flatMap((finding): PromptFinding[] => {
+    const decision = selection.pii(finding.kind, part)
+    return decision.action === 'restore' ? [{ ...finding, decision, source: 'form', isForm: true }] : []
+  })
+  const free = withoutOverlapping(
+    forms,
+    replacements.filter(isReplaced).map(({ finding }) => finding),
   )
+  if (free.length > 0) settleText(item, [...found, ...free])
+}
+
+/** Whether a value is replaced or blocked, not only reported. */
+export const isReplaced = ({ decision }: Pick<Replacement, 'decision'>): boolean =>
+  decision.action === 'block' || isReplacing(decision.action)
+
+/** Leaves out findings that overlap others. @param others in order, without overlap */
+function withoutOverlapping<One extends Finding>(
+  findings: readonly One[],
+  others: readonly Finding[],
+): readonly One[] {
+  let next = 0
+  return findings.filter(({ start, end }) => {
+    while (next < others.length && others[next]!.end <= start) next++
+    return next === others.length || others[next]!.start >= end
+  })
 }
 
 /** What the hash of a value counts as, characters. */
@@ -91,10 +140,8 @@ const HASH_UNITS = 256
 
 /** Which values of a prompt get pseudonyms, and which ones. */
 export interface KeyedNames {
-  /** Reports whether values of a kind in a part get one instead of a number. */
-  has(kind: PiiKind, part: TextPart): boolean
-  /** Whether keywords get one. */
-  readonly hasKeywords: boolean
+  /** Reports whether a value gets one instead of a number. */
+  has(one: Replacement): boolean
   /** The pseudonyms of the call; their key is read with the first one. */
   readonly pseudonyms: Pseudonyms
 }
@@ -111,21 +158,19 @@ export function* keyedNames(
   placeholders: Placeholders,
 ): Steps<KeyedNames | null> {
   if (!inEmbedding && !selection.asksForPseudonyms) return null
-  const has: KeyedNames['has'] = (kind, part) => {
-    const { action } = selection.pii(kind, part)
-    return action === 'pseudonym' || (inEmbedding && isReplacing(action))
-  }
+  const has: KeyedNames['has'] = ({ decision: { action } }) =>
+    action === 'pseudonym' || (inEmbedding && isReplacing(action))
   const { pseudonyms } = placeholders
   const pace = new Pace()
-  for (const { replacements, part } of items) {
-    for (const { finding, value, keyword } of replacements) {
-      const isNamed = keyword === undefined ? has(finding.kind, part) : inEmbedding
-      if (value === '' || !isNamed) continue
+  for (const { replacements } of items) {
+    for (const one of replacements) {
+      const { finding, value, keyword } = one
+      if (value === '' || !has(one)) continue
       if (pace.isOver(value.length + HASH_UNITS)) yield
       pseudonyms.expect(finding.kind, keyword === undefined ? value : foldedText(value))
     }
   }
-  return { has, hasKeywords: inEmbedding, pseudonyms }
+  return { has, pseudonyms }
 }
 
 const INPUT = /^\w+\[\d+\]/

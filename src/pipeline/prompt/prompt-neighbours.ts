@@ -8,13 +8,13 @@ import { detectInAdjacentTexts } from '../../detect/pii/engine/adjacent-texts.ts
 import { type KeyRest, restOfKey } from '../../detect/pii/keyblock.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
 import type { ValueRules } from '../../policy/value-rules.ts'
-import { concerns, findAnywhere, joinFindings } from '../scan/open-kinds.ts'
+import { concerns, findAnywhere } from '../scan/open-kinds.ts'
 
 /**
  * Characters at the start and end of a text that take part in the joined search. Longer than any
  * personal data and any sensible keyword; keeps the search linear in the number of texts.
  */
-const EXCERPT_CHARACTERS = 1024
+export const EXCERPT_CHARACTERS = 1024
 
 /**
  * Replaces the middle of a long text, and separates texts that are not adjacent. No pattern matches
@@ -58,35 +58,65 @@ export function joinTexts<T extends PromptNeighbour>(items: readonly T[], separa
   return joinExcerpts(items, separator).joined
 }
 
-/** Finds values that begin in one text and end in a later one; returns the parts of each. */
-/** @param open rules that define kinds; null without any */
+/** A value that begins in one text and ends in a later one. */
+export interface SplitFinding<T> {
+  readonly parts: readonly SplitPart<T>[]
+  /** Whether a rule defines its kind. */
+  readonly isOpen: boolean
+}
+
+/**
+ * Finds values that are split over texts. Those that overlap are all returned, but of values that
+ * are found with and without a break between the texts those without.
+ * @param open rules that define kinds; null without any
+ * @param weightOf how strong the action on a value is, lower for a stronger one
+ */
 export function* findSplitData<T extends SpokenNeighbour>(
   items: readonly T[],
   kinds: KindSet,
   open: ValueRules | null = null,
-): Steps<SplitPart<T>[][]> {
+  weightOf: (parts: readonly SplitPart<T>[]) => number = () => 0,
+): Steps<SplitFinding<T>[]> {
   if (items.length < 2) return []
   const data = yield* findJoined(items, kinds, open, '')
   // A model also reads a break between two texts, as in `4111 1111` and `1111 1111`.
   const separate = yield* findJoined(items, kinds, open, ' ')
-  return [...data, ...separate.filter((parts) => !data.some((known) => shareText(known, parts)))]
+  const known = new WeighedParts<T>()
+  for (const { parts } of data) known.add(parts, weightOf(parts))
+  return [...data, ...separate.filter(({ parts }) => !known.hide(parts, weightOf(parts)))]
+}
+
+/** Parts of values by their texts. */
+class WeighedParts<T> {
+  readonly #parts = new Map<T, { readonly finding: Finding; readonly weight: number }[]>()
+
+  add(parts: readonly SplitPart<T>[], weight: number): void {
+    for (const { item, finding } of parts) {
+      const known = this.#parts.get(item)
+      if (known === undefined) this.#parts.set(item, [{ finding, weight }])
+      else known.push({ finding, weight })
+    }
+  }
+
+  /** Whether one that is at least as strong overlaps the parts. */
+  hide(parts: readonly SplitPart<T>[], weight: number): boolean {
+    const isStronger = (one: { readonly weight: number }) => one.weight <= weight
+    return parts.some(({ item, finding }) =>
+      this.#parts.get(item)?.some((one) => isStronger(one) && overlap(one.finding, finding)),
+    )
+  }
 }
 
 /** Reports whether two findings in one text share a character. */
 export const overlap = (one: Finding, other: Finding): boolean =>
   one.start < other.end && other.start < one.end
 
-const shareText = <T>(some: readonly SplitPart<T>[], others: readonly SplitPart<T>[]): boolean =>
-  some.some(({ item, finding }) =>
-    others.some((other) => other.item === item && overlap(other.finding, finding)),
-  )
-
 function* findJoined<T extends SpokenNeighbour>(
   items: readonly T[],
   kinds: KindSet,
   open: ValueRules | null,
   separator: string,
-): Steps<SplitPart<T>[][]> {
+): Steps<SplitFinding<T>[]> {
   const { joined, excerpts } = joinExcerpts(items, separator)
   const boundaries = excerpts
     .filter(
@@ -94,29 +124,44 @@ function* findJoined<T extends SpokenNeighbour>(
         joined.slice(end, excerpts[index + 1]?.start) === separator && index + 1 < excerpts.length,
     )
     .map(({ end }) => end)
-  const data: SplitPart<T>[][] = []
-  let first = 0
   const builtIn = yield* detectInAdjacentTexts(joined, boundaries, kinds)
+  const split = builtIn.map((finding) => ({ parts: partsOf(finding, joined, excerpts), isOpen: false }))
   const values = open === null ? [] : yield* findAnywhere(open, joined)
-  for (const finding of joinFindings<Finding & { readonly pattern?: number }>(values, builtIn)) {
-    while (excerpts[first]!.end <= finding.start) first++
-    if (excerpts[first]!.end >= finding.end) continue
-    const value = joined.slice(finding.start, finding.end)
-    const parts: SplitPart<T>[] = []
-    for (let i = first; i < excerpts.length && excerpts[i]!.start < finding.end; i++) {
-      const { item, start, end, shift } = excerpts[i]!
-      const part = {
-        kind: finding.kind,
-        start: Math.max(finding.start, start) + shift,
-        end: Math.min(finding.end, end) + shift,
-      }
-      if (part.end > part.start) parts.push({ item, finding: part, value: i === first ? value : '' })
-    }
-    const { pattern } = finding
-    if (pattern === undefined || parts.every(({ item }) => concerns(open!, pattern, item.part)))
-      data.push(parts)
+  for (const finding of values) {
+    const parts = partsOf(finding, joined, excerpts)
+    if (parts.every(({ item }) => concerns(open!, finding.pattern, item.part)))
+      split.push({ parts, isOpen: true })
   }
-  return data
+  return split.filter(({ parts }) => parts.length > 0)
+}
+
+/** Divides a value among its texts. @returns none for one that is inside a text */
+function partsOf<T>(finding: Finding, joined: string, excerpts: readonly Excerpt<T>[]): SplitPart<T>[] {
+  const first = indexAt(excerpts, finding.start)
+  if (excerpts[first]!.end >= finding.end) return []
+  const value = joined.slice(finding.start, finding.end)
+  const parts: SplitPart<T>[] = []
+  for (let i = first; i < excerpts.length && excerpts[i]!.start < finding.end; i++) {
+    const { item, start, end, shift } = excerpts[i]!
+    const part = {
+      kind: finding.kind,
+      start: Math.max(finding.start, start) + shift,
+      end: Math.min(finding.end, end) + shift,
+    }
+    if (part.end > part.start) parts.push({ item, finding: part, value: i === first ? value : '' })
+  }
+  return parts
+}
+
+/** The first excerpt that ends after an offset. */
+function indexAt(excerpts: readonly Excerpt<unknown>[], offset: number): number {
+  let [low, high] = [0, excerpts.length - 1]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (excerpts[middle]!.end <= offset) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /**

@@ -4,7 +4,7 @@
 
 import type { Api } from '../../chat/api-format.ts'
 import { decodeView } from '../../chat/inner-json/json-text.ts'
-import type { Direction, Finding, PiiKind } from '../../core/finding.ts'
+import type { Direction, Finding } from '../../core/finding.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { ToolName } from '../../core/tool-name.ts'
@@ -18,7 +18,8 @@ import { firedByCalls } from '../prompt/answered-results.ts'
 import { type DecisionParts, judgePrompt } from '../prompt/decide-prompt.ts'
 import { inspect } from '../prompt/inspect.ts'
 import { judgeTools, readTools } from '../prompt/request-tools.ts'
-import { findAnywhere, joinFindings } from '../scan/open-kinds.ts'
+import { findAnywhere } from '../scan/open-kinds.ts'
+import { type DecideOnValue, judgeFindings, settle } from '../scan/overlaps.ts'
 import { restorableValue } from '../scan/placeholders.ts'
 
 /** A call as its log keeps it. */
@@ -59,18 +60,21 @@ export function* judgeCaptured(
   const request = judgePrompt({ ...inspection, tools, models, keyModels, findings }, selection, parts)
   // A prompt that the rules deny has no answer.
   if (request.outcome === 'denial' || response === null) return request.hits
-  const found: { readonly kind: PiiKind }[] = [...call.found('response')]
+  const found: Omit<PlacedKind, 'place'>[] = [...call.found('response')]
   const words = new Set<RuleReference>()
   const keywords = selection.keywords('response')
   const replaced = selection.replacedKeywords('response')
   const openKinds = selection.openKinds('response')
+  const decide: DecideOnValue = (kind, value) =>
+    selection.piiValue(kind, 'answer', restorableValue(kind, value))
   const { texts } = api.answer.texts(response)
   for (const text of yield* api.answer.group(texts, call.asksForJson)) {
     const view = yield* decodeView(text, 'response')
-    const values = openKinds === null ? [] : yield* findAnywhere(openKinds, view)
-    for (const { kind, start, end } of joinFindings<Finding>(values, yield* detectSteps(view, kinds)))
-      if (!selection.excepts(kind, 'answer', restorableValue(kind, view.slice(start, end))))
-        found.push({ kind })
+    const values: readonly Finding[] = openKinds === null ? [] : yield* findAnywhere(openKinds, view)
+    const builtIn = yield* detectSteps(view, kinds)
+    const judged = judgeFindings([...builtIn, ...values], 'detector', { start: 0, text: view }, decide)
+    for (const { kind, finding, isFirst } of settle(judged, view))
+      if (isFirst) found.push({ kind, decision: finding.decision })
     if (replaced !== null)
       for (const { pattern } of yield* findAnywhere(replaced, view)) words.add(replaced.rules[pattern]!)
     if (keywords === null) continue

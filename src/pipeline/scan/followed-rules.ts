@@ -9,11 +9,11 @@ import type { ScanRules } from './text-scanner.ts'
 export function rulesFor(text: Pick<Text, 'isFollowed' | 'isExact'>, every: ScanRules): ScanRules {
   const rules = every.outside !== undefined && text.isExact ? withoutOutside(every) : every
   if (!text.isFollowed) return rules
-  const piiAction: ScanRules['piiAction'] = (kind, value) => {
-    const action = rules.piiAction(kind, value)
-    return isReplacing(action) ? 'allow' : action
+  const decide: ScanRules['decide'] = (kind, value) => {
+    const decision = rules.decide(kind, value)
+    return isReplacing(decision.action) ? { ...decision, action: 'allow' } : decision
   }
-  return { ...rules, piiAction, replacedKeywords: null, restoration: null }
+  return { ...rules, decide, replacedKeywords: null, restoration: null }
 }
 
 function withoutOutside({ outside: _outside, ...rules }: ScanRules): ScanRules {

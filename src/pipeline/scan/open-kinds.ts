@@ -33,9 +33,9 @@ export function* findAnywhere(values: ValueRules, text: string): Steps<FoundValu
   return found.map((span) => foundValue(values, span)).sort((a, b) => a.pattern - b.pattern)
 }
 
-/** Whether the rule of a pattern looks at a part of a prompt. */
+/** Whether values of a pattern count in a part of a prompt. */
 export const concerns = ({ parts }: ValueRules, pattern: number, part: TextPart): boolean =>
-  parts[pattern]?.includes(part) !== false
+  parts[pattern]!.includes(part)
 
 /** As `findValues`, for a text that is read after `label`. Offsets count in the text. */
 export function* findNamedValues(
@@ -52,46 +52,23 @@ export function* findNamedValues(
     .map((one) => ({ ...one, start: Math.max(0, one.start - from), end: one.end - from }))
 }
 
-/** Orders findings: by their starts, the longer first, then as given. */
-const inOrder = (one: Finding, other: Finding): number => one.start - other.start || other.end - one.end
-
-/** What is left of a finding after an offset; null for nothing. */
-const restAfter = <One extends Finding>(finding: One, covered: number): One | null => {
-  if (finding.start >= covered) return finding
-  return finding.end > covered ? { ...finding, start: covered } : null
+/** What finds personal data in a growing text. Findings of rules may overlap others. */
+export interface GrowingDetector extends Pick<StreamDetector, 'safe'> {
+  push(chunk: string): FoundFinding[]
+  finish(): FoundFinding[]
 }
 
-/**
- * Joins findings, in order and without overlap. Where two overlap, the one that begins first
- * remains, then the longer, then one of the first list; of the other what it does not cover.
- */
-export function joinFindings<One extends Finding>(
-  first: readonly One[],
-  second: readonly One[],
-): readonly One[] {
-  if (first.length === 0) return second
-  let covered = 0
-  return [...first, ...second].sort(inOrder).flatMap((finding) => {
-    const rest = restAfter(finding, covered)
-    if (rest !== null) covered = rest.end
-    return rest ?? []
-  })
-}
-
-/** What finds personal data in a growing text. */
-export type GrowingDetector = Pick<StreamDetector, 'push' | 'finish' | 'safe'>
+/** A finding, with the index of its pattern if a rule defines its kind. */
+type FoundFinding = Finding & Partial<Pick<FoundValue, 'pattern'>>
 
 export const growingDetector = (kinds: KindSet, values: ValueRules | null): GrowingDetector =>
-  values === null ? new StreamDetector(kinds) : new JoinedDetector(kinds, values)
+  values === null ? new StreamDetector(kinds) : new DetectorOfBoth(kinds, values)
 
-/** Finds in a growing text what `joinFindings` gives of the whole. */
-class JoinedDetector implements GrowingDetector {
+/** Finds values of built-in kinds and of those that rules define. */
+class DetectorOfBoth implements GrowingDetector {
   readonly #values: ValueRules
   readonly #builtIn: StreamDetector
   readonly #open: SpanStream
-  /** Findings that others may come before, by list. */
-  #waiting: { readonly finding: Finding; readonly list: number }[] = []
-  #covered = 0
 
   constructor(kinds: KindSet, values: ValueRules) {
     this.#values = values
@@ -103,31 +80,13 @@ class JoinedDetector implements GrowingDetector {
     return Math.min(this.#builtIn.safe, this.#open.safe)
   }
 
-  push(chunk: string): Finding[] {
-    this.#wait(this.#open.push(chunk), this.#builtIn.push(chunk))
-    return this.#take(this.safe)
+  push(chunk: string): FoundFinding[] {
+    return [...this.#open.push(chunk).map(this.#value), ...this.#builtIn.push(chunk)]
   }
 
-  finish(): Finding[] {
-    this.#wait(this.#open.finish(), this.#builtIn.finish())
-    return this.#take(Number.POSITIVE_INFINITY)
+  finish(): FoundFinding[] {
+    return [...this.#open.finish().map(this.#value), ...this.#builtIn.finish()]
   }
 
-  #wait(open: readonly PatternSpan[], builtIn: readonly Finding[]): void {
-    for (const span of open)
-      this.#waiting.push({ finding: foundValue(this.#values, span), list: span.pattern })
-    for (const finding of builtIn) this.#waiting.push({ finding, list: Number.POSITIVE_INFINITY })
-    if (open.length + builtIn.length > 0)
-      this.#waiting.sort((a, b) => inOrder(a.finding, b.finding) || a.list - b.list)
-  }
-
-  /** Takes the findings that begin before an offset. */
-  #take(safe: number): Finding[] {
-    const count = this.#waiting.findIndex(({ finding }) => finding.start >= safe)
-    return this.#waiting.splice(0, count < 0 ? this.#waiting.length : count).flatMap(({ finding }) => {
-      const rest = restAfter(finding, this.#covered)
-      if (rest !== null) this.#covered = rest.end
-      return rest ?? []
-    })
-  }
+  readonly #value = (span: PatternSpan): FoundValue => foundValue(this.#values, span)
 }

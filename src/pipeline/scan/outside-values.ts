@@ -1,5 +1,5 @@
-// Values that recognisers found in texts, and how they join the findings of our own detectors in a
-// growing text. The caller asks the recognisers before the scan, which waits for nothing.
+// Values that recognisers found in texts, and where they are in a growing text. The caller asks the
+// recognisers before the scan, which waits for nothing.
 
 import { hash } from 'node:crypto'
 import type { Channel } from '../../chat/channel.ts'
@@ -8,7 +8,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Finding } from '../../core/finding.ts'
 import { nowOrInSlices, type Steps } from '../../core/steps.ts'
 import type { Asking, Recognisers } from '../../recognisers/recognisers.ts'
-import { mergeValues, type RecognisedValue } from '../../recognisers/values.ts'
+import type { RecognisedValue, TextPiece } from '../../recognisers/values.ts'
 import type { JsonWalls } from './json-walls.ts'
 
 /** Maximum texts with values in one prompt or answer. */
@@ -21,9 +21,6 @@ const MAXIMUM_SHIFT_CHARACTERS = 64
 export interface OutsideValue extends Finding {
   readonly value: string
 }
-
-/** Reports whether a recogniser made a finding. */
-export const isOutsideValue = (finding: Finding): finding is OutsideValue => 'value' in finding
 
 /** A whole text as it is written. */
 interface WrittenText {
@@ -128,16 +125,16 @@ interface Source {
   next: number
 }
 
-/** What is final in a growing text. */
-interface Joined {
-  readonly findings: readonly Finding[]
-  /** The text before this offset is final. */
+/** Values with their places in a growing text. */
+interface PlacedValues {
+  readonly values: readonly Finding[]
+  /** No further value begins before this offset. */
   readonly safe: number
 }
 
 /**
- * Joins the values of recognisers with the findings of a detector that reads the same growing text.
- * Offsets of findings count in the detector; those of values in the whole text.
+ * Places the values of recognisers in a growing text that a detector reads. Offsets of placed
+ * values count in the detector, those of others in the whole text.
  */
 export class OutsideFindings {
   readonly #sources: Source[] = []
@@ -145,9 +142,6 @@ export class OutsideFindings {
   #seen = 0
   /** Offset in the detector of the beginning of the text. */
   #shift = 0
-  /** Findings of the detector and placed values that wait for each other. */
-  #own: Finding[] = []
-  #placed: Finding[] = []
 
   /** Adds values that count from here on. The list may grow. */
   add(values: readonly OutsideValue[]): void {
@@ -166,60 +160,33 @@ export class OutsideFindings {
   /** Notes that a new detector reads what comes next. */
   restart(): void {
     this.#shift = -this.#seen
-    this.#own = []
-    this.#placed = []
-  }
-
-  /**
-   * Returns what is final. A finding of the detector wins over a value where both overlap.
-   * @param own further final findings of the detector
-   * @param safe the text before this offset is final for the detector
-   * @param held the text that is not released yet
-   */
-  join(
-    own: readonly Finding[],
-    safe: number,
-    held: { readonly start: number; readonly view: string },
-  ): Joined {
-    this.#own.push(...own)
-    let until = Math.min(safe, this.#place(safe, held))
-    for (let before = Infinity; until < before; ) {
-      before = until
-      for (const { start, end } of [...this.#own, ...this.#placed])
-        if (start < until && end > until) until = start
-    }
-    const isFinal = ({ end }: Finding) => end <= until
-    const placed = this.#placed.filter(isFinal)
-    const ended = this.#own.filter(isFinal)
-    const findings =
-      placed.length === 0 ? ended : mergeValues(ended, placed, { start: held.start, text: held.view })
-    this.#own = this.#own.filter((one) => !isFinal(one))
-    this.#placed = this.#placed.filter((one) => !isFinal(one))
-    return { findings, safe: until }
   }
 
   /**
    * Places the values that begin before `safe`.
-   * @returns where the first begins that is incomplete
+   * @param held the text that is not released yet
    */
-  #place(safe: number, held: { readonly start: number; readonly view: string }): number {
-    let view: string | null = null
-    for (const source of this.#sources) {
-      for (; source.next < source.values.length; source.next++) {
-        const { kind, start, value } = source.values[source.next]!
-        const at = start + source.origin + this.#shift
-        if (at >= safe) return Infinity
-        view ??= held.view
-        const near = at - held.start
-        const isHere = near >= 0 && view.startsWith(value, near)
-        const isPartial = at + value.length + MAXIMUM_SHIFT_CHARACTERS > held.start + view.length
-        // The text may have it before, too, so other places count once all is there.
-        if (!isHere && isPartial && safe < Infinity) return Math.max(at, held.start)
-        const found = isHere ? near : placeOf(view, value, near)
-        if (found < 0) continue
-        const from = held.start + found
-        this.#placed.push({ kind, start: from, end: from + value.length })
-      }
+  place(safe: number, held: TextPiece): PlacedValues {
+    const values: Finding[] = []
+    let until = safe
+    for (const source of this.#sources) until = Math.min(until, this.#placeAll(source, safe, held, values))
+    return { values, safe: until }
+  }
+
+  /** @returns where the first value begins that is incomplete */
+  #placeAll(source: Source, safe: number, held: TextPiece, placed: Finding[]): number {
+    const { start: base } = held
+    for (; source.next < source.values.length; source.next++) {
+      const { kind, start, value } = source.values[source.next]!
+      const at = start + source.origin + this.#shift
+      if (at >= safe) break
+      const near = at - base
+      const isHere = near >= 0 && held.text.startsWith(value, near)
+      const isPartial = near + value.length + MAXIMUM_SHIFT_CHARACTERS > held.text.length
+      // The text may have it before, too, so other places count once all is there.
+      if (!isHere && isPartial && safe < Infinity) return Math.max(at, base)
+      const found = isHere ? near : placeOf(held.text, value, near)
+      if (found >= 0) placed.push({ kind, start: base + found, end: base + found + value.length })
     }
     return Infinity
   }

@@ -18,8 +18,7 @@ export const rulesOfAnswer = (
 ): ScanRules => ({
   ...terms,
   openKinds: selection.openKinds('response'),
-  piiAction: (kind, value) =>
-    selection.excepts(kind, 'answer', value) ? 'allow' : selection.pii(kind, 'answer').action,
+  decide: (kind, value) => selection.piiValue(kind, 'answer', value),
   keywords: selection.keywords('response'),
   replacedKeywords: selection.replacedKeywords('response'),
   shapes: shapedKinds(selection, placeholderStyle, 'answer'),

@@ -11,18 +11,18 @@ import { STEP_UNITS, type Steps } from '../../core/steps.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
 import type { KeywordHit, KeywordStream } from '../../keyword/matcher.ts'
 import type { KeywordRules } from '../../policy/keyword-rules.ts'
+import type { PiiDecision } from '../../policy/pii-decisions.ts'
 import { isReplacing, type RuleReference } from '../../policy/rule.ts'
 import type { ValueRules } from '../../policy/value-rules.ts'
 import { CredentialFilter } from './credential-filter.ts'
-import { type GrowingDetector, growingDetector } from './open-kinds.ts'
-import { OutsideFindings, type OutsideValue, type OutsideValues } from './outside-values.ts'
-import { type Placeholders, restorableValue } from './placeholders.ts'
+import { GrowingValues, type SettledValues } from './growing-values.ts'
+import type { OutsideValue, OutsideValues } from './outside-values.ts'
+import type { Placeholders } from './placeholders.ts'
 import { type KeywordForm, KeywordReplacer } from './replaced-keywords.ts'
 import { type Restoration, TextRestorer } from './restore.ts'
 import { joinOutputs, NO_OUTPUT, type ScanOutput } from './scan-output.ts'
 import { ShapeFilter } from './shape-filter.ts'
 import type { ShapedKinds } from './shaped-kinds.ts'
-import { formOfShape } from './shapes.ts'
 import { rawOf, releasedSpan, replaceFindings, type TextSpan, TextSpanQueue, viewOf } from './spans.ts'
 import { type TextEdit, TextEdits } from './text-edits.ts'
 import { writtenPlaceholder } from './written-placeholder.ts'
@@ -36,7 +36,7 @@ export interface ScanRules {
   /** Rules that define kinds; absent or null without any. */
   readonly openKinds?: ValueRules | null
   /** @param value without escapes */
-  piiAction(kind: PiiKind, value: string): RuleAction
+  decide(kind: PiiKind, value: string): PiiDecision
   /** Rules that replace keywords; absent or null without any. */
   readonly replacedKeywords?: ValueRules | null
   readonly keywords: KeywordRules | null
@@ -50,10 +50,16 @@ export interface ScanRules {
   readonly outside?: OutsideValues
 }
 
+/** A value that was found, and the decision on it. */
+export interface FoundKind {
+  readonly kind: PiiKind
+  readonly decision: PiiDecision
+}
+
 /** Findings and hits of one text. */
 export interface ScanResult {
-  /** Kind of each finding whose action is not `allow`. */
-  readonly findings: PiiKind[]
+  /** Each finding whose action is not `allow`. */
+  readonly findings: FoundKind[]
   /** Each rule once. */
   readonly keywordHits: RuleReference[]
 }
@@ -70,7 +76,7 @@ export interface KeptText {
 const VALUE = /@|\d(?:\D{0,2}\d){4}|\d[\w-]{19}|[\w-]{19}\d/
 
 export class TextScanner implements ScanResult {
-  readonly findings: PiiKind[] = []
+  readonly findings: FoundKind[] = []
   readonly keywordHits: RuleReference[] = []
   /**
    * True once text was replaced or restored, so that fields that repeat it (logprobs) must be
@@ -95,8 +101,7 @@ export class TextScanner implements ScanResult {
   readonly #isJson: boolean
   readonly #filter: CredentialFilter | null
   readonly #shapes: ShapeFilter | null
-  readonly #outside: OutsideFindings | null
-  #detector: GrowingDetector
+  readonly #values: GrowingValues
   #undetected = new TextSpanQueue()
   #matcher: KeywordStream | null
   #unmatched = new TextSpanQueue()
@@ -119,8 +124,7 @@ export class TextScanner implements ScanResult {
     this.#isJson = encoding === 'json'
     this.#filter = rules.credential === null ? null : new CredentialFilter(rules.credential)
     this.#shapes = rules.shapes === null ? null : new ShapeFilter()
-    this.#outside = rules.outside === undefined ? null : new OutsideFindings()
-    this.#detector = growingDetector(rules.kinds, rules.openKinds ?? null)
+    this.#values = new GrowingValues(rules)
     const { replacedKeywords = null } = rules
     this.#replacer = replacedKeywords === null ? null : this.#newReplacer(replacedKeywords)
     this.#matcher = rules.keywords?.matcher.stream() ?? null
@@ -175,7 +179,7 @@ export class TextScanner implements ScanResult {
 
   /** Takes what recognisers found in the text from here on, known before the text arrives. */
   expect(values: readonly OutsideValue[]): void {
-    this.#outside?.add(values)
+    this.#values.expect(values)
   }
 
   /** Takes a piece and returns what is safe. */
@@ -262,68 +266,52 @@ export class TextScanner implements ScanResult {
   #detect(spans: readonly JsonSpan[]): string {
     if (this.blocked || spans.length === 0) return ''
     const continued = this.#released === '' ? spans : [releasedSpan(this.#released), ...spans]
-    const view = viewOf(continued)
-    this.#outside?.read(view.length, this.#released.length)
-    this.#releasedEnd += this.#released.length
+    const repeated = this.#released.length
+    this.#releasedEnd += repeated
     this.#released = ''
     for (const span of continued) this.#undetected.push(span)
-    const findings = this.#detector.push(view)
-    return this.#redact(findings, this.#detector.safe)
+    return this.#redact(this.#values.push(viewOf(continued), repeated, this.#undetected))
   }
 
   #flush(): string {
     if (this.blocked) return ''
     let out = this.#filter === null ? '' : this.#readShapes(this.#filter.finish())
     if (this.#shapes !== null) out += this.#detect(this.#shapes.finish())
-    out += this.#redact(this.#detector.finish(), Number.POSITIVE_INFINITY)
+    out += this.#redact(this.#values.finish(this.#undetected))
     if (this.#matcher !== null && !this.blocked) {
       out += this.#applyHits(this.#matcher.finish(), Number.POSITIVE_INFINITY)
     }
     if (!this.blocked) out += this.#releaseAll()
-    this.#detector = growingDetector(this.#rules.kinds, this.#rules.openKinds ?? null)
+    this.#values.restart()
     this.#undetected = new TextSpanQueue()
     this.#matcher = this.#rules.keywords?.matcher.stream() ?? null
     this.#unmatched = new TextSpanQueue()
     this.#releasedEnd = 0
-    this.#outside?.restart()
     return out
   }
 
   /**
-   * Passes final text, up to `safe`, from the detector to the matcher. One finding at a time: when
-   * a keyword blocks the text, counts must not depend on how the pieces were cut.
+   * Passes final text from the detector to the matcher. One piece at a time: when a keyword blocks
+   * the text, counts must not depend on how the text was cut.
    */
-  #redact(own: readonly Finding[], ownSafe: number): string {
+  #redact({ pieces, safe }: SettledValues): string {
     let out = ''
-    const { findings, safe } = this.#outside?.join(own, ownSafe, this.#undetected) ?? {
-      findings: own,
-      safe: ownSafe,
-    }
-    for (const finding of findings) {
-      // This finding was handled before the flush.
-      if (finding.end <= this.#releasedEnd) continue
-      out += this.#match(this.#undetected.takeBefore(finding.start))
+    for (const piece of pieces) {
+      const { decision } = piece.finding
+      const { kind, start, end } = piece
+      // This one was handled before the flush.
+      if (end <= this.#releasedEnd) continue
+      out += this.#match(this.#undetected.takeBefore(start))
       if (this.blocked) return out
       const base = this.#undetected.start
-      const spans = this.#undetected.takeUntil(finding.end)
-      const value = restorableValue(
-        finding.kind,
-        viewOf(spans).slice(finding.start - base, finding.end - base),
-      )
-      const action = this.#isShape(spans, finding.start - base)
-        ? 'allow'
-        : this.#rules.piiAction(finding.kind, value)
-      if (action !== 'allow') this.findings.push(finding.kind)
+      const spans = this.#undetected.takeUntil(end)
+      if (piece.isFirst) this.findings.push({ kind, decision })
+      const { action } = decision
       if (action === 'block') return out + this.#stop()
-      out += this.#match(isReplacing(action) ? this.#replace(spans, base, finding, action) : spans)
+      out += this.#match(isReplacing(action) ? this.#replace(spans, base, piece, action) : spans)
       if (this.blocked) return out
     }
     return out + this.#match(this.#undetected.takeUntil(safe))
-  }
-
-  /** Whether a value is a shape that is not read as one, as after a sign. It is left as written. */
-  #isShape(spans: readonly TextSpan[], start: number): boolean {
-    return this.#rules.shapes !== null && formOfShape(viewOf(spans).slice(start)) !== null
   }
 
   /** @param base view offset of the first span */
