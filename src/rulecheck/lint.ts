@@ -6,6 +6,7 @@ import { formatPath, type Path, readDocument } from '../core/document.ts'
 import { isBuiltIn, type PiiKind } from '../core/finding.ts'
 import { isLegible, LEGIBLE } from '../core/hidden-characters.ts'
 import type { Problem } from '../core/problem.ts'
+import { exceptEvery } from '../policy/exceptions.ts'
 import { compileGlob } from '../policy/glob.ts'
 import { KeywordUsage } from '../policy/keyword-limits.ts'
 import { whyOddGlob } from '../policy/odd-glob.ts'
@@ -53,6 +54,7 @@ export function lintRules(files: readonly RuleFile[], context: LintContext | nul
     warnUnreachable(one, enabled, neighbours(one))
     warnMatch(one, context)
     warnKey(one, context)
+    warnKinds(one, all, context)
     warnLong(one)
   }
   const rules = enabled.map(({ parsed }) => parsed)
@@ -167,6 +169,33 @@ function warnMatch({ parsed, warn }: LintedRule, context: LintContext | null): v
   const named = pattern.type === 'pii' && pattern.kinds !== '*' ? kindsOf(parsed) : []
   for (const kind of named.filter((one) => isBuiltIn(one) && !kinds.includes(one))) {
     warn(['pattern'], `\`${kind}\` is not detected; add it to pii.kinds of the configuration`)
+  }
+}
+
+/** Warns about open kinds that a pii rule names where nothing finds them, or nothing is left. */
+function warnKinds(
+  { parsed: { pattern }, warn }: LintedRule,
+  all: readonly LintedRule[],
+  context: LintContext | null,
+): void {
+  if (pattern.type !== 'pii' || pattern.kinds === '*') return
+  for (const kind of pattern.kinds) {
+    const definitions = all.flatMap((one) => {
+      const { rule, pattern: defined } = one.parsed
+      return defined.type === 'pii_pattern' && defined.kind === kind ? [{ one, rule }] : []
+    })
+    if (definitions.length === 0) continue
+    const enabled = definitions.filter(({ rule }) => rule.enabled)
+    if (enabled.length === 0 && context?.kinds.includes(kind) !== true)
+      warn(
+        ['pattern'],
+        `names \`${kind}\`, which nothing finds: ${named(definitions[0]!.one)} is disabled; enable it (its action may be \`allow\`), or remove the name`,
+      )
+    const { exceptions } = pattern
+    const leavesNothing = ({ rule }: (typeof enabled)[number]) =>
+      exceptions !== null && exceptEvery(exceptions, String(rule.pattern))
+    if (enabled.length > 0 && enabled.every(leavesNothing))
+      warn(['except'], `matches every value of \`${kind}\`; narrow it, or use the action \`allow\``)
   }
 }
 

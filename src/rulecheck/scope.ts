@@ -45,16 +45,21 @@ export function kindsOf({ pattern }: ParsedRule): readonly PiiKind[] {
   return pattern.kinds === '*' ? EVERY_KIND : pattern.kinds
 }
 
+const hasExceptions = ({ pattern }: ParsedRule): boolean =>
+  pattern.type === 'pii' && pattern.exceptions !== null
+
 const namesAllKinds = ({ pattern }: ParsedRule): boolean => pattern.type === 'pii' && pattern.kinds === '*'
 
 /**
  * Whether `other` decides wherever both pii rules apply: a kind before `*`, then the stricter
- * action, then the first in order (policy/compile).
+ * action, then the first in order (policy/compile). Its exceptions leave values to rules that are
+ * as specific.
  */
 function outranks(other: ParsedRule, rule: ParsedRule, isEarlier: boolean): boolean {
   const specific = Number(namesAllKinds(rule)) - Number(namesAllKinds(other))
   const strict = strictnessOf(rule.rule) - strictnessOf(other.rule)
-  return specific > 0 || (specific === 0 && (strict > 0 || (strict === 0 && isEarlier)))
+  const isFirst = strict > 0 || (strict === 0 && isEarlier)
+  return specific > 0 || (specific === 0 && isFirst && !hasExceptions(other))
 }
 
 /**

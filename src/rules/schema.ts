@@ -133,7 +133,7 @@ export const RULE_SCHEMA = {
       enum: [...CHECKSUMS],
     },
     except: {
-      description: `For ${fieldOwners('except')}, values that the rule leaves alone where it decides: expressions as in keyword_block rules, each matching a whole value; \`samples\` for published ones (documentation addresses, example.com, 555-01xx, example keys of AWS, test cards).`,
+      description: `For ${fieldOwners('except')}, values that the rule leaves alone: RE2 expressions, each matching a whole value as it is written, in any case; \`samples\` for published ones (documentation addresses, example.com, 555-01xx, example keys of AWS, test cards).`,
       type: 'array',
       minItems: 1,
       maxItems: MAXIMUM_EXCEPTIONS,

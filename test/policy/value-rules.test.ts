@@ -30,6 +30,14 @@ const REFUSED: readonly [what: string, declared: Rule, path: string, message: Re
   ['one of every value of a kind', pii('*', ['[-0-9 .+()]+']), 'except[0]', /every value of `phone`/],
   ['one of every value of an own kind', own('a[0-9]', { except: ['.+'] }), 'except[0]', /`case_number`/],
   [
+    'one of all that its pattern finds',
+    own('a[0-9]{3}', { except: ['A[0-9]+'] }),
+    'except[0]',
+    /`case_number`/,
+  ],
+  ['one of all capitals', own('Straße [A-Z]+', { except: ['straße .+'] }), 'except[0]', /`case_number`/],
+  ['several of every value', own('a[0-9]+', { except: ['a[0-4].*', 'a[5-9].*'] }), 'except', /`case_number`/],
+  [
     'an exception of another type',
     rule('r', 'a', { except: ['b'] }),
     'except',
@@ -57,6 +65,44 @@ t.test('what a rule cannot mean is an error at its field', async (t) => {
   for (const [what, declared, path, message] of REFUSED)
     t.match(parseRule(declared), { problems: [{ path, message }] }, what)
   t.match(parsed(own('a[0-9]', { context: ['Fall'], checksum: 'luhn' })).pattern, { context: ['fall'] })
+})
+
+t.test('an exception of every value is an error in any spelling', async (t) => {
+  for (const spelling of [
+    ...['.+', '.+?', '(?:.)+', '(a|.)+', '(.|\\n)+', '[\\s\\S]+', '(?s).+', '.{1,300}', '[^ ]{1,99}', '\\S+'],
+    ...['\\PZ+', '[^x]+|.*x.*', '.*[a-z0-9].*', '\\A.+\\z', '(?i)[ -~ü]+'],
+  ]) {
+    const declared = [pii('email', [spelling]), own('CASE-[0-9]{6}', { except: [spelling] })]
+    for (const one of declared)
+      t.match(parseRule(one), { problems: [{ path: /^except/, message: /matches/ }] }, spelling)
+  }
+  for (const narrow of ['.+@acme[.]com', '[^@]+@(.+[.])?acme[.](com|org)', '.*[.]io', 'x.+'])
+    t.notOk('problems' in parseRule(pii('email', [narrow])), narrow)
+  for (const narrow of ['CASE-0.+', 'case-[0-9]*7', 'CASE-(000001|123456)'])
+    t.notOk('problems' in parseRule(own('CASE-[0-9]{6}', { except: [narrow] })), narrow)
+})
+
+const AS_WRITTEN: readonly [except: string, value: string, isExcepted: boolean][] = [
+  ['[a-z.]+@acme[.]com', 'ann@acme.com', true],
+  ['[a-z.]+@acme[.]com', 'Ann@ACME.com', true],
+  ['[a-z.]+@acme[.]com', 'ann@\u0430cme.com', false],
+  ['[a-z.]+@acme[.]com', 'ann@\uff41cme.com', false],
+  ['[a-z.]+@acme[.]com', 'ann@ac\u200bme.com', false],
+  ['[a-z.]+@acme[.]com', 'xann@acme.com.evil.io', false],
+  ['[a-z]+@kafka[.]com', 'ann@\u212aaf\u212aa.com', false],
+  ['[a-z]+@kiss[.]com', 'an\u017f@kiss.com', false],
+  ['ann@acme.com|bob@acme.com', 'BOB@acme.com', true],
+  ['.+@bücher[.]de', 'ann@BÜCHER.de', true],
+  ['.+@bücher[.]de', 'ann@bucher.de', false],
+  ['.+@\u0430\u0441\u043c\u0435[.]\u0440\u0444', 'ann@\u0410\u0441\u043c\u0435.\u0440\u0444', true],
+  ['.+@\u0430\u0441\u043c\u0435[.]\u0440\u0444', 'ann@acme.pф', false],
+  ['\\bann@acme[.]com$', 'ann@acme.com', true],
+]
+t.test('an exception matches the whole value as it is written, apart from case', async (t) => {
+  for (const [except, value, isExcepted] of AS_WRITTEN) {
+    const { action } = select([pii('email', [except])]).piiValue('email', 'user', value)
+    t.equal(action, isExcepted ? 'allow' : 'redact', `${except} ${value}`)
+  }
 })
 
 t.test('a match that is cut, and one of nearly every text, have warnings', async (t) => {
@@ -186,6 +232,63 @@ t.test('exceptions count where their rule decides', async (t) => {
   t.equal(select([]).hasExceptions, false)
   const set = compileRules([{ ...mild, match: { models: ['a'] } }, named('b', pii('email'))], 'r')
   t.equal(isAllowed(set.select(['a', 'b'], keyOf('k'))), false, 'every model')
+})
+
+t.test('an exception of one rule does not free a value from another', async (t) => {
+  const named = (
+    name: string,
+    action: Rule['action'],
+    except?: readonly string[],
+    more: Partial<Rule> = {},
+  ) => ({ ...pii('email', except, more), id: name, name, action }) as Rule
+  const own = ['.*@acme[.]com']
+  const decide = (rules: readonly Rule[], value: string) => {
+    const { action, rule: by } = select(rules).piiValue('email', 'user', value)
+    return `${action} by ${by?.name ?? 'none'}`
+  }
+  const two = [named('a', 'redact', own), named('b', 'redact')]
+  t.equal(decide(two, 'ann@acme.com'), 'redact by b')
+  t.equal(decide([...two].reverse(), 'ann@acme.com'), 'redact by b')
+  const strict = [named('a', 'block', own), named('b', 'monitor')]
+  t.equal(decide(strict, 'ann@acme.com'), 'monitor by b')
+  t.equal(decide(strict, 'ann@acme.org'), 'block by a')
+  t.equal(decide([named('a', 'redact', own), named('b', 'block', own)], 'ann@acme.com'), 'allow by none')
+  t.equal(select(strict).pii('email', 'user').action, 'block', 'a value that is not known')
+  const all = named('all', 'block', undefined, { pattern: '*' })
+  t.equal(decide([all, named('a', 'redact', own)], 'ann@acme.com'), 'allow by none', 'a kind comes before *')
+})
+
+t.test('a kind is searched for wherever a rule decides on it', async (t) => {
+  const cases: Rule = { ...own('CASE-[0-9]', { match: { parts: ['tool_result'] } }), id: 'own', name: 'own' }
+  const naming = (pattern: string, more: Partial<Rule> = {}): Rule => ({
+    ...pii(pattern, undefined, { action: 'monitor' }),
+    id: 'n',
+    name: 'n',
+    ...more,
+  })
+  const placesOf = (...rules: readonly Rule[]) => {
+    const selection = select(rules)
+    const parts = selection.openKinds('request')?.parts[0] ?? []
+    return [...parts, ...(selection.openKinds('response') === null ? [] : ['answer'])].join(' ')
+  }
+  t.equal(placesOf(cases), 'tool_result')
+  t.equal(placesOf(cases, naming('case_number')), 'user system tool_result assistant answer')
+  t.equal(placesOf(cases, naming('*')), 'user system tool_result assistant answer')
+  t.equal(placesOf(cases, naming('email')), 'tool_result')
+  t.equal(placesOf(cases, naming('case_number', { match: { parts: ['user'] } })), 'user tool_result')
+  t.equal(placesOf(cases, naming('*', { match: { direction: 'response' } })), 'tool_result answer')
+  t.equal(
+    placesOf({ ...cases, match: { keys: ['other'] } }, naming('case_number')),
+    'user system tool_result assistant answer',
+  )
+  t.equal(placesOf({ ...cases, match: { keys: ['other'] } }, naming('email')), '')
+  t.equal(
+    placesOf({ ...cases, enabled: false }, naming('case_number')),
+    '',
+    'a disabled rule defines nothing',
+  )
+  const { action, rule: by } = select([cases, naming('*')]).pii('case_number', 'user')
+  t.equal(`${action} by ${by?.name}`, 'monitor by n')
 })
 
 t.test('a rule that defines a kind decides on it as one that names it', async (t) => {

@@ -6,6 +6,7 @@ import { snapshotOf } from '../../src/rules/snapshot.ts'
 const rule = (name: string, type: string, pattern: string, action: string, more = '') =>
   `  - { name: ${name}, type: ${type}, pattern: '${pattern}', action: ${action}${more} }\n`
 const file = (...rules: string[]) => ({ name: 'r.yaml', text: `rules:\n${rules.join('')}` })
+const DISABLED = ', kind: case_id, enabled: false'
 const CONTEXT = { keyNames: ['batch', 'web'], kinds: ['email' as const], namesPseudonymKey: false }
 
 const WARNED: readonly [name: string, rules: string[], message: RegExp, line: number][] = [
@@ -52,6 +53,21 @@ const WARNED: readonly [name: string, rules: string[], message: RegExp, line: nu
     3,
   ],
   ['a rule that allows everything', [rule('a', 'pii', '*', 'allow')], /lets every kind/, 2],
+  [
+    'a kind whose definition is disabled',
+    [rule('a', 'pii', 'case_id', 'redact'), rule('b', 'pii_pattern', 'C-[0-9]+', 'redact', DISABLED)],
+    /names `case_id`, which nothing finds: `b` \(r\.yaml:3\) is disabled/,
+    2,
+  ],
+  [
+    'an exception of all that another rule finds',
+    [
+      rule('a', 'pii', 'case_id', 'redact', ", except: ['c-[0-9]{1,9}']"),
+      rule('b', 'pii_pattern', 'C-[0-9]{4}', 'redact', ', kind: case_id'),
+    ],
+    /matches every value of `case_id`/,
+    2,
+  ],
   ['pseudonyms without a shared key', [rule('a', 'pii', 'email', 'pseudonym')], /pii\.pseudonymKey/, 2],
   ['a low threshold', [rule('a', 'prompt_injection', 'score>=0.1', 'block')], /ordinary prompts/, 2],
   [
@@ -176,6 +192,10 @@ const SILENT: readonly [name: string, rules: string[]][] = [
       rule('a', 'pii', 'email', 'redact'),
       rule('b', 'pii', 'email', 'block', ', match: { parts: [user, system, tool_result] }'),
     ],
+  ],
+  [
+    'a rule for what another leaves alone',
+    [rule('a', 'pii', 'email', 'redact', ', except: [samples]'), rule('b', 'pii', 'email', 'monitor')],
   ],
   ['a kind next to `*`', [rule('a', 'pii', '*', 'redact'), rule('b', 'pii', 'email', 'block')]],
   [

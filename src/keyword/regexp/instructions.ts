@@ -63,6 +63,19 @@ interface CompiledInstruction {
  * that says why there is none.
  */
 export function compileExpression(source: string): Program | { readonly message: string } {
+  const program = compile(source, foldedSet)
+  if ('instructions' in program && !canMatch(program)) return { message: NEVER_MATCHES }
+  return program
+}
+
+/** As `compileExpression`, for text in lower case whose look-alikes stay what they are. */
+export const compileExact = (source: string): Program | { readonly message: string } =>
+  compile(source, exactSet)
+
+function compile(
+  source: string,
+  toSet: (runes: Int32Array) => CharacterSet,
+): Program | { readonly message: string } {
   if (source.length > MAXIMUM_SOURCE_CHARACTERS) {
     return {
       message: `is longer than ${MAXIMUM_SOURCE_CHARACTERS} characters; split it into several alternatives`,
@@ -80,10 +93,9 @@ export function compileExpression(source: string): Program | { readonly message:
       message: `is too large: ${compiled.inst.length} steps of at most ${MAXIMUM_PROGRAM_SIZE}; use fewer or smaller repetitions`,
     }
   }
-  const program = { instructions: compiled.inst.map(convert), start: compiled.start }
-  if (matchesEmpty(program)) return { message: 'matches the empty text, so it would match everything' }
-  if (!canMatch(program)) return { message: NEVER_MATCHES }
-  return program
+  const instructions = compiled.inst.map((one) => convert(one, toSet))
+  const program = { instructions, start: compiled.start }
+  return matchesEmpty(program) ? { message: 'matches the empty text, so it would match everything' } : program
 }
 
 /** The program of a literal. @param characters normalised code points */
@@ -121,7 +133,10 @@ export function longestMatch({ instructions, start }: Program): number {
 const NEVER_MATCHES =
   'matches no text: it needs a character that does not exist, or one that is removed before the search (control characters, zero-width characters); remove that character'
 
-function convert({ op, out, arg, runes }: CompiledInstruction): Instruction {
+function convert(
+  { op, out, arg, runes }: CompiledInstruction,
+  toSet: (runes: Int32Array) => CharacterSet,
+): Instruction {
   if (op === OP.alt || op === OP.altMatch) return { kind: 'split', first: out, second: arg }
   if (op === OP.capture || op === OP.nop) return { kind: 'split', first: out, second: out }
   if (op === OP.emptyWidth) return { kind: 'assert', assertions: arg, next: out }
@@ -130,15 +145,36 @@ function convert({ op, out, arg, runes }: CompiledInstruction): Instruction {
   return { kind: 'fail' }
 }
 
+const isSingle = (runes: Int32Array): boolean =>
+  runes.length === 1 || (runes.length === 2 && runes[0] === runes[1])
+
+/** Folds a single character like the text. */
+function foldedSet(runes: Int32Array): CharacterSet {
+  if (!isSingle(runes)) return rangesOf(runes)
+  const folded = foldCharacter(runes[0]!)
+  const wanted = asciiLookalike(folded < 0 ? runes[0]! : folded)
+  return [wanted, wanted]
+}
+
+function exactSet(runes: Int32Array): CharacterSet {
+  if (!isSingle(runes)) return rangesOf(runes)
+  const wanted = lowerCase(runes[0]!)
+  return [wanted, wanted]
+}
+
 /**
- * Folds a single character like the text; keeps ranges and adds the lower case of their capitals.
+ * The lower case of a character; the character itself where that is another number of characters,
+ * or looks like a letter of ASCII.
  */
-function toSet(runes: Int32Array): CharacterSet {
-  if (runes.length === 1 || (runes.length === 2 && runes[0] === runes[1])) {
-    const folded = foldCharacter(runes[0]!)
-    const wanted = asciiLookalike(folded < 0 ? runes[0]! : folded)
-    return [wanted, wanted]
-  }
+export function lowerCase(codePoint: number): number {
+  const text = String.fromCodePoint(codePoint).toLowerCase()
+  const lower = text.codePointAt(0)!
+  const isOne = text.length === String.fromCodePoint(lower).length
+  return isOne && (lower >= ASCII_END || codePoint < ASCII_END) ? lower : codePoint
+}
+
+/** Keeps ranges and adds the lower case of their capitals. */
+function rangesOf(runes: Int32Array): CharacterSet {
   const ranges = Array.from(runes)
   // A class under `(?-i)` may name only capitals, which folded text does not contain.
   for (let at = 0; at < runes.length; at += 2) {

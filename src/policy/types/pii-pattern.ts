@@ -33,8 +33,9 @@ export const PII_PATTERN: RuleType<OpenKindPattern> = {
   parse(written, fields) {
     const parsed = parseExpressions(String(written))
     const others = [...problemsIn(fields)]
+    const kinds = [fields.kind ?? 'the kind']
     const exceptions =
-      fields.except === undefined ? null : parseExceptions(fields.except, [fields.kind ?? 'the kind'])
+      fields.except === undefined ? null : parseExceptions(fields.except, kinds, String(written))
     if (exceptions !== null && 'problems' in exceptions) others.push(...exceptions.problems)
     if ('messages' in parsed || others.length > 0)
       return { messages: 'messages' in parsed ? parsed.messages : [], others } satisfies PatternRefusal
