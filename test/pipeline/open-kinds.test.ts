@@ -492,3 +492,18 @@ t.test('no character leaves of a value that a rule replaces or blocks, for every
   )
   t.pass()
 })
+
+t.test('a value of a recogniser that is there twice is found twice, for every cut', async (t) => {
+  const whole = 'met bob, ann bob, bob.'
+  const values = [...whole.matchAll(/ann bob|bob/g)].map(({ 0: value, index }) => ({
+    ...{ kind: 'place', value, start: index, end: index + value.length },
+  }))
+  const rules = { ...scanOf([NOTE]), outside: NO_VALUES }
+  for (let size = 1; size <= whole.length; size++) {
+    const scanner = new TextScanner(rules, new Placeholders(), 'plain')
+    scanner.expect(values)
+    const pieces = whole.match(new RegExp(`.{1,${size}}`, 'g')) ?? []
+    const sent = [...pieces.map((piece) => scanner.push(piece)), scanner.finish()].map((one) => one.sent)
+    t.equal(sent.join(''), 'met [PLACE_1], [PLACE_2], [PLACE_1].', `pieces of ${size}`)
+  }
+})
