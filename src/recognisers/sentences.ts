@@ -91,34 +91,38 @@ export function windowsOf(text: string): readonly TextWindow[] {
 
 /** A value in a text. */
 interface Span {
+  readonly kind: string
   readonly start: number
   readonly end: number
 }
 
 /** Joins the values of the windows of a text, so that each counts once. */
 export class JoinedValues<Value extends Span> {
-  /** End of the values so far. */
-  #end = 0
+  /** By kind: the end of the values so far. */
+  readonly #ends = new Map<string, number>()
   /** Values that begin where the next window does, or after. */
   #next: readonly Value[] = []
 
   /**
    * Adds the values in the next window, and returns those that are final. All offsets count in the
    * text.
-   * @param values in order, without overlap
+   * @param values in order; only those of different kinds may overlap
    */
   add({ until }: Pick<TextWindow, 'until'>, values: readonly Value[]): readonly Value[] {
     // The later window shows more of a value.
     const seen = this.#next.filter(
-      (one) => !values.some(({ start, end }) => start < one.end && one.start < end),
+      (one) =>
+        !values.some(({ kind, start, end }) => kind === one.kind && start < one.end && one.start < end),
     )
     const final: Value[] = []
     const next: Value[] = []
     for (const value of [...values, ...seen].sort((a, b) => a.start - b.start)) {
       if (value.start >= until) next.push(value)
-      else if (value.end > this.#end) {
-        final.push({ ...value, start: Math.max(value.start, this.#end) })
-        this.#end = value.end
+      else {
+        const end = this.#ends.get(value.kind) ?? 0
+        if (value.end <= end) continue
+        final.push({ ...value, start: Math.max(value.start, end) })
+        this.#ends.set(value.kind, value.end)
       }
     }
     this.#next = next

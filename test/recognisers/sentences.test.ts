@@ -88,10 +88,10 @@ t.test('a long text is cut between sentences into windows that join to the text'
 
 /** The names in a text, found window by window. */
 function namesIn(windows: readonly TextWindow[], names: RegExp): [string, number][] {
-  const values = new JoinedValues<{ start: number; end: number; value: string }>()
+  const values = new JoinedValues<{ kind: string; start: number; end: number; value: string }>()
   return windows.flatMap((window) => {
     const found = [...window.text.matchAll(names)].map(({ 0: value, index }) => ({
-      ...{ value, start: window.start + index, end: window.start + index + value.length },
+      ...{ kind: 'person', value, start: window.start + index, end: window.start + index + value.length },
     }))
     return values.add(window, found).map(({ value, start }): [string, number] => [value, start])
   })
@@ -125,14 +125,22 @@ t.test('of a value that two windows show, the part in the first and the rest cou
   t.equal(windows.length, 2)
   const found = namesIn(windows, /n+/g)
   t.equal(found[0]![1], 16_000)
-  const values = new JoinedValues<{ start: number; end: number }>()
+  const values = new JoinedValues<{ kind: string; start: number; end: number }>()
   t.strictSame(
     values.add({ until: 10 }, [
-      { start: 2, end: 14 },
-      { start: 15, end: 18 },
+      { kind: 'n', start: 2, end: 14 },
+      { kind: 'n', start: 15, end: 18 },
     ]),
-    [{ start: 2, end: 14 }],
+    [{ kind: 'n', start: 2, end: 14 }],
   )
-  t.strictSame(values.add({ until: 40 }, [{ start: 10, end: 20 }]), [{ start: 14, end: 20 }])
+  t.strictSame(values.add({ until: 40 }, [{ kind: 'n', start: 10, end: 20 }]), [
+    { kind: 'n', start: 14, end: 20 },
+  ])
   t.strictSame(values.add({ until: 50 }, []), [])
+  const both = new JoinedValues<{ kind: string; start: number; end: number }>()
+  const inside = [
+    { kind: 'n', start: 0, end: 9 },
+    { kind: 'm', start: 3, end: 6 },
+  ]
+  t.strictSame(both.add({ until: 10 }, inside), inside, 'those of two kinds stay whole')
 })

@@ -59,7 +59,7 @@ export class JsonWalls {
 
   /**
    * Returns the parts of values that have words and are outside the walls.
-   * @param values in order, without overlap
+   * @param values by their starts; they may overlap, and so do the parts
    * @param view the text from `from` on
    * @param until end of what may tell: text that may be a name counts as one up to there
    */
@@ -97,7 +97,7 @@ export class JsonWalls {
       if (isCut) add(value, at, value.end)
       else if (WORDS.test(view.slice(value.start - from, value.end - from))) parts.push(value)
     }
-    return parts
+    return parts.sort((a, b) => a.start - b.start)
   }
 
   /** Joins walls that are in others. To be called at the end of the text. */
