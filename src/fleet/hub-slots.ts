@@ -20,6 +20,8 @@ const RENEWED_AT = 1 / 2
 const LATEST_REPORT_MS: Milliseconds = 5000
 /** Time for which the hub's word on other sidecars is believed. */
 const OTHERS_MS: Milliseconds = 60_000
+/** Time for which the hub's word is believed when it knows a higher limit than the rule here. */
+const OLD_LIMIT_MS: Milliseconds = 250
 /** Time after which a call that found no place asks again. */
 const AGAIN_MS: Milliseconds = 40
 
@@ -29,10 +31,14 @@ export class HubSlots implements CountedSubject {
   /** The calls at a time that this sidecar runs without a hub. */
   share = 0
   #limit = 0
+  /** The limit that the hub knew at the newest answer. */
+  #heardLimit = 0
   #running = 0
   #heardMs: Milliseconds = Number.NEGATIVE_INFINITY
-  /** Places set aside for calls that begin next. */
+  /** Calls that run at most after one begins; fewer than run when the limit was lowered. */
   #size = 0
+  /** Places that count for this sidecar at the hub: those of calls that run, and kept ones. */
+  #counted = 0
   #endMs: Milliseconds = Number.NEGATIVE_INFINITY
   #lifeMs: Milliseconds = 0
   /** When all places were last used. */
@@ -61,8 +67,9 @@ export class HubSlots implements CountedSubject {
   begin(limit: number, nowMs: Milliseconds): boolean {
     this.#limit = limit
     this.#isMonitored = false
-    const size = nowMs < this.#endMs ? this.#size : 0
-    if (this.#running >= size) return false
+    const isLowered = limit < this.#heardLimit && nowMs - this.#heardMs >= OLD_LIMIT_MS
+    const size = nowMs < this.#endMs && !isLowered ? this.#size : 0
+    if (this.#running >= Math.min(size, limit)) return false
     this.#start(nowMs)
     return true
   }
@@ -74,7 +81,7 @@ export class HubSlots implements CountedSubject {
 
   /** Whether a place is without a call that calls elsewhere may wait for. */
   get isScarce(): boolean {
-    return this.#size > this.#running && this.#idleMs < IDLE_WHEN_AMPLE_MS
+    return this.#counted > this.#running && this.#idleMs < IDLE_WHEN_AMPLE_MS
   }
 
   /** Begins a call without a hub, as far as its share reaches. @returns whether it has begun */
@@ -109,11 +116,11 @@ export class HubSlots implements CountedSubject {
   }
 
   isDue(nowMs: Milliseconds): boolean {
-    if (this.#isDoubted || (this.#isMonitored && this.#running !== this.#size)) return true
+    if (this.#isDoubted || (this.#isMonitored && this.#running !== this.#counted)) return true
     if (this.#isUnused(nowMs)) {
       if (this.share > 0) return true
     } else if (this.#rounds.isDue(nowMs)) return true
-    if (this.#size > this.#running && nowMs - this.#fullMs >= this.#idleMs) return true
+    if (this.#counted > this.#running && nowMs - this.#fullMs >= this.#idleMs) return true
     return this.#running > 0 && this.#endMs - nowMs < this.#lifeMs * RENEWED_AT
   }
 
@@ -142,9 +149,11 @@ export class HubSlots implements CountedSubject {
     }
     const isIdle = this.#isMonitored || nowMs - this.#fullMs >= this.#idleMs
     const isKept = (need > 0 || !isIdle) && this.#endMs - nowMs > LATEST_REPORT_MS
-    const held = isKept ? Math.max(this.#running, this.#size) : this.#running
+    const kept = isKept ? Math.min(this.#size, this.#limit) : 0
+    const held = Math.max(this.#running, kept)
     // From now on the others count as given back.
-    this.#size = held
+    this.#size = Math.min(this.#size, held)
+    this.#counted = held
     this.#sent = { need, held, atMs: nowMs }
     // Without a share it is left out: a share of 0 and no call is what a sidecar says at its end.
     return { ask: { count, subject, need, held }, share: this.share > 0 || ends ? this.share : null }
@@ -164,10 +173,12 @@ export class HubSlots implements CountedSubject {
     this.#rounds.heard(grant.share !== this.share, nowMs)
     this.share = grant.share
     this.#heardMs = nowMs
+    this.#heardLimit = limit
     this.#idleMs = left > limit * AMPLE ? IDLE_WHEN_AMPLE_MS : left > 0 ? IDLE_MS : 0
     if (size < sent.held + sent.need) this.#fullUntilMs = nowMs + AGAIN_MS
     this.#others = Math.max(0, limit - left - size)
     this.#size = size
+    this.#counted = Math.max(sent.held, size)
     this.#lifeMs = expires_at - hubMs
     this.#endMs = sent.atMs + this.#lifeMs
   }
@@ -184,7 +195,7 @@ export class HubSlots implements CountedSubject {
   }
 
   get #isEmpty(): boolean {
-    return this.#running === 0 && this.#size === 0 && this.#sent === null && !this.#isDoubted
+    return this.#running === 0 && this.#counted === 0 && this.#sent === null && !this.#isDoubted
   }
 
   #isUnused(nowMs: Milliseconds): boolean {

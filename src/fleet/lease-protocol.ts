@@ -73,7 +73,7 @@ export interface LeaseGrant extends CountedSubject {
 
 /** The answer to an ask for slots. */
 export interface SlotGrant extends CountedSubject {
-  /** The calls at a time that the sidecar may run. */
+  /** The calls at a time that the sidecar may run; fewer than it runs after the limit was lowered. */
   readonly size: number
   /** When the hub takes the slots back, unless it hears of them. */
   readonly expires_at: number

@@ -215,9 +215,9 @@ export class LimitLedger {
     const own = locked.slots.of(sidecar)
     locked.slots.set(sidecar, { share: own.share, live: held })
     const share = locked.slots.share(terms, sidecar, item.share ?? own.share)
-    const size = held + locked.slots.grant(limit, sidecar, { need, want: need })
-    const { share: kept } = locked.slots.of(sidecar)
-    slots.push({ ...item, sidecar, size, share: kept })
+    const size = locked.slots.grantPlaces(limit, sidecar, { held, need })
+    const kept = locked.slots.of(sidecar)
+    slots.push({ ...item, sidecar, size: kept.live, share: kept.share })
     const left = locked.slots.left(limit, sidecar)
     return { locked, item, size, bucket: 0, expiresAtMs, left, share }
   }

@@ -66,6 +66,14 @@ export interface LeaseAsk {
   readonly want: number
 }
 
+/** What a sidecar asks for of a limit of calls at a time. */
+interface PlaceAsk {
+  /** Calls that run, and places that are kept for the next ones. */
+  readonly held: number
+  /** Calls that wait for a place. */
+  readonly need: number
+}
+
 /** The part of a limit that is split into shares. */
 export interface ShareTerms {
   readonly limit: number
@@ -98,8 +106,7 @@ export class Holdings {
 
   /** What a sidecar can get: the rest of the limit when each other one uses all that it may. */
   left(limit: number, sidecar: string): number {
-    const own = this.of(sidecar)
-    return Math.max(0, Math.floor(limit - (this.#claims - claimOf(own)) - own.live))
+    return Math.max(0, this.#room(limit, sidecar) - this.of(sidecar).live)
   }
 
   /** Lends to a sidecar, as far as the limit reaches. @returns the size of the lease */
@@ -110,6 +117,24 @@ export class Holdings {
     const { share, live } = this.of(sidecar)
     this.set(sidecar, { share, live: live + size })
     return size
+  }
+
+  /**
+   * Lends places for calls: for those that run and further ones. All that run count, also where a
+   * lowered limit has fewer places.
+   * @returns the places below which the sidecar begins calls
+   */
+  grantPlaces(limit: number, sidecar: string, { held, need }: PlaceAsk): number {
+    const { share } = this.of(sidecar)
+    this.set(sidecar, { share, live: held })
+    const size = Math.max(0, Math.min(held + need, this.#room(limit, sidecar)))
+    this.set(sidecar, { share, live: Math.max(held, size) })
+    return size
+  }
+
+  /** The limit without what the others may use; below zero after the limit was lowered. */
+  #room(limit: number, sidecar: string): number {
+    return Math.floor(limit - (this.#claims - claimOf(this.of(sidecar))))
   }
 
   /**

@@ -55,6 +55,22 @@ t.test('a call is not refused while there is a place, whichever sidecar it comes
     }
 })
 
+t.test('after a limit is lowered calls begin only below it, while there is demand', async (t) => {
+  for (const [before, limit, callers] of [
+    [12, 4, 18],
+    [30, 12, 30],
+    [9, 1, 9],
+    [30, 25, 60],
+  ] as const) {
+    const { ends, mostLowered } = await runCallers({
+      ...{ limit: before, callers, callMs: 200, sidecars: 3, calls: 800, seed: before },
+      lowered: { atMs: 2000, limit },
+    })
+    t.equal(mostLowered, limit, `${before} to ${limit}: ${JSON.stringify(ends)}`)
+    t.equal(ends.away, 0)
+  }
+})
+
 t.test('places are kept for a while as long as most of the limit is left', async (t) => {
   const { ends, requests } = await runCallers({
     ...{ limit: 1000, callers: 30, callMs: 100, sidecars: 3, calls: 1000, seed: 1 },

@@ -223,12 +223,13 @@ export class LeaseHub {
     holdings.set(sidecar, { share: before, live: held })
     const terms = { limit: found.limit, guaranteedShare: this.guaranteedSlots }
     const told = holdings.share(terms, sidecar, declared ?? before)
-    const size = held + holdings.grant(found.limit, sidecar, { need, want: need })
+    const size = holdings.grantPlaces(found.limit, sidecar, { held, need })
+    const { live } = holdings.of(sidecar)
     const ends = need === 0 && held === 0 && declared === 0
     const id = `${name} ${sidecar}`
     if (ends) this.#shares.delete(id)
     else this.#shares.set(id, { name, sidecar, share: holdings.of(sidecar).share })
-    if (size > 0) this.#slots.set(id, { name, sidecar, size })
+    if (live > 0) this.#slots.set(id, { name, sidecar, size: live })
     else this.#slots.delete(id)
     const expires_at = this.#time.now() + this.slotTimeoutMs
     const left = holdings.left(found.limit, sidecar)

@@ -18,6 +18,8 @@ export interface PlaceDemand {
   readonly callMs: number
   readonly seed: number
   readonly guaranteedSlots?: number
+  /** A lower limit from some time on. */
+  readonly lowered?: { readonly atMs: number; readonly limit: number }
   /** Parts of a whole: of messages that are lost, and of calls at which their sidecar dies. */
   readonly faults?: { readonly lost: number; readonly deaths: number; readonly slowestMs: number }
 }
@@ -27,16 +29,34 @@ interface Sidecar {
   isAlive: { value: boolean }
 }
 
-/** How the calls ended; the most that ran at a time; the mean wait; requests to the hub a call. */
-export async function runCallers(demand: PlaceDemand) {
-  const { limit, callers, calls, callMs, faults } = demand
-  const random = seeded(demand.seed)
-  const time = new VirtualTime()
+function hubOf(demand: PlaceDemand, time: VirtualTime, random: () => number) {
+  const { faults, lowered, guaranteedSlots = 0.2 } = demand
   const hub = new LeaseHub(time)
-  hub.guaranteedSlots = demand.guaranteedSlots ?? 0.2
-  hub.limits.set(PLACE.count, { limit, windowMs: 0 })
+  hub.guaranteedSlots = guaranteedSlots
+  const limits = { now: demand.limit }
+  const set = (limit: number) => {
+    limits.now = limit
+    hub.limits.set(PLACE.count, { limit, windowMs: 0 })
+  }
+  set(demand.limit)
+  if (lowered !== undefined) time.set(() => set(lowered.limit), lowered.atMs)
   if (faults !== undefined)
     hub.fate = () => (random() < faults.lost ? 'lost' : 1 + Math.floor(random() * faults.slowestMs))
+  return { hub, limits }
+}
+
+/** Time after which each sidecar follows a lowered limit. */
+const FOLLOWED_MS = 300
+
+/**
+ * How the calls ended; the most that ran at a time; the mean wait; requests to the hub a call; and
+ * the most that ran as a call began after the limit was lowered.
+ */
+export async function runCallers(demand: PlaceDemand) {
+  const { callers, calls, callMs, faults, lowered } = demand
+  const random = seeded(demand.seed)
+  const time = new VirtualTime()
+  const { hub, limits } = hubOf(demand, time, random)
   let lives = 0
   const open = (n: number): Sidecar => {
     const isAlive = { value: true }
@@ -49,13 +69,8 @@ export async function runCallers(demand: PlaceDemand) {
   }
   const sidecars = Array.from({ length: demand.sidecars }, (_, n) => open(n))
   const ends: Record<Begin, number> = { begun: 0, full: 0, away: 0 }
-  const running = new Map<Sidecar['isAlive'], number>()
-  const [waits, most] = [[] as number[], { running: 0 }]
-  const change = (life: Sidecar['isAlive'], by: number) => {
-    running.set(life, (running.get(life) ?? 0) + by)
-    const all = [...running].filter(([{ value }]) => value).reduce((sum, [, count]) => sum + count, 0)
-    most.running = Math.max(most.running, all)
-  }
+  const waits: number[] = []
+  const running = new RunningCalls(time, lowered?.atMs)
   const pass = (meanMs: number) =>
     new Promise<void>((resolve) => void time.set(resolve, 1 + Math.floor(random() * 2 * meanMs)))
 
@@ -65,13 +80,13 @@ export async function runCallers(demand: PlaceDemand) {
     const { client, isAlive } = sidecars[place]!
     const state = client.slot(PLACE)!
     const startMs = time.monotonic()
-    const end = await client.begin(state, limit)
+    const end = await client.begin(state, limits.now)
     waits.push(time.monotonic() - startMs)
     ends[end]++
     if (end !== 'begun') return pass(10)
-    change(isAlive, 1)
+    running.change(isAlive, 1)
     await pass(callMs)
-    change(isAlive, -1)
+    running.change(isAlive, -1)
     state.end(time.monotonic())
     client.touched(state)
     if (faults === undefined || random() >= faults.deaths) return
@@ -92,9 +107,32 @@ export async function runCallers(demand: PlaceDemand) {
   }
   return {
     ends,
-    most: most.running,
+    most: running.most,
+    mostLowered: running.mostLowered,
     waitMs: waits.reduce((sum, ms) => sum + ms, 0) / calls,
     requests: hub.requests.length / calls,
+  }
+}
+
+/** The calls that run at sidecars that live. */
+class RunningCalls {
+  readonly #time: VirtualTime
+  readonly #loweredAtMs: number
+  readonly #of = new Map<Sidecar['isAlive'], number>()
+  most = 0
+  mostLowered = 0
+
+  constructor(time: VirtualTime, loweredAtMs = Number.POSITIVE_INFINITY) {
+    this.#time = time
+    this.#loweredAtMs = loweredAtMs
+  }
+
+  change(life: Sidecar['isAlive'], by: 1 | -1): void {
+    this.#of.set(life, (this.#of.get(life) ?? 0) + by)
+    const all = [...this.#of].filter(([{ value }]) => value).reduce((sum, [, count]) => sum + count, 0)
+    this.most = Math.max(this.most, all)
+    const isFollowed = this.#time.monotonic() >= this.#loweredAtMs + FOLLOWED_MS
+    if (isFollowed && by > 0) this.mostLowered = Math.max(this.mostLowered, all)
   }
 }
 

@@ -90,7 +90,19 @@ t.test('slots come back when calls end, and from a silent sidecar after a time',
   t.match((await send(1, 'b', calls(3, 2))).lent, [{ size: 4 }])
   await database.rows("update limit_slot set seen_at = now() - interval '601 seconds' where sidecar = 'b'")
   t.match((await send(0, 'a', calls(9, 1))).lent, [{ size: 5 }])
-  t.match((await send(1, 'b', calls(1, 4))).lent, [{ size: 4 }], 'running calls go on, and none begins')
+  t.match((await send(1, 'b', calls(1, 4))).lent, [{ size: 0 }], 'running calls go on, and none begins')
+})
+
+t.test('after a limit of calls at a time is lowered, places come back as calls end', async (t) => {
+  const { send } = await twoHubs(t)
+  const calls = (limit: number, need: number, held: number) =>
+    item({ count: 'key:parallel', windowMs: 0, limit, slots: { need, held } })
+  await send(0, 'a', calls(10, 6, 0))
+  await send(1, 'b', calls(10, 4, 0))
+  t.match((await send(0, 'a', calls(5, 1, 6))).lent, [{ size: 1, left: 0 }], 'four run elsewhere')
+  t.match((await send(1, 'b', calls(5, 1, 4))).lent, [{ size: 0, left: 0 }])
+  t.match((await send(1, 'b', calls(5, 1, 1))).lent, [{ size: 0 }], 'six run elsewhere')
+  t.match((await send(0, 'a', calls(5, 1, 3))).lent, [{ size: 4, left: 0 }])
 })
 
 t.test('a share of places is set aside, too', async (t) => {
