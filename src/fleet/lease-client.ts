@@ -61,6 +61,8 @@ export class LeaseClient {
   /** States that may become due without a call. */
   readonly #active = new Set<HubLimit | HubSlots>()
   #request: number
+  /** Whether no hub has answered this process yet. */
+  #isFirst = true
   #isSending = false
   #awayUntilMs: Milliseconds = Number.NEGATIVE_INFINITY
   /** Requests that failed since the last answer. */
@@ -322,6 +324,7 @@ export class LeaseClient {
     const answer = await post(request, ANSWER_MS).then(readLeaseAnswer).catch(this.#failed)
     asked(answer === null ? 'failed' : 'answered')
     if (answer !== null) {
+      this.#isFirst = false
       this.#hub.take(answer.time, moment.nowMs, this.#parts.clock.monotonic())
       this.#awayUntilMs = Number.NEGATIVE_INFINITY
       this.#failures = 0
@@ -345,7 +348,7 @@ export class LeaseClient {
 
   #compose(moment: Moment): { request: LeaseRequest; states: readonly (HubLimit | HubSlots)[] } {
     const lists = { asks: [], settles: [], shares: [], slots: [] } as {
-      -readonly [Name in Exclude<keyof LeaseRequest, 'request'>]: LeaseRequest[Name][number][]
+      -readonly [Name in Exclude<keyof LeaseRequest, 'request' | 'first'>]: LeaseRequest[Name][number][]
     }
     const states: (HubLimit | HubSlots)[] = []
     const due = [...this.#active].filter((state) => this.#isStopped || isDue(state, moment))
@@ -367,7 +370,8 @@ export class LeaseClient {
       this.#active.delete(state)
       states.push(state)
     }
-    return { request: { request: ++this.#request, ...lists }, states }
+    const first = this.#isFirst ? { first: true } : {}
+    return { request: { request: ++this.#request, ...first, ...lists }, states }
   }
 
   #take({ time, grants, slots }: LeaseAnswer, states: readonly (HubLimit | HubSlots)[]): void {

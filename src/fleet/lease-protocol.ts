@@ -50,6 +50,8 @@ export interface SlotAsk extends CountedSubject {
 export interface LeaseRequest {
   /** Higher than that of any earlier request of the sidecar. */
   readonly request: number
+  /** True until the process has had an answer: the calls of the last one ended with it. */
+  readonly first?: boolean
   readonly asks: readonly Ask[]
   readonly settles: readonly Settle[]
   readonly shares: readonly ShareTerm[]
@@ -112,6 +114,7 @@ const REQUEST_SCHEMA = {
   type: 'object',
   properties: {
     request: { ...AMOUNT, minimum: 1 },
+    first: { type: 'boolean' },
     asks: listed({ need: AMOUNT, want: AMOUNT }),
     settles: listed({ bucket: AMOUNT, amount: AMOUNT }),
     shares: listed({ share: AMOUNT }),

@@ -106,7 +106,12 @@ export class LeaseDesk {
     const items = this.#itemsOf(sidecar, request)
     const answer = new Promise<LeaseAnswer>((resolve, reject) => {
       this.#waiting.push({
-        request: { sidecar: sidecar.id, request: request.request, items },
+        request: {
+          sidecar: sidecar.id,
+          request: request.request,
+          isFirst: request.first === true,
+          items,
+        },
         resolve,
         reject,
       })

@@ -42,6 +42,8 @@ export interface LimitItem extends CountedLimit {
 export interface LimitRequest {
   readonly sidecar: string
   readonly request: number
+  /** Whether the calls of the sidecar's earlier requests have ended with their process. */
+  readonly isFirst: boolean
   readonly items: readonly LimitItem[]
 }
 
@@ -114,6 +116,7 @@ export class LimitLedger {
     if (!(await lock(queries, limits))) return null
     const newest = await takeNewest(queries, requests)
     const taken = requests.filter(({ sidecar }) => newest.has(sidecar))
+    for (const { sidecar, isFirst } of taken) if (isFirst) await forget(queries, sidecar)
     const nowMs = await this.#now(queries, limits)
     const locked = this.#open(limits, nowMs)
     const { slotTimeoutSeconds } = this.#options
@@ -140,10 +143,8 @@ export class LimitLedger {
   }
 
   /** Forgets the shares and slots of a sidecar that runs no more. */
-  async left(sidecar: string): Promise<void> {
-    const { database } = this.#options
-    await database.rows('delete from limit_share where sidecar = $1', [sidecar])
-    await database.rows('delete from limit_slot where sidecar = $1', [sidecar])
+  left(sidecar: string): Promise<void> {
+    return forget(this.#options.database, sidecar)
   }
 
   /** Forgets what no window reaches, some rows at a time. Call it every minute. */
@@ -225,6 +226,11 @@ export class LimitLedger {
 
 interface Lent extends Omit<LentPart, 'resetAtMs'> {
   readonly locked: Locked
+}
+
+async function forget(queries: Queries, sidecar: string): Promise<void> {
+  await queries.rows('delete from limit_share where sidecar = $1', [sidecar])
+  await queries.rows('delete from limit_slot where sidecar = $1', [sidecar])
 }
 
 const isRefused = ({ item, size }: Lent): boolean => item.ask !== null && size < item.ask.need

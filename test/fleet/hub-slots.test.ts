@@ -112,6 +112,30 @@ t.test('a call beyond the limit is refused once it has waited, and says so', asy
   t.equal(await late, 'full')
 })
 
+t.test('a sidecar that starts again has the places of the calls that ended with it', async (t) => {
+  const { time, hub } = fleet()
+  const begin = (sidecar: LeaseClient) => Promise.resolve(sidecar.begin(sidecar.slot(PLACE)!, 3))
+  const life = { isAlive: true }
+  const killed = hub.sidecar('a', { isConnected: () => life.isAlive })
+  const running = [begin(killed), begin(killed), begin(killed)]
+  await time.advance(20)
+  await Promise.all(running)
+  life.isAlive = false
+  const restarted = hub.sidecar('a', { firstRequest: 1000 })
+  hub.losesAnswers = true
+  restarted.connected()
+  await time.advance(1500)
+  hub.losesAnswers = false
+  const calls = [begin(hub.sidecar('b')), begin(restarted), begin(restarted)]
+  await time.advance(20)
+  t.strictSame(await Promise.all(calls), ['begun', 'begun', 'begun'])
+  t.match(
+    hub.requests.filter(({ request }) => request > 1000).map(({ first = false }) => first),
+    [true, true],
+    'until an answer has come',
+  )
+})
+
 t.test('while the hub is away a sidecar runs calls up to its share of places', async (t) => {
   const { time, hub } = fleet()
   const sidecar = hub.sidecar('a')

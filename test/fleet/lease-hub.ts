@@ -150,6 +150,8 @@ export class LeaseHub {
     if (request.request <= (this.#newest.get(sidecar) ?? 0)) throw new Error('late')
     this.#newest.set(sidecar, request.request)
     this.requests.push(request)
+    if (request.first === true)
+      for (const [id, one] of this.#slots) if (one.sidecar === sidecar) this.#slots.delete(id)
     const time = this.#time.now()
     const names = new Set(
       [...request.asks, ...request.settles, ...request.shares].map((one) => `${one.count}\0${one.subject}`),

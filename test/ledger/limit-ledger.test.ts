@@ -28,10 +28,16 @@ async function twoHubs(t: Test, options: { guaranteedShare?: number; slotTimeout
   const hubs = databases.map((database) => new LimitLedger({ ...terms, database }))
   let request = 0
   const send = async (hubNumber: number, sidecar: string, ...items: LimitItem[]) => {
-    const answers = await hubs[hubNumber]!.exchange([{ sidecar, request: ++request, items }])
+    const answers = await hubs[hubNumber]!.exchange([{ sidecar, request: ++request, isFirst: false, items }])
     return answers.get(sidecar)!
   }
-  return { hubs, send, database: databases[0]!, clock, owner }
+  /** The first request of a new process of a sidecar. */
+  const begin = async (hubNumber: number, sidecar: string, ...items: LimitItem[]) => {
+    request += 1000
+    const first = { sidecar, request, isFirst: true, items }
+    return (await hubs[hubNumber]!.exchange([first])).get(sidecar)!
+  }
+  return { hubs, send, begin, database: databases[0]!, clock, owner }
 }
 
 t.test('what one hub lends is not lent by another', async (t) => {
@@ -64,6 +70,7 @@ t.test('a request that comes late or twice changes nothing', async (t) => {
   const late: LimitRequest = {
     sidecar: 'a',
     request: 2,
+    isFirst: false,
     items: [item({ settles: [{ bucket: lease!.bucket, amount: 0 }] })],
   }
   await send(1, 'x')
@@ -91,6 +98,21 @@ t.test('slots come back when calls end, and from a silent sidecar after a time',
   await database.rows("update limit_slot set seen_at = now() - interval '601 seconds' where sidecar = 'b'")
   t.match((await send(0, 'a', calls(9, 1))).lent, [{ size: 5 }])
   t.match((await send(1, 'b', calls(1, 4))).lent, [{ size: 0 }], 'running calls go on, and none begins')
+})
+
+t.test('a new process of a sidecar gives back the places and shares of the last one', async (t) => {
+  const { hubs, send, begin } = await twoHubs(t, { guaranteedShare: 0.5 })
+  const calls = (need: number, held: number, subject = 'line') =>
+    item({ count: 'key:parallel', subject, windowMs: 0, limit: 5, share: null, slots: { need, held } })
+  t.match((await send(0, 'a', calls(5, 0), calls(2, 0, 'other'))).lent, [{ size: 5 }, { size: 2 }])
+  t.match((await send(1, 'b', calls(5, 0))).lent, [{ size: 0 }])
+  await send(0, 'a', ask(1, { share: null }))
+  t.match((await begin(1, 'a', calls(1, 0))).lent, [{ size: 1 }])
+  const late = { sidecar: 'a', request: 900, isFirst: false, items: [calls(0, 5)] }
+  t.equal((await hubs[0]!.exchange([late])).size, 0, 'the last process is not heard any more')
+  t.match((await send(1, 'b', calls(5, 0))).lent, [{ size: 4 }], 'but for the new call')
+  t.match((await send(1, 'b', calls(5, 0, 'other'))).lent, [{ size: 5 }])
+  t.match((await send(1, 'b', ask(999, { share: null }))).lent, [{ size: 999 }], 'what was used counts')
 })
 
 t.test('after a limit of calls at a time is lowered, places come back as calls end', async (t) => {
@@ -125,7 +147,7 @@ t.test('requests of many sidecars on two hubs keep each limit', async (t) => {
       Array.from({ length: 40 }, (_, n) => {
         const subjects = [...limits].sort((a, b) => (a.subject + n < b.subject + n ? 1 : -1))
         const items = subjects.slice(0, 5).map((subject) => ask(60, subject))
-        return hubs[n % 2]!.exchange([{ sidecar: `s${n}`, request: round, items }])
+        return hubs[n % 2]!.exchange([{ sidecar: `s${n}`, request: round, isFirst: false, items }])
       }),
     )
     for (const answer of answers)
