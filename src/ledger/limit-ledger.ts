@@ -5,7 +5,7 @@
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { Holdings, leaseTime } from '../policy/lease.ts'
 import { bucketAt, bucketLength, countsUntil, liveRange } from '../policy/limit.ts'
-import { BookClock, type BookTerms, type BucketSums, fitsAt, LimitBook } from '../policy/limit-book.ts'
+import { BookClock, type BookTerms, fitsAt, LimitBook } from '../policy/limit-book.ts'
 import type { Database, Queries } from './database.ts'
 import {
   addMissing,
@@ -16,7 +16,7 @@ import {
   lock,
   readBuckets,
   readHoldings,
-  readSums,
+  readReturns,
   readTimes,
   removeDead,
   type SlotRow,
@@ -132,12 +132,11 @@ export class LimitLedger {
     await this.#removeDead(queries, locked)
     await writeSlots(queries, slots)
     await writeShares(queries, slots)
-    const refused = new Set(lent.flat().flatMap((one) => (isRefused(one) ? [one.locked] : [])))
-    const sums = await readSums(queries, [...refused])
+    const resets = await readResets(queries, lent.flat())
     return new Map(
       taken.map(({ sidecar }, place) => [
         sidecar,
-        { timeMs: nowMs, lent: lent[place]!.map((one) => describe(one, sums)) },
+        { timeMs: nowMs, lent: lent[place]!.map((one) => ({ ...one, resetAtMs: resets.get(one)! })) },
       ]),
     )
   }
@@ -200,7 +199,7 @@ export class LimitLedger {
       return []
     }
     const share = book.share(sidecar, item.share ?? book.shareOf(sidecar))
-    return [{ locked, item, share, ...book.grant(sidecar, item.ask) }]
+    return [{ locked, sidecar, item, share, ...book.grant(sidecar, item.ask) }]
   }
 
   #lendSlots(locked: Locked, sidecar: string, item: LimitItem, slots: SlotRow[]): Lent {
@@ -211,7 +210,7 @@ export class LimitLedger {
       locked.slots.remove(sidecar)
       slots.push({ ...item, sidecar, size: 0, share: null })
       const left = locked.slots.left(limit, sidecar)
-      return { locked, item, size: 0, bucket: 0, expiresAtMs, left, share: 0 }
+      return { locked, sidecar, item, size: 0, bucket: 0, expiresAtMs, left, share: 0 }
     }
     const own = locked.slots.of(sidecar)
     locked.slots.set(sidecar, { share: own.share, live: held })
@@ -220,12 +219,13 @@ export class LimitLedger {
     const kept = locked.slots.of(sidecar)
     slots.push({ ...item, sidecar, size: kept.live, share: kept.share })
     const left = locked.slots.left(limit, sidecar)
-    return { locked, item, size, bucket: 0, expiresAtMs, left, share }
+    return { locked, sidecar, item, size, bucket: 0, expiresAtMs, left, share }
   }
 }
 
 interface Lent extends Omit<LentPart, 'resetAtMs'> {
   readonly locked: Locked
+  readonly sidecar: string
 }
 
 async function forget(queries: Queries, sidecar: string): Promise<void> {
@@ -235,15 +235,26 @@ async function forget(queries: Queries, sidecar: string): Promise<void> {
 
 const isRefused = ({ item, size }: Lent): boolean => item.ask !== null && size < item.ask.need
 
-function describe({ locked, ...lent }: Lent, sums: ReadonlyMap<string, BucketSums>): LentPart {
-  const { windowMs, name, terms } = locked
-  if (windowMs === 0) return { ...lent, resetAtMs: terms.nowMs }
-  const counted = sums.get(name)
-  const resetAtMs =
-    counted === undefined
-      ? countsUntil(bucketLength(windowMs), lent.bucket)
-      : fitsAt(terms, counted, lent.item.ask?.need ?? 0)
-  return { ...lent, resetAtMs }
+/** Says when what was lent counts no more; when less than was needed is lent, when that fits. */
+async function readResets(queries: Queries, lent: readonly Lent[]): Promise<ReadonlyMap<Lent, Milliseconds>> {
+  const resets = new Map<Lent, Milliseconds>()
+  for (const one of lent) {
+    const { windowMs, terms } = one.locked
+    resets.set(one, windowMs === 0 ? terms.nowMs : countsUntil(bucketLength(windowMs), one.bucket))
+  }
+  const refused = lent.filter(isRefused)
+  const returns = await readReturns(
+    queries,
+    refused.map(({ locked, sidecar }) => ({ ...locked, sidecar })),
+    refused.map(({ locked }) => locked.bounds),
+  )
+  for (const [place, one] of refused.entries()) {
+    const { locked, sidecar, size, item } = one
+    // What is lent is used for the need.
+    const need = item.ask!.need - size
+    resets.set(one, fitsAt(locked.terms, locked.book.free(sidecar), returns[place]!, need))
+  }
+  return resets
 }
 
 /** The limits that requests name, each once, in the order of locks. */

@@ -86,23 +86,56 @@ export const addMissing = (queries: Queries, limits: readonly CountedLimit[]): P
     [...namesOf(limits), limits.map(({ limit }) => limit)],
   )
 
-/** Reads what counts of limits, by bucket. */
-export async function readSums(
+/** A sidecar that was lent less than it needs. */
+export type Refused = CountedLimit & { readonly sidecar: string }
+
+/**
+ * Reads how much more sidecars can get as each bucket leaves the window. What others used comes
+ * back as far as it is more than their shares.
+ * @returns for each that was refused, in order
+ */
+export async function readReturns(
   queries: Queries,
-  limits: readonly (CountedLimit & { readonly name: string })[],
-): Promise<ReadonlyMap<string, BucketSums>> {
-  const sums = new Map<string, { bucket: number; amount: number }[]>(limits.map(({ name }) => [name, []]))
-  if (sums.size === 0) return sums
-  const rows = await queries.rows<{ place: number; bucket: number; amount: number }>(
-    `select k.place, b.bucket, b.amount
-     from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality as k(count, subject, window_ms, place)
-     cross join lateral (
-       select bucket, sum(amount)::bigint as amount from limit_bucket b
-       where b.count = k.count and b.subject = k.subject and b.window_ms = k.window_ms
-       group by bucket) b`,
-    namesOf(limits),
+  refused: readonly Refused[],
+  bounds: readonly LiveBounds[],
+): Promise<readonly BucketSums[]> {
+  const sums = refused.map((): { bucket: number; amount: number }[] => [])
+  if (refused.length === 0) return sums
+  const rows = await queries.rows<{ places: number[]; bucket: number; amount: number }>(
+    `with k as (
+       select count, subject, window_ms, first, last, array_agg(place) as places
+       from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])
+         with ordinality as k(count, subject, window_ms, first, last, place)
+       group by count, subject, window_ms, first, last),
+     used as (
+       select k.places, b.bucket, b.sidecar, b.amount, b.here, coalesce(h.share, 0) as share
+       from k cross join lateral (
+         select sidecar, bucket, amount, sum(amount) over (partition by sidecar order by bucket desc) as here
+         from limit_bucket b
+         where b.count = k.count and b.subject = k.subject and b.window_ms = k.window_ms
+           and b.bucket between k.first and k.last
+         offset 0) b
+       left join limit_share h on h.count = k.count and h.subject = k.subject
+         and h.window_ms = k.window_ms and h.sidecar = b.sidecar
+         and h.seen_at > now() - ${SHARE_SECONDS} * interval '1 second'),
+     back as (
+       select places, bucket, sidecar, amount,
+         greatest(share, here) - greatest(share, here - amount) as claim
+       from used)
+     select places, bucket, sum(claim)::bigint as amount from back group by places, bucket
+     union all
+     select array[n.place], b.bucket, (b.amount - b.claim)::bigint
+     from unnest($6::text[]) with ordinality as n(sidecar, place)
+     join back b on b.sidecar = n.sidecar and n.place = any(b.places)
+     where b.amount <> b.claim`,
+    [
+      ...namesOf(refused),
+      bounds.map(([first]) => first),
+      bounds.map(([, last]) => last),
+      refused.map(({ sidecar }) => sidecar),
+    ],
   )
-  for (const { place, bucket, amount } of rows) sums.get(limits[place - 1]!.name)!.push({ bucket, amount })
+  for (const { places, ...one } of rows) for (const place of places) sums[place - 1]!.push(one)
   return sums
 }
 

@@ -106,7 +106,12 @@ export class Holdings {
 
   /** What a sidecar can get: the rest of the limit when each other one uses all that it may. */
   left(limit: number, sidecar: string): number {
-    return Math.max(0, this.#room(limit, sidecar) - this.of(sidecar).live)
+    return Math.max(0, this.free(limit, sidecar))
+  }
+
+  /** As `left`; below zero when more is used than the limit. */
+  free(limit: number, sidecar: string): number {
+    return this.#room(limit, sidecar) - this.of(sidecar).live
   }
 
   /** Lends to a sidecar, as far as the limit reaches. @returns the size of the lease */

@@ -134,6 +134,11 @@ export class LimitBook {
     return this.#holdings.of(sidecar).share
   }
 
+  /** @returns what a sidecar can get, as `Holdings.free` */
+  free(sidecar: string): number {
+    return this.#holdings.free(this.#terms.limit, sidecar)
+  }
+
   grant(sidecar: string, ask: LeaseAsk): Grant {
     const { windowMs, nowMs, limit } = this.#terms
     const time = leaseTime(windowMs, nowMs)
@@ -173,24 +178,34 @@ export class LimitBook {
 const nameOf = ({ sidecar, bucket }: Pick<BookedBucket, 'sidecar' | 'bucket'>): string =>
   `${bucket} ${sidecar}`
 
-/** What counts of a limit, by bucket. */
+/** How much more one sidecar can get once a bucket of a limit has left the window. */
 export type BucketSums = readonly { readonly bucket: number; readonly amount: number }[]
 
+/** Time within which all sidecars ask for their shares again. */
+const SHARES_MS: Milliseconds = 60_000
+
 /**
- * The time at which a need fits if nothing else happens; the time at which nothing counts when it
- * never fits.
+ * The time at which a need of a sidecar fits if nothing else happens. The shares of the others may
+ * leave too little even when nothing is used; then the time at which they may have changed.
+ * @param free what the sidecar can get now; below zero when more is used than the limit
  */
-export function fitsAt({ limit, windowMs, nowMs }: BookTerms, sums: BucketSums, need: number): Milliseconds {
+export function fitsAt(
+  { windowMs, nowMs }: Pick<BookTerms, 'windowMs' | 'nowMs'>,
+  free: number,
+  sums: BucketSums,
+  need: number,
+): Milliseconds {
   const bucketMs = bucketLength(windowMs)
   const current = bucketAt(bucketMs, nowMs)
   const live = sums
     .filter(({ bucket }) => isLive(bucketMs, bucket, current))
     .sort((a, b) => a.bucket - b.bucket)
-  let used = live.reduce((sum, { amount }) => sum + amount, 0)
+  let left = free
+  if (need <= left) return nowMs
   for (const { bucket, amount } of live) {
-    if (used + need <= limit) break
-    used -= amount
-    if (used + need <= limit || bucket === live.at(-1)!.bucket) return countsUntil(bucketMs, bucket)
+    left += amount
+    if (need <= left) return countsUntil(bucketMs, bucket)
   }
-  return nowMs
+  const last = live.at(-1)
+  return Math.max(nowMs + SHARES_MS, last === undefined ? 0 : countsUntil(bucketMs, last.bucket))
 }

@@ -60,6 +60,19 @@ t.test('calls of one turn ask together, and those that fit go on when not all do
   t.ok(calls[0]!.covers[0]!.retryAfterMs > 50_000, 'when enough of what counts has left the window')
 })
 
+t.test('a refusal because of the shares of others says when the call fits', async (t) => {
+  const { time, hub } = fleet()
+  const [one, other] = [hub.sidecar('a'), hub.sidecar('b')]
+  ask(one, 1)
+  await time.advance(10)
+  for (const need of [300, 300, 300]) ask(other, need)
+  await time.advance(10)
+  const late = ask(other, 50)
+  await time.advance(10)
+  t.match(late.covers, [{ source: 'refused' }])
+  t.ok(late.covers[0]!.retryAfterMs > 50_000, `${late.covers[0]!.retryAfterMs} ms`)
+})
+
 t.test('what a call did not use can be used by another sidecar soon', async (t) => {
   const { time, hub } = fleet()
   const [one, other] = [hub.sidecar('a'), hub.sidecar('b')]

@@ -5,7 +5,7 @@ import type { Timers } from '../../src/core/timers.ts'
 import { LeaseClient, type LeaseClientParts } from '../../src/fleet/lease-client.ts'
 import type { CountedSubject, LeaseAnswer, LeaseRequest } from '../../src/fleet/lease-protocol.ts'
 import { Holdings } from '../../src/policy/lease.ts'
-import { bucketAt, bucketLength, isLive } from '../../src/policy/limit.ts'
+import { bucketAt, bucketLength, countsUntil, isLive } from '../../src/policy/limit.ts'
 import { type BookedBucket, fitsAt, LimitBook } from '../../src/policy/limit-book.ts'
 
 const START_MS = Date.UTC(2026, 2, 1)
@@ -185,9 +185,26 @@ export class LeaseHub {
       this.#shares.set(`${name} ${one.sidecar}`, { name, sidecar: one.sidecar, share: one.share ?? 0 })
     if (granted === null) return []
     const { size, bucket, expiresAtMs: expires_at, left } = granted
-    const sums = [...this.#buckets.values()].filter((one) => one.name === name)
-    const reset_at = fitsAt(terms, sums, size < ask!.need ? ask!.need : limit)
+    const reset_at =
+      size < ask!.need
+        ? fitsAt(terms, book.free(sidecar), this.#returns(name, sidecar), ask!.need - size)
+        : countsUntil(bucketLength(windowMs), bucket)
     return [{ count, subject, size, bucket, expires_at, left, limit, reset_at, share: share ?? 0 }]
+  }
+
+  /** What a sidecar can get of a limit as buckets leave the window. */
+  #returns(name: string, sidecar: string): { bucket: number; amount: number }[] {
+    const shares = [...this.#shares.values()].filter((one) => one.name === name)
+    const buckets = [...this.#buckets.values()].filter((one) => one.name === name)
+    buckets.sort((a, b) => b.bucket - a.bucket)
+    const later = new Map<string, number>()
+    return buckets.map(({ bucket, amount, sidecar: holder }) => {
+      const before = later.get(holder) ?? 0
+      later.set(holder, before + amount)
+      const share = shares.find((one) => one.sidecar === holder)?.share ?? 0
+      const claim = Math.max(share, before + amount) - Math.max(share, before)
+      return { bucket, amount: holder === sidecar ? amount : claim }
+    })
   }
 
   #enter(book: LimitBook, name: string, windowMs: number): void {

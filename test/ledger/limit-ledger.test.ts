@@ -87,6 +87,22 @@ t.test('a share is set aside for each holder, and comes back from one that ends'
   t.match((await send(1, 'b', ask(1000))).lent, [{ size: 99 }])
 })
 
+t.test('a refusal says when the need fits beside the shares of the others', async (t) => {
+  const { hubs, send } = await twoHubs(t, { guaranteedShare: 0.2 })
+  await send(0, 'a', ask(1))
+  const [lease] = (await send(1, 'b', ask(1000))).lent
+  const gone = (lease!.bucket + 61) * 1000
+  t.match((await send(1, 'b', ask(1))).lent, [{ size: 0, resetAtMs: gone }], 'not the share of a')
+  t.match((await send(0, 'b', ask(950))).lent, [{ resetAtMs: gone }], 'never, until shares change')
+  const both = ['a', 'c'].map((sidecar) => ({
+    ...{ sidecar, request: 100, isFirst: false },
+    items: [ask(sidecar === 'a' ? 200 : 10), ask(1, { subject: 'other' })],
+  }))
+  const answers = await hubs[0]!.exchange(both)
+  t.match(answers.get('a')!.lent, [{ size: 99, resetAtMs: gone }, { size: 1 }])
+  t.match(answers.get('c')!.lent, [{ size: 0, resetAtMs: gone }, { size: 1 }])
+})
+
 t.test('slots come back when calls end, and from a silent sidecar after a time', async (t) => {
   const { send, database } = await twoHubs(t)
   const calls = (need: number, held: number) =>

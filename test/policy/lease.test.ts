@@ -159,12 +159,14 @@ t.test('sidecars that come together each get some of the guaranteed part at once
 
 t.test('a refused need fits once enough of what counts has left the window', async (t) => {
   const nowMs = 600_000
-  const terms = { limit: 100, guaranteedShare: 0, windowMs: 60_000, nowMs }
+  const terms = { windowMs: 60_000, nowMs }
   const sums = [
     { bucket: 600, amount: 70 },
     { bucket: 590, amount: 30 },
   ]
-  t.equal(fitsAt(terms, sums, 30), 651_000)
-  t.equal(fitsAt(terms, sums, 31), 661_000)
-  t.equal(fitsAt(terms, sums, 0), nowMs)
+  t.equal(fitsAt(terms, 0, sums, 30), 651_000)
+  t.equal(fitsAt(terms, 0, sums, 31), 661_000)
+  t.equal(fitsAt(terms, 0, sums, 0), nowMs)
+  t.equal(fitsAt(terms, -20, sums, 30), 661_000, 'more than the limit is used')
+  t.equal(fitsAt(terms, 0, [], 1), 660_000, 'the shares of others may have changed')
 })
