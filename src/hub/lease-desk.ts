@@ -23,6 +23,8 @@ const GATHER_MS: Milliseconds = 4
 const MAXIMUM_WAITING = 5000
 /** Limits of one transaction: so many that it ends in a fraction of a second. */
 const MAXIMUM_BATCH_ITEMS = 5000
+/** Calls at a time that a sidecar may report of a limit that refuses none. */
+const MAXIMUM_MONITORED_CALLS = 100_000
 /** Answers that are kept for requests that come again. */
 const MAXIMUM_ANSWERS = 50_000
 /** Interval at which the same refusal is logged again. */
@@ -41,6 +43,7 @@ interface HubLimits {
   declared(count: string): DeclaredLimit<{
     readonly enabled: boolean
     readonly namespaces?: readonly string[]
+    readonly action?: string
   }> | null
 }
 
@@ -56,7 +59,10 @@ export interface LeaseDeskParts {
   readonly log: (refusal: { sidecar: string; count: string; reason: LeaseRefusal }) => void
 }
 
-type FoundLimit = Pick<CountedLimit, 'windowMs' | 'limit'> & { readonly isInForce: boolean }
+type FoundLimit = Pick<CountedLimit, 'windowMs' | 'limit'> & {
+  readonly isInForce: boolean
+  readonly isMonitored: boolean
+}
 
 /** One part of a request. */
 interface AskedPart {
@@ -64,7 +70,7 @@ interface AskedPart {
   /** Whether it asks for something. What was used is taken also of a rule that is switched off. */
   readonly isLent?: boolean
   readonly isOfSlots?: boolean
-  readonly change: (item: LimitItem) => LimitItem
+  readonly change: (item: LimitItem, found: FoundLimit) => LimitItem
 }
 
 const NOTHING_ASKED = { settles: [], share: null, ask: null, slots: null }
@@ -143,6 +149,7 @@ export class LeaseDesk {
       const answers = await this.#parts.ledger.exchange(batch.map(({ request }) => request))
       for (const { request, resolve, reject } of batch) {
         const answer = answers.get(request.sidecar)
+        for (const { count } of answer?.refused ?? []) this.#refuse(request.sidecar, count, 'amount')
         if (answer !== undefined) resolve(print(answer))
         else reject(this.#late(request.sidecar))
       }
@@ -183,10 +190,13 @@ export class LeaseDesk {
       }
       const { windowMs, limit } = found
       const item = items.get(name) ?? { ...NOTHING_ASKED, count, subject, windowMs, limit }
-      items.set(name, part.change(item))
+      items.set(name, part.change(item, found))
     }
     for (const { need, held, ...one } of slots) {
-      const change = (item: LimitItem) => ({ ...item, slots: { need, held } })
+      const change = (item: LimitItem, { limit, isMonitored }: FoundLimit) => {
+        const most = isMonitored ? Math.max(limit, MAXIMUM_MONITORED_CALLS) : limit
+        return { ...item, slots: { need, held, most } }
+      }
       add(one, { amounts: [need], isLent: need > 0, isOfSlots: true, change })
     }
     for (const one of settles) {
@@ -206,13 +216,14 @@ export class LeaseDesk {
     const { maxParallelOf, rules } = this.#parts
     if (count === KEY_PARALLEL) {
       const limit = maxParallelOf(subject, namespace)
-      return limit === null ? 'unknown_limit' : { windowMs: 0, limit, isInForce: true }
+      return limit === null ? 'unknown_limit' : { windowMs: 0, limit, isInForce: true, isMonitored: false }
     }
     const found = rules.declared(count)
     if (found === null) return 'unknown_limit'
     const { limit, rule } = found
     if (!isForNamespace(rule.namespaces ?? null, namespace)) return 'namespace'
-    return { windowMs: limit.windowMs, limit: limit.amount, isInForce: rule.enabled }
+    const isMonitored = rule.action === 'monitor'
+    return { windowMs: limit.windowMs, limit: limit.amount, isInForce: rule.enabled, isMonitored }
   }
 
   #late(sidecar: string): GatewayError {

@@ -30,13 +30,21 @@ import {
 /** Interval at which a hub removes buckets that no longer count. */
 const REMOVE_MS: Milliseconds = 250
 
+interface SlotItem {
+  readonly need: number
+  /** Calls that run, and places that are kept. */
+  readonly held: number
+  /** Maximum of `held`, unless the sidecar was lent more. */
+  readonly most: number
+}
+
 /** What a sidecar says and asks of one limit. */
 export interface LimitItem extends CountedLimit {
   readonly settles: readonly { readonly bucket: number; readonly amount: number }[]
   /** Null when it is not said. */
   readonly share: number | null
   readonly ask: { readonly need: number; readonly want: number } | null
-  readonly slots: { readonly need: number; readonly held: number } | null
+  readonly slots: SlotItem | null
 }
 
 export interface LimitRequest {
@@ -62,6 +70,8 @@ export interface LentPart {
 export interface LimitAnswer {
   readonly timeMs: Milliseconds
   readonly lent: readonly LentPart[]
+  /** Parts that say of more calls than the sidecar may run. */
+  readonly refused: readonly LimitItem[]
 }
 
 export interface LimitLedgerOptions {
@@ -125,8 +135,14 @@ export class LimitLedger {
     for (const bucket of await readBuckets(queries, bucketsOf(taken, nowMs)))
       byName.get(nameOf(bucket))!.book.enterBucket(bucket)
     const slots: SlotRow[] = []
+    const refused = new Set<LimitItem>()
     const lent = taken.map(({ sidecar, items }) =>
-      items.flatMap((item) => this.#lend(byName.get(nameOf(item))!, sidecar, item, slots)),
+      items.flatMap((item) => {
+        const one = byName.get(nameOf(item))!
+        if (!isTooMuch(one, sidecar, item)) return this.#lend(one, sidecar, item, slots)
+        refused.add(item)
+        return []
+      }),
     )
     await write(queries, locked)
     await this.#removeDead(queries, locked)
@@ -134,9 +150,13 @@ export class LimitLedger {
     await writeShares(queries, slots)
     const resets = await readResets(queries, lent.flat())
     return new Map(
-      taken.map(({ sidecar }, place) => [
+      taken.map(({ sidecar, items }, place) => [
         sidecar,
-        { timeMs: nowMs, lent: lent[place]!.map((one) => ({ ...one, resetAtMs: resets.get(one)! })) },
+        {
+          timeMs: nowMs,
+          lent: lent[place]!.map((one) => ({ ...one, resetAtMs: resets.get(one)! })),
+          refused: items.filter((item) => refused.has(item)),
+        },
       ]),
     )
   }
@@ -231,6 +251,13 @@ interface Lent extends Omit<LentPart, 'resetAtMs'> {
 async function forget(queries: Queries, sidecar: string): Promise<void> {
   await queries.rows('delete from limit_share where sidecar = $1', [sidecar])
   await queries.rows('delete from limit_slot where sidecar = $1', [sidecar])
+}
+
+/** Whether a sidecar says of more calls than it may run: by the limit, or by what it was lent. */
+function isTooMuch(locked: Locked, sidecar: string, { slots }: LimitItem): boolean {
+  if (slots === null) return false
+  const { live, share } = locked.slots.of(sidecar)
+  return slots.held > Math.max(slots.most, live, share)
 }
 
 const isRefused = ({ item, size }: Lent): boolean => item.ask !== null && size < item.ask.need

@@ -15,11 +15,17 @@ const SHOP = 'shop'
 const A = { id: 'a', namespace: SHOP }
 const B = { id: 'b', namespace: SHOP }
 /** Limits of 1,000 tokens a minute, by the name of their rule. */
-const RULES: Record<string, { readonly enabled: boolean; readonly namespaces?: readonly string[] }> = {
+interface Rule {
+  readonly enabled: boolean
+  readonly namespaces?: readonly string[]
+  readonly action?: 'monitor'
+}
+const RULES: Record<string, Rule> = {
   rule: { enabled: true },
   off: { enabled: false },
   'off:parallel': { enabled: false },
   shop: { enabled: true, namespaces: ['sh*'] },
+  'seen:parallel': { enabled: true, action: 'monitor' },
 }
 const LIMIT_FILE = 'rules: [{name: tokens, type: rate_limit, pattern: 1000/1m, action: block}]\n'
 const ASK = { count: 'rule', subject: 'line', need: 10, want: 10 }
@@ -61,7 +67,7 @@ function desk(exchange: (batch: readonly LimitRequest[]) => ReadonlyMap<string, 
 }
 
 const nothing = (batch: readonly LimitRequest[]) =>
-  new Map(batch.map(({ sidecar }) => [sidecar, { timeMs: 7, lent: [] }]))
+  new Map(batch.map(({ sidecar }) => [sidecar, { timeMs: 7, lent: [], refused: [] }]))
 
 t.test('requests of some milliseconds are one transaction, with one of each sidecar', async (t) => {
   const { desk: one, batches, fire } = desk(nothing)
@@ -114,6 +120,32 @@ t.test('what is unknown or too much is refused, counted and logged once', async 
     { sidecar: 'a', reason: 'unknown_limit', count: 'key:parallel' },
     { reason: 'amount', count: 'rule' },
   ])
+})
+
+t.test('what the ledger refuses of running calls is counted and logged, as other amounts', async (t) => {
+  const {
+    desk: one,
+    batches,
+    refusals,
+    fire,
+  } = desk((batch) => {
+    const [{ sidecar, items }] = batch as [LimitRequest]
+    return new Map([[sidecar, { timeMs: 7, lent: [], refused: items.slice(0, 1) }]])
+  })
+  const slots = ['key', 'seen'].map((rule) => ({
+    count: `${rule}:parallel`,
+    subject: 'line',
+    need: 0,
+    held: 1e9,
+  }))
+  const answer = one.answer(A, request(1, { asks: [], slots }))
+  fire()
+  t.strictSame(await answer, { time: 7, grants: [], slots: [] })
+  t.match(batches[0]![0]!.items, [
+    { count: 'key:parallel', slots: { held: 1e9, most: 5 } },
+    { count: 'seen:parallel', slots: { held: 1e9, most: 100_000 } },
+  ])
+  t.match(refusals, [{ sidecar: 'a', count: 'key:parallel', reason: 'amount' }])
 })
 
 t.test('what calls used of a rule that was switched off is taken, and nothing is lent', async (t) => {

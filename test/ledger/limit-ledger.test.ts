@@ -106,7 +106,7 @@ t.test('a refusal says when the need fits beside the shares of the others', asyn
 t.test('slots come back when calls end, and from a silent sidecar after a time', async (t) => {
   const { send, database } = await twoHubs(t)
   const calls = (need: number, held: number) =>
-    item({ count: 'key:parallel', windowMs: 0, limit: 5, slots: { need, held } })
+    item({ count: 'key:parallel', windowMs: 0, limit: 5, slots: { need, held, most: 5 } })
   t.match((await send(0, 'a', calls(3, 0))).lent, [{ size: 3 }])
   t.match((await send(1, 'b', calls(3, 0))).lent, [{ size: 2 }])
   t.match((await send(0, 'a', calls(0, 1))).lent, [{ size: 1 }])
@@ -119,7 +119,14 @@ t.test('slots come back when calls end, and from a silent sidecar after a time',
 t.test('a new process of a sidecar gives back the places and shares of the last one', async (t) => {
   const { hubs, send, begin } = await twoHubs(t, { guaranteedShare: 0.5 })
   const calls = (need: number, held: number, subject = 'line') =>
-    item({ count: 'key:parallel', subject, windowMs: 0, limit: 5, share: null, slots: { need, held } })
+    item({
+      count: 'key:parallel',
+      subject,
+      windowMs: 0,
+      limit: 5,
+      share: null,
+      slots: { need, held, most: 5 },
+    })
   t.match((await send(0, 'a', calls(5, 0), calls(2, 0, 'other'))).lent, [{ size: 5 }, { size: 2 }])
   t.match((await send(1, 'b', calls(5, 0))).lent, [{ size: 0 }])
   await send(0, 'a', ask(1, { share: null }))
@@ -134,7 +141,7 @@ t.test('a new process of a sidecar gives back the places and shares of the last 
 t.test('after a limit of calls at a time is lowered, places come back as calls end', async (t) => {
   const { send } = await twoHubs(t)
   const calls = (limit: number, need: number, held: number) =>
-    item({ count: 'key:parallel', windowMs: 0, limit, slots: { need, held } })
+    item({ count: 'key:parallel', windowMs: 0, limit, slots: { need, held, most: limit } })
   await send(0, 'a', calls(10, 6, 0))
   await send(1, 'b', calls(10, 4, 0))
   t.match((await send(0, 'a', calls(5, 1, 6))).lent, [{ size: 1, left: 0 }], 'four run elsewhere')
@@ -143,10 +150,23 @@ t.test('after a limit of calls at a time is lowered, places come back as calls e
   t.match((await send(0, 'a', calls(5, 1, 3))).lent, [{ size: 4, left: 0 }])
 })
 
+t.test('more calls than a sidecar can have been lent places for are refused', async (t) => {
+  const { send } = await twoHubs(t)
+  const calls = (limit: number, need: number, held: number) =>
+    item({ count: 'key:parallel', windowMs: 0, limit, slots: { need, held, most: limit } })
+  await send(0, 'a', calls(10, 8, 0))
+  const refused = [calls(10, 0, 1e9), calls(10, 1, 11)]
+  for (const one of refused) t.match(await send(1, 'b', one), { lent: [], refused: [one] })
+  t.match((await send(0, 'a', calls(5, 0, 8))).lent, [{ size: 5 }], 'of a limit that was lowered')
+  t.match((await send(0, 'a', calls(5, 0, 9))).refused, [{}])
+  t.match((await send(0, 'a', calls(5, 0, 1))).lent, [{ size: 1 }])
+  t.match((await send(1, 'b', calls(5, 9, 0))).lent, [{ size: 4 }], 'what was refused does not count')
+})
+
 t.test('a share of places is set aside, too', async (t) => {
   const { send } = await twoHubs(t, { guaranteedShare: 0.5 })
   const calls = (need: number, held: number) =>
-    item({ count: 'key:parallel', windowMs: 0, limit: 10, slots: { need, held } })
+    item({ count: 'key:parallel', windowMs: 0, limit: 10, slots: { need, held, most: 10 } })
   t.match((await send(0, 'a', calls(1, 0))).lent, [{ size: 1, share: 2 }])
   t.match((await send(1, 'b', calls(10, 0))).lent, [{ size: 8, share: 1 }])
   t.match((await send(0, 'a', calls(10, 1))).lent, [{ size: 2 }])
