@@ -195,9 +195,10 @@ export class LeaseDesk {
     for (const { need, held, ...one } of slots) {
       const change = (item: LimitItem, { limit, isMonitored }: FoundLimit) => {
         const most = isMonitored ? Math.max(limit, MAXIMUM_MONITORED_CALLS) : limit
-        return { ...item, slots: { need, held, most } }
+        // The sidecar may not know yet that the limit was lowered.
+        return { ...item, slots: { need: Math.min(need, limit), held, most } }
       }
-      add(one, { amounts: [need], isLent: need > 0, isOfSlots: true, change })
+      add(one, { amounts: [], isLent: need > 0, isOfSlots: true, change })
     }
     for (const one of settles) {
       const change = (item: LimitItem) => ({ ...item, settles: [...item.settles, one] })

@@ -228,9 +228,10 @@ export class LeaseHub {
     ask: LeaseRequest['slots'][number],
     declared: number | null,
   ): LeaseAnswer['slots'][number][] {
-    const { count, subject, need, held } = ask
+    const { count, subject, held } = ask
     const found = this.limits.get(count)
-    if (found === undefined || need > found.limit) return []
+    if (found === undefined) return []
+    const need = Math.min(ask.need, found.limit)
     const name = `${count}\0${subject}`
     const holdings = new Holdings()
     const shares = new Map([...this.#shares].filter(([, one]) => one.name === name))

@@ -105,7 +105,7 @@ t.test('what is unknown or too much is refused, counted and logged once', async 
     asks: [ASK, { ...ASK, count: 'other' }, { ...ASK, subject: 'x', need: 1001 }],
     settles: [{ count: 'rule', subject: 'line', bucket: 1, amount: 1001 }],
     slots: [
-      { count: 'key:parallel', subject: 'line', need: 1, held: 0 },
+      { count: 'key:parallel', subject: 'line', need: 9, held: 0 },
       { count: 'key:parallel', subject: 'nobody', need: 1, held: 0 },
     ],
   }
@@ -113,7 +113,7 @@ t.test('what is unknown or too much is refused, counted and logged once', async 
   fire()
   await answer
   t.match(batches[0]![0]!.items, [
-    { count: 'key:parallel', subject: 'line', slots: { need: 1, held: 0 }, limit: 5, windowMs: 0 },
+    { count: 'key:parallel', subject: 'line', slots: { need: 5, held: 0 }, limit: 5, windowMs: 0 },
     { count: 'rule', subject: 'line', settles: [], ask: { need: 10 }, limit: 1000 },
   ])
   t.match(refusals, [
