@@ -3,7 +3,7 @@ import { readParts } from '../../src/chat/token-counts.ts'
 import { countImages, moneyDemand, pricedModels } from '../../src/pipeline/limits/money-demand.ts'
 import { costOfCall } from '../../src/pipeline/record/call-cost.ts'
 import { denialError } from '../../src/pipeline/record/failure.ts'
-import { RUN_WINDOW } from '../../src/policy/limit.ts'
+import { CALENDAR_MONTH, RUN_WINDOW } from '../../src/policy/limit.ts'
 import { type Price, PriceBook } from '../../src/prices/price-book.ts'
 import { FREE } from '../prices/fixture.ts'
 
@@ -147,7 +147,13 @@ t.test('images are counted where each API has them', async (t) => {
 
 t.test('a refusal names the budget and the day on which it ends', async (t) => {
   const rule = { id: 'r1', name: 'team-budget', type: 'rate_limit', action: 'block' } as const
-  const limit = { unit: 'usd', amount: 500 * USD, windowMs: 1, scope: { label: 'team' }, rule } as const
+  const limit = {
+    unit: 'usd',
+    amount: 500 * USD,
+    windowMs: CALENDAR_MONTH,
+    scope: { label: 'team' },
+    rule,
+  } as const
   const denial = { outcome: 'denial', reason: 'rate_limited', rule, hits: [] } as const
   const refusal = {
     limit,
@@ -167,6 +173,10 @@ t.test('a refusal names the budget and the day on which it ends', async (t) => {
     headers: { 'retry-after': '86400', 'x-should-retry': 'false' },
     extra: { rule_name: 'team-budget' },
   })
+  const short = { limit: { ...limit, windowMs: 20_000 }, retryAfterMs: 6400 }
+  t.match(errorOf(short), { message: /is used up for .* until 2026-11-29T12:00:07Z\.$/ })
+  const ofDay = { limit: { ...limit, windowMs: 86_400_000 } }
+  t.match(errorOf(ofDay), { message: /is used up for .* until 2026-11-30\.$/ })
   const never = errorOf({ neverFits: true })
   t.match(never, { code: 'budget_exceeded', message: /may cost more, max_tokens included/ })
   t.same(never.headers, { 'x-should-retry': 'false' })
@@ -198,4 +208,11 @@ t.test('a refusal names the budget and the day on which it ends', async (t) => {
     param: 'model',
     message: /no price.*"team-budget".*add the model to the price book/,
   })
+  for (const [amount, calls] of [
+    [1, '1 call at a time'],
+    [12, '12 calls at a time'],
+  ] as const) {
+    const ofKey = errorOf({ limit: { ...limit, rule: null, unit: 'parallel', windowMs: 0, amount } })
+    t.equal(ofKey?.message, `This API key allows ${calls} (max_parallel); wait for one to end.`)
+  }
 })

@@ -22,7 +22,9 @@ import type { Logger } from './record.ts'
 /** The status that nginx logs for a client that closed its request. */
 const CLIENT_CLOSED_REQUEST = 499
 
+const SECOND_MS: Milliseconds = 1000
 const MINUTE_MS: Milliseconds = 60_000
+const DAY_MS: Milliseconds = 86_400_000
 
 /** The longest wait for which an SDK should retry on its own; beyond it the caller decides. */
 const LONGEST_RETRY_MS: Milliseconds = 60_000
@@ -155,7 +157,8 @@ function limited(refusal: Refusal, callId: string): GatewayError {
   if (rule !== null && refusal.isRunOver) return runOver(refusal, rule)
   const headers = neverFits ? { 'x-should-retry': 'false' } : retryHeadersOf(refusal, callId)
   if (rule === null) {
-    const own = `This API key allows ${amount} calls at a time (max_parallel)`
+    const calls = amount === 1 ? '1 call' : `${amount} calls`
+    const own = `This API key allows ${calls} at a time (max_parallel)`
     const message = refusal.isAway ? awayMessage(refusal, KEY_LIMIT) : `${own}; wait for one to end.`
     return new GatewayError('rate_limit_exceeded', message, { headers })
   }
@@ -232,10 +235,16 @@ function budgetMessage(refusal: Refusal, { name }: RuleReference): string {
   const state = isHeld ? 'is used up by what running calls may cost' : 'is used up'
   const used = `The budget "${name}" of ${amount} ${state} for ${describeScope(limit.scope)}`
   if (limit.windowMs === RUN_WINDOW) return `${used}; wait for one to end.`
-  // The clock of the counts differs by some milliseconds, and windows may end at midnight.
-  const endMs = Math.ceil((nowMs + retryAfterMs) / MINUTE_MS) * MINUTE_MS
-  return `${used} until ${isoTime(endMs).slice(0, 10)}.`
+  const endMs = nowMs + retryAfterMs
+  return `${used} until ${limit.windowMs < DAY_MS ? isoSecond(endMs) : isoDay(endMs)}.`
 }
+
+/** The clock of the counts differs by some milliseconds, and windows may end at midnight. */
+const isoDay = (endMs: Milliseconds): string =>
+  isoTime(Math.ceil(endMs / MINUTE_MS) * MINUTE_MS).slice(0, 'YYYY-MM-DD'.length)
+
+const isoSecond = (endMs: Milliseconds): string =>
+  `${isoTime(Math.ceil(endMs / SECOND_MS) * SECOND_MS).slice(0, 'YYYY-MM-DDTHH:MM:SS'.length)}Z`
 
 /** Units as messages name them. */
 const UNITS = {
