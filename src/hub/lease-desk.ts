@@ -195,7 +195,8 @@ export class LeaseDesk {
     for (const { need, held, ...one } of slots) {
       const change = (item: LimitItem, { limit, isMonitored }: FoundLimit) => {
         const most = isMonitored ? Math.max(limit, MAXIMUM_MONITORED_CALLS) : limit
-        // The sidecar may not know yet that the limit was lowered.
+        // What is above it is refused. The sidecar may not know yet that the limit was lowered.
+        if (need > limit) this.#refuse(id, one.count, 'amount')
         return { ...item, slots: { need: Math.min(need, limit), held, most } }
       }
       add(one, { amounts: [], isLent: need > 0, isOfSlots: true, change })

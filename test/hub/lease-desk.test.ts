@@ -117,8 +117,8 @@ t.test('what is unknown or too much is refused, counted and logged once', async 
     { count: 'rule', subject: 'line', settles: [], ask: { need: 10 }, limit: 1000 },
   ])
   t.match(refusals, [
-    { sidecar: 'a', reason: 'unknown_limit', count: 'key:parallel' },
-    { reason: 'amount', count: 'rule' },
+    { sidecar: 'a', reason: 'amount', count: 'key:parallel' },
+    { reason: 'unknown_limit', count: 'key:parallel' },
   ])
 })
 
