@@ -175,7 +175,7 @@ export class HubSlots implements CountedSubject {
     this.#heardMs = nowMs
     this.#heardLimit = limit
     this.#idleMs = left > limit * AMPLE ? IDLE_WHEN_AMPLE_MS : left > 0 ? IDLE_MS : 0
-    if (size < sent.held + sent.need) this.#fullUntilMs = nowMs + AGAIN_MS
+    if (Math.min(size, this.#limit) < sent.held + sent.need) this.#fullUntilMs = nowMs + AGAIN_MS
     this.#others = Math.max(0, limit - left - size)
     this.#size = size
     this.#counted = Math.max(sent.held, size)

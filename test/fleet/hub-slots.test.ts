@@ -71,6 +71,20 @@ t.test('after a limit is lowered calls begin only below it, while there is deman
   }
 })
 
+t.test('a sidecar that knows a lower limit than its hub refuses calls beyond it', async (t) => {
+  const { time, hub } = fleet()
+  const sidecar = hub.sidecar('a')
+  const begin = (limit: number) => Promise.resolve(sidecar.begin(sidecar.slot(PLACE)!, limit))
+  const running = [begin(3), begin(3)]
+  await time.advance(300)
+  await Promise.all(running)
+  hub.requests.length = 0
+  const late = begin(2)
+  await time.advance(260)
+  t.equal(await late, 'full')
+  t.ok(hub.requests.length <= 8, `${hub.requests.length} requests in 250 ms`)
+})
+
 t.test('places are kept for a while as long as most of the limit is left', async (t) => {
   const { ends, requests } = await runCallers({
     ...{ limit: 1000, callers: 30, callMs: 100, sidecars: 3, calls: 1000, seed: 1 },
