@@ -75,7 +75,7 @@ export interface LeaseGrant extends CountedSubject {
 
 /** The answer to an ask for slots. */
 export interface SlotGrant extends CountedSubject {
-  /** The calls at a time that the sidecar may run; fewer than it runs after the limit was lowered. */
+  /** The calls at a time that the sidecar may run; after the limit was lowered, fewer than run. */
   readonly size: number
   /** When the hub takes the slots back, unless it hears of them. */
   readonly expires_at: number
