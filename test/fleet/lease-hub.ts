@@ -185,10 +185,12 @@ export class LeaseHub {
       this.#shares.set(`${name} ${one.sidecar}`, { name, sidecar: one.sidecar, share: one.share ?? 0 })
     if (granted === null) return []
     const { size, bucket, expiresAtMs: expires_at, left } = granted
+    const returns = this.#returns(name, sidecar)
+    const ends = returns.map((one) => countsUntil(bucketLength(windowMs), one.bucket))
     const reset_at =
       size < ask!.need
-        ? fitsAt(terms, book.free(sidecar), this.#returns(name, sidecar), ask!.need - size)
-        : countsUntil(bucketLength(windowMs), bucket)
+        ? fitsAt(terms, book.free(sidecar), returns, ask!.need - size)
+        : Math.max(nowMs, ...ends)
     return [{ count, subject, size, bucket, expires_at, left, limit, reset_at, share: share ?? 0 }]
   }
 
