@@ -50,9 +50,10 @@ export interface Api {
   readRequest(body: JsonValue): ModelRequest
   /**
    * Lists the texts that a model reads, in steps.
+   * @param readsNumbers whether numbers of less than seven digits are texts; default: no
    * @throws GatewayError `invalid_body` for a body that is too deep or has too many texts
    */
-  requestTexts(body: JsonObject): Steps<Texts>
+  requestTexts(body: JsonObject, readsNumbers?: boolean): Steps<Texts>
   estimatePromptTokens(body: JsonObject): number
   /**
    * Returns the bodies to send upstream, in order: the next one is for an upstream that refuses the
@@ -60,8 +61,12 @@ export interface Api {
    * @param json the redacted body, serialised
    */
   upstreamBodies(request: ModelRequest, json: Buffer, usage: StreamUsage): readonly [Buffer, ...Buffer[]]
-  /** Begins to read a stream. @param asksForJson whether the answer's text is JSON */
-  readStream(asksForJson: boolean): StreamReader
+  /**
+   * Begins to read a stream.
+   * @param asksForJson whether the answer's text is JSON
+   * @param readsNumbers as in `requestTexts`
+   */
+  readStream(asksForJson: boolean, readsNumbers?: boolean): StreamReader
 }
 
 /** How errors of the gateway are written, so that the API's own clients read them. */
@@ -87,9 +92,10 @@ export interface ErrorShape {
 export interface AnswerFormat {
   /**
    * Lists the texts of an answer or an upstream's error.
+   * @param readsNumbers as in `requestTexts`
    * @throws GatewayError `upstream_unavailable` for one that is too deep or has too many texts
    */
-  texts(body: JsonObject): Texts
+  texts(body: JsonObject, readsNumbers?: boolean): Texts
   /**
    * Groups texts as a client reads them, in steps. @param asksForJson whether the answer's text is
    * JSON

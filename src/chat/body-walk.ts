@@ -24,6 +24,7 @@ import {
   isMediaPart,
   isProviderNumber,
   isQuoting,
+  isReadNumber,
   isResult,
   isSigned,
   isTokenPlace,
@@ -49,7 +50,10 @@ const ENVELOPE = keys('id model system_fingerprint obfuscation')
 /** Longest `token` under `logprobs` that is left out. */
 const MAXIMUM_TOKEN_CHARACTERS = 128
 
-/** Smallest number that is a text: seven digits. A shorter one identifies nobody. */
+/**
+ * Smallest number that is a text for built-in kinds: seven digits. A shorter one identifies nobody,
+ * unless a rule knows better.
+ */
 const MIN_NUMBER = 10 ** 6
 /** Larger than any setting but a seed. */
 const MAXIMUM_SETTING = 2 ** 32
@@ -105,6 +109,7 @@ export class BodyWalk {
   numbersEachInput = false
   readonly #side: 'request' | 'response'
   readonly #asksForJson: boolean
+  readonly #readsNumbers: boolean
   #renames: Renames | null = null
   #role: string | null = null
   /** True inside the running text of the conversation. */
@@ -112,9 +117,13 @@ export class BodyWalk {
   #joined = 0
   readonly #pace = new Pace()
 
-  /** @param asksForJson whether the `text` members of an answer are JSON */
-  constructor(side: 'request' | 'response', asksForJson = false) {
+  /**
+   * @param readsNumbers whether small numbers are texts: where rules define what is looked for
+   * @param asksForJson whether the `text` members of an answer are JSON
+   */
+  constructor(side: 'request' | 'response', readsNumbers = false, asksForJson = false) {
     this.#side = side
+    this.#readsNumbers = readsNumbers
     this.#asksForJson = asksForJson
   }
 
@@ -336,7 +345,8 @@ export class BodyWalk {
   }
 
   #skipsNumber(value: number, key: Key, node: PathNode | null): boolean {
-    if (Math.abs(value) < MIN_NUMBER) return true
+    if (Math.abs(value) < MIN_NUMBER && !(this.#readsNumbers && isReadNumber(this.#side, key, node)))
+      return true
     if (this.#side === 'request')
       return (
         isSeed(String(value), key, node) ||

@@ -39,5 +39,5 @@ export const CHAT: Api = {
     finishReason: firstFinishReason,
   },
   tools: CHAT_TOOLS,
-  readStream: (asksForJson) => new ChatStream(asksForJson),
+  readStream: (asksForJson, readsNumbers) => new ChatStream(asksForJson, readsNumbers),
 }

@@ -16,10 +16,12 @@ export class ChatStream implements StreamReader {
   readonly closing = encodeData(DONE)
   readonly nextNumber = 0
   readonly #asksForJson: boolean
+  readonly #readsNumbers: boolean
   readonly #probabilities = new LogprobGate()
 
-  constructor(asksForJson: boolean, assembler: StreamAssembler = new Assembler()) {
+  constructor(asksForJson: boolean, readsNumbers = false, assembler: StreamAssembler = new Assembler()) {
     this.#asksForJson = asksForJson
+    this.#readsNumbers = readsNumbers
     this.assembler = assembler
   }
 
@@ -28,7 +30,7 @@ export class ChatStream implements StreamReader {
   }
 
   read(data: string): StreamChunk | null {
-    return readStreamChunk(data, this.#asksForJson)
+    return readStreamChunk(data, this.#asksForJson, this.#readsNumbers)
   }
 
   note(): void {}

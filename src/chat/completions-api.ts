@@ -60,7 +60,7 @@ export const COMPLETIONS: Api = {
   headers: {},
   errors: openAiErrors,
   readRequest: readCompletionsRequest,
-  requestTexts: (body) => inputTexts(body, 'prompt'),
+  requestTexts: (body, readsNumbers) => inputTexts(body, 'prompt', readsNumbers),
   estimatePromptTokens: ({ prompt, suffix }) =>
     estimateInput(prompt) + (typeof suffix === 'string' ? estimateTokens(suffix) : 0),
   upstreamBodies,
@@ -73,5 +73,5 @@ export const COMPLETIONS: Api = {
     usage: readUsage,
     finishReason: firstFinishReason,
   },
-  readStream: () => new CompletionsStream(),
+  readStream: (_, readsNumbers) => new CompletionsStream(readsNumbers),
 }

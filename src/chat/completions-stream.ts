@@ -8,8 +8,8 @@ import { ChatStream } from './chat-stream.ts'
 import { DONE, encodeData } from './sse.ts'
 
 export class CompletionsStream extends ChatStream {
-  constructor() {
-    super(false, new Assembler('text_completion'))
+  constructor(readsNumbers = false) {
+    super(false, readsNumbers, new Assembler('text_completion'))
   }
 
   override flush(like: JsonObject, choice: number, pieces: readonly ChannelText[]): JsonObject {

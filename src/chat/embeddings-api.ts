@@ -26,8 +26,8 @@ function readInputRequest(json: JsonValue, whenMissing?: string): ModelRequest {
 }
 
 /** Lists the texts of an answer without its vectors, which are numbers or base64. */
-function vectorTexts(body: JsonObject): Texts {
-  const walk = new BodyWalk('response')
+function vectorTexts(body: JsonObject, readsNumbers = false): Texts {
+  const walk = new BodyWalk('response', readsNumbers)
   for (const key of Object.keys(body)) {
     if (key === 'data' && Array.isArray(body[key])) walk.items(body, key, isVector)
     else walk.member(body, key, null, 1)
@@ -51,7 +51,7 @@ const INPUT_API = {
   family: 'openai',
   headers: {},
   errors: openAiErrors,
-  requestTexts: (body) => inputTexts(body, 'input'),
+  requestTexts: (body, readsNumbers) => inputTexts(body, 'input', readsNumbers),
   estimatePromptTokens: ({ input }) => estimateInput(input),
   upstreamBodies: (_request, json) => [json],
   answer: {
@@ -63,7 +63,7 @@ const INPUT_API = {
     usage: readUsage,
     finishReason: noReason,
   },
-  readStream: (asksForJson) => new ChatStream(asksForJson),
+  readStream: (asksForJson, readsNumbers) => new ChatStream(asksForJson, readsNumbers),
 } as const satisfies Partial<Api>
 
 /** `POST /v1/embeddings` (https://platform.openai.com/docs/api-reference/embeddings). */
@@ -76,7 +76,7 @@ export const EMBEDDINGS: Api = {
   },
   target: '/embeddings',
   usesTokens: true,
-  requestTexts: (body) => inputTexts(body, 'input', true),
+  requestTexts: (body, readsNumbers) => inputTexts(body, 'input', readsNumbers, true),
   readRequest: (json) => readInputRequest(json),
 }
 

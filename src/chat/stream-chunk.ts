@@ -59,14 +59,15 @@ export interface StreamChunk {
 /**
  * Reads the data of an event; null when it is not a JSON object.
  * @param asksForJson whether the content is JSON
+ * @param readsNumbers as in BodyWalk
  * @throws GatewayError `upstream_unavailable` for a chunk that is too deep or has too many choices
  *   or texts
  */
-export function readStreamChunk(data: string, asksForJson = false): StreamChunk | null {
+export function readStreamChunk(data: string, asksForJson = false, readsNumbers = false): StreamChunk | null {
   const body = parseObject(data)
   if (body === null) return null
   const { choices } = body
-  const reader = new ChunkReader(asksForJson)
+  const reader = new ChunkReader(asksForJson, readsNumbers)
   for (const key of Object.keys(body)) {
     if (key === 'choices' && Array.isArray(choices)) reader.choices(choices)
     else reader.walk.member(body, key, null, 1)
@@ -163,7 +164,7 @@ const SIGNATURES = ['signature', 'data', 'encrypted_content'] as const
  * list, is complete in each chunk.
  */
 class ChunkReader {
-  readonly walk = new BodyWalk('response')
+  readonly walk: BodyWalk
   readonly deltas: Delta[] = []
   readonly finished: number[] = []
   readonly signed: number[] = []
@@ -174,8 +175,9 @@ class ChunkReader {
   #names: readonly Text[] = []
   readonly #asksForJson: boolean
 
-  constructor(asksForJson: boolean) {
+  constructor(asksForJson: boolean, readsNumbers: boolean) {
     this.#asksForJson = asksForJson
+    this.walk = new BodyWalk('response', readsNumbers)
   }
 
   choices(choices: JsonValue[]): void {

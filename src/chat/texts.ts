@@ -27,12 +27,12 @@ export interface Texts {
 
 /**
  * Lists the texts of a chat request in the order in which it is read: strings, long numbers and
- * member names anywhere. Leaves out words of the wire format, ids in the form of ids, the top-level
+ * member names anywhere, with `readsNumbers` all numbers that are no setting. Leaves out words of the wire format, ids in the form of ids, the top-level
  * `model`, and payloads, which it counts. Runs in steps; time is linear in the body.
  * @throws GatewayError `invalid_body` for more than MAXIMUM_DEPTH levels or MAXIMUM_TEXTS texts
  */
-export function* requestTexts(body: JsonObject): Steps<Texts> {
-  const walk = new BodyWalk('request')
+export function* requestTexts(body: JsonObject, readsNumbers = false): Steps<Texts> {
+  const walk = new BodyWalk('request', readsNumbers)
   for (const key of readingOrder(body)) {
     const value = body[key]
     if (key === 'prediction' && isObject(value)) {
@@ -58,8 +58,8 @@ export function* requestTexts(body: JsonObject): Steps<Texts> {
  * @throws GatewayError `upstream_unavailable` for more than MAXIMUM_DEPTH levels or MAXIMUM_TEXTS
  * texts
  */
-export function responseTexts(body: JsonObject): Texts {
-  const walk = new BodyWalk('response')
+export function responseTexts(body: JsonObject, readsNumbers = false): Texts {
+  const walk = new BodyWalk('response', readsNumbers)
   walk.object(body, null, 1)
   return walk
 }

@@ -33,8 +33,13 @@ export function checkInput(body: JsonObject, field: string): void {
  * @param numbersEachInput as in Texts
  * @throws GatewayError `invalid_body` as BodyWalk
  */
-export function* inputTexts(body: JsonObject, field: string, numbersEachInput = false): Steps<Texts> {
-  const walk = new BodyWalk('request')
+export function* inputTexts(
+  body: JsonObject,
+  field: string,
+  readsNumbers = false,
+  numbersEachInput = false,
+): Steps<Texts> {
+  const walk = new BodyWalk('request', readsNumbers)
   walk.numbersEachInput = numbersEachInput
   for (const key of Object.keys(body)) {
     if (key === field) yield* walk.inputs(body, key, isTokenList)

@@ -4,6 +4,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { PathNode } from './json-path.ts'
 import { isOpaque } from './payload.ts'
+import { isWireName } from './vocabulary.ts'
 
 type Key = string | number
 const keys = (list: string): ReadonlySet<Key> => new Set<Key>(list.split(' '))
@@ -100,6 +101,33 @@ export function isTokenPlace(node: PathNode | null): boolean {
 
 const isChoice = (node: PathNode | null): boolean =>
   node?.parent?.key === 'choices' && node.parent.parent === null
+
+/** Members that hold what a person or a model wrote, and values of schemas. */
+const DATA = keys('input arguments variables metadata enum const default example examples input_examples')
+/** Members of a request that say how to answer. */
+const SETTINGS = keys(
+  'tools functions tool_choice function_call response_format structured_outputs output_format output_config text logit_bias stream_options reasoning thinking provider plugins context_management container guided_json',
+)
+/** Members of an answer that count or measure. */
+const MEASURES = keys(
+  'usage x_groq timings logprobs top_logprobs embedding embeddings category_scores relevance_score',
+)
+/** Numbers of the places that an answer cites. */
+const PLACE_NUMBER = /_(?:index|tokens|page_number)$/
+
+/**
+ * Reports whether a small number may be what a person or a model wrote. A setting, a count or a place
+ * is none: with a text instead of it servers refuse the request, and clients the answer.
+ */
+export function isReadNumber(side: 'request' | 'response', key: Key, node: PathNode | null): boolean {
+  const path: Key[] = [key]
+  for (let at = node; at !== null; at = at.parent) path.unshift(at.key)
+  if (path[0] === 'metadata' || path.slice(1).some((one) => DATA.has(one))) return true
+  if (side === 'request' ? SETTINGS.has(path[0]!) : path.some((one) => MEASURES.has(one))) return false
+  const at = path.findLastIndex((one) => typeof one === 'string')
+  const name = String(path[at])
+  return !isWireName(name, path[at - 1] ?? null) && !PLACE_NUMBER.test(name)
+}
 
 const CREATED = keys('created created_at completed_at')
 

@@ -64,7 +64,7 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
     .rules()
     .select(request.models, { name: keyName, labels: labels as KeyLabels }, api.name)
   const defined = readTools(api, request.body, selection)
-  const walk = atOnce(api.requestTexts(request.body))
+  const walk = atOnce(api.requestTexts(request.body, selection.readsNumbers('request')))
   const outside = await recogniseDryRun(pipeline, walk.texts)
   const steps = inspect(walk, selection, {
     outside,

@@ -40,7 +40,7 @@ function* walkPrompt({ toolServers }: Pipeline, { call }: Admitted, received: Re
   if (servers.servers > 0 && toolServers === 'refuse') throw serversRefused()
   const thoughts = (yield* signedThoughts(request.body)).map(({ text }) => text)
   const defined = readTools(call.api, request.body, selection)
-  const walk = yield* call.api.requestTexts(request.body)
+  const walk = yield* call.api.requestTexts(request.body, selection.readsNumbers('request'))
   return { received, walk, servers, thoughts, defined }
 }
 

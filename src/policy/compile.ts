@@ -109,6 +109,8 @@ export interface Selection {
   replacedKeywords(direction: Direction): ValueRules | null
   /** Rules that block or monitor keywords; null when none concerns the direction. */
   keywords(direction: Direction): KeywordRules | null
+  /** Whether rules say what texts are searched for, so that small numbers may matter. */
+  readsNumbers(direction: Direction): boolean
   /** Rules that fire on facts of a prompt, in order. */
   readonly checks: readonly PromptCheck[]
   /** Rules that ask for the prompt's injection score; each is one of the checks too. */
@@ -344,6 +346,8 @@ function selectionOf(
     openKinds: (direction: Direction) => definingRules[direction],
     replacedKeywords: (direction: Direction) => replacingRules[direction],
     keywords: (direction: Direction) => keywordRules[direction],
+    readsNumbers: (direction: Direction) =>
+      [definingRules, replacingRules, keywordRules].some((rules) => rules[direction] !== null),
     checks,
     injection,
     watchesInjection:

@@ -45,7 +45,7 @@ export const MESSAGES: Api = {
   },
   stored: MESSAGE_CONTAINERS,
   tools: MESSAGE_TOOLS,
-  readStream: (asksForJson) => new MessagesStream(asksForJson),
+  readStream: (asksForJson, readsNumbers) => new MessagesStream(asksForJson, readsNumbers),
 }
 
 /** `POST /v1/messages/count_tokens` (https://docs.anthropic.com/en/api/messages-count-tokens). */

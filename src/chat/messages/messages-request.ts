@@ -37,8 +37,8 @@ const asksForJson = ({ output_config: config, output_format: format }: JsonObjec
  * Lists the texts of a request in the order in which it is read, in steps.
  * @throws GatewayError `invalid_body` as BodyWalk
  */
-export function* messagesTexts(body: JsonObject): Steps<Texts> {
-  const walk = new BodyWalk('request')
+export function* messagesTexts(body: JsonObject, readsNumbers = false): Steps<Texts> {
+  const walk = new BodyWalk('request', readsNumbers)
   for (const key of readingOrder(body)) {
     const value = body[key]
     if (key === 'system') yield* walk.spoken(body, key, 'system')

@@ -30,6 +30,7 @@ export class MessagesStream implements StreamReader {
   readonly holdsProbabilities = false
   readonly nextNumber = 0
   readonly #asksForJson: boolean
+  readonly #readsNumbers: boolean
   /** Reasoning of open blocks as received, bounded by the logged answer. */
   readonly #thinking = new Map<number, string>()
   /** Blocks that have begun and not ended. */
@@ -39,15 +40,16 @@ export class MessagesStream implements StreamReader {
   /** The usage of the events so far: the first counts the cache, and the last may leave it out. */
   #usage: JsonObject | null = null
 
-  constructor(asksForJson: boolean) {
+  constructor(asksForJson: boolean, readsNumbers = false) {
     this.#asksForJson = asksForJson
+    this.#readsNumbers = readsNumbers
   }
 
   read(data: string): StreamChunk | null {
     const body = parseObject(data)
     if (body === null) return null
     const { type, message, delta } = body
-    const walk = new BodyWalk('response', this.#asksForJson)
+    const walk = new BodyWalk('response', this.#readsNumbers, this.#asksForJson)
     const deltas: Delta[] = []
     const index = typeof body['index'] === 'number' ? body['index'] : 0
     for (const key of Object.keys(body)) {

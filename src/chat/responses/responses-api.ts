@@ -38,7 +38,7 @@ const SHARED = {
   },
   stored: STORED_BY_OTHERS,
   tools: RESPONSE_TOOLS,
-  readStream: (asksForJson) => new ResponsesStream(asksForJson),
+  readStream: (asksForJson, readsNumbers) => new ResponsesStream(asksForJson, readsNumbers),
 } as const satisfies Partial<Api>
 
 /** `POST /v1/responses` (https://platform.openai.com/docs/api-reference/responses). */

@@ -49,8 +49,8 @@ export function readResponsesRequest(json: JsonValue): ModelRequest {
  * Lists the texts of a request in the order in which it is read, in steps.
  * @throws GatewayError `invalid_body` as BodyWalk
  */
-export function* responsesTexts(body: JsonObject): Steps<Texts> {
-  const walk = new BodyWalk('request')
+export function* responsesTexts(body: JsonObject, readsNumbers = false): Steps<Texts> {
+  const walk = new BodyWalk('request', readsNumbers)
   for (const key of readingOrder(body)) {
     const value = body[key]
     if (key === 'instructions') yield* walk.spoken(body, key, 'system')

@@ -89,6 +89,7 @@ export class ResponsesStream implements StreamReader {
   readonly closing = null
   readonly holdsProbabilities = false
   readonly #asksForJson: boolean
+  readonly #readsNumbers: boolean
   /** Open texts by the kind of their events and their place. */
   readonly #open = new Map<string, GrowingPlace>()
   #choices = 0
@@ -100,8 +101,9 @@ export class ResponsesStream implements StreamReader {
   /** True once the text of the answer was redacted. */
   #redacted = false
 
-  constructor(asksForJson: boolean) {
+  constructor(asksForJson: boolean, readsNumbers = false) {
     this.#asksForJson = asksForJson
+    this.#readsNumbers = readsNumbers
   }
 
   get nextNumber(): number {
@@ -116,7 +118,7 @@ export class ResponsesStream implements StreamReader {
     const kind = PIECE.exec(type)?.[1]
     // Also in an event of a type that is not known yet; its type is then a text like any other.
     const grows = kind !== undefined && !PAYLOAD_PIECE.test(kind)
-    const walk = new BodyWalk('response', this.#asksForJson)
+    const walk = new BodyWalk('response', this.#readsNumbers, this.#asksForJson)
     const continues = grows ? this.#continues(kind, body) : null
     const deltas = grows ? this.#piecesOf(kind, body, walk) : []
     if (!grows)

@@ -19,7 +19,7 @@ import {
 } from './failed-answer.ts'
 import { parseAnswer } from './received-body.ts'
 import { deliverStreamedAnswer } from './streamed-answer.ts'
-import { type Answer, deliverBytes, deliverWholeAnswer, readWhole } from './whole-answer.ts'
+import { type Answer, deliverBytes, deliverWholeAnswer, readerOf, readWhole } from './whole-answer.ts'
 
 /** The form of answer that the client asked for. */
 interface AskedForm {
@@ -98,7 +98,7 @@ function* encoded(events: Iterable<string>): Generator<Buffer> {
 /** Delivers a stream to a client that asked for a whole answer. */
 async function deliverCollectedAnswer(answer: Answer): Promise<Delivered> {
   const { call, response, scan, keep } = answer
-  const collector = new StreamCollector(call.api.readStream(call.record.asksForJson))
+  const collector = new StreamCollector(readerOf(answer))
   let counted = 0
   while (!collector.done) {
     const piece = await call.waitForUpstream(response.read())

@@ -16,7 +16,7 @@ import type { JsonWalls } from '../scan/json-walls.ts'
 import type { OutsideValue, OutsideValues } from '../scan/outside-values.ts'
 import { readView, ViewReader } from '../scan/view-reader.ts'
 import { assertTexts } from './growing-texts.ts'
-import type { Answer } from './whole-answer.ts'
+import { type Answer, readerOf } from './whole-answer.ts'
 
 /**
  * Maximum characters of events that wait. At more, sentences are cut where they are. One sentence
@@ -62,7 +62,7 @@ export class SentenceGate {
   constructor(answer: Answer, outside: OutsideValues) {
     this.#answer = answer
     this.#outside = outside
-    this.#reader = answer.call.api.readStream(answer.call.record.asksForJson)
+    this.#reader = readerOf(answer)
   }
 
   /** Size of the events that wait. */

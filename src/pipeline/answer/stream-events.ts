@@ -41,7 +41,7 @@ import { StreamWriter, type Written } from './stream-writer.ts'
 import { beginsNextText, finalDeltas, growsIn, textIn } from './text-boundaries.ts'
 import { ToolGate } from './tool-gate.ts'
 import { type ReceivedChunk, WaitingEvents } from './waiting-events.ts'
-import type { Answer } from './whole-answer.ts'
+import { type Answer, readerOf } from './whole-answer.ts'
 
 /** How a block ends that a chunk ends. */
 interface BlockEnd {
@@ -83,7 +83,7 @@ export class StreamEvents {
 
   constructor(answer: Answer, includeUsage: boolean) {
     this.#answer = answer
-    this.#reader = answer.call.api.readStream(answer.call.record.asksForJson)
+    this.#reader = readerOf(answer)
     this.#writer = new StreamWriter(this.#reader)
     this.#templates = new EventTemplateMatcher(this.#reader)
     this.#standalone = new StandaloneTexts(answer)

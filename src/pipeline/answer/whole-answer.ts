@@ -2,7 +2,7 @@
 // entry is sealed.
 
 import { isOneLine } from '../../audit/content.ts'
-import type { AnswerFormat } from '../../chat/api-format.ts'
+import type { AnswerFormat, StreamReader } from '../../chat/api-format.ts'
 import { decodeView } from '../../chat/inner-json/json-text.ts'
 import { rewriteSteps } from '../../chat/json-rewrite.ts'
 import { type SignedThought, signedThoughts } from '../../chat/signed-thoughts.ts'
@@ -77,6 +77,10 @@ export interface Answer {
   /** To be called when a stream to the client begins. */
   streamBegan(): void
 }
+
+/** Begins to read a stream of the answer. */
+export const readerOf = ({ call, selection }: Pick<Answer, 'call' | 'selection'>): StreamReader =>
+  call.api.readStream(call.record.asksForJson, selection.readsNumbers('response'))
 
 /**
  * Reads, scans and prepares a whole answer, including an error of the upstream.
@@ -193,7 +197,12 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   call.record.completeUsage()
   yield
   call.record.response = isRestored(outputs)
-    ? loggedBody(format, (yield* parseAnswerSteps(received)).body ?? {}, outputs)
+    ? loggedBody(
+        format,
+        (yield* parseAnswerSteps(received)).body ?? {},
+        outputs,
+        selection.readsNumbers('response'),
+      )
     : body
   yield* keepThoughts(answer, thoughts)
   call.record.finishReason = format.finishReason(call.record.response)
@@ -223,7 +232,7 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   const { call, placeholders } = answer
   // Placeholders in errors are not restored, with any status.
   const rules = isErrorBody(body) ? { ...answer.scan, restoration: null } : answer.scan
-  const walk = call.api.answer.texts(body)
+  const walk = call.api.answer.texts(body, answer.selection.readsNumbers('response'))
   answer.givenIds.add(call.key.line, walk.ids)
   yield
   const groups = yield* call.api.answer.group(walk.texts, call.record.asksForJson)

@@ -49,12 +49,16 @@ export function* judgeCaptured(
   const read = readTools(api, body, selection)
   // What the rules in force removed was in the request.
   const defined = { ...read, defined: [...read.defined, ...call.removedTools] }
-  const inspection = yield* inspect(yield* api.requestTexts(body), selection, {
-    kinds,
-    injection,
-    placeholderStyle,
-    pseudonyms,
-  })
+  const inspection = yield* inspect(
+    yield* api.requestTexts(body, selection.readsNumbers('request')),
+    selection,
+    {
+      kinds,
+      injection,
+      placeholderStyle,
+      pseudonyms,
+    },
+  )
   const findings = [...call.found('request'), ...inspection.findings]
   const tools = yield* judgeTools(defined, selection, inspection.facts)
   const request = judgePrompt({ ...inspection, tools, models, keyModels, findings }, selection, parts)
@@ -67,7 +71,7 @@ export function* judgeCaptured(
   const openKinds = selection.openKinds('response')
   const decide: DecideOnValue = (kind, value) =>
     selection.piiValue(kind, 'answer', restorableValue(kind, value))
-  const { texts } = api.answer.texts(response)
+  const { texts } = api.answer.texts(response, selection.readsNumbers('response'))
   for (const text of yield* api.answer.group(texts, call.asksForJson)) {
     const view = yield* decodeView(text, 'response')
     const values: readonly Finding[] = openKinds === null ? [] : yield* findAnywhere(openKinds, view)

@@ -42,13 +42,15 @@ export function replaceTexts(
 /**
  * Returns a whole answer in its logged form.
  * @param body parsed anew from the same bytes, so that it has the same texts in the same order
+ * @param readsNumbers as for those texts
  */
 export function loggedBody(
   format: AnswerFormat,
   body: JsonObject,
   outputs: readonly ScanOutput[],
+  readsNumbers: boolean,
 ): JsonObject {
-  const walk = format.texts(body)
+  const walk = format.texts(body, readsNumbers)
   replaceTexts(walk.texts, outputs, 'logged')
   walk.commit()
   format.dropProbabilities(body)
