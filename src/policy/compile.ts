@@ -198,13 +198,14 @@ export function compileRules(
   )
   const open = new Set([...openKinds, ...openKindsOf(rules)])
   const labels = rules.flatMap(({ pattern }) => (pattern.type === 'keyword_block' ? [pattern.label] : []))
+  const openLabels = new Set([...[...open].map(labelOfKind), ...labels])
   const compiled: CompiledRules = {
     keywords,
     tools,
     kinds: [...PII_KINDS, ...open],
-    openLabels: new Set([...[...open].map(labelOfKind), ...labels]),
-    definitions: new ValueRuleIndex(scoped.flatMap(definedKind), true),
-    replacements: new ValueRuleIndex(scoped.flatMap(replacedKeyword), false),
+    openLabels,
+    definitions: new ValueRuleIndex(scoped.flatMap(definedKind), openLabels, true),
+    replacements: new ValueRuleIndex(scoped.flatMap(replacedKeyword), openLabels, false),
   }
   const selections = new Map<string, Selection>()
   return Object.freeze({

@@ -18,6 +18,8 @@ export interface ValueRules {
   readonly kinds: readonly PiiKind[]
   /** By pattern index: the parts of a prompt in which its values count. */
   readonly parts: readonly (readonly TextPart[])[]
+  /** Labels of placeholders besides those of built-in kinds. */
+  readonly labels: ReadonlySet<string>
 }
 
 interface ValueRule {
@@ -33,9 +35,14 @@ export class ValueRuleIndex {
   /** Null without rules. */
   readonly #index: SpanIndex | null
   readonly #readsEscapes: boolean
+  readonly #labels: ReadonlySet<string>
 
-  /** @param readsEscapes whether values are found in encoded text as built-in kinds are */
-  constructor(rules: readonly ValueRule[], readsEscapes: boolean) {
+  /**
+   * @param labels as in ValueRules
+   * @param readsEscapes whether values are found in encoded text as built-in kinds are
+   */
+  constructor(rules: readonly ValueRule[], labels: ReadonlySet<string>, readsEscapes: boolean) {
+    this.#labels = labels
     this.#rules = rules
     this.#readsEscapes = readsEscapes
     this.#index = rules.length === 0 ? null : new SpanIndex(rules.map(({ pattern }) => pattern))
@@ -57,6 +64,7 @@ export class ValueRuleIndex {
       rules: this.#rules.map(({ reference }) => reference),
       kinds: this.#rules.map(({ kind }) => kind),
       parts: this.#rules.map((one) => TEXT_PARTS.filter((part) => counts(one, part))),
+      labels: this.#labels,
     }
   }
 

@@ -123,7 +123,7 @@ export function* inspect(walk: Texts, selection: Selection, options: InspectOpti
   const reading = { kinds, selection, scanOf, readsShapes, outside }
   const items = yield* readTexts(walk.texts, reading, options.maxFindings)
   const conversation = items.filter(({ text }) => text.joined !== null)
-  yield* addKeywords(items, selection)
+  yield* addKeywords(items, selection, readsShapes)
   const avoidForms = formsToAvoid(items, placeholders)
   if (isRestoring) yield* addKnownValues(items, kinds, selection)
   const restored = new RestoredValues()

@@ -192,12 +192,20 @@ const endsInKey = ({ found, view }: InspectedText): boolean => {
   return found.some(({ start, end }) => end >= length && isOpenKey(view.slice(start, end)))
 }
 
-/** Adds the keywords that rules replace, where no personal data is replaced. */
-export function* addKeywords(items: readonly InspectedText[], selection: Selection): Steps<void> {
+/**
+ * Adds the keywords that rules replace, where no personal data is replaced.
+ * @param readsShapes as in Reading
+ */
+export function* addKeywords(
+  items: readonly InspectedText[],
+  selection: Selection,
+  readsShapes: boolean,
+): Steps<void> {
   const rules = selection.replacedKeywords('request')
   if (rules === null) return
   for (const item of items) {
-    const found = yield* findValues(rules, item.view, item.part)
+    const all = yield* findValues(rules, item.view, item.part)
+    const found = readsShapes && all.length > 0 ? withoutShapes(all, item.view, shapesIn(item.view)) : all
     if (found.length === 0) continue
     const keywords = found.map((one): PromptFinding => {
       const keyword = rules.rules[one.pattern]!

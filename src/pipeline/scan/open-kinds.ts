@@ -8,6 +8,7 @@ import { StreamDetector } from '../../detect/pii/detect-stream.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
 import type { PatternSpan, SpanStream } from '../../keyword/spans/span-search.ts'
 import type { ValueRules } from '../../policy/value-rules.ts'
+import { FormGuard, findOutsideForms } from './whole-forms.ts'
 
 /** A value that a rule finds, with the index of its pattern. */
 export interface FoundValue extends Finding {
@@ -29,7 +30,7 @@ export function* findValues(values: ValueRules | null, text: string, part: TextP
 
 /** Finds values in a text of any part, in the order of the patterns. */
 export function* findAnywhere(values: ValueRules, text: string): Steps<FoundValue[]> {
-  const found = yield* values.searcher.find(text)
+  const found = yield* findOutsideForms(values, text)
   return found.map((span) => foundValue(values, span)).sort((a, b) => a.pattern - b.pattern)
 }
 
@@ -73,7 +74,7 @@ class DetectorOfBoth implements GrowingDetector {
   constructor(kinds: KindSet, values: ValueRules) {
     this.#values = values
     this.#builtIn = new StreamDetector(kinds)
-    this.#open = values.searcher.stream()
+    this.#open = new FormGuard(values)
   }
 
   get safe(): number {

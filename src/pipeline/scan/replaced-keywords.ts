@@ -8,6 +8,7 @@ import type { SpanStream } from '../../keyword/spans/span-search.ts'
 import type { RuleReference } from '../../policy/rule.ts'
 import type { ValueRules } from '../../policy/value-rules.ts'
 import { replaceFindings, type TextSpan, TextSpanQueue, viewOf } from './spans.ts'
+import { FormGuard } from './whole-forms.ts'
 
 /** Returns what is written for a keyword. @param value without its disguise */
 export type KeywordForm = (label: string, value: string) => string
@@ -33,7 +34,7 @@ export class KeywordReplacer {
     this.#rules = rules
     this.#formOf = formOf
     this.#note = note
-    this.#stream = rules.searcher.stream()
+    this.#stream = new FormGuard(rules)
   }
 
   /** The text that is held back. */
@@ -54,7 +55,7 @@ export class KeywordReplacer {
   finish(): TextSpan[] {
     this.#wait(this.#stream.finish())
     const out = this.#take(Number.POSITIVE_INFINITY)
-    this.#stream = this.#rules.searcher.stream()
+    this.#stream = new FormGuard(this.#rules)
     this.#queue = new TextSpanQueue()
     this.#releasedEnd = 0
     this.#covered = 0
