@@ -17,6 +17,8 @@ import { type RecognisedValue, withoutPlaceholders } from './values.ts'
 const MAXIMUM_CACHED_TEXTS = 8192
 /** Maximum values cached for one text. A text with more is sent again. */
 const MAXIMUM_CACHED_VALUES = 64
+/** Maximum values in one text. More are no answer: no prose names something so often. */
+const MAXIMUM_VALUES = 32_768
 /** Maximum requests of one call under way. */
 const MAXIMUM_REQUESTS_OF_CALL = 8
 /** Maximum requests that wait for a place. */
@@ -109,8 +111,13 @@ class Recogniser {
     }
     await Promise.all(Array.from({ length: MAXIMUM_REQUESTS_OF_CALL }, work))
     if (asking.left.aborted) throw new GatewayError('upstream_unavailable', 'The client has left.')
+    const joined = found.map((windows) =>
+      countValues(windows) > MAXIMUM_VALUES ? null : joinWindows(windows),
+    )
+    const tooMany = `it names more than ${MAXIMUM_VALUES} values in one text`
     if (failure !== null) this.#fail(failure)
-    return found.map(joinWindows)
+    else if (joined.includes(null)) this.#fail(new RecogniserError('invalid', tooMany))
+    return joined.map((values) => values ?? [])
   }
 
   /** Counts a failure. @throws GatewayError with `onError: block` */
@@ -182,6 +189,9 @@ interface FoundInWindow {
   readonly window: TextWindow
   readonly values: readonly RecognisedValue[]
 }
+
+const countValues = (found: readonly FoundInWindow[]): number =>
+  found.reduce((sum, { values }) => sum + values.length, 0)
 
 function joinWindows(found: FoundInWindow[]): readonly RecognisedValue[] {
   const joined = new JoinedValues<RecognisedValue>()

@@ -121,6 +121,22 @@ t.test('with onError: ignore a failure is counted once, and the rest of the call
   }
 })
 
+t.test('a service that names every character of a long text gives no answer', async (t) => {
+  const text = 'abcdefgh '.repeat(4800)
+  const lettersOf = (asked: string) =>
+    [...asked.matchAll(/[a-z]/g)].map(({ index: start }) => ({
+      ...{ entity_type: 'PERSON', start, end: start + 1, score: 1 },
+    }))
+  for (const onError of ['block', 'ignore'] as const) {
+    const { standIn, counts, find } = await start(t, { onError })
+    standIn.other = (response, asked) => answer(response, 200, lettersOf(asked.text))
+    const found = await find([text, 'an a']).catch((error: Error) => error.message)
+    if (onError === 'ignore') t.strictSame(found, [[], ['person a', 'person n', 'person a']])
+    else t.match(found, /names more than 32768 values in one text/)
+    t.equal(counts.at(-1), 'presidio invalid')
+  }
+})
+
 t.test('nothing listens at the URL', async (t) => {
   const { standIn, find } = await start(t)
   standIn.close()
