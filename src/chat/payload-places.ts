@@ -55,6 +55,19 @@ function isBytesPlace(key: Key, container: Container): boolean {
 const nameAround = (node: PathNode | null): Key =>
   (typeof node?.key === 'number' ? node.parent?.key : node?.key) ?? ''
 
+/** Names of the media type of data, as providers write it. */
+const MEDIA_TYPES = ['media_type', 'mime_type', 'mimeType'] as const
+const TEXT_MEDIA = /^(?:text\/|application\/(?:json|xml|yaml|x-ndjson)\b|\S+\+(?:json|xml)\b)/i
+
+/** Reports whether an object says that its data, in base64, is text. */
+const saysText = (container: Container): boolean =>
+  !Array.isArray(container) &&
+  container['type'] !== 'text' &&
+  MEDIA_TYPES.some((name) => {
+    const media = container[name]
+    return typeof media === 'string' && TEXT_MEDIA.test(media)
+  })
+
 const UNREADABLE: Payload = { texts: [], isText: false }
 
 /** Reads the payload at a place; null for a string to scan as written. */
@@ -69,6 +82,7 @@ export function readPayload(
   const around = node === null ? '' : node.key
   if (MEDIA.has(key) || (key === 'url' && WITH_URL.has(nameAround(node)))) return readDataUrl(text)
   if (key === 'file_data') return readDataUrl(text) ?? readBase64(text)
+  if (key === 'data' && isPicturePlace(key, node) && saysText(container)) return readBase64(text, true)
   if (isPicturePlace(key, node)) return readDataUrl(text) ?? (URL_SAFE.test(text) ? null : readBase64(text))
   return key === 'data' && SOUND.has(around) && isLongBase64(text) ? UNREADABLE : null
 }

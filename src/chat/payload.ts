@@ -54,10 +54,16 @@ export function readDataUrl(url: string): Payload | null {
   return isBinary ? { texts: head, isText: false } : base64Text(data, parts, head)
 }
 
-/** Reads bare base64; null for a string to scan as written. */
-export function readBase64(written: string): Payload | null {
+/**
+ * Reads bare base64; null for a string to scan as written.
+ * @param isText whether the string is said to hold text, which may be short
+ */
+export function readBase64(written: string, isText = false): Payload | null {
   const data = unwrapped(written)
-  return isLongBase64(data) ? base64Text(data, { head: '', data }, []) : null
+  const isLong = isLongBase64(data)
+  if (!isLong && !(isText && isBase64(data))) return null
+  const payload = base64Text(data, { head: '', data }, [])
+  return isLong || payload.isText ? payload : null
 }
 
 /** The current parts of a URL; each may be rewritten. */

@@ -409,6 +409,22 @@ t.test('text in a payload is decoded and encoded again', async (t) => {
     texts[0]?.replace('gone')
     t.match(JSON.stringify(body), `"${head}${Buffer.from('gone').toString('base64')}"`)
   }
+  for (const [name, media] of [
+    ['media_type', 'text/plain'],
+    ['media_type', 'text/csv; charset=utf-8'],
+    ['mimeType', 'application/json'],
+  ] as const) {
+    const source = { type: 'base64', [name]: media, data: Buffer.from('CASE-204711').toString('base64') }
+    const body = chat(user([{ type: 'document', source }]))
+    const read = requestTexts(body).texts.at(-1)!
+    t.equal(read.text, 'CASE-204711', media)
+    read.replace('[CASE_1]')
+    t.equal(source.data, Buffer.from('[CASE_1]').toString('base64'), 'written back in base64')
+    for (const data of ['CASE-204711!', 'CASE204711']) {
+      const other = chat(user([{ type: 'document', source: { ...source, data } }]))
+      t.equal(requestTexts(other).texts.at(-1)!.text, data, 'no text in base64')
+    }
+  }
   const percent = chat(user([{ type: 'image_url', image_url: { url: 'data:text/plain,bob%40example.com' } }]))
   t.equal(requestTexts(percent).texts[0]?.text, 'bob@example.com')
   const broken = chat(user([{ type: 'image_url', image_url: { url: 'data:text/plain,%zz' } }]))
