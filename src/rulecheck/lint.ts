@@ -53,6 +53,7 @@ export function lintRules(files: readonly RuleFile[], context: LintContext | nul
     warnByType(one)
     warnUnreachable(one, enabled, neighbours(one))
     warnMatch(one, context)
+    warnApis(one)
     warnKey(one, context)
     warnKinds(one, all, context)
     warnLong(one)
@@ -143,6 +144,29 @@ function includes(outer: ParsedRule, inner: ParsedRule): boolean {
   if (!covers(outer.rule, inner.rule)) return false
   const { name, includes } = ruleTypeOf(outer.rule.type)
   return name === inner.rule.type && includes?.(outer, inner) === true
+}
+
+/** APIs that take the same prompts as another. */
+const SAME_PROMPTS: Readonly<Record<string, readonly string[]>> = {
+  messages: ['count_tokens'],
+  responses: ['compact', 'input_tokens'],
+}
+/** Types of rules that keep texts from leaving as they are. */
+const OF_TEXTS: ReadonlySet<string> = new Set(['pii', 'pii_pattern', 'keyword_block', 'prompt_injection'])
+
+/** A text that one endpoint must not send goes to the provider through another. */
+function warnApis({ parsed: { rule }, warn }: LintedRule): void {
+  const { apis = [], direction } = rule.match ?? {}
+  if (!OF_TEXTS.has(rule.type) || rule.action === 'allow' || direction === 'response') return
+  for (const [index, api] of apis.entries()) {
+    const missing = (SAME_PROMPTS[api] ?? []).filter((other) => !apis.includes(other))
+    if (missing.length === 0) continue
+    const names = missing.map((one) => `\`${one}\``).join(' and ')
+    warn(
+      ['match', 'apis', index],
+      `leaves out ${names}, with the same prompts: add what the rule should cover`,
+    )
+  }
 }
 
 function warnMatch({ parsed, warn }: LintedRule, context: LintContext | null): void {

@@ -80,7 +80,13 @@ export async function runCase(
   const request = readCleanRequest(api, received)
   const selection = rules.select(request.models, matched, name)
   const defined = readTools(api, request.body, selection)
-  const inspection = atOnce(inspect(atOnce(api.requestTexts(request.body, selection.readsNumbers('request'))), selection, environment))
+  const inspection = atOnce(
+    inspect(
+      atOnce(api.requestTexts(request.body, selection.readsNumbers('request'))),
+      selection,
+      environment,
+    ),
+  )
   const tools = atOnce(judgeTools(defined, selection, inspection.facts))
   removeTools(defined, tools)
   const terms = { ...NO_TERMS, labels: matched.labels }

@@ -52,6 +52,12 @@ const WARNED: readonly [name: string, rules: string[], message: RegExp, line: nu
     /adds nothing to `a`/,
     3,
   ],
+  [
+    'an API without those that take the same prompts',
+    [rule('a', 'keyword_block', 'aurora', 'block', ', match: { apis: [chat, responses, compact] }')],
+    /leaves out `input_tokens`/,
+    2,
+  ],
   ['a rule that allows everything', [rule('a', 'pii', '*', 'allow')], /lets every kind/, 2],
   [
     'a kind whose definition is disabled',
