@@ -118,7 +118,7 @@ export class BodyWalk {
   readonly #pace = new Pace()
 
   /**
-   * @param readsNumbers whether small numbers are texts: where rules define what is looked for
+   * @param readsNumbers whether small numbers are texts, because rules define values or keywords
    * @param asksForJson whether the `text` members of an answer are JSON
    */
   constructor(side: 'request' | 'response', readsNumbers = false, asksForJson = false) {

@@ -56,7 +56,7 @@ export function readDataUrl(url: string): Payload | null {
 
 /**
  * Reads bare base64; null for a string to scan as written.
- * @param isText whether the string is said to hold text, which may be short
+ * @param isText whether the body declares the content as text, which may be short
  */
 export function readBase64(written: string, isText = false): Payload | null {
   const data = unwrapped(written)

@@ -27,8 +27,9 @@ export interface Texts {
 
 /**
  * Lists the texts of a chat request in the order in which it is read: strings, long numbers and
- * member names anywhere, with `readsNumbers` all numbers that are no setting. Leaves out words of the wire format, ids in the form of ids, the top-level
- * `model`, and payloads, which it counts. Runs in steps; time is linear in the body.
+ * member names anywhere, and with `readsNumbers` also small numbers that are no setting. Leaves out
+ * words of the wire format, ids in the form of ids, the top-level `model`, and payloads, which it
+ * counts. Runs in steps; time is linear in the body.
  * @throws GatewayError `invalid_body` for more than MAXIMUM_DEPTH levels or MAXIMUM_TEXTS texts
  */
 export function* requestTexts(body: JsonObject, readsNumbers = false): Steps<Texts> {

@@ -116,8 +116,8 @@ const MEASURES = keys(
 const PLACE_NUMBER = /_(?:index|tokens|page_number)$/
 
 /**
- * Reports whether a small number may be what a person or a model wrote. A setting, a count or a place
- * is none: with a text instead of it servers refuse the request, and clients the answer.
+ * Reports whether a small number may be what a person or a model wrote. Settings, counts and places
+ * are left out: with a text instead of one, servers refuse the request, and clients the answer.
  */
 export function isReadNumber(side: 'request' | 'response', key: Key, node: PathNode | null): boolean {
   const path: Key[] = [key]

@@ -12,7 +12,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { PiiKind } from '../core/finding.ts'
 import { isObject, type JsonObject, type JsonValue, objectsIn } from '../core/json.ts'
 import { NO_TERMS } from '../core/key-terms.ts'
-import { atOnce } from '../core/steps.ts'
+import { atOnce, type Steps } from '../core/steps.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import { GivenIds } from '../pipeline/answer/given-ids.ts'
 import { documentEditsOf } from '../pipeline/answer/moved-citations.ts'
@@ -22,11 +22,11 @@ import { type Answer, deliverWholeAnswer } from '../pipeline/answer/whole-answer
 import { Call } from '../pipeline/call/call.ts'
 import { readCleanRequest } from '../pipeline/prompt/clean-model.ts'
 import { type DecisionParts, judgePrompt } from '../pipeline/prompt/decide-prompt.ts'
-import { countKinds, inspect } from '../pipeline/prompt/inspect.ts'
+import { countKinds, type Inspection, inspect } from '../pipeline/prompt/inspect.ts'
 import { ScanMemory } from '../pipeline/prompt/memory-turn.ts'
 import { countDefinitions, judgeTools, readTools, removeTools } from '../pipeline/prompt/request-tools.ts'
 import { rulesOfAnswer } from '../pipeline/scan/rules-of-answer.ts'
-import type { RuleSet } from '../policy/compile.ts'
+import type { RuleSet, Selection } from '../policy/compile.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import type { ToolOutcome } from './case-schema.ts'
 import type { CaseDecision, RuleCase } from './cases.ts'
@@ -80,13 +80,7 @@ export async function runCase(
   const request = readCleanRequest(api, received)
   const selection = rules.select(request.models, matched, name)
   const defined = readTools(api, request.body, selection)
-  const inspection = atOnce(
-    inspect(
-      atOnce(api.requestTexts(request.body, selection.readsNumbers('request'))),
-      selection,
-      environment,
-    ),
-  )
+  const inspection = atOnce(inspectRequest(api, request.body, selection, environment))
   const tools = atOnce(judgeTools(defined, selection, inspection.facts))
   removeTools(defined, tools)
   const terms = { ...NO_TERMS, labels: matched.labels }
@@ -209,6 +203,17 @@ function assembled(api: Api, stream: string): string {
   const collector = new StreamCollector(api.readStream(false))
   collector.push(Buffer.from(stream))
   return JSON.stringify(collector.finish())
+}
+
+/** Inspects a request under the rules. */
+function* inspectRequest(
+  api: Api,
+  body: JsonObject,
+  selection: Selection,
+  environment: CaseEnvironment,
+): Steps<Inspection> {
+  const walk = yield* api.requestTexts(body, selection.readsNumbers('request'))
+  return yield* inspect(walk, selection, environment)
 }
 
 /** The text that a model would see. */

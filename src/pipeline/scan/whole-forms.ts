@@ -8,7 +8,7 @@ import { beginsSpelling, FIRST_CHARACTER, mayHoldPlaceholder, readSpelling } fro
 import { isLabel } from './placeholders.ts'
 import { PSEUDONYM_CHARACTERS } from './pseudonyms.ts'
 
-/** Maximum digits of a number that is read as that of a placeholder. A case number may have more. */
+/** Maximum digits of the number of a placeholder that is kept. A case number may have more. */
 const MAXIMUM_DIGITS = 5
 const INNER = new RegExp(`^([A-Z_]+)_(?:[1-9][0-9]{0,${MAXIMUM_DIGITS - 1}}|${PSEUDONYM_CHARACTERS})$`)
 const BEGINNING = /^[A-Z_]*(?:_[0-9a-z]*)?$/
