@@ -47,6 +47,7 @@ export function isExactPlace(text: string, key: Key, node: PathNode | null): boo
   const path: Key[] = [key]
   for (let at = node; at !== null; at = at.parent) path.unshift(at.key)
   while (path.length > 1 && BODIES.has(path[0]!)) path.shift()
+  if (CONVERSATIONS.has(path[0]!)) toDefinition(path)
   if (SETTINGS.has(path[0]!) && (path[0] !== 'text' || path.length > 1)) return isExactSetting(path)
   // What a machine compares has no white space.
   if (/\s/.test(text)) return false
@@ -58,6 +59,28 @@ export function isExactPlace(text: string, key: Key, node: PathNode | null): boo
   if (URL_NAME.test(name)) return URL_FORM.test(text)
   if (node?.key === 'error') return key === 'code' || key === 'param'
   return typeof key === 'string' && NAME.test(key) && isCall(node)
+}
+
+/** Conversations whose items may define tools, as in tool-places.ts. */
+const CONVERSATIONS = keys('input messages')
+
+/** Paths to a definition in a conversation, from the body on; `*` is a number. */
+const DEFINITIONS = [
+  ['*', '*', 'tools', '*'],
+  ['messages', '*', 'content', '*', 'tool', 'definition'],
+  ['messages', '*', 'content', '*', 'tool_changes', '*', 'tool', 'definition'],
+]
+
+/** Cuts the path of a string in such a definition, so that it begins as below the body. */
+function toDefinition(path: Key[]): void {
+  const found = DEFINITIONS.find(
+    (names) =>
+      path.length > names.length &&
+      names.every(
+        (name, at) => name === path[at] || (name === '*' && (at === 0 || typeof path[at] === 'number')),
+      ),
+  )
+  if (found !== undefined) path.splice(0, found.length, 'tools', 0)
 }
 
 const isCall = (node: PathNode | null): boolean =>

@@ -1,5 +1,5 @@
 // Reads what makes a provider run tools without a definition of them: options that search the web,
-// plugins of OpenRouter, and stored prompts.
+// plugins of OpenRouter, tools of Groq's Compound, and stored prompts.
 
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { storedPrompt, type ToolName, writtenName } from '../core/tool-name.ts'
@@ -28,7 +28,7 @@ const TEXT_PLUGINS: ReadonlySet<string> = new Set([
 const ONLINE = ':online'
 
 export function readHostedTools(body: JsonObject): HostedTool[] {
-  const { plugins, model, models, prompt } = body
+  const { plugins, model, models, prompt, compound_custom: compound } = body
   const found: HostedTool[] = []
   for (const name of SEARCHES)
     if (isOn(body[name])) found.push({ ...search(), remove: () => void delete body[name] })
@@ -39,6 +39,13 @@ export function readHostedTools(body: JsonObject): HostedTool[] {
     const remove: HostedTool['remove'] = (takeOut) => takeOut(plugins as JsonValue[], plugin)
     found.push({ tool: providerTool(id), isUnseen: true, remove })
   }
+  const options = isObject(compound) ? compound['tools'] : null
+  const enabled = isObject(options) ? options['enabled_tools'] : null
+  for (const item of Array.isArray(enabled) ? enabled : [])
+    found.push({
+      ...{ tool: providerTool(writtenName(item) ?? ''), isUnseen: true },
+      remove: (takeOut) => takeOut(enabled as JsonValue[], item),
+    })
   // The name says where the call goes, and was read already.
   if ([model, ...(Array.isArray(models) ? models : [])].some(isOnline)) found.push(search())
   if (isObject(prompt)) {

@@ -54,7 +54,10 @@ export function furtherModels(body: JsonObject): NamedModel[] {
 function collect(value: JsonValue, at: string, place: Place, found: NamedModel[]): void {
   if (place.names) addNames(value, at, found)
   else if (Array.isArray(value))
-    for (const [index, item] of value.entries()) collect(item, `${at}[${index}]`, place, found)
+    for (const [index, item] of value.entries()) {
+      // An input may be a million numbers.
+      if (typeof item === 'object' && item !== null) collect(item, `${at}[${index}]`, place, found)
+    }
   else if (isObject(value)) {
     for (const name of Object.keys(value)) {
       const member = place.members.get(plainName(name))

@@ -1,12 +1,13 @@
 // Reads the tools that a request defines or tells the model to call, and takes some out of it. All
 // APIs write them alike: `tools`, the older `functions`, `mcp_servers`, and the choice of a tool.
-// Options and plugins that bring tools are in hosted-tools.ts.
+// Where they may be is in tool-places.ts, options and plugins that bring tools in hosted-tools.ts.
 
-import { isObject, type JsonObject, type JsonValue, objectsIn } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { serverTool, type ToolName, toolNamed, toolServer, writtenName } from '../core/tool-name.ts'
 import { readHostedTools } from './hosted-tools.ts'
 import type { RemovedItems } from './json-rewrite.ts'
 import { setMember } from './text.ts'
+import { type TakeOut, TOOL_LISTS, toolPlaces } from './tool-places.ts'
 import { isUnseenType, providerTool } from './tool-types.ts'
 
 export interface ToolDefinitions {
@@ -27,73 +28,105 @@ export interface ToolDefinitions {
 
 /** Reads a body; null for one without tools. Names are read now, later changes do not count. */
 export function readDefinitions(body: JsonObject): ToolDefinitions | null {
-  const found: Definition[] = []
+  const { found, withdrawn } = readPlaces(body)
   const removed = new Map<JsonValue[], Set<number>>()
-  for (const list of LISTS) {
-    const items = body[list]
-    if (Array.isArray(items)) readList(items, found)
-    else if (isObject(items)) readObject(items, found, () => delete body[list])
-  }
   const hosted = readHostedTools(body)
-  for (const { tool, remove } of hosted) found.push({ tool, remove: remove ?? (() => {}) })
+  for (const { tool, remove, isUnseen } of hosted)
+    found.push({ tool, isUnseen, isNested: false, remove: remove ?? (() => {}) })
   const chosen = [...chosenBy(body['tool_choice']), ...chosenBy(body['function_call'])]
   if (found.length === 0 && chosen.length === 0) return null
-  const unseenItems = objectsIn(body['tools']).filter(({ type }) => isUnseenType(type))
   return {
     defined: found.map(({ tool }) => tool),
     fixed: new Set(hosted.filter(({ remove }) => remove === null).map(({ tool }) => tool.name)),
-    unseen: [
-      ...hosted.filter(({ isUnseen }) => isUnseen).map(({ tool }) => tool),
-      ...unseenItems.flatMap(toolsOf),
-    ],
+    unseen: found.filter(({ isUnseen }) => isUnseen).map(({ tool }) => tool),
     chosen,
     remove(names) {
-      const noted: Remove = (list, item) => takeOut(list, item, removed)
-      for (const { tool, remove } of found) if (names.has(tool.name)) remove(noted)
-      dropEmpty(body)
+      const noted: TakeOut = (list, item) => takeOut(list, item, removed)
+      for (const { tool, remove } of [...found, ...withdrawn]) if (names.has(tool.name)) remove(noted)
+      dropEmpty(
+        body,
+        found.some(({ tool, isNested }) => isNested && !names.has(tool.name)),
+      )
       clearChoices(body, names, noted)
       return removed
     },
   }
 }
 
-/** Lists of definitions in a body. */
-const LISTS = ['tools', 'functions', 'mcp_servers'] as const
-
-type Remove = (list: JsonValue[], item: JsonValue) => void
-
 interface Definition {
   readonly tool: ToolName
-  remove(noted: Remove): void
+  readonly isUnseen: boolean
+  /** Whether it is in the conversation. */
+  readonly isNested: boolean
+  remove(noted: TakeOut): void
+}
+
+/** What is read of a list. */
+interface Reading {
+  readonly found: Definition[]
+  readonly isNested: boolean
+}
+
+/** The definitions of a body, and the tools that its conversation withdraws. */
+function readPlaces(body: JsonObject): { found: Definition[]; withdrawn: Definition[] } {
+  const found: Definition[] = []
+  const withdrawn: Definition[] = []
+  const { places, references } = toolPlaces(body)
+  for (const { tools, isNested, drop } of places)
+    if (Array.isArray(tools)) readList(tools, { found, isNested }, drop)
+    else readObject(tools as JsonObject, { found, isNested }, drop)
+  for (const { reference, isAddition, drop } of references) {
+    const known = { isUnseen: false, isNested: true, remove: drop }
+    const tools = referredTools(reference).map((tool): Definition => ({ tool, ...known }))
+    ;(isAddition ? found : withdrawn).push(...tools)
+  }
+  return { found, withdrawn }
+}
+
+/** The tools that a change of tools refers to. */
+function referredTools({ type, name, server_name: server }: JsonObject): ToolName[] {
+  const label = String(server ?? '')
+  if (type === 'mcp_toolset_reference') return [toolServer(label)]
+  const written = writtenName(name) ?? ''
+  return [type === 'mcp_tool_reference' ? serverTool(label, written) : toolNamed(written)]
 }
 
 /** @param ifEmpty takes out what holds the list, once it has no item left */
-function readList(
-  items: JsonValue[],
-  found: Definition[],
-  ifEmpty: (noted: Remove) => void = () => {},
-): void {
+function readList(items: JsonValue[], reading: Reading, ifEmpty: Definition['remove'] = () => {}): void {
   for (const item of items) {
-    const takeOutItem = (noted: Remove) => {
+    const takeOutItem = (noted: TakeOut) => {
       noted(items, item)
       if (items.length === 0) ifEmpty(noted)
     }
-    const whole = (tool: ToolName) => found.push({ tool, remove: takeOutItem })
-    if (!isObject(item)) whole(toolNamed(''))
-    else if (item['type'] === 'mcp_toolset') readToolset(item, whole, found)
-    else if (isServer(item)) readServer(item, takeOutItem, found)
-    else if (item['type'] === 'namespace' && Array.isArray(item['tools']))
-      readList(item['tools'], found, takeOutItem)
-    else for (const tool of toolsOf(item)) whole(tool)
+    readItem(item, takeOutItem, reading)
+  }
+}
+
+function readItem(item: JsonValue, remove: Definition['remove'], reading: Reading): void {
+  const { found, isNested } = reading
+  const isUnseen = isObject(item) && isUnseenType(item['type'])
+  const whole = (tool: ToolName) => found.push({ tool, isUnseen, isNested, remove })
+  if (Array.isArray(item)) readList(item, reading, remove)
+  else if (!isObject(item)) whole(toolNamed(''))
+  else if (item['type'] === 'mcp_toolset') readToolset(item, whole, reading)
+  else if (isServer(item)) readServer(item, remove, reading)
+  else if (item['type'] === 'namespace' && Array.isArray(item['tools']))
+    readList(item['tools'], reading, remove)
+  else {
+    for (const tool of toolsOf(item)) whole(tool)
+    const { parameters } = item
+    // A provider's tool that calls models may give them tools.
+    if (isUnseen && isObject(parameters) && Array.isArray(parameters['tools']))
+      readList(parameters['tools'], reading, () => void delete parameters['tools'])
   }
 }
 
 /** Reads an object in the place of a list: a definition, or definitions by their names. */
-function readObject(object: JsonObject, found: Definition[], remove: () => void): void {
+function readObject(object: JsonObject, { found, isNested }: Reading, remove: Definition['remove']): void {
   const items = [object, ...Object.values(object).filter(isObject)]
   const read: Definition[] = []
-  readList([...items], read)
-  for (const { tool } of read) found.push({ tool, remove })
+  readList([...items], { found: read, isNested })
+  for (const one of read) found.push({ ...one, remove })
 }
 
 /** The tools of a definition or of a choice: one, but for an item with several names. */
@@ -117,9 +150,11 @@ const labelOf = ({ server_label: label, mcp_server_name: toolset, name }: JsonOb
   String(label ?? toolset ?? name ?? '')
 
 /** @param takeOutServer for a server none of whose tools is left: an empty list may mean all */
-function readServer(server: JsonObject, takeOutServer: Definition['remove'], found: Definition[]): void {
+function readServer(server: JsonObject, takeOutServer: Definition['remove'], reading: Reading): void {
   const label = labelOf(server)
-  found.push({ tool: toolServer(label), remove: takeOutServer })
+  const add = (tool: ToolName, remove: Definition['remove']) =>
+    reading.found.push({ tool, isUnseen: false, isNested: reading.isNested, remove })
+  add(toolServer(label), takeOutServer)
   const { tool_configuration: configuration } = server
   const allowed = (isObject(configuration) ? configuration : server)['allowed_tools']
   const names = isObject(allowed) ? allowed['tool_names'] : allowed
@@ -127,22 +162,33 @@ function readServer(server: JsonObject, takeOutServer: Definition['remove'], fou
   for (const item of names) {
     const name = writtenName(item)
     if (name === null) continue
-    const remove = (noted: Remove) => {
+    add(serverTool(label, name), (noted) => {
       noted(names, item)
       if (names.length === 0) takeOutServer(noted)
-    }
-    found.push({ tool: serverTool(label, name), remove })
+    })
   }
 }
 
-/** A toolset names the tools of a server that differ from its default. */
-function readToolset(toolset: JsonObject, whole: (tool: ToolName) => void, found: Definition[]): void {
+/**
+ * A toolset names the tools of a server that differ from its default, and may list all that the
+ * server has.
+ */
+function readToolset(toolset: JsonObject, whole: (tool: ToolName) => void, reading: Reading): void {
   const label = labelOf(toolset)
+  const add = (name: string, remove: Definition['remove']) =>
+    reading.found.push({
+      ...{ tool: serverTool(label, name), isUnseen: false, isNested: reading.isNested, remove },
+    })
   whole(toolServer(label))
-  const { configs } = toolset
-  for (const [name, config] of isObject(configs) ? Object.entries(configs) : []) {
-    if (!isObject(config) || config['enabled'] === false) continue
-    found.push({ tool: serverTool(label, name), remove: () => setMember(config, 'enabled', false) })
+  const { configs, tools } = toolset
+  const byName = isObject(configs) ? configs : {}
+  for (const [name, config] of Object.entries(byName))
+    if (isObject(config) && config['enabled'] !== false) add(name, () => setMember(config, 'enabled', false))
+  for (const item of Array.isArray(tools) ? tools : []) {
+    const name = isObject(item) ? writtenName(item['name']) : null
+    const config = name === null ? undefined : byName[name]
+    if (name === null || (isObject(config) && config['enabled'] === false)) continue
+    add(name, (noted) => noted(tools as JsonValue[], item))
   }
 }
 
@@ -157,11 +203,14 @@ function takeOut(list: JsonValue[], item: JsonValue, removed: Map<JsonValue[], S
   list.splice(at, 1)
 }
 
-/** Providers refuse an empty list, and settings of tools without tools. */
-function dropEmpty(body: JsonObject): void {
-  for (const list of [...LISTS, 'plugins'])
+/**
+ * Providers refuse an empty list, and settings of tools without tools.
+ * @param hasOthers whether the conversation still defines tools
+ */
+function dropEmpty(body: JsonObject, hasOthers: boolean): void {
+  for (const list of [...TOOL_LISTS, 'plugins'])
     if (Array.isArray(body[list]) && body[list].length === 0) delete body[list]
-  if (body['tools'] === undefined && body['mcp_servers'] === undefined) {
+  if (!hasOthers && body['tools'] === undefined && body['mcp_servers'] === undefined) {
     delete body['tool_choice']
     delete body['parallel_tool_calls']
   }
@@ -184,7 +233,7 @@ function chosenTools(choice: JsonObject): ToolName[] {
 }
 
 /** Lets the model choose where the chosen tool is gone. */
-function clearChoices(body: JsonObject, names: ReadonlySet<string>, noted: Remove): void {
+function clearChoices(body: JsonObject, names: ReadonlySet<string>, noted: TakeOut): void {
   for (const name of ['tool_choice', 'function_call'] as const) {
     const choice = body[name]
     if (!isObject(choice)) continue

@@ -1,8 +1,9 @@
 // Finds what a request says about tool servers: their addresses and credentials. The provider
 // connects to them, so that these must arrive unaltered, and the log must not keep them.
 
-import { isObject, type JsonObject, type JsonValue, objectsIn } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { setMember } from './text.ts'
+import { itemsIn, toolPlaces } from './tool-places.ts'
 
 /** What the log has in the place of an address or a credential. */
 const CREDENTIAL = '[CREDENTIAL]'
@@ -25,7 +26,7 @@ const NONE: ServerSecrets = { servers: 0, putBack: () => {} }
 
 /** Replaces addresses and credentials of tool servers by a mark, in place. */
 export function takeServerSecrets(body: JsonObject): ServerSecrets {
-  const servers = [...serversIn(body['tools']), ...objectsIn(body['mcp_servers'])]
+  const servers = serversIn(body)
   if (servers.length === 0) return NONE
   const taken: [JsonObject, string, string][] = []
   for (const server of servers) {
@@ -49,6 +50,23 @@ function take(object: JsonObject, name: string, taken: [JsonObject, string, stri
   setMember(object, name, CREDENTIAL)
 }
 
-/** Tools with an address, of type `mcp`. */
-const serversIn = (tools: JsonValue | undefined): JsonObject[] =>
-  objectsIn(tools).filter(({ type, server_url: url }) => type === 'mcp' || typeof url === 'string')
+/** Tools with an address, of type `mcp`, and all that `mcp_servers` has. */
+function serversIn(body: JsonObject): JsonObject[] {
+  const lists = toolPlaces(body).places.flatMap(({ tools }) => itemsIn(tools))
+  // Namespaces and tools that call models have lists of their own.
+  const nested = lists.flatMap(({ tools, parameters }) => [
+    ...itemsIn(tools),
+    ...(isObject(parameters) ? itemsIn(parameters['tools']) : []),
+  ])
+  const found = [...lists, ...nested].filter(
+    ({ type, server_url: url }) => type === 'mcp' || typeof url === 'string',
+  )
+  return [...new Set([...found, ...serverItems(body['mcp_servers'])])]
+}
+
+/** The items of `mcp_servers`: those of a list, or of an object in place of one. */
+function serverItems(servers: JsonValue | undefined): JsonObject[] {
+  if (!isObject(servers)) return itemsIn(servers)
+  const items = Object.values(servers).filter(isObject)
+  return items.length === 0 || typeof servers['url'] === 'string' ? [servers, ...items] : items
+}

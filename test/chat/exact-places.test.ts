@@ -50,10 +50,24 @@ const REQUEST = {
     { type: 'function_call', name: 'jordan_lookup', call_id: 'jordan', arguments: 'PROSE' },
     { type: 'custom_tool_call', name: 'jordan', input: 'PROSE' },
     { role: 'user', content: [{ type: 'input_image', image_url: 'https://example.com/jordan.png' }] },
+    { type: 'additional_tools', tools: [{ name: 'jordan', description: 'PROSE', parameters: schema({}) }] },
   ],
   customer: { name: 'PROSE', customer_id: 'jordan', home: 'PROSE', url: 'https://example.com/jordan' },
   messages: [
     { role: 'user', name: 'jordan', content: 'PROSE' },
+    {
+      role: 'system',
+      content: [
+        {
+          type: 'tool_addition',
+          tool: { type: 'tool_definition', definition: { name: 'jordan', description: 'PROSE' } },
+        },
+        {
+          type: 'tool_addition',
+          tool: { type: 'tool_definition', definition: { name: 'jordan', input_schema: schema({}) } },
+        },
+      ],
+    },
     {
       role: 'assistant',
       content: [

@@ -277,6 +277,26 @@ t.test('every model that a member names counts as a model of the call', async (t
       'tools[0].parameters.tools[0].parameters.model',
     ],
     [
+      { input: [{ role: 'user' }, { type: 'additional_tools', tools: [{ model: 'a' }] }] },
+      ['a'],
+      'input[1].tools[0].model',
+    ],
+    [
+      {
+        messages: [
+          { role: 'user', content: 'x' },
+          {
+            role: 'system',
+            content: [
+              { type: 'tool_addition', tool: { type: 'tool_definition', definition: { model: 'a' } } },
+            ],
+          },
+        ],
+      },
+      ['a'],
+      'messages[1].content[0].tool.definition.model',
+    ],
+    [
       { plugins: [{ id: 'fusion', analysis_models: ['a'], model: 'b' }] },
       ['a', 'b'],
       'plugins[0].analysis_models[0]',

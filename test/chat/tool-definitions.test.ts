@@ -87,6 +87,71 @@ const NAMED: [what: string, body: object, names: string[]][] = [
     { tools: [{ function: { name: 'a' }, custom: { name: 'b' }, name: 'c' }] },
     ['a', 'b', 'c'],
   ],
+  [
+    'additional tools, and what a search found',
+    {
+      input: [
+        { role: 'user', content: 'x' },
+        { type: 'additional_tools', role: 'developer', tools: [{ type: 'function', name: 'a' }] },
+        {
+          type: 'tool_search_output',
+          tools: [{ type: 'namespace', name: 'x', tools: [{ type: 'custom', name: 'b' }] }],
+        },
+        { type: 'mcp_list_tools', server_label: 'j', tools: [{ name: 'listed' }] },
+      ],
+    },
+    ['a', 'b'],
+  ],
+  ['tools of a message', { messages: [{ role: 'system', tools: [fn('a')] }] }, ['a']],
+  [
+    'tools that a conversation of Anthropic adds',
+    {
+      messages: [
+        {
+          role: 'system',
+          content: [
+            { type: 'tool_addition', tool: { type: 'tool_definition', definition: { name: 'a' } } },
+            { type: 'tool_addition', tool: { type: 'mcp_tool_reference', server_name: 'j', name: 'b' } },
+            { type: 'tool_removal', tool: { type: 'tool_reference', name: 'c' } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: [
+            {
+              type: 'compaction',
+              tool_changes: [
+                { type: 'tool_addition', tool: { type: 'tool_definition', definition: { name: 'd' } } },
+                { type: 'tool_addition', tool: { type: 'tool_reference', name: 'e' } },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+    ['a', 'd', 'e', 'mcp:j/b|mcp:j'],
+  ],
+  [
+    'a pinned list of a toolset',
+    {
+      tools: [
+        {
+          type: 'mcp_toolset',
+          mcp_server_name: 'j',
+          configs: { off: { enabled: false } },
+          tools: [{ name: 'a' }, { name: 'off' }],
+        },
+      ],
+    },
+    ['mcp:j*', 'mcp:j/a|mcp:j'],
+  ],
+  [
+    'tools of a tool that calls models',
+    { tools: [{ type: 'openrouter:subagent', parameters: { tools: [fn('a')] } }] },
+    ['a', 'subagent'],
+  ],
+  ['a list in the list', { tools: [[fn('a')]] }, ['a']],
+  ["Groq's enabled tools", { compound_custom: { tools: { enabled_tools: ['web_search'] } } }, ['web_search']],
   ['what is no definition', { tools: [null, 'x', {}] }, ['', '', '']],
 ]
 for (const [what, body, names] of NAMED)
@@ -162,6 +227,21 @@ const REMOVED: [what: string, text: string, left: string][] = [
     '{"tools":[{"type":"namespace","name":"x","tools":[{"name":"bash"}]},{"name":"a"}]}',
     '{"tools":[{"name":"a"}]}',
   ],
+  [
+    'an additional tool, and the item without any',
+    '{"input":[{"role":"user"},{"type":"additional_tools","tools":[{"name":"bash"}]},{"type":"additional_tools","tools":[{"name":"bash"},{"name":"a"}]}],"tool_choice":"required"}',
+    '{"input":[{"role":"user"},{"type":"additional_tools","tools":[{"name":"a"}]}],"tool_choice":"required"}',
+  ],
+  [
+    'what a search found',
+    '{"input":[{"type":"tool_search_output","tools":[{"name":"bash"}]}],"tool_choice":"auto"}',
+    '{"input":[{"type":"tool_search_output","tools":[]}]}',
+  ],
+  [
+    'a change of tools, and the message without any',
+    '{"tools":[{"name":"a"}],"messages":[{"role":"system","content":[{"type":"tool_addition","tool":{"type":"tool_definition","definition":{"name":"bash"}}}]},{"role":"user","content":[{"type":"text","text":"x"},{"type":"tool_removal","tool":{"type":"tool_reference","name":"bash"}}]}]}',
+    '{"tools":[{"name":"a"}],"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}]}',
+  ],
 ]
 for (const [what, text, left] of REMOVED)
   t.test(`removing ${what} leaves the other bytes`, async (t) => {
@@ -198,7 +278,7 @@ t.test('tools whose calls no answer shows are known', async (t) => {
   })!
   t.same(
     read.unseen.map(({ name }) => name),
-    ['web_search', 'web_fetch'],
+    ['web_fetch', 'web_search'],
   )
 })
 
