@@ -239,8 +239,18 @@ for (const { api, stream, join } of FORMATS) {
     const rules = callsOf(
       tools('mail', ['*', '!send'], { arguments: [{ path: '/to', pattern: '@example' }] }),
     )
-    const call = { name: 'send', pieces: ['{"to":"[EMA', 'IL_1]"}'] }
-    t.equal((await relayed([call], rules)).failure, 'response_blocked_by_policy')
+    for (const pieces of [
+      ['{"to":"[EMA', 'IL_1]"}'],
+      ['{"to":"\\u005bEMAIL_1\\', 'u005d"}'],
+      ['{"to":"\\\\[EMAIL\\\\_1\\\\]"}'],
+      ['{"to":"&#91;EMAIL_1&#93;"}'],
+      ['{"to":"{\\"a\\":\\"\\\\u005bEMAIL_1]\\"}"}'],
+    ]) {
+      const call = { name: 'send', pieces }
+      t.equal((await relayed([call], rules)).failure, 'response_blocked_by_policy', pieces.join(''))
+      const whole = JSON.parse((await relay(stream([call]), { api })).logged) as object
+      await t.rejects(deliverWhole(api, whole, { calls: rules }), { code: 'response_blocked_by_policy' })
+    }
   })
 
   t.test(`${api.name}: every cut of a stream gives the same events`, async () => {

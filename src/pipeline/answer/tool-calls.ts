@@ -1,6 +1,7 @@
 // Judges the tool calls of one answer, whole or streamed, and counts them. Arguments are judged as
 // the model wrote them and, where values are put back, as the client would get them.
 
+import { decodeView } from '../../chat/inner-json/json-text.ts'
 import type { ToolCall, ToolResult, WrittenArguments } from '../../chat/tool-format.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
 import type { ToolName } from '../../core/tool-name.ts'
@@ -75,9 +76,12 @@ export class CallJudge {
   /** The arguments with restored values; null where nothing is restored. */
   *#restored(given: WrittenArguments): Steps<CallArguments | null> {
     const { scan, placeholders } = this.#answer
+    if (scan.restoration === null) return null
     const text = given.type === 'value' ? JSON.stringify(given.value) : given.text
-    if (scan.restoration?.mayOccurIn(text) !== true) return null
     const encoding = given.type === 'text' ? 'plain' : 'json'
+    // Placeholders are found behind the escapes of JSON.
+    const view = yield* decodeView({ text, encoding }, 'response')
+    if (!scan.restoration.mayOccurIn(view)) return null
     const { outputs } = yield* scanGroup([text], encoding, scan, placeholders, '')
     const { sent } = outputs[0]!
     return readArguments(
