@@ -9,6 +9,8 @@ const SUFFIX = /(?:_preview)?(?:_\d{8}|_\d{4}_\d{2}_\d{2}|_v\d+)?$/
 const ALIASES: Readonly<Record<string, string>> = {
   web: 'web_search',
   computer: 'computer_use',
+  computer_toolset: 'computer_use',
+  browser_toolset: 'browser',
   bash_code_execution: 'code_execution',
   text_editor_code_execution: 'code_execution',
 }
@@ -31,4 +33,10 @@ export function providerTool(type: string, name?: string): ToolName {
   const own = name ?? ALIASES[base] ?? base
   const also = [base, ALIASES[base], ALIASES[own]].filter((one) => one !== undefined)
   return toolNamed(own, ...new Set(also))
+}
+
+/** A tool of a set that the provider knows. @param set as calls name it, such as `computer` */
+export const toolOfSet = (set: string, name: string): ToolName => {
+  const { name: own, also } = providerTool(`${set}_toolset`)
+  return toolNamed(name, set, own, ...also)
 }

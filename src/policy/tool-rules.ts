@@ -6,6 +6,7 @@ import type { ToolName } from '../core/tool-name.ts'
 import type { RuleReference } from './rule.ts'
 import { ArgumentTests, type CallArguments } from './tool-arguments.ts'
 import type { ToolConditions } from './tool-conditions.ts'
+import { kinOf, type ToolKin } from './tool-kin.ts'
 import { compileToolGlobs, compileToolList, type ToolList } from './tool-list.ts'
 
 /** What a request says of tools. */
@@ -100,7 +101,9 @@ export class ToolRules {
    * because agents define every tool in every request.
    * @param score highest injection score of the tool results; null when no rule asks for it
    */
-  *judge(tools: ToolsInRequest, score: number | null): Steps<ToolJudgement> {
+  *judge(said: ToolsInRequest, score: number | null): Steps<ToolJudgement> {
+    const kin = kinOf(said.defined)
+    const tools = withKin(said, kin)
     const hits = new Set<RuleReference>()
     const removed = new Set<string>()
     let denied: RefusedTool | null = null
@@ -128,15 +131,24 @@ export class ToolRules {
     const calls = new CallRules(
       { active, waiting: waiting.map((rule) => waitOf(rule, tools, score)) },
       this.#tests,
+      kin,
     )
     return { hits: [...hits], denied, removed, calls }
   }
 
   /** The rules for the calls of an answer to an unknown conversation: every condition holds. */
   callsOfUnknown(): CallRules {
-    return new CallRules({ active: this.#rules, waiting: [] }, this.#tests)
+    return new CallRules({ active: this.#rules, waiting: [] }, this.#tests, kinOf([]))
   }
 }
+
+/** The tools of a request with the further names that its definitions give them. */
+const withKin = (tools: ToolsInRequest, kin: ToolKin): ToolsInRequest => ({
+  ...tools,
+  chosen: tools.chosen.map(kin),
+  called: tools.called.map(kin),
+  results: tools.results.map((tool) => tool && kin(tool)),
+})
 
 /** What matching a name costs, in UTF-16 units of text. */
 const NAME_UNITS = 256
@@ -172,6 +184,7 @@ export class CallRules {
   readonly #rules: readonly ToolRule[]
   readonly #waiting: readonly WaitingRule[]
   readonly #tests: ArgumentTests
+  readonly #kin: ToolKin
   readonly #known = new Map<string, NamedCall>()
   /** Whether a rule may ask for arguments, now or after a result. */
   readonly asksForArguments: boolean
@@ -181,7 +194,9 @@ export class CallRules {
   constructor(
     { active, waiting }: { readonly active: readonly ToolRule[]; readonly waiting: readonly WaitingRule[] },
     tests: ArgumentTests,
+    kin: ToolKin,
   ) {
+    this.#kin = kin
     this.#rules = active
     this.#waiting = waiting
     this.#tests = tests
@@ -196,16 +211,18 @@ export class CallRules {
    * @param score highest injection score of the results; 0 when no rule asks for it
    */
   following(tools: readonly (ToolName | null)[], score: number): CallRules {
-    const waiting = this.#waiting.map((one) => stillWaiting(one, tools, score))
+    const results = tools.map((tool) => tool && this.#kin(tool))
+    const waiting = this.#waiting.map((one) => stillWaiting(one, results, score))
     const isSame = waiting.every((one, index) => one === this.#waiting[index])
     if (isSame) return this
     const met = waiting.filter(isMet).map(({ rule }) => rule)
     const left = waiting.filter((one) => !isMet(one))
-    return new CallRules({ active: [...this.#rules, ...met], waiting: left }, this.#tests)
+    return new CallRules({ active: [...this.#rules, ...met], waiting: left }, this.#tests, this.#kin)
   }
 
   /** Judges a call by its name. Rules on arguments are left out. */
-  named(tool: ToolName): NamedCall {
+  named(called: ToolName): NamedCall {
+    const tool = this.#kin(called)
     const key = JSON.stringify([tool.isJoined, tool.name, ...tool.also])
     const known = this.#known.get(key)
     if (known !== undefined) return known
@@ -221,7 +238,8 @@ export class CallRules {
   }
 
   /** Judges a call by the rules on its arguments alone, in steps. */
-  *withArguments(tool: ToolName, given: CallArguments): Steps<JudgedCall> {
+  *withArguments(called: ToolName, given: CallArguments): Steps<JudgedCall> {
+    const tool = this.#kin(called)
     const pending = this.#rules.filter((rule) => rule.conditions.arguments !== null && refuses(rule, tool))
     const passed = yield* this.#tests.passed(given)
     return judged(pending.filter(({ conditions }) => conditions.arguments!.every((test) => passed.has(test))))

@@ -44,6 +44,7 @@ const NAMED: [what: string, body: object, names: string[]][] = [
     ['bash', 'edit|text_editor'],
   ],
   ['a computer', { tools: [{ type: 'computer_20250124', name: 'computer' }] }, ['computer|computer_use']],
+  ['a set', { tools: [{ type: 'computer_toolset_20260801' }] }, ['computer_use|computer_toolset']],
   ['a server', { tools: [{ type: 'mcp', server_label: 'jira' }] }, ['mcp:jira*']],
   [
     'a server with allowed tools',

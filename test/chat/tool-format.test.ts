@@ -82,6 +82,13 @@ for (const [api, body, called, results] of HISTORIES)
     )
   })
 
+t.test('a call of a set of tools has the names of the set', async (t) => {
+  const content = [{ type: 'tool_use', id: '1', name: 'left_click', toolset_name: 'computer', input: {} }]
+  const [call] = MESSAGES.tools!.calls({ content })
+  t.equal(call!.tool.name, 'left_click')
+  t.same(call!.tool.also, ['computer', 'computer_use', 'computer_toolset'])
+})
+
 const ANSWERS: [api: Api, body: object, calls: [name: string, given: object][]][] = [
   [
     CHAT,

@@ -209,3 +209,38 @@ t.test('the longest arguments are judged in short steps', async (t) => {
   t.match(step.value.refusing, { name: 'r' })
   t.ok(count > 4, `${count} steps`)
 })
+
+const NO_TYPES = [
+  tools('r', ['*', '!computer_use', '!text_editor'], { action: 'monitor' }),
+  tools('web', ['*', '!send_*'], { after: ['text_editor'] }),
+]
+const editor = (...also: string[]) => toolNamed('edit', ...also)
+
+t.test('a call is of the type that its definition has', async (t) => {
+  const { calls } = judge(NO_TYPES, { defined: [editor('text_editor'), toolNamed('computer')] })
+  t.equal(calls!.named(toolNamed('edit')).hits.length, 1)
+  t.equal(calls!.named(toolNamed('other')).hits.length, 0)
+  t.equal(calls!.named(toolNamed('computer')).hits.length, 0, 'a function of that name is no computer')
+  t.same(names(judge(NO_TYPES, { defined: [editor('text_editor')], called: [editor()] }).hits), ['r:monitor'])
+  const only = judge([tools('only', ['text_editor'])], { defined: [editor('text_editor')] })
+  t.equal(only.calls!.named(toolNamed('edit')).refusing, null)
+})
+
+t.test('a call without a definition is of the type that providers give its name', async (t) => {
+  const { calls } = judge(NO_TYPES, {})
+  for (const name of ['computer', 'str_replace_editor', 'str_replace_based_edit_tool'])
+    t.equal(calls!.named(toolNamed(name)).hits.length, 1, name)
+  t.equal(calls!.named(toolNamed('edit')).hits.length, 0)
+})
+
+t.test('a result is of the type that its definition has', async (t) => {
+  const defined = [editor('text_editor')]
+  for (const { calls } of [
+    judge(NO_TYPES, { defined, results: [editor()] }),
+    judge(NO_TYPES, { results: [toolNamed('str_replace_editor')] }),
+  ])
+    t.match(calls!.named(mail), { refusing: { name: 'web' } })
+  const { calls } = judge(NO_TYPES, { defined })
+  t.equal(calls!.named(mail).refusing, null)
+  t.match(calls!.following([editor()], 0).named(mail), { refusing: { name: 'web' } })
+})

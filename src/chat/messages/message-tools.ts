@@ -14,7 +14,7 @@ import {
   type ToolHistory,
   type ToolResult,
 } from '../tool-format.ts'
-import { providerTool } from '../tool-types.ts'
+import { providerTool, toolOfSet } from '../tool-types.ts'
 
 export const MESSAGE_TOOLS: ToolFormat = {
   history: messageHistory,
@@ -48,11 +48,11 @@ const NO_CALLS: ReadonlySet<unknown> = new Set([
 ])
 
 /** The tool that a block calls; null for any other block. */
-function toolOf({ type, name: named, server_name: server }: JsonObject): ToolName | null {
+function toolOf({ type, name: named, server_name: server, toolset_name: set }: JsonObject): ToolName | null {
   const name = writtenName(named)
   if (type === 'mcp_tool_use') return serverTool(String(server ?? ''), name ?? '')
   if (type === 'server_tool_use') return providerTool(name ?? '')
-  if (type === 'tool_use') return toolNamed(name ?? '')
+  if (type === 'tool_use') return typeof set === 'string' ? toolOfSet(set, name ?? '') : toolNamed(name ?? '')
   // A block of an unknown type with a name may be a call to some clients.
   const isOther = name === null || NO_CALLS.has(type) || RESULT.test(String(type))
   return isOther ? null : toolNamed(name)
