@@ -1,7 +1,7 @@
 // Reads the tool calls of chat completions: in messages, in answers and in the chunks of a stream.
 
 import { GatewayError } from '../core/errors.ts'
-import { isObject, type JsonObject, type JsonValue, objectsIn } from '../core/json.ts'
+import { isObject, itemsIn, type JsonObject, type JsonValue, objectsIn } from '../core/json.ts'
 import { type ToolName, toolNamed, writtenName } from '../core/tool-name.ts'
 import { envelopeOf } from './channel.ts'
 import { choiceIndex, finishReason } from './stream-chunk.ts'
@@ -20,7 +20,7 @@ import {
 export const CHAT_TOOLS: ToolFormat = {
   history: chatHistory,
   calls: ({ choices }) =>
-    objectsIn(choices).flatMap((choice) => [...partsOf(choice)].flatMap(({ item }) => callsOf(item))),
+    itemsIn(choices).flatMap((choice) => [...partsOf(choice)].flatMap(({ item }) => callsOf(item))),
   readCalls: () => new ChatCallReader(),
 }
 
@@ -62,8 +62,8 @@ function partsOfMessage(message: JsonValue | undefined): CallPart[] {
 
 /** The items of a list of calls. An object is one call, or has calls by their numbers. */
 function callItems(list: JsonValue | undefined): JsonObject[] {
-  if (!isObject(list)) return objectsIn(list)
-  const items = [list, ...Object.values(list)].filter(isObject)
+  const items = itemsIn(list)
+  if (!isObject(list)) return items
   const calls = items.filter((one) => isObject(one['function']) || isObject(one['custom']))
   return calls.length > 0 ? calls : items.filter(({ name }) => name !== undefined)
 }
@@ -127,6 +127,7 @@ class ChoiceCalls {
   }
 }
 
+const NO_LIST = "The choices in the upstream's answer are no list."
 const SOME_NUMBERED = "Only some of the tool calls in the upstream's answer have an index."
 
 /** A piece, and whether clients may give its arguments to different calls. */
@@ -146,7 +147,9 @@ class ChatCallReader implements CallReader {
     const ended: string[] = []
     const left: string[] = []
     const read: ReadPiece[] = []
-    const choices = objectsIn(body['choices'])
+    // The scan of a stream reads lists of choices only.
+    if (isObject(body['choices'])) throw new GatewayError('upstream_unavailable', NO_LIST)
+    const choices = itemsIn(body['choices'])
     for (const choice of choices) {
       const calls = this.#callsOf(choiceIndex(choice))
       for (const part of partsOf(choice)) {
@@ -188,7 +191,7 @@ class ChatCallReader implements CallReader {
 
   split(body: JsonObject): { readonly pieces: readonly JsonObject[]; readonly rest: JsonObject | null } {
     const pieces: JsonObject[] = []
-    const choices = objectsIn(body['choices']).map((choice) => {
+    const choices = itemsIn(body['choices']).map((choice) => {
       const index = choiceIndex(choice)
       for (const { item, position, holder } of partsOf(choice)) {
         const call = position === null ? { function_call: item['function']! } : listOf(item, position)

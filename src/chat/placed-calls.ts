@@ -1,13 +1,13 @@
 // Reads the tool calls of an answer whose items are calls and results in order, with their places.
 
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isObject, itemsIn, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { ToolName } from '../core/tool-name.ts'
 import type { ToolCall, ToolResult } from './tool-format.ts'
 
 /** A call of an answer, with its place among the items. */
 interface PlacedCall {
   readonly call: ToolCall
-  readonly place: number
+  readonly place: string
 }
 
 /** How an API writes calls and results. Each returns null for an item without one. */
@@ -20,16 +20,24 @@ interface ItemReading {
   resultOf(item: JsonObject, byId: ReadonlyMap<unknown, ToolName>): ToolResult | null
 }
 
+/** The objects of a list with their places. Servers may write an object in place of a list. */
+function* placedIn(items: JsonValue | undefined): Generator<[place: string, item: JsonObject]> {
+  if (isObject(items)) yield ['', items]
+  if (typeof items !== 'object' || items === null) return
+  for (const [place, item] of Object.entries(items))
+    if (isObject(item)) yield [place, item]
+    else if (Array.isArray(item)) for (const one of itemsIn(item)) yield [place, one]
+}
+
 /** Reads the calls of items, and the results after the last one. */
 export function readPlacedCalls(
-  items: readonly JsonValue[],
+  items: JsonValue | undefined,
   { id, toolOf, argumentsOf, resultOf }: ItemReading,
 ): { readonly calls: readonly PlacedCall[]; readonly results: readonly ToolResult[] } {
   const byId = new Map<unknown, ToolName>()
   const calls: PlacedCall[] = []
   let results: ToolResult[] = []
-  for (const [place, item] of items.entries()) {
-    if (!isObject(item)) continue
+  for (const [place, item] of placedIn(items)) {
     const tool = toolOf(item)
     if (tool !== null) {
       byId.set(item[id], tool)

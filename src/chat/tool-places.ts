@@ -1,7 +1,7 @@
 // Knows where a request holds definitions of tools: in members of the body, in items of the
 // conversation, and in the changes of tools between them.
 
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isObject, itemsIn, type JsonObject, type JsonValue } from '../core/json.ts'
 
 /** Takes an item out of a list, and notes that it is gone. */
 export type TakeOut = (list: JsonValue[], item: JsonValue) => void
@@ -31,13 +31,6 @@ const CONVERSATIONS = ['input', 'messages'] as const
 
 /** Items that list the tools of a server, which define none. */
 const LISTINGS: ReadonlySet<unknown> = new Set(['mcp_list_tools', 'mcp_tool_listing'])
-
-/** Lists the objects of a list, and of lists in it; of an object, itself and those in it. */
-export function itemsIn(value: JsonValue | undefined): JsonObject[] {
-  if (Array.isArray(value))
-    return value.flatMap((item) => (isObject(item) ? [item] : Array.isArray(item) ? itemsIn(item) : []))
-  return isObject(value) ? [value, ...Object.values(value).filter(isObject)] : []
-}
 
 /** The places of a request that hold definitions. */
 export function toolPlaces(body: JsonObject): { places: ToolPlace[]; references: ToolReference[] } {

@@ -1,9 +1,9 @@
 // Finds what a request says about tool servers: their addresses and credentials. The provider
 // connects to them, so that these must arrive unaltered, and the log must not keep them.
 
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isObject, itemsIn, type JsonObject, type JsonValue } from '../core/json.ts'
 import { setMember } from './text.ts'
-import { itemsIn, toolPlaces } from './tool-places.ts'
+import { toolPlaces } from './tool-places.ts'
 
 /** What the log has in the place of an address or a credential. */
 const CREDENTIAL = '[CREDENTIAL]'

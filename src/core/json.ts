@@ -25,6 +25,13 @@ export const isObject = (value: unknown): value is JsonObject =>
 export const objectsIn = (value: unknown): JsonObject[] =>
   Array.isArray(value) ? value.filter(isObject) : []
 
+/** Lists the objects of a list, and of lists in it; of an object, itself and those in it. */
+export function itemsIn(value: unknown): JsonObject[] {
+  if (Array.isArray(value))
+    return value.flatMap((item) => (isObject(item) ? [item] : Array.isArray(item) ? itemsIn(item) : []))
+  return isObject(value) ? [value, ...itemsIn(Object.values(value))] : []
+}
+
 export const isRawNumber = (value: unknown): value is RawNumber => RawJson.isRawJSON(value)
 
 /** Reports whether the value is a JSON number, whether or not a double can hold it. */

@@ -82,6 +82,21 @@ for (const [api, body, called, results] of HISTORIES)
     )
   })
 
+const CALLS: [api: Api, at: string, call: object][] = [
+  [CHAT, 'choices', { message: { tool_calls: [{ function: { name: 'a', arguments: '{}' } }] } }],
+  [RESPONSES, 'output', { type: 'function_call', call_id: '1', name: 'a', arguments: '{}' }],
+  [MESSAGES, 'content', { type: 'tool_use', id: '1', name: 'a', input: {} }],
+]
+t.test('a call in an object or a list in place of an item of a list is read', async (t) => {
+  const names = (api: Api, body: object) => api.tools!.calls(body as never).map(({ tool }) => tool.name)
+  for (const [api, at, call] of CALLS)
+    for (const items of [[call], { 0: call }, [[call]], { 0: [call] }, call])
+      t.same(names(api, { [at]: items }), ['a'], JSON.stringify(items))
+  const call = { function: { name: 'a', arguments: '{}' } }
+  for (const calls of [[[call]], { 0: call }, { 0: [call] }, [[[call]]]])
+    t.same(names(CHAT, { choices: [{ message: { tool_calls: calls } }] }), ['a'], JSON.stringify(calls))
+})
+
 t.test('a call of a set of tools has the names of the set', async (t) => {
   const content = [{ type: 'tool_use', id: '1', name: 'left_click', toolset_name: 'computer', input: {} }]
   const [call] = MESSAGES.tools!.calls({ content })

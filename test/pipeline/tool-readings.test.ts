@@ -147,6 +147,30 @@ const STREAMS: [what: string, api: Api, events: string[], refusing: string][] = 
   ],
   ['an index in a string', CHAT, [item({ index: '0', ...fn('bash', RM) })], 'name list arguments'],
   [
+    'calls in a list of lists',
+    CHAT,
+    [event({ delta: { tool_calls: [[{ index: 0, ...fn('bash', RM) }]] } })],
+    'name list arguments',
+  ],
+  [
+    'an output in an object',
+    RESPONSES,
+    [begun, completed({ 0: call('bash', RM) } as never)],
+    'name list arguments',
+  ],
+  [
+    'content in an object',
+    MESSAGES,
+    [
+      named({
+        type: 'message_start',
+        message: { id: 'm', role: 'assistant', content: { 0: use('bash', { command: 'rm' }) }, usage: {} },
+      }),
+      ...STOP,
+    ],
+    'name list arguments',
+  ],
+  [
     'a name in pieces',
     CHAT,
     [item({ index: 0, ...fn('ba', '') }), item({ index: 0, ...fn('sh', RM) })],
@@ -407,6 +431,14 @@ t.test('chat: a stream of which only some calls have an index is malformed', asy
     t.equal(failure, 'upstream_unavailable')
     t.notMatch(sent.join(''), 'rm -rf')
   }
+})
+
+t.test('chat: a stream whose choices are no list is malformed', async (t) => {
+  const choice = { index: 0, delta: { tool_calls: [{ index: 0, ...fn('bash', RM) }] } }
+  const chunk = `data: ${JSON.stringify({ id: 'c', choices: { 0: choice } })}\n\n`
+  const { sent, failure } = await outcome(t, CHAT, [chunk, ...END], NO_RM)
+  t.equal(failure, 'upstream_unavailable')
+  t.notMatch(sent.join(''), 'rm -rf')
 })
 
 t.test('no client gets a refused call, whatever the pieces of a stream', async (t) => {

@@ -1,7 +1,7 @@
 // Reads the tool calls of Anthropic's messages: in the conversation, in answers and in the events
 // of a stream. Each content block with a call is one.
 
-import { isObject, type JsonObject, objectsIn } from '../../core/json.ts'
+import { isObject, itemsIn, type JsonObject, type JsonValue, objectsIn } from '../../core/json.ts'
 import { serverTool, type ToolName, toolNamed, writtenName } from '../../core/tool-name.ts'
 import { readPlacedCalls } from '../placed-calls.ts'
 import {
@@ -18,7 +18,7 @@ import { providerTool, toolOfSet } from '../tool-types.ts'
 
 export const MESSAGE_TOOLS: ToolFormat = {
   history: messageHistory,
-  calls: ({ content }) => readBlocks(objectsIn(content)).calls.map(({ call }) => call),
+  calls: ({ content }) => readBlocks(content).calls.map(({ call }) => call),
   readCalls: () => new MessageCallReader(),
 }
 
@@ -29,7 +29,7 @@ function messageHistory({ messages }: JsonObject): ToolHistory {
   const called: ToolName[] = []
   const results: (ToolName | null)[] = []
   for (const message of objectsIn(messages)) {
-    for (const block of objectsIn(message['content'])) {
+    for (const block of itemsIn(message['content'])) {
       const tool = toolOf(block)
       if (tool !== null) {
         called.push(tool)
@@ -72,7 +72,7 @@ function resultOf(
 }
 
 /** Reads the calls of blocks, and the results after the last one. */
-const readBlocks = (blocks: readonly JsonObject[]) =>
+const readBlocks = (blocks: JsonValue | undefined) =>
   readPlacedCalls(blocks, {
     ...{ id: 'id', toolOf, resultOf },
     argumentsOf: ({ input = {} }) => ({ type: 'value', value: input ?? {} }),
@@ -100,7 +100,7 @@ class MessageCallReader implements CallReader {
 
   read(body: JsonObject): CallEvent | null {
     const { type, index, content_block: block, delta, message } = body
-    if (type === 'message_start' && isObject(message)) return this.#readStart(objectsIn(message['content']))
+    if (type === 'message_start' && isObject(message)) return this.#readStart(message['content'])
     const key = String(index ?? 0)
     if (type === 'content_block_start' && isObject(block)) return this.#readBlock(key, block)
     if (type === 'message_delta' || type === 'message_stop') {
@@ -121,13 +121,13 @@ class MessageCallReader implements CallReader {
   }
 
   /** Reads the blocks that a message begins with: none, but some servers send whole ones. */
-  #readStart(blocks: readonly JsonObject[]): CallEvent | null {
+  #readStart(blocks: JsonValue | undefined): CallEvent | null {
     const { calls, results } = readBlocks(blocks)
-    this.#blocks = blocks.length
+    this.#blocks = typeof blocks === 'object' && blocks !== null ? Object.keys(blocks).length : 0
     const pieces = calls.map(({ call, place }): CallPiece => {
-      this.#calls.add(String(place))
+      this.#calls.add(place)
       const { tool, given, after } = call
-      return { ...EMPTY_PIECE, key: String(place), tools: [tool], after, whole: given, ends: true }
+      return { ...EMPTY_PIECE, key: place, tools: [tool], after, whole: given, ends: true }
     })
     if (pieces.length === 0 && results.length === 0) return null
     return { ...EMPTY_EVENT, pieces, results, isAlone: false }

@@ -1,7 +1,7 @@
 // Reads the tool calls of the Responses API: in the input, in answers and in the events of a
 // stream. Each output item with a call is one.
 
-import { isObject, type JsonObject, type JsonValue, objectsIn } from '../../core/json.ts'
+import { isObject, itemsIn, type JsonObject, type JsonValue } from '../../core/json.ts'
 import { serverTool, type ToolName, toolNamed, writtenName } from '../../core/tool-name.ts'
 import { readPlacedCalls } from '../placed-calls.ts'
 import {
@@ -18,8 +18,8 @@ import {
 import { providerTool } from '../tool-types.ts'
 
 export const RESPONSE_TOOLS: ToolFormat = {
-  history: ({ input }) => inputHistory(objectsIn(input)),
-  calls: ({ output }) => readItems(Array.isArray(output) ? output : []).calls.map(({ call }) => call),
+  history: ({ input }) => inputHistory(itemsIn(input)),
+  calls: ({ output }) => readItems(output).calls.map(({ call }) => call),
   readCalls: () => new ResponseCallReader(),
 }
 
@@ -101,7 +101,7 @@ function argumentsOf(item: JsonObject): WrittenArguments {
 }
 
 /** Reads the calls of an output, and the results after the last one. */
-const readItems = (output: readonly JsonValue[]) =>
+const readItems = (output: JsonValue | undefined) =>
   readPlacedCalls(output, { id: 'call_id', toolOf, argumentsOf, resultOf })
 
 /** Occurs in every event that begins, holds or ends a call, or has a result. */
@@ -128,7 +128,8 @@ class ResponseCallReader implements CallReader {
 
   read(body: JsonObject): CallEvent | null {
     const { type, item, response, item_id: id } = body
-    if (isObject(response) && Array.isArray(response['output'])) return this.#readOutput(response['output'])
+    if (isObject(response) && typeof response['output'] === 'object' && response['output'] !== null)
+      return this.#readOutput(response['output'])
     const key = keyOf(body)
     if (isObject(item)) return this.#readItem(key, item, type === 'response.output_item.done')
     const [, part] = PIECE.exec(String(type)) ?? []
@@ -168,11 +169,11 @@ class ResponseCallReader implements CallReader {
   }
 
   /** The last event has the whole answer, and ends what is open. */
-  #readOutput(output: JsonValue[]): CallEvent | null {
+  #readOutput(output: JsonValue): CallEvent | null {
     const { calls, results } = readItems(output)
     const pieces = calls.map(({ call: { tool, given, after }, place }) => ({
       ...EMPTY_PIECE,
-      ...{ key: String(place), tools: [tool], after, whole: given, ends: true },
+      ...{ key: place, tools: [tool], after, whole: given, ends: true },
     }))
     const ended = [...this.#open]
     if (pieces.length === 0 && ended.length === 0 && results.length === 0) return null
