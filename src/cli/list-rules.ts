@@ -2,6 +2,7 @@
 
 import { visibleLine } from '../core/hidden-characters.ts'
 import { isoTimeOrNull } from '../core/time.ts'
+import { declaredRule } from '../policy/declared-rule.ts'
 import type { EffectiveRule } from '../rules/merge.ts'
 import { StoreOpenError } from '../store/environment/lmdb.ts'
 import {
@@ -80,18 +81,11 @@ function lineOf(rule: EffectiveRule): string {
 }
 
 const describe = (rule: EffectiveRule) => ({
-  id: rule.id,
-  name: rule.name,
-  type: rule.type,
-  pattern: rule.pattern,
-  ...(rule.per !== undefined && { per: rule.per }),
-  ...(rule.action !== undefined && { action: rule.action }),
-  enabled: rule.enabled,
+  ...declaredRule(rule),
   declared_enabled: rule.declaredEnabled,
   source: rule.source,
   override:
     rule.override === null
       ? null
       : { reason: rule.override.reason, expires_at: isoTimeOrNull(rule.override.expiresAtMs) },
-  ...(rule.match !== undefined && { match: rule.match }),
 })

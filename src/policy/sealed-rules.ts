@@ -1,31 +1,20 @@
 // Rules as the log holds them: declarations in the parts of one or several entries.
 
-import type { JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { declaredRule } from './declared-rule.ts'
 import type { Rule } from './rule.ts'
-import { CONDITION_FIELDS } from './tool-conditions.ts'
-import { VALUE_FIELDS } from './value-fields.ts'
 
 /** Bytes of declarations in one entry, so it stays below the limit of entries. */
 const PART_BYTES = 196_608
 
-const FIELDS = [...CONDITION_FIELDS, ...VALUE_FIELDS] as const
+/** Returns a rule as declared. Fractions are texts, because entries hold whole numbers only. */
+export const sealedRule = (rule: Rule): JsonObject => sealable(declaredRule(rule)) as JsonObject
 
-/** Returns a rule as declared, without derived fields. */
-export function sealedRule({ pattern, per, placeholders, restore, ...rule }: Rule): JsonObject {
-  const { id, name, type, action, enabled, description, match } = rule
-  return {
-    ...{ id, name, type, pattern: typeof pattern === 'string' ? pattern : [...pattern] },
-    ...Object.fromEntries(
-      FIELDS.flatMap((name) => (rule[name] === undefined ? [] : [[name, structuredClone(rule[name])]])),
-    ),
-    ...(per === undefined ? {} : { per }),
-    ...(placeholders === undefined ? {} : { placeholders }),
-    ...(action === undefined ? {} : { action }),
-    ...(restore === undefined ? {} : { restore }),
-    enabled,
-    ...(description === undefined ? {} : { description }),
-    ...(match === undefined ? {} : { match: structuredClone(match) as JsonObject }),
-  }
+function sealable(value: JsonValue): JsonValue {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? value : String(value)
+  if (Array.isArray(value)) return value.map(sealable)
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, sealable(member)]))
 }
 
 /** Splits declarations into what entries hold; returns at least one part. */

@@ -1,9 +1,14 @@
 // Rule sets by revision: sealed once, and stored after their entries are pruned.
 
 import t, { type Test } from 'tap'
+import { canonicalize } from '../../src/audit/canonical.ts'
 import { verifyChain } from '../../src/audit/verify.ts'
+import type { JsonObject, JsonValue } from '../../src/core/json.ts'
+import { declaredRule } from '../../src/policy/declared-rule.ts'
 import { parseRule } from '../../src/policy/parse-rule.ts'
 import type { Rule } from '../../src/policy/rule.ts'
+import { sealedRule } from '../../src/policy/sealed-rules.ts'
+import { RULE_SCHEMA } from '../../src/rules/schema.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openTestStore } from './fixture.ts'
 
@@ -44,6 +49,32 @@ t.test('a rule set is sealed in full once, then by revision, also after a restar
   t.strictSame(again.policies.find('r1')?.rules, [rule('a')])
   t.strictSame(again.policies.find('r2')?.rules, [])
   for (const unknown of ['', 'r3', 'x'.repeat(10_000)]) t.equal(again.policies.find(unknown), null)
+})
+
+/** A value of a schema, with every member, and with a fraction where numbers are allowed. */
+function exampleOf(schema: any): JsonValue {
+  const type = [schema.type].flat()[0]
+  if (schema.enum !== undefined) return schema.enum[0]
+  if (type === 'array') return [exampleOf(schema.items)]
+  if (type === 'object')
+    return Object.fromEntries(
+      Object.entries(schema.properties ?? { x: schema.additionalProperties ?? { type: 'string' } }).map(
+        ([name, member]) => [name, exampleOf(member)],
+      ),
+    )
+  return { number: 0.7, integer: 1, boolean: true }[type as string] ?? 'x'
+}
+
+t.test('a rule with every field of the schema is shown and sealed in full', async (t) => {
+  const example = { id: 'i', ...(exampleOf(RULE_SCHEMA) as JsonObject) }
+  t.match(example, { afterInjection: 0.7 })
+  t.strictSame(declaredRule(example as unknown as Rule), example)
+  const sealedForm = sealedRule(example as unknown as Rule)
+  t.doesNotThrow(() => canonicalize(sealedForm))
+  t.strictSame(sealedForm, { ...example, afterInjection: '0.7' })
+  const { store } = openTestStore(t)
+  await store.policies.seal('r', [example as unknown as Rule])
+  t.strictSame(store.policies.find('r')?.rules, [sealedForm])
 })
 
 t.test('the versions of a rule are where it changed, newest first', async (t) => {

@@ -5,6 +5,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject, JsonValue } from '../../core/json.ts'
 import { formatProblem } from '../../core/problem.ts'
 import { isoTime, isoTimeOrNull } from '../../core/time.ts'
+import { declaredRule } from '../../policy/declared-rule.ts'
 import type { RuleEditor } from '../../rules/editor.ts'
 import type { EffectiveRule, EffectiveRules } from '../../rules/effective.ts'
 import { RULE_SCHEMA } from '../../rules/schema.ts'
@@ -203,23 +204,15 @@ function readChange(fields: JsonObject): { enabled: boolean; reason: string; ttl
 }
 
 function describe(rule: EffectiveRule): JsonObject {
-  const { id, name, type, pattern, per, action, enabled, source, override, description, match } = rule
+  const { source, override, namespaces } = rule
   return {
-    id,
-    name,
-    type,
-    pattern: typeof pattern === 'string' ? pattern : [...pattern],
-    ...(per === undefined ? {} : { per }),
-    ...(action === undefined ? {} : { action }),
-    enabled,
+    ...declaredRule(rule),
     source: { ...source },
-    ...(rule.namespaces === undefined ? {} : { namespaces: [...rule.namespaces] }),
+    ...(namespaces === undefined ? {} : { namespaces: [...namespaces] }),
     declared_enabled: rule.declaredEnabled,
     override:
       override === null ? null : { reason: override.reason, expires_at: isoTimeOrNull(override.expiresAtMs) },
     created_at: isoTime(rule.createdAtMs),
     updated_at: isoTime(rule.updatedAtMs),
-    ...(description === undefined ? {} : { description }),
-    ...(match === undefined ? {} : { match: structuredClone(match) as JsonObject }),
   }
 }
