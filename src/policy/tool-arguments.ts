@@ -1,6 +1,7 @@
 // Decides whether the arguments of a call match the patterns of rules. Arguments that cannot be
 // read in one way only match: a client may read them in another.
 
+import { hasDuplicateKeys, isTooDeep, parseReceived } from '../chat/strict-json.ts'
 import { isObject, type JsonValue } from '../core/json.ts'
 import type { Steps } from '../core/steps.ts'
 import { keywordMatcher } from '../keyword/matcher.ts'
@@ -13,6 +14,9 @@ export const MAXIMUM_ARGUMENT_CHARACTERS = 256 * 1024
 /** Maximum values of arguments that are judged; more match. */
 const MAXIMUM_VALUES = 16_384
 
+/** Maximum levels of JSON in strings of JSON that are judged; more match. */
+const MAXIMUM_UNWRAPPED = 8
+
 /** The arguments of a call. */
 export type CallArguments =
   /** A JSON value that one reading gives. */
@@ -23,6 +27,21 @@ export type CallArguments =
   | { readonly type: 'unreadable' }
 
 export const UNREADABLE: CallArguments = { type: 'unreadable' }
+
+/**
+ * The value of a JSON text; undefined for one that is no JSON, null for one that clients may read in
+ * several ways because of equal names.
+ */
+export function parseArguments(text: string): { readonly value: JsonValue } | null | undefined {
+  if (isTooDeep(text)) return undefined
+  try {
+    const value = parseReceived(text)
+    const isContainer = typeof value === 'object' && value !== null
+    return isContainer && hasDuplicateKeys(text, value) ? null : { value }
+  } catch {
+    return undefined
+  }
+}
 
 /** All argument tests of a rule set, compiled once. */
 export class ArgumentTests {
@@ -48,7 +67,7 @@ export class ArgumentTests {
       return found
     }
     const places = this.#tests.map((test) => ({ test, left: test.path }))
-    const scalars = scalarsAt(given.value, places, { left: MAXIMUM_VALUES })
+    const scalars = scalarsAt(given.value, places, { left: MAXIMUM_VALUES, wrapped: 0 }, true)
     if (scalars === null) return all
     for (const { text, tests } of scalars) yield* this.#match(text, tests, found)
     return found
@@ -73,7 +92,8 @@ interface Scalar {
 function scalarsAt(
   value: JsonValue,
   places: readonly Place[],
-  budget: { left: number },
+  budget: Budget,
+  isRoot = false,
 ): readonly Scalar[] | null {
   if (--budget.left < 0) return null
   if (Array.isArray(value) || isObject(value)) {
@@ -88,7 +108,39 @@ function scalarsAt(
     return all
   }
   const tests = places.flatMap(({ test, left }) => (left.length === 0 ? [test] : []))
-  return value === null || tests.length === 0 ? [] : [{ text: textOf(value), tests }]
+  const own = value === null || tests.length === 0 ? [] : [{ text: textOf(value), tests }]
+  if (typeof value !== 'string' || !JSON_START.test(value)) return own
+  // Below the root a string is JSON only to a rule whose pointer leads into it.
+  if (!isRoot && places.every(({ left }) => left.length === 0)) return own
+  const inner = unwrapped(value, isRoot, places, budget)
+  return inner && [...own, ...inner]
+}
+
+/** Begins a JSON text that holds others. */
+const JSON_START = /^\s*[[{"]/
+
+/** Lists the scalars of JSON in a string, in place of an object: some clients read it so. */
+function unwrapped(
+  text: string,
+  isRoot: boolean,
+  places: readonly Place[],
+  budget: Budget,
+): readonly Scalar[] | null {
+  const parsed = parseArguments(text)
+  if (parsed === undefined) return isRoot ? null : []
+  if (parsed === null || budget.wrapped === MAXIMUM_UNWRAPPED) return null
+  const { left } = budget
+  const inside = { left, wrapped: budget.wrapped + 1 }
+  const scalars = scalarsAt(parsed.value, places, inside, isRoot)
+  budget.left = inside.left
+  return scalars
+}
+
+interface Budget {
+  /** Values that may still be read. */
+  left: number
+  /** Levels of JSON in strings around a value. */
+  readonly wrapped: number
 }
 
 /** A test, and the steps that are left to its values; none at or below them. */

@@ -228,6 +228,8 @@ for (const { api, stream, join } of FORMATS) {
     for (const text of [
       '{"command":',
       '{"command":"rm","command":"ls"}',
+      '[{"command":"rm","command":"ls"}]',
+      JSON.stringify('{"command":"rm"}'),
       `{"x":"${'x'.repeat(256 * 1024)}"}`,
     ]) {
       const { failure } = await relayed([{ name: 'bash', pieces: [text] }])

@@ -144,6 +144,16 @@ const ROWS: [tests: NonNullable<Rule['arguments']>, value: unknown, isRefused: b
   [[{ path: '/n', pattern: 'null' }], { n: null }, false],
   [[{ path: '/a~1b', pattern: 'x' }], { 'a/b': 'x' }, true],
   [[{ path: '/c', pattern: 'bash' }], { c: 'ｂa\u200bsh' }, true],
+  // JSON in a string, where a pointer leads into it.
+  [[{ path: '/command', pattern: 'rm' }], '{"command":"rm"}', true],
+  [[{ path: '/command', pattern: 'rm' }], JSON.stringify('{"command":"rm"}'), true],
+  [[{ path: '', pattern: '^rm' }], '{"command":"\\u0072m"}', true],
+  [[{ path: '/a/command', pattern: 'rm' }], { a: '{"command":"rm"}' }, true],
+  [[{ path: '/a/*', pattern: '^rm' }], { a: ' ["rm"]' }, true],
+  [[{ path: '/a', pattern: '^rm' }], { a: '{"command":"rm"}' }, false],
+  [[{ path: '/a/command', pattern: 'rm' }], { a: '{"command":"ls"}' }, false],
+  [[{ path: '/a/command', pattern: 'rm' }], { a: '[rm](x)' }, false],
+  [[{ path: '', pattern: 'rm' }], { a: '[x' }, false],
   // All items must match.
   [
     [
@@ -190,6 +200,12 @@ const withArguments = (
 t.test('arguments that cannot be read match every rule', async (t) => {
   t.ok(refusedBy('/command', UNREADABLE))
   t.notOk(refusedBy('/command', UNREADABLE, mail), 'of tools that it names')
+  for (const text of ['{"command":', '{"command":"rm","command":"ls"}', '[{"a":1,"a":2}]'])
+    t.ok(refusedBy('/other', { type: 'json', value: text }), text)
+  t.ok(refusedBy('/a/b', { type: 'json', value: { a: '{"b":"rm","b":"ls"}' } }))
+  let deep = '[]'
+  for (let level = 0; level < 10; level++) deep = JSON.stringify(deep)
+  t.ok(refusedBy('/a', { type: 'json', value: deep }))
   t.ok(refusedBy('', { type: 'json', value: Array.from({ length: 20_000 }, () => 'x') }))
 })
 
