@@ -25,11 +25,14 @@ export const isObject = (value: unknown): value is JsonObject =>
 export const objectsIn = (value: unknown): JsonObject[] =>
   Array.isArray(value) ? value.filter(isObject) : []
 
+/** Maximum levels of lists in lists that are read. */
+const MAXIMUM_LISTS = 16
+
 /** Lists the objects of a list, and of lists in it; of an object, itself and those in it. */
-export function itemsIn(value: unknown): JsonObject[] {
-  if (Array.isArray(value))
-    return value.flatMap((item) => (isObject(item) ? [item] : Array.isArray(item) ? itemsIn(item) : []))
-  return isObject(value) ? [value, ...itemsIn(Object.values(value))] : []
+export function itemsIn(value: unknown, levels = MAXIMUM_LISTS): JsonObject[] {
+  if (isObject(value)) return [value, ...itemsIn(Object.values(value), levels)]
+  if (!Array.isArray(value) || levels === 0) return []
+  return value.flatMap((item) => (isObject(item) ? [item] : itemsIn(item, levels - 1)))
 }
 
 export const isRawNumber = (value: unknown): value is RawNumber => RawJson.isRawJSON(value)

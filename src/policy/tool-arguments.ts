@@ -29,8 +29,8 @@ export type CallArguments =
 export const UNREADABLE: CallArguments = { type: 'unreadable' }
 
 /**
- * The value of a JSON text; undefined for one that is no JSON, null for one that clients may read in
- * several ways because of equal names.
+ * The value of a JSON text; undefined for a text that is no JSON, and null for one with equal
+ * names, which clients read in several ways.
  */
 export function parseArguments(text: string): { readonly value: JsonValue } | null | undefined {
   if (isTooDeep(text)) return undefined

@@ -214,7 +214,7 @@ export async function relay(
 /** Delivers a whole answer. @returns the body that the client gets */
 export async function deliverWhole(
   api: Api,
-  body: object,
+  body: object | string,
   {
     scan = RELAY_SCAN,
     selection = STREAM_RULES,
@@ -227,7 +227,7 @@ export async function deliverWhole(
   const delivery = await deliverWholeAnswer({
     call: newCall(STILL_CLOCK, 'r', api),
     client,
-    response: responseOf([JSON.stringify(body)]),
+    response: responseOf([typeof body === 'string' ? body : JSON.stringify(body)]),
     ...{ scan, selection, calls, placeholders, documents, injection: INJECTION },
     thoughts: new ThoughtMemory(),
     givenIds: new GivenIds(),

@@ -429,3 +429,16 @@ t.test('what waits counts against the share of the call', async (t) => {
   })
   t.ok(kept > 100_000, `${kept} bytes`)
 })
+
+t.test('an input that is nested too deeply is a failure of the upstream', async (t) => {
+  for (const name of ['ls', 'bash'])
+    for (const levels of [100, 5000, 20_000]) {
+      const input = `{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`
+      const answer = `{"id":"m","type":"message","role":"assistant","content":[{"type":"tool_use","id":"u","name":"${name}","input":${input}}]}`
+      await t.rejects(
+        deliverWhole(MESSAGES, answer, { calls: NO_RM }),
+        { code: 'upstream_unavailable' },
+        `${name} ${levels}`,
+      )
+    }
+})

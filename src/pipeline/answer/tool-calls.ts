@@ -13,7 +13,7 @@ import type { CallRules, RefusedTool } from '../../policy/tool-rules.ts'
 import type { Call } from '../call/call.ts'
 import { ToolUse } from '../call/tool-use.ts'
 import { rulesAfter } from '../prompt/answered-results.ts'
-import { readArguments } from '../scan/call-arguments.ts'
+import { readArguments, writtenText } from '../scan/call-arguments.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
 import type { ScanRules } from '../scan/text-scanner.ts'
 import { scanGroup } from './scan-group.ts'
@@ -77,9 +77,10 @@ export class CallJudge {
   *#restored(given: WrittenArguments): Steps<CallArguments | null> {
     const { scan, placeholders } = this.#answer
     if (scan.restoration === null) return null
-    const text = given.type === 'value' ? JSON.stringify(given.value) : given.text
+    const text = writtenText(given)
+    if (text === null) return null
     const encoding = given.type === 'text' ? 'plain' : 'json'
-    // Placeholders are found behind the escapes of JSON.
+    // The brackets of a placeholder may be written as escapes of JSON.
     const view = yield* decodeView({ text, encoding }, 'response')
     if (!scan.restoration.mayOccurIn(view)) return null
     const { outputs } = yield* scanGroup([text], encoding, scan, placeholders, '')

@@ -13,7 +13,10 @@ import {
  * readable.
  */
 export function readArguments(given: WrittenArguments): CallArguments {
-  if (given.type === 'value') return readArguments({ type: 'written', text: JSON.stringify(given.value) })
+  if (given.type === 'value') {
+    const written = writtenText(given)
+    return written === null ? UNREADABLE : readArguments({ type: 'written', text: written })
+  }
   const { text } = given
   if (text.length > MAXIMUM_ARGUMENT_CHARACTERS) return UNREADABLE
   const parsed = parseArguments(text)
@@ -22,4 +25,15 @@ export function readArguments(given: WrittenArguments): CallArguments {
   // Some models write nothing for no arguments.
   if (text.trim() === '') return { type: 'json', value: {} }
   return parsed ? { type: 'json', value: parsed.value } : UNREADABLE
+}
+
+/** Arguments as one text; null for a value that is nested too deeply to be written. */
+export function writtenText(given: WrittenArguments): string | null {
+  if (given.type !== 'value') return given.text
+  try {
+    return JSON.stringify(given.value)
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
 }
