@@ -50,3 +50,7 @@ export function readPlacedCalls(
   }
   return { calls, results }
 }
+
+/** What an event adds to arguments; null for nothing. Servers may send a value in place of text. */
+export const pieceText = (piece: JsonValue | undefined): string | null =>
+  typeof piece === 'string' ? piece : piece === undefined || piece === null ? null : JSON.stringify(piece)

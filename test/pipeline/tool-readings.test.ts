@@ -159,6 +159,30 @@ const STREAMS: [what: string, api: Api, events: string[], refusing: string][] = 
     'name list arguments',
   ],
   [
+    'an input in a string',
+    MESSAGES,
+    [start(), block(0, use('bash', RM as never)), stop(0), ...STOP],
+    'name list arguments',
+  ],
+  [
+    'a piece of an input that is no text',
+    MESSAGES,
+    [start(), block(0, use('bash')), input(0, { command: 'rm' } as never), stop(0), ...STOP],
+    'name list arguments',
+  ],
+  [
+    'a piece of arguments that is no text',
+    RESPONSES,
+    [begun, added(call('bash', '')), delta({ command: 'rm' } as never), completed()],
+    'name list arguments',
+  ],
+  [
+    'whole arguments that are no text',
+    RESPONSES,
+    [begun, added(call('bash', '')), argumentsDone({ command: 'rm' } as never), completed()],
+    'name list arguments',
+  ],
+  [
     'content in an object',
     MESSAGES,
     [

@@ -3,7 +3,7 @@
 
 import { isObject, itemsIn, type JsonObject, type JsonValue, objectsIn } from '../../core/json.ts'
 import { serverTool, type ToolName, toolNamed, writtenName } from '../../core/tool-name.ts'
-import { readPlacedCalls } from '../placed-calls.ts'
+import { pieceText, readPlacedCalls } from '../placed-calls.ts'
 import {
   type CallEvent,
   type CallPiece,
@@ -109,11 +109,11 @@ class MessageCallReader implements CallReader {
       return ended.length === 0 ? null : { ...EMPTY_EVENT, ended, isAlone: false }
     }
     if (type === 'content_block_delta' && isObject(delta)) {
-      const { partial_json: text } = delta
+      const text = pieceText(delta['partial_json'])
       // Some clients give arguments without a call of their own to another.
-      if (!this.#calls.has(key)) return typeof text === 'string' ? UNCLEAR : null
+      if (!this.#calls.has(key)) return text === null ? null : UNCLEAR
       const begins = this.#begun.delete(key) ? 'arguments' : null
-      return pieceEvent({ key, text: typeof text === 'string' ? text : '', begins })
+      return pieceEvent({ key, text: text ?? '', begins })
     }
     if (type !== 'content_block_stop' || !this.#calls.has(key)) return null
     this.#open.delete(key)
@@ -144,8 +144,8 @@ class MessageCallReader implements CallReader {
     this.#calls.add(key)
     this.#open.add(key)
     // Some servers send the whole input at once.
-    const { input } = block
-    const isWhole = isObject(input) && Object.keys(input).length > 0
+    const { input = null } = block
+    const isWhole = input !== null && input !== '' && !(isObject(input) && Object.keys(input).length === 0)
     if (isWhole) this.#begun.add(key)
     const text = isWhole ? JSON.stringify(input) : ''
     return { ...pieceEvent({ key, tools: [tool], text, begins }), isUnclear }

@@ -3,7 +3,7 @@
 
 import { isObject, itemsIn, type JsonObject, type JsonValue } from '../../core/json.ts'
 import { serverTool, type ToolName, toolNamed, writtenName } from '../../core/tool-name.ts'
-import { readPlacedCalls } from '../placed-calls.ts'
+import { pieceText, readPlacedCalls } from '../placed-calls.ts'
 import {
   type CallEvent,
   type CallPiece,
@@ -190,13 +190,15 @@ class ResponseCallReader implements CallReader {
 /** What an event has of the arguments of a call. @param part whether it adds to them or has all */
 function partOf(body: JsonObject, part: string | undefined): Partial<CallPiece> {
   const { type, delta, name } = body
-  if (part === 'delta') return typeof delta === 'string' && !CODE.test(String(type)) ? { text: delta } : {}
+  if (part === 'delta') return CODE.test(String(type)) ? {} : { text: pieceText(delta) ?? '' }
   if (part === undefined) return {}
   const { arguments: written, input, code } = body
   const named = writtenName(name)
   const tools = named === null ? [] : [toolNamed(named)]
   if (typeof written === 'string') return { tools, whole: { type: 'written', text: written } }
   if (typeof input === 'string') return { tools, whole: { type: 'text', text: input } }
+  const value = written ?? input ?? null
+  if (value !== null) return { tools, whole: { type: 'value', value } }
   return typeof code === 'string' ? { whole: { type: 'value', value: { code } } } : {}
 }
 
