@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { hashRun } from '../../audit/user-hash.ts'
 import type { Config } from '../../core/config.ts'
-import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import { isJsonNumber, isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 
 /** Names the run of any call. */
 export const RUN_HEADER = 'x-sidegate-run'
@@ -60,8 +60,11 @@ export class RunNames {
   }
 }
 
-const textOf = (value: JsonValue | readonly string[] | undefined): string | null =>
-  typeof value === 'string' && value !== '' ? value : null
+/** The name that a value is: a text, or a number by its JSON text. */
+function textOf(value: JsonValue | readonly string[] | undefined): string | null {
+  if (isJsonNumber(value)) return JSON.stringify(value)
+  return typeof value === 'string' && value !== '' ? value : null
+}
 
 const memberAt = (body: JsonObject, path: readonly string[]): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>(
