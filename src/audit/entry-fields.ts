@@ -38,6 +38,10 @@ export const OUTCOMES = [
 
 export type Outcome = (typeof OUTCOMES)[number]
 
+/** What stops a call: a limit, budget, model, tool or route rule, or a content rule. */
+export const STOPPED_BY = ['refused', 'blocked'] as const
+export type StoppedBy = (typeof STOPPED_BY)[number]
+
 /** Limits on rules and on text the upstream chooses, so every call fits into an entry. */
 export const MAXIMUM_SEALED_RULES = 256
 export const MAXIMUM_FINISH_REASON_CHARACTERS = 64
@@ -235,6 +239,14 @@ const ENTRY_FIELDS = {
     whole('HTTP status of the answer; 499 when the client disconnected first.', 0, MAXIMUM_STATUS),
   ),
   outcome: field(choice('How the call ended.', ...OUTCOMES)),
+  stopped: added(
+    orNull(
+      choice(
+        'What stopped the call: a limit, budget, model, tool or route rule (`refused`), or a content rule (`blocked`); null for a call that no rule stopped.',
+        ...STOPPED_BY,
+      ),
+    ),
+  ),
   error_code: hidden<string | null>(orNull(text('Code of the error that ended the call.'))),
   stream: field(flag('The client asked for a stream.')),
   /** At most MAXIMUM_FINISH_REASON_CHARACTERS. */

@@ -5,7 +5,7 @@ import { refusesCall } from '../core/errors.ts'
 import type { Direction } from '../core/finding.ts'
 import { RULE_ACTIONS } from '../core/rule-action.ts'
 import type { RequestDraft, SealedRequest } from './entry.ts'
-import type { SealedFindings, SealedInjection, SealedRule } from './entry-fields.ts'
+import type { SealedFindings, SealedInjection, SealedRule, StoppedBy } from './entry-fields.ts'
 
 export const SECURITY_EVENT_TYPES = [
   'blocked_request',
@@ -69,7 +69,7 @@ export function stoppedBy({
   blocked,
   error_code: code,
   rules,
-}: Pick<RequestDraft, 'outcome' | 'blocked' | 'error_code' | 'rules'>): 'blocked' | 'refused' | null {
+}: Pick<RequestDraft, 'outcome' | 'blocked' | 'error_code' | 'rules'>): StoppedBy | null {
   if (outcome === 'rate_limited' || (blocked && refusesCall(code))) return 'refused'
   if (!blocked) return null
   const stopping = rules.filter((rule) => rule.direction === 'response' && isStopping(rule))

@@ -5,7 +5,7 @@ import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Direction } from '../core/finding.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import type { Outcome, UsageView } from './entry-fields.ts'
+import type { Outcome, StoppedBy, UsageView } from './entry-fields.ts'
 import type { SecurityEvent, SecurityEventType } from './security.ts'
 
 /** Null accepts any value; both times are inclusive. */
@@ -27,6 +27,8 @@ export interface UsageQuery {
   readonly user?: string | null
   /** Null for any. */
   readonly outcome?: Outcome | null
+  /** What stopped the calls; null for any. */
+  readonly stopped?: StoppedBy | null
   /** A tool that calls defined or called, by its name; null for any call. */
   readonly tool?: string | null
   /** The hashes that a run may have; null for any call. */

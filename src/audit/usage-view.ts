@@ -3,6 +3,7 @@
 import { MAXIMUM_NANO_USD, type NanoUsd, toUsd } from '../core/money.ts'
 import type { SealedRequest } from './entry.ts'
 import { type MadeField, SHOWN_FIELDS, type UsageView } from './entry-fields.ts'
+import { stoppedBy } from './security.ts'
 
 /** What a cost of an entry of version 1 counts, in 10⁻⁹. */
 const FIRST_COST_UNIT = 1000
@@ -27,6 +28,7 @@ const MADE: {
     return cost === null ? null : toUsd(cost)
   },
   cost_source: (sealed) => sealed.cost_source ?? (costOfEntry(sealed) === null ? null : 'upstream'),
+  stopped: stoppedBy,
   // A rule that fired in both directions is one.
   rules: ({ rules }) => [
     ...new Map(rules.map(({ id, name, action }) => [id, { id, name, action }])).values(),

@@ -25,6 +25,7 @@ export const FILTER_FIELDS: readonly FilterField[] = [
   field('model', 'Model'),
   field('upstream', 'Upstream'),
   field('rule', 'Rule'),
+  field('stopped', 'Stopped', 'choice'),
   field('outcome', 'Outcome', 'choice'),
   field('kind', 'Personal data of kind'),
   field('direction', 'Found in', 'choice'),

@@ -2,6 +2,7 @@
 // takes a millisecond; any other reads a bounded number of calls, and its cursor leads to the rest.
 
 import { SALT_BYTES } from '../audit/content.ts'
+import type { StoppedBy } from '../audit/entry-fields.ts'
 import {
   badCursor,
   type SecurityQuery,
@@ -42,7 +43,7 @@ const MAXIMUM_USER_CALLS = 5000
 
 /** Columns of `entry` that conditions and views read. */
 const COLUMNS =
-  'e.created_at, e.log_id, e.seq, e.hash, e.body, e.call_id, e.key_id, e.model, e.outcome, e.blocked, e.pii, e.rule_triggers'
+  'e.created_at, e.log_id, e.seq, e.hash, e.body, e.call_id, e.key_id, e.model, e.outcome, e.blocked, e.refused, e.pii, e.rule_triggers'
 
 /** Which entries are read in order, and which of them are kept. */
 interface Search {
@@ -139,7 +140,7 @@ export class UsageReading {
 
   /** An index answers the first of: a user with few calls, a key, a log, calls with events. */
   async #searchOf(query: UsageQuery, logs: readonly string[] | null): Promise<Search> {
-    const { filter = {}, outcome = null, runs = null } = query
+    const { filter = {}, outcome = null, stopped = null, runs = null } = query
     const { keyId = null, model = null, blocked = null, piiDetected = null } = filter
     const { sinceMs = null, untilMs = null } = filter
     const user = query.user == null ? null : await this.#findUser(query.user)
@@ -153,12 +154,14 @@ export class UsageReading {
     if (keyId !== null) found((add) => `e.key_id = ${add(storable(keyId))}`)
     if (logs?.length === 1) found((add) => `e.log_id = ${add(logs[0])}`)
     else if (logs !== null) keep.push((add) => `e.log_id = any(${add(logs)}::uuid[])`)
-    if (!isFound && (blocked === true || piiDetected === true))
+    if (!isFound && stopped !== null) read.push(() => INDEXED_EVENTS)
+    else if (!isFound && (blocked === true || piiDetected === true))
       read.push(() => 'e.blocked or e.pii or e.rule_triggers > 0')
     if (blocked !== null) keep.push((add) => `e.blocked = ${add(blocked)}`)
     if (piiDetected !== null) keep.push((add) => `e.pii = ${add(piiDetected)}`)
     if (model !== null) keep.push((add) => `e.model = ${add(storable(model))}`)
     if (outcome !== null) keep.push((add) => `e.outcome = ${add(outcome)}`)
+    if (stopped !== null) keep.push(() => STOPPED_BY_RULE[stopped])
     for (const one of wantedMembers(query)) keep.push(hasMembers(one))
     if (query.withEvents === true) keep.push(() => HAS_EVENTS)
     if (runs !== null) keep.push(anyOf(runs.map((run) => hasMembers({ text: run, anyOf: [{ run }] }))))
@@ -259,6 +262,13 @@ function startOf({ cursor, offset }: UsageQuery): PageStart {
 /** Returns the text of a cursor, opaque to clients. */
 const cursorText = ({ place, skip }: PageStart): string =>
   Buffer.from(`${skip}:${placeText(place!)}`).toString('base64url')
+
+/** The condition of an index. */
+const INDEXED_EVENTS = 'e.blocked or e.refused or e.pii or e.rule_triggers > 0'
+const STOPPED_BY_RULE: Readonly<Record<StoppedBy, string>> = {
+  refused: 'e.refused',
+  blocked: '(e.blocked and e.refused is not true)',
+}
 
 /** A limit refuses calls before a rule is sealed as one that fired. */
 const HAS_EVENTS = "(e.blocked or e.pii or e.rule_triggers > 0 or e.outcome = 'rate_limited')"

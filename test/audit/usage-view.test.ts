@@ -12,7 +12,7 @@ t.test('a usage entry has the documented fields in the documented order', async 
   t.equal(
     Object.keys(toUsageView(entry)).join(' '),
     'id created_at model prompt_tokens completion_tokens total_tokens latency_ms blocked pii_detected pii_types hash ' +
-      'seq prev_hash key_id key_name labels status outcome stream finish_reason usage_source cost cost_source ttft_ms overhead_ms rules ' +
+      'seq prev_hash key_id key_name labels status outcome stopped stream finish_reason usage_source cost cost_source ttft_ms overhead_ms rules ' +
       'policy_revision content_hash user api',
   )
   t.match(toUsageView(entry), {

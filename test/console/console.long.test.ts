@@ -593,7 +593,7 @@ t.test(
     await keys.getByRole('button', { name: 'stopped' }).click()
     await page.getByText('Key: stopped').waitFor()
     await page.getByText('1 calls').waitFor()
-    t.match(await page.getByRole('row').nth(1).innerText(), /blocked 403\s+stopped\s+gpt-5\s+email/)
+    t.match(await page.getByRole('row').nth(1).innerText(), /refused 403\s+stopped\s+gpt-5\s+email/)
     await page
       .getByRole('region', { name: 'Kinds of personal data' })
       .getByRole('button', { name: 'email' })
@@ -622,7 +622,12 @@ t.test('the overview answers by tiles, each of which leads to its list', async (
   for (const region of ['Top keys', 'Top models', 'Budgets over 80 %', 'Upstreams'])
     t.equal(await page.getByRole('region', { name: region }).count(), 1, region)
   await tiles.getByRole('link', { name: /^Refused/ }).click()
-  await page.getByRole('heading', { name: 'Security' }).waitFor()
+  await page.getByText('Stopped: refused').waitFor()
+  await page
+    .getByRole('row', { name: /refused 403/ })
+    .first()
+    .waitFor()
+  t.equal(await page.getByRole('row', { name: /ok 200|blocked 403/ }).count(), 0)
   await page.goBack()
   await tiles.getByRole('link', { name: /^Requests/ }).click()
   await page.getByRole('heading', { name: 'Usage log' }).waitFor()

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { SealedRequest } from '../../src/audit/entry.ts'
 import { OUTCOMES } from '../../src/audit/entry-fields.ts'
-import { securityEvents } from '../../src/audit/security.ts'
+import { securityEvents, stoppedBy } from '../../src/audit/security.ts'
 import type { UsagePage, UsageQuery } from '../../src/audit/usage-query.ts'
 import { hashUser } from '../../src/audit/user-hash.ts'
 import { isoTime } from '../../src/core/time.ts'
@@ -52,6 +52,7 @@ const anyCall = fc.record({
   rules: fc.nat(2),
   tool: fc.constantFrom(null, 'bash', 'bash_history'),
   run: fc.constantFrom(null, 'a1', 'b2'),
+  error: fc.constantFrom(null, 'model_not_allowed'),
   upstream: fc.constantFrom(null, 'eu\0'),
   team: fc.constantFrom(null, 'search', 'batch'),
 })
@@ -70,12 +71,13 @@ async function store(calls: readonly AnyCall[]): Promise<void> {
     rules,
     tool,
     run,
+    error,
     upstream,
     team,
   } of calls) {
     const draft = requestDraft({
       // PostgreSQL reads no JSON with an escaped NUL.
-      ...{ id: randomUUID(), key_id: key, key_name: 'web\0', model, outcome, blocked },
+      ...{ id: randomUUID(), key_id: key, key_name: 'web\0', model, outcome, blocked, error_code: error },
       created_at: isoTime(NOW_MS - minute * 6 * 3_600_000),
       pii_detected: directions.length > 0,
       pii: directions.map((direction) => ({ kind: 'email', direction, count: 1 })),
@@ -110,6 +112,7 @@ type AskedQuery = Pick<
   | 'filter'
   | 'user'
   | 'outcome'
+  | 'stopped'
   | 'sidecar'
   | 'tool'
   | 'runs'
@@ -133,6 +136,7 @@ const anyQuery: fc.Arbitrary<AskedQuery> = fc.record({
   }),
   user: orNull(fc.constantFrom('alice', 'bob', 'nobody', hashUser(FLEET_KEY, 'alice').toString('hex'))),
   outcome: orNull(fc.constantFrom(...OUTCOMES)),
+  stopped: fc.constantFrom(null, null, null, 'refused' as const, 'blocked' as const),
   sidecar: orNull(fc.constantFrom(...SIDECARS, 'id-2')),
   tool: orNull(fc.constantFrom('bash', 'bash_history', 'none\0')),
   runs: orNull(fc.constantFrom(['a1'], ['b2', 'c3'], ['a1', 'b2'])),
@@ -150,6 +154,7 @@ function expected({
   filter = {},
   user,
   outcome,
+  stopped,
   sidecar,
   tool,
   runs,
@@ -171,6 +176,7 @@ function expected({
       at >= (filter.sinceMs ?? 0) &&
       at <= (filter.untilMs ?? NOW_MS) &&
       (outcome ?? sealed.outcome) === sealed.outcome &&
+      (stopped == null || stoppedBy(sealed) === stopped) &&
       (tool == null || sealed.tools?.some(({ name }) => name === tool) === true) &&
       (runs == null || runs.includes(sealed.run ?? '')) &&
       (rule == null || sealed.rules.some(({ name }) => name === rule)) &&

@@ -157,6 +157,7 @@ t.test('every answer matches its schema', async (t) => {
   const logs = await check(t, 'GET', '/usage/logs', '/usage/logs')
   await check(t, 'GET', '/usage/logs', '/usage/logs?limit=0')
   t.equal((await check(t, 'GET', '/usage/logs', '/usage/logs?outcome=blocked')).total, 1)
+  t.equal((await check(t, 'GET', '/usage/logs', '/usage/logs?stopped=blocked')).total, 1)
   t.match((await check(t, 'GET', '/usage/logs', '/usage/logs?outcome=fine')).error, {
     param: 'outcome',
     message: /must be one of ok, blocked, .*, overloaded/,

@@ -210,6 +210,32 @@ t.test('upstream, rule, kind and label are filters by whole values, also togethe
   }
 })
 
+t.test('what stopped a call is a filter: a limit, model or tool refused it, or its content', async (t) => {
+  const { log, close } = openTestLog({ path: t.testdir(), clock: testClock() })
+  t.teardown(close)
+  const drafts: Partial<RequestDraft>[] = [
+    {},
+    { outcome: 'rate_limited', error_code: 'rate_limited' },
+    { outcome: 'blocked', blocked: true, error_code: 'model_not_allowed' },
+    { outcome: 'blocked', blocked: true, error_code: 'blocked_by_policy' },
+    { outcome: 'client_aborted', blocked: true, error_code: 'response_blocked_by_policy' },
+    { outcome: 'client_aborted' },
+  ]
+  for (const [n, draft] of drafts.entries()) await log.append(requestDraft({ id: id(n), ...draft }))
+  for (const [stopped, found] of [
+    ['refused', [2, 1]],
+    ['blocked', [4, 3]],
+  ] as const) {
+    const pages = await walk((query) => log.list({ ...query, stopped }), {}, 1)
+    t.strictSame(
+      pages.flatMap(({ logs }) => logs.map((one) => [one.id, one.stopped])),
+      found.map((n) => [id(n), stopped]),
+    )
+    const unflagged = await log.list({ limit: 1, offset: 0, stopped, filter: { blocked: false } })
+    t.equal(unflagged.total, stopped === 'refused' ? 1 : 0)
+  }
+})
+
 t.test('an outcome is a filter, by offset and by cursor, also for rows of older releases', async (t) => {
   const { environment, log, close } = openTestLog({ path: t.testdir(), clock: testClock() })
   t.teardown(close)

@@ -194,17 +194,17 @@ interface CallsAnswer {
 function Calls({ id }: { readonly id: string }) {
   const path = (filter: string) => `/usage/logs?limit=${LAST_CALLS}&key_id=${encodeURIComponent(id)}${filter}`
   const last = useResource<CallsAnswer>(path(''), REFRESH_MS)
-  const blocked = useResource<CallsAnswer>(path('&blocked=true'), REFRESH_MS)
-  const limited = useResource<CallsAnswer>(path('&outcome=rate_limited'), REFRESH_MS)
-  const refused = [...(blocked.data?.logs ?? []), ...(limited.data?.logs ?? [])]
+  const blocked = useResource<CallsAnswer>(path('&stopped=blocked'), REFRESH_MS)
+  const refused = useResource<CallsAnswer>(path('&stopped=refused'), REFRESH_MS)
+  const stopped = [...(blocked.data?.logs ?? []), ...(refused.data?.logs ?? [])]
     .sort((one, other) => (one.created_at < other.created_at ? 1 : -1))
     .slice(0, LAST_CALLS)
   return (
     <>
       <section aria-labelledby="refused-title">
         <h2 id="refused-title">Last calls that were refused or blocked</h2>
-        <LoadState resource={limited}>
-          <CallTable label="Refused calls" calls={refused} none="No call was refused." />
+        <LoadState resource={refused}>
+          <CallTable label="Refused calls" calls={stopped} none="No call was refused." />
         </LoadState>
       </section>
       <section aria-labelledby="calls-title">

@@ -154,13 +154,13 @@ function Tiles({ series, recent, hasRecent }: TilesProps) {
         title="Refused"
         value={showCompact(sum(series.refused))}
         note="by limit, budget, model or tool"
-        href={`${BASE}security`}
+        href={inPeriod({ stopped: 'refused' })}
       />
       <Tile
         title="Blocked"
         value={showCompact(sum(series.blocked))}
         note="for content"
-        href={inPeriod({ outcome: 'blocked' })}
+        href={inPeriod({ stopped: 'blocked' })}
       />
       <Tile
         title="Cost today"
@@ -222,8 +222,8 @@ function Charts({ series }: { readonly series: UsageSeries }) {
   return (
     <div class="charts">
       <Chart title="Requests" label="requests" values={series.requests} {...shared({})} />
-      <Chart title="Refused" label="refused" values={series.refused} {...shared({ events: 'true' })} />
-      <Chart title="Blocked" label="blocked" values={series.blocked} {...shared({ outcome: 'blocked' })} />
+      <Chart title="Refused" label="refused" values={series.refused} {...shared({ stopped: 'refused' })} />
+      <Chart title="Blocked" label="blocked" values={series.blocked} {...shared({ stopped: 'blocked' })} />
       <Chart title="Tokens" label="tokens" values={series.tokens} {...shared({})} />
       <Chart title="Cost" label="cost" unit="usd" values={series.cost_usd} {...shared({})} />
       {hasLatency ? (
@@ -332,12 +332,12 @@ function NewestEvents() {
       <LoadState resource={calls}>
         {calls.data?.logs.length === 0 ? <p class="empty">None.</p> : null}
         <ul>
-          {calls.data?.logs.map(({ id, created_at, outcome, status, key_name, rules }) => (
+          {calls.data?.logs.map(({ id, created_at, key_name, rules, ...call }) => (
             <li key={id}>
               <a href={entryHref(id)}>
                 <Time at={created_at} />
               </a>{' '}
-              <OutcomeTag outcome={outcome} status={status} /> <Inert text={key_name} />{' '}
+              <OutcomeTag {...call} /> <Inert text={key_name} />{' '}
               <span class="muted">
                 <Inert text={rules.map(({ name }) => name).join(', ')} />
               </span>

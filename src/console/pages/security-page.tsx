@@ -23,7 +23,7 @@ const PERIODS = ['7', '30', '90', '365'].map((value) => ({ value, title: `Last $
 const MAXIMUM_EVENTS = 1000
 const PAGE_CALLS = 50
 const TOP = 8
-const FILTERS = ['key_id', 'rule', 'kind', 'direction', 'outcome', 'sidecar', 'since', 'until']
+const FILTERS = ['key_id', 'rule', 'kind', 'direction', 'stopped', 'outcome', 'sidecar', 'since', 'until']
 
 interface SecurityEvent {
   readonly type: string
@@ -101,8 +101,8 @@ function Timeline({ report: { totals, by_day }, onOpen }: PartProps) {
   )
   return (
     <div class="charts four">
-      {chart('Blocked for content', 'blocked', 'blocked_requests', { outcome: 'blocked' })}
-      {chart('Refused by limits, models, tools', 'refused', 'refused_requests', {})}
+      {chart('Blocked for content', 'blocked', 'blocked_requests', { stopped: 'blocked' })}
+      {chart('Refused by limits, models, tools', 'refused', 'refused_requests', { stopped: 'refused' })}
       {chart('Personal data found', 'found', 'pii_detections', {})}
       {chart('Rules fired', 'fired', 'rule_triggers', {})}
     </div>

@@ -6,8 +6,15 @@ import { entryHref } from '../log-address.ts'
 import { DataTable, type TableColumn } from './data-table.tsx'
 import { Inert, Time } from './text.tsx'
 
-export const OutcomeTag = ({ outcome, status }: Pick<UsageView, 'outcome' | 'status'>) => (
-  <span class={`tag outcome-${outcome}`}>{`${outcome.replaceAll('_', ' ')} ${status}`}</span>
+/** How a call ended. One that a limit, model or tool refused is not said to be blocked. */
+export const OutcomeTag = ({
+  outcome,
+  stopped,
+  status,
+}: Pick<UsageView, 'outcome' | 'stopped' | 'status'>) => (
+  <span class={`tag outcome-${outcome}`}>
+    {`${stopped === 'refused' ? stopped : outcome.replaceAll('_', ' ')} ${status}`}
+  </span>
 )
 
 /** When a call was sealed, with a link to its details. */

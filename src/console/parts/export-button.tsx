@@ -27,6 +27,7 @@ const COLUMNS: readonly (readonly [string, (call: UsageView) => string | number 
   ['model', ({ model }) => model],
   ['upstream', ({ upstream }) => upstream ?? null],
   ['outcome', ({ outcome }) => outcome],
+  ['stopped', ({ stopped }) => stopped],
   ['status', ({ status }) => status],
   ['personal_data', ({ pii_types }) => pii_types.join(' ')],
   ['rules', ({ rules }) => rules.map(({ name, action }) => `${name}: ${action}`).join('; ')],

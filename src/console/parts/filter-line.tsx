@@ -24,6 +24,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
     ...['ok', 'blocked', 'rate_limited', 'invalid_request', 'upstream_error', 'client_aborted'],
     ...['interrupted', 'overloaded'],
   ],
+  stopped: ['refused', 'blocked'],
   direction: ['request', 'response'],
 }
 const YES_OR_NO = ['true', 'false']

@@ -1,6 +1,6 @@
 // The usage log and the security events over REST.
 
-import { OUTCOMES } from '../../audit/entry-fields.ts'
+import { OUTCOMES, STOPPED_BY } from '../../audit/entry-fields.ts'
 import type {
   SecurityQuery,
   SecurityReport,
@@ -23,6 +23,7 @@ const FILTERS = [
   'user',
   'model',
   'outcome',
+  'stopped',
   'tool',
   'run',
   'upstream',
@@ -118,6 +119,10 @@ export function usageRoutes(
           user: text('End user, as the client names the user, or the hash in `user` of an entry.'),
           model: { type: 'string' },
           outcome: choice('How a call ended.', ...OUTCOMES),
+          stopped: choice(
+            '`refused` lists the calls that a limit, budget, model, tool or route rule stopped, `blocked` those that a content rule did.',
+            ...STOPPED_BY,
+          ),
           tool: text('Name of a tool that calls defined or called.'),
           run: text('Run, as calls name it, or the hash in `run` of an entry.'),
           upstream: text('Name of the upstream that was asked last.'),
@@ -150,6 +155,7 @@ export function usageRoutes(
             newest: query.text('newest'),
             user: query.text('user'),
             outcome: query.choice('outcome', OUTCOMES),
+            stopped: query.choice('stopped', STOPPED_BY),
             tool: query.text('tool'),
             runs: run === null ? null : [run, ...hashesOfRun(run)],
             upstream: query.text('upstream'),

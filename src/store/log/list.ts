@@ -2,8 +2,8 @@
 // filter, a bounded number of summaries is scanned, and a cursor marks where to continue.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Outcome, UsageView } from '../../audit/entry-fields.ts'
-import { securityEvents } from '../../audit/security.ts'
+import type { Outcome, StoppedBy, UsageView } from '../../audit/entry-fields.ts'
+import { securityEvents, stoppedBy } from '../../audit/security.ts'
 import {
   badCursor,
   holds,
@@ -44,14 +44,15 @@ const acceptAll: SummaryTest = () => true
 
 /** Returns what a query asks for as a test of summaries; null if it accepts everything. */
 function testOf(tables: StoreTables, query: UsageQuery): SummaryTest | null {
-  const { filter = {}, outcome = null, runs = null } = query
+  const { filter = {}, outcome = null, stopped = null, runs = null } = query
   const test = summaryTest(filter)
   const { withEvents = false } = query
   const wanted = wantedMembers(query)
-  if (outcome === null && wanted.length === 0 && runs === null && !withEvents) return test
+  if (outcome === null && stopped === null && wanted.length === 0 && runs === null && !withEvents) return test
   return (bytes) =>
     (test === null || test(bytes)) &&
     (outcome === null || outcomeOf(tables, bytes) === outcome) &&
+    (stopped === null || isStoppedBy(tables, bytes, stopped)) &&
     (!withEvents || hasEvents(tables, bytes)) &&
     wanted.every((one) => hasMembers(tables, summarySeq(bytes), one)) &&
     (runs === null ||
@@ -84,6 +85,17 @@ function hasEvents(tables: StoreTables, summary: Buffer): boolean {
 /** Reads the entry where a summary does not hold its outcome. */
 const outcomeOf = (tables: StoreTables, bytes: Buffer): Outcome | undefined =>
   summaryOutcome(bytes) ?? readRequest(tables, summarySeq(bytes))?.outcome
+
+const isFlaggedBlocked = summaryTest({ blocked: true })!
+
+/** Reads the entry only of a call that its summary calls blocked, or that has no outcome in it. */
+function isStoppedBy(tables: StoreTables, summary: Buffer, wanted: StoppedBy): boolean {
+  const outcome = summaryOutcome(summary)
+  if (outcome === 'rate_limited') return wanted === 'refused'
+  if (outcome !== null && !isFlaggedBlocked(summary)) return false
+  const entry = readRequest(tables, summarySeq(summary))
+  return entry !== null && stoppedBy(entry) === wanted
+}
 
 interface UsageRows {
   readonly seqs: readonly number[]
