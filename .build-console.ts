@@ -9,6 +9,7 @@ import { rolldown } from 'rolldown'
 import { APIS } from './src/chat/apis.ts'
 import type { GatewayFacts } from './src/console/gateway-facts.ts'
 import { PII_KINDS } from './src/core/finding.ts'
+import { MAXIMUM_TRIED_CALLS } from './src/pipeline/record/rule-trials.ts'
 import { RULE_TYPES } from './src/policy/rule-types.ts'
 import { ruleFormFields } from './src/rules/rule-form.ts'
 
@@ -21,6 +22,7 @@ const FACTS: GatewayFacts = {
   ruleTypes: RULE_TYPES.map(({ name, form, isCounted = false }) => ({ name, form, isCounted })),
   ruleFields: ruleFormFields(),
   piiKinds: PII_KINDS,
+  maximumTriedCalls: MAXIMUM_TRIED_CALLS,
   apiPaths: Object.fromEntries(APIS.map(({ name, target }) => [name, `/v1${target}`])),
 }
 

@@ -7,6 +7,8 @@ export interface GatewayFacts {
   readonly ruleFields: readonly RuleFieldFacts[]
   /** Kinds of personal data. */
   readonly piiKinds: readonly string[]
+  /** Maximum past calls on which a rule is tried. */
+  readonly maximumTriedCalls: number
   /** Paths of the APIs by their names. */
   readonly apiPaths: Readonly<Record<string, string>>
 }
@@ -38,5 +40,6 @@ export const {
   ruleTypes: RULE_TYPES,
   ruleFields: RULE_FIELDS,
   piiKinds: PII_KINDS,
+  maximumTriedCalls: MAXIMUM_TRIED_CALLS,
   apiPaths: API_PATHS,
 } = GATEWAY_FACTS

@@ -5,7 +5,13 @@ import { useState } from 'preact/hooks'
 import { visible } from '../../core/hidden-characters.ts'
 import { showCount } from '../display.ts'
 import { callApi } from '../gateway-api.ts'
-import { RULE_FIELDS, RULE_TYPES, type RuleFieldFacts, type RuleTypeFacts } from '../gateway-facts.ts'
+import {
+  MAXIMUM_TRIED_CALLS,
+  RULE_FIELDS,
+  RULE_TYPES,
+  type RuleFieldFacts,
+  type RuleTypeFacts,
+} from '../gateway-facts.ts'
 import { entryHref } from '../log-address.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { ActionForm, Dialog, Field } from '../parts/dialog.tsx'
@@ -13,7 +19,10 @@ import { Select } from '../parts/select.tsx'
 import { Inert, Time } from '../parts/text.tsx'
 import { type RuleBody, type RuleDraft, ruleBody, ruleYaml } from '../rule-draft.ts'
 
-const TRIED_CALLS = ['100', '300', '1000'].map((value) => ({ value, title: `the last ${value} calls` }))
+const TRIED_CALLS = [50, 100, MAXIMUM_TRIED_CALLS].map((calls) => ({
+  value: String(calls),
+  title: `the last ${calls} calls`,
+}))
 
 const wordsOf = (value: string): string => value.replaceAll('_', ' ')
 const asOption = (value: string) => ({ value, title: wordsOf(value) })
