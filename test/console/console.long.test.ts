@@ -461,6 +461,13 @@ t.test(
     await dialog.getByRole('button', { name: 'Try the rule' }).click()
     await dialog.getByText(/It fires on 1 of \d+ calls, and stops 1 that nothing stopped/).waitFor()
     t.match(await dialog.getByRole('status').innerText(), /tried m: none → block/)
+    await dialog.getByLabel('Description').fill('another')
+    await dialog.getByRole('status').waitFor({ state: 'detached' })
+    await dialog.getByLabel('Description').fill(hostile)
+    const widest = await dialog.getByLabel('On').locator('option').last().innerText()
+    await dialog.getByLabel('On').selectOption(widest)
+    await dialog.getByRole('button', { name: 'Try the rule' }).click()
+    await dialog.getByText(/It fires on 1 of \d+ calls/).waitFor()
     await dialog.getByText('As YAML, to commit').click()
     t.match(
       await dialog.locator('pre').innerText(),

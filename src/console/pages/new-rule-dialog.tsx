@@ -197,18 +197,17 @@ interface TrialProps {
 /** What the rule would have done to past calls. */
 function Trial({ type, body }: TrialProps) {
   const [calls, setCalls] = useState(TRIED_CALLS[0]!.value)
-  const [answer, setAnswer] = useState<TrialAnswer | null>(null)
+  const [result, setResult] = useState<{ readonly tried: string; readonly answer: TrialAnswer } | null>(null)
+  const tried = JSON.stringify(body)
+  // An edited rule has no result yet.
+  const answer = result?.tried === tried ? result.answer : null
   if (type.isCounted)
     return <p class="muted">Past calls say nothing about a limit; try it with the action monitor.</p>
   const send = async () => {
-    setAnswer(null)
+    setResult(null)
     if (typeof body === 'string') throw new Error(body)
-    setAnswer(
-      await callApi<TrialAnswer>('/rules/try', {
-        method: 'POST',
-        body: { rule: body, calls: Number(calls) },
-      }),
-    )
+    const sent = { rule: body, calls: Number(calls) }
+    setResult({ tried, answer: await callApi<TrialAnswer>('/rules/try', { method: 'POST', body: sent }) })
   }
   return (
     <section aria-labelledby="trial-title">
