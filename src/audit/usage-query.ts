@@ -25,8 +25,8 @@ export interface UsageQuery {
   readonly filter?: UsageFilter
   /** The end user whose calls to list, by name or by hash; null for all calls. */
   readonly user?: string | null
-  /** Null for any. */
-  readonly outcome?: Outcome | null
+  /** How calls ended; null for any. */
+  readonly outcomes?: readonly Outcome[] | null
   /** What stopped the calls; null for any. */
   readonly stopped?: StoppedBy | null
   /** A tool that calls defined or called, by its name; null for any call. */

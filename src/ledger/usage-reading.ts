@@ -140,7 +140,7 @@ export class UsageReading {
 
   /** An index answers the first of: a user with few calls, a key, a log, calls with events. */
   async #searchOf(query: UsageQuery, logs: readonly string[] | null): Promise<Search> {
-    const { filter = {}, outcome = null, stopped = null, runs = null } = query
+    const { filter = {}, outcomes = null, stopped = null, runs = null } = query
     const { keyId = null, model = null, blocked = null, piiDetected = null } = filter
     const { sinceMs = null, untilMs = null } = filter
     const user = query.user == null ? null : await this.#findUser(query.user)
@@ -160,7 +160,7 @@ export class UsageReading {
     if (blocked !== null) keep.push((add) => `e.blocked = ${add(blocked)}`)
     if (piiDetected !== null) keep.push((add) => `e.pii = ${add(piiDetected)}`)
     if (model !== null) keep.push((add) => `e.model = ${add(storable(model))}`)
-    if (outcome !== null) keep.push((add) => `e.outcome = ${add(outcome)}`)
+    if (outcomes !== null) keep.push((add) => `e.outcome = any(${add(outcomes)}::text[])`)
     if (stopped !== null) keep.push(() => STOPPED_BY_RULE[stopped])
     for (const one of wantedMembers(query)) keep.push(hasMembers(one))
     if (query.withEvents === true) keep.push(() => HAS_EVENTS)

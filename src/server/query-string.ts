@@ -44,6 +44,15 @@ export class QueryString {
     throw invalid(name, `must be one of ${allowed.join(', ')}.`)
   }
 
+  /** Some of the values, separated by commas; null when missing. */
+  choices<Value extends string>(name: string, allowed: readonly Value[]): Value[] | null {
+    const texts = this.#values.get(name)?.split(',')
+    if (texts === undefined) return null
+    const values = allowed.filter((one) => texts.includes(one))
+    if (texts.every((one) => allowed.includes(one as Value))) return values
+    throw invalid(name, `must be one of ${allowed.join(', ')}, or several with commas between them.`)
+  }
+
   boolean(name: string): boolean | null {
     const text = this.#values.get(name)
     if (text === null) return null

@@ -636,9 +636,28 @@ t.test('the overview answers by tiles, each of which leads to its list', async (
     .waitFor()
   t.equal(await page.getByRole('row', { name: /ok 200|blocked 403/ }).count(), 0)
   await page.goBack()
+  await tiles
+    .getByText(/Requests[\s\S]*since \d{4}-/)
+    .first()
+    .waitFor()
+  const hrefOf = (tile: RegExp) => tiles.getByRole('link', { name: tile }).getAttribute('href')
+  t.match(await hrefOf(/^Errors/), /outcome=upstream_error%2Cinvalid_request%2C/)
+  t.match(await hrefOf(/^Cost today/), /period=1$/)
   await tiles.getByRole('link', { name: /^Requests/ }).click()
   await page.getByRole('heading', { name: 'Usage log' }).waitFor()
   t.match(page.url(), /since=.*until=/)
+  t.strictSame(faults, [])
+})
+
+t.test('a page that is left open over midnight asks for the new day', async (t) => {
+  const { page, faults } = await openConsole(browser, gateway, '/console/overview')
+  await page.clock.install()
+  await signIn(page)
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
+  const asked = page.waitForRequest((request) => request.url().includes(`month&since=${tomorrow}`))
+  await page.locator('.tiles').getByText('Cost today').waitFor()
+  await page.clock.fastForward('24:00:00')
+  await asked
   t.strictSame(faults, [])
 })
 

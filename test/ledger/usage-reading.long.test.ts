@@ -111,7 +111,7 @@ type AskedQuery = Pick<
   UsageQuery,
   | 'filter'
   | 'user'
-  | 'outcome'
+  | 'outcomes'
   | 'stopped'
   | 'sidecar'
   | 'tool'
@@ -135,7 +135,7 @@ const anyQuery: fc.Arbitrary<AskedQuery> = fc.record({
     untilMs: orNull(fc.constant(NOW_MS - DAY_MS)),
   }),
   user: orNull(fc.constantFrom('alice', 'bob', 'nobody', hashUser(FLEET_KEY, 'alice').toString('hex'))),
-  outcome: orNull(fc.constantFrom(...OUTCOMES)),
+  outcomes: orNull(fc.subarray([...OUTCOMES], { minLength: 1 })),
   stopped: fc.constantFrom(null, null, null, 'refused' as const, 'blocked' as const),
   sidecar: orNull(fc.constantFrom(...SIDECARS, 'id-2')),
   tool: orNull(fc.constantFrom('bash', 'bash_history', 'none\0')),
@@ -153,7 +153,7 @@ const anyQuery: fc.Arbitrary<AskedQuery> = fc.record({
 function expected({
   filter = {},
   user,
-  outcome,
+  outcomes,
   stopped,
   sidecar,
   tool,
@@ -175,7 +175,7 @@ function expected({
       (filter.piiDetected ?? sealed.pii_detected) === sealed.pii_detected &&
       at >= (filter.sinceMs ?? 0) &&
       at <= (filter.untilMs ?? NOW_MS) &&
-      (outcome ?? sealed.outcome) === sealed.outcome &&
+      (outcomes == null || outcomes.includes(sealed.outcome)) &&
       (stopped == null || stoppedBy(sealed) === stopped) &&
       (tool == null || sealed.tools?.some(({ name }) => name === tool) === true) &&
       (runs == null || runs.includes(sealed.run ?? '')) &&

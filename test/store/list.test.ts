@@ -247,17 +247,18 @@ t.test('an outcome is a filter, by offset and by cursor, also for rows of older 
     for (const [index, outcome] of OUTCOMES.entries()) {
       const expected = [3, 2, 1, 0].map((round) => round * OUTCOMES.length + index + 1)
       for (const limit of [3, 10]) {
-        const pages = await walk((query) => log.list({ ...query, outcome }), {}, limit)
+        const pages = await walk((query) => log.list({ ...query, outcomes: [outcome] }), {}, limit)
         t.strictSame(
           pages.flatMap(({ logs }) => logs.map(({ seq }) => seq)),
           expected,
         )
         t.ok(pages.every(({ total, logs }) => total === 4 && logs.every((one) => one.outcome === outcome)))
       }
-      const both = await log.list({ limit: 1, offset: 1, outcome, filter: { blocked: true } })
+      const both = await log.list({ limit: 1, offset: 1, outcomes: [outcome], filter: { blocked: true } })
       t.equal(both.total, outcome === 'blocked' ? 4 : 0, 'together with another filter')
     }
   }
+  t.equal((await log.list({ limit: 1, offset: 0, outcomes: ['ok', 'overloaded'] })).total, 8)
   await check()
   const { tables } = environment
   await environment.transaction(() => {

@@ -18,6 +18,7 @@ import { Inert, LoadState, Time } from '../parts/text.tsx'
 import { BASE, go } from '../place.ts'
 import { useResource } from '../resource.ts'
 import { useMay } from '../signed-in.ts'
+import { useToday } from '../today.ts'
 import { sumsByDay } from '../usage-days.ts'
 import { KeyActionDialog } from './key-dialogs.tsx'
 
@@ -156,10 +157,7 @@ function InForce({ apiKey: { effective } }: { readonly apiKey: KeyDetail }) {
 }
 
 function Spend({ id }: { readonly id: string }) {
-  const since = useMemo(() => {
-    const today = Math.floor(Date.now() / 1000 / DAY_SECONDS)
-    return new Date((today - SPEND_DAYS + 1) * DAY_SECONDS * 1000).toISOString()
-  }, [])
+  const since = new Date(useToday() - (SPEND_DAYS - 1) * DAY_SECONDS * 1000).toISOString()
   const path = `/usage/report?group_by=day&key_id=${encodeURIComponent(id)}&since=${since}`
   const report = useResource<ReportAnswer>(path)
   const { time, times, cost, requests } = useMemo(() => sumsByDay(report.data), [report.data])

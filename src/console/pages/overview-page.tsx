@@ -1,10 +1,9 @@
 // What happens now and happened lately, and the state of the gateway.
 
-import { useMemo } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
 import type { UsageView } from '../../audit/entry-fields.ts'
 import { visible } from '../../core/hidden-characters.ts'
 import { type KeyList, type LimitsInUse, limitUseOf, type ReportAnswer, type UsageSums } from '../api-key.ts'
-import { DAY_SECONDS } from '../dates.ts'
 import { showCompact, showCount, showMs, showUsd } from '../display.ts'
 import { withQuery } from '../gateway-api.ts'
 import { labelsIn } from '../key-draft.ts'
@@ -18,12 +17,14 @@ import { Inert, LoadState, Time } from '../parts/text.tsx'
 import { BASE, go, usePlace } from '../place.ts'
 import { useResource } from '../resource.ts'
 import { useServes } from '../served.ts'
+import { useToday } from '../today.ts'
 import { ProgramState } from './program-state.tsx'
 
 const PERIODS = [
   { value: 'hours=1', title: 'Last hour' },
   { value: 'hours=6', title: 'Last 6 hours' },
-  { value: 'hours=24', title: 'Last day' },
+  // From the sums of the log, which outlast the process.
+  { value: 'days=1', title: 'Last day' },
   { value: 'days=7', title: 'Last week' },
   { value: 'days=30', title: 'Last 30 days' },
   { value: 'days=365', title: 'Last year' },
@@ -31,7 +32,6 @@ const PERIODS = [
 const REFRESH_MS = 5000
 /** The same for what takes the gateway longer. */
 const SLOW_MS = 30_000
-const DAY_MS = DAY_SECONDS * 1000
 /** Items of a short list. */
 const TOP = 5
 
@@ -101,7 +101,7 @@ export function OverviewPage() {
           </>
         )}
       </LoadState>
-      <Tops since={useMemo(() => sinceOf(period), [period])} />
+      <Tops since={sinceOf(period)} />
       <div class="cards">
         <NewestEvents />
         {recent.data === null ? null : <Budgets limits={recent.data.budgets} />}
@@ -126,52 +126,62 @@ interface TilesProps {
 }
 
 function Tiles({ series, recent, hasRecent }: TilesProps) {
-  const { since, until } = series
-  const today = useMemo(() => new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS).toISOString(), [])
+  const { until } = series
+  const first = series.requests.findIndex((count) => count !== null)
+  const isWhole = first === 0
+  const since = isWhole || first < 0 ? series.since : new Date(series.times[first]! * 1000).toISOString()
+  const today = new Date(useToday()).toISOString()
   const month = useResource<ReportAnswer>('/usage/report?group_by=month', SLOW_MS)
   const day = useResource<ReportAnswer>(`/usage/report?group_by=month&since=${today}`, SLOW_MS)
   const inPeriod = (filters: Filters) => logHref({ ...filters, since, until })
   const inRecent = (filters: Filters) => logHref({ ...filters, since: recent?.since ?? since })
+  // Kept for a day, and since the start of the process, which other periods may not be.
+  const ofRecent = recent === null ? null : <Since at={recent.since} />
+  const ofSeries = isWhole ? null : <Since at={since} />
   const errors = ERRORS.map((name) => [name, recent?.outcomes[name] ?? 0] as const).filter(
     ([, count]) => count > 0,
   )
   const failed = sum(errors.map(([, count]) => count))
-  const [worst] = errors.toSorted(([, one], [, other]) => other - one)
   const times = (percentiles: Percentiles | null | undefined) =>
     percentiles == null ? '–' : `${unbroken(percentiles.p50)} / ${unbroken(percentiles.p95)}`
   return (
     <ul class="tiles">
-      <Tile title="Requests" value={showCompact(sum(series.requests))} href={inPeriod({})} />
+      <Tile title="Requests" value={showCompact(sum(series.requests))} note={ofSeries} href={inPeriod({})} />
       {hasRecent ? (
         <Tile
           title="Errors"
           value={showCompact(failed)}
-          note={errors.map(([name, count]) => `${showCount(count)} ${name.replaceAll('_', ' ')}`).join(', ')}
-          href={inRecent(worst === undefined ? {} : { outcome: worst[0] })}
+          note={
+            <>
+              {errors.map(([name, count]) => `${showCount(count)} ${name.replaceAll('_', ' ')}`).join(', ')}{' '}
+              {ofRecent}
+            </>
+          }
+          href={inRecent({ outcome: ERRORS.join() })}
         />
       ) : null}
       <Tile
         title="Refused"
         value={showCompact(sum(series.refused))}
-        note="by limit, budget, model or tool"
+        note={<>by limit, budget, model or tool {ofSeries}</>}
         href={inPeriod({ stopped: 'refused' })}
       />
       <Tile
         title="Blocked"
         value={showCompact(sum(series.blocked))}
-        note="for content"
+        note={<>for content {ofSeries}</>}
         href={inPeriod({ stopped: 'blocked' })}
       />
       <Tile
         title="Cost today"
         value={showUsd(day.data?.total.cost ?? null)}
         note="UTC day"
-        href={`${BASE}usage?by=model`}
+        href={`${BASE}usage?by=model&period=1`}
       />
       <Tile
         title="Cost this month"
         value={showUsd(month.data?.total.cost ?? null)}
-        note={`${showCompact(month.data?.total.total_tokens ?? null)} tokens`}
+        note={`UTC month, ${showCompact(month.data?.total.total_tokens ?? null)} tokens`}
         href={`${BASE}usage?by=key`}
       />
       {hasRecent ? (
@@ -179,13 +189,13 @@ function Tiles({ series, recent, hasRecent }: TilesProps) {
           <Tile
             title="Added latency"
             value={times(recent?.added_latency_ms)}
-            note="p50 / p95"
+            note={<>p50 / p95 {ofRecent}</>}
             href={inRecent({})}
           />
           <Tile
             title="First token"
             value={times(recent?.time_to_first_token_ms)}
-            note="p50 / p95"
+            note={<>p50 / p95 {ofRecent}</>}
             href={inRecent({})}
           />
         </>
@@ -194,15 +204,22 @@ function Tiles({ series, recent, hasRecent }: TilesProps) {
   )
 }
 
+/** From when on a tile counts, where that is not the period of the page. */
+const Since = ({ at }: { readonly at: string }) => (
+  <>
+    since <Time at={at} />
+  </>
+)
+
 interface TileProps {
   readonly title: string
   readonly value: string
-  readonly note?: string
+  readonly note?: ComponentChildren
   /** The list that the number is from. */
   readonly href: string
 }
 
-const Tile = ({ title, value, note = '', href }: TileProps) => (
+const Tile = ({ title, value, note, href }: TileProps) => (
   <li>
     <a href={href}>
       {title} <strong>{value}</strong>

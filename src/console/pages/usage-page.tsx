@@ -19,6 +19,7 @@ import { Chooser, chosenOf } from '../parts/select.tsx'
 import { Inert, LoadState } from '../parts/text.tsx'
 import { API, BASE, go, usePlace } from '../place.ts'
 import { useResource } from '../resource.ts'
+import { useToday } from '../today.ts'
 import { sumsByDay } from '../usage-days.ts'
 import { useZone } from '../zone.ts'
 
@@ -33,6 +34,7 @@ const TIMES = ['day', 'month']
 const PERIODS = [
   { value: 'month', title: 'This month' },
   { value: 'last-month', title: 'Last month' },
+  { value: '1', title: 'Today' },
   { value: '7', title: 'Last 7 days' },
   { value: '30', title: 'Last 30 days' },
   { value: '365', title: 'Last year' },
@@ -68,7 +70,8 @@ export function UsagePage() {
   const group = chosenOf(groups, asked)
   const period = chosenOf(PERIODS, place.searchParams.get('period'))
   const isCompared = place.searchParams.get('compare') === '1'
-  const shown = useMemo(() => periodOf(period), [period])
+  const today = useToday()
+  const shown = useMemo(() => periodOf(period), [period, today])
   const before = periodBefore(shown.sinceMs, shown.untilMs)
   const query = { group_by: group, ...queryOf(shown) }
   const report = useResource<ReportAnswer>(withQuery('/usage/report', query))

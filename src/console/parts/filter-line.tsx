@@ -29,7 +29,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
 }
 const YES_OR_NO = ['true', 'false']
 const WORDS: Readonly<Record<string, string>> = { true: 'yes', false: 'no' }
-const wordOf = (value: string): string => WORDS[value] ?? value.replaceAll('_', ' ')
+const wordOf = (value: string): string => WORDS[value] ?? value.replaceAll('_', ' ').replaceAll(',', ', ')
 
 interface FilterLineProps {
   readonly filters: Filters

@@ -118,7 +118,10 @@ export function usageRoutes(
           key_id: { type: 'string' },
           user: text('End user, as the client names the user, or the hash in `user` of an entry.'),
           model: { type: 'string' },
-          outcome: choice('How a call ended.', ...OUTCOMES),
+          outcome: {
+            ...text('How a call ended; several with commas between them.'),
+            pattern: `^(${OUTCOMES.join('|')})(,(${OUTCOMES.join('|')}))*$`,
+          },
           stopped: choice(
             '`refused` lists the calls that a limit, budget, model, tool or route rule stopped, `blocked` those that a content rule did.',
             ...STOPPED_BY,
@@ -154,7 +157,7 @@ export function usageRoutes(
             sidecar: query.text('sidecar'),
             newest: query.text('newest'),
             user: query.text('user'),
-            outcome: query.choice('outcome', OUTCOMES),
+            outcomes: query.choices('outcome', OUTCOMES),
             stopped: query.choice('stopped', STOPPED_BY),
             tool: query.text('tool'),
             runs: run === null ? null : [run, ...hashesOfRun(run)],

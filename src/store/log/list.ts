@@ -44,14 +44,15 @@ const acceptAll: SummaryTest = () => true
 
 /** Returns what a query asks for as a test of summaries; null if it accepts everything. */
 function testOf(tables: StoreTables, query: UsageQuery): SummaryTest | null {
-  const { filter = {}, outcome = null, stopped = null, runs = null } = query
+  const { filter = {}, outcomes = null, stopped = null, runs = null } = query
   const test = summaryTest(filter)
   const { withEvents = false } = query
   const wanted = wantedMembers(query)
-  if (outcome === null && stopped === null && wanted.length === 0 && runs === null && !withEvents) return test
+  if (outcomes === null && stopped === null && wanted.length === 0 && runs === null && !withEvents)
+    return test
   return (bytes) =>
     (test === null || test(bytes)) &&
-    (outcome === null || outcomeOf(tables, bytes) === outcome) &&
+    (outcomes === null || isOneOf(outcomes, outcomeOf(tables, bytes))) &&
     (stopped === null || isStoppedBy(tables, bytes, stopped)) &&
     (!withEvents || hasEvents(tables, bytes)) &&
     wanted.every((one) => hasMembers(tables, summarySeq(bytes), one)) &&
@@ -96,6 +97,9 @@ function isStoppedBy(tables: StoreTables, summary: Buffer, wanted: StoppedBy): b
   const entry = readRequest(tables, summarySeq(summary))
   return entry !== null && stoppedBy(entry) === wanted
 }
+
+const isOneOf = (outcomes: readonly Outcome[], outcome: Outcome | undefined): boolean =>
+  outcome !== undefined && outcomes.includes(outcome)
 
 interface UsageRows {
   readonly seqs: readonly number[]
