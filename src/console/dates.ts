@@ -4,6 +4,7 @@
 export const UTC = 'UTC'
 export const DAY_SECONDS = 86_400
 const MINUTE_MS = 60_000
+const DAY_MS = DAY_SECONDS * 1000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
@@ -37,9 +38,16 @@ function offsetOf(timeMs: number, zone: string): number {
 /** What clocks of a zone show, as milliseconds of a clock that shows UTC. */
 export const toCivil = (timeMs: number, zone: string): number => timeMs + offsetOf(timeMs, zone)
 
-/** When clocks of a zone show what `toCivil` returned. An hour shown twice is the first. */
-export const fromCivil = (civilMs: number, zone: string): number =>
-  civilMs - offsetOf(civilMs - offsetOf(civilMs, zone), zone)
+/**
+ * When clocks of a zone show what `toCivil` returned. An hour shown twice is the first, and one that
+ * is never shown is read as clocks went on before it.
+ */
+export function fromCivil(civilMs: number, zone: string): number {
+  const before = civilMs - offsetOf(civilMs - DAY_MS, zone)
+  const after = civilMs - offsetOf(civilMs + DAY_MS, zone)
+  const shown = [before, after].filter((timeMs) => toCivil(timeMs, zone) === civilMs)
+  return shown.length === 0 ? before : Math.min(...shown)
+}
 
 const isoOf = (civilMs: number): string => new Date(civilMs).toISOString()
 

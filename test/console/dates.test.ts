@@ -42,6 +42,19 @@ t.test('a field of a form shows the zone of the page, and is read in it', async 
   t.strictSame([toField(undefined, 'UTC'), toField('nonsense', 'UTC'), fromField('', 'UTC')], ['', '', ''])
 })
 
+t.test('an hour that clocks show twice is the first, east and west of UTC', async (t) => {
+  const rows = [
+    ['America/Los_Angeles', '2026-11-01T01:30:00', '2026-11-01T08:30:00.000Z'],
+    ['Europe/Berlin', '2026-10-25T02:30:00', '2026-10-25T00:30:00.000Z'],
+    ['Europe/London', '2026-10-25T01:30:00', '2026-10-25T00:30:00.000Z'],
+    ['Australia/Lord_Howe', '2026-04-05T01:45:00', '2026-04-04T14:45:00.000Z'],
+    // Never shown.
+    ['Europe/Berlin', '2026-03-29T02:30:00', '2026-03-29T01:30:00.000Z'],
+    ['America/Los_Angeles', '2026-03-08T02:30:00', '2026-03-08T10:30:00.000Z'],
+  ] as const
+  for (const [zone, civil, iso] of rows) t.equal(fromField(civil, zone), iso, `${zone} ${civil}`)
+})
+
 t.test('the days of a period are whole UTC days', async (t) => {
   const days = (since: string, until: string) => daysOf(ms(since), ms(until)).map((at) => at / 86_400)
   const first = seconds('2026-11-26T00:00:00Z') / 86_400
