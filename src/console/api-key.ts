@@ -17,6 +17,8 @@ export interface ApiKey {
   readonly owner: string | null
   /** Id of the key that it replaced in a rotation. */
   readonly replaces: string | null
+  /** Id of the key that replaced it in a rotation. */
+  readonly replaced_by?: string
 }
 
 /** An answer of `GET /api/v1/keys`. */

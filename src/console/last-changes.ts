@@ -17,19 +17,9 @@ export type ChangeEntry = Readonly<Record<string, unknown>> & {
 
 export interface ChangeList {
   readonly changes: readonly ChangeEntry[]
-}
-
-/**
- * Returns the newest changes; null before they are known.
- * @param version reads again when it changes
- */
-export function useChanges(version: string) {
-  const { data, failure, reload } = useResource<ChangeList>(
-    `/audit/changes?limit=${READ_CHANGES}`,
-    undefined,
-    version,
-  )
-  return { changes: data?.changes ?? null, failure, reload }
+  /** Where older entries begin, which were not searched; a gateway has the number, a hub the cursor. */
+  readonly next_before?: number
+  readonly next_cursor?: string
 }
 
 /**

@@ -123,6 +123,10 @@ t.test('a rotated key and its successor share limits', async (t) => {
   const { id, key } = await createKey('few')
   const { body: next } = await gateway.api('POST', `/keys/${id}/rotate`, { grace_seconds: 60 })
   t.match(next, { name: 'few', replaces: id })
+  const { body: older } = await gateway.api('GET', `/keys/${id}`)
+  t.match(older, { replaced_by: next.id, replaces: null, state: 'active' })
+  const { keys } = (await gateway.api('GET', '/keys?q=few')).body
+  t.strictSame(keys.map((one: { replaced_by?: string }) => one.replaced_by), [next.id, undefined])
   const statuses: number[] = []
   for (const one of [key, next.key, key, next.key, key]) statuses.push((await call(one)).status)
   t.same(statuses, [200, 200, 200, 429, 429])

@@ -6,13 +6,14 @@ import type { UsageView } from '../../audit/entry-fields.ts'
 import type { KeyDetail, ReportAnswer } from '../api-key.ts'
 import { DAY_SECONDS } from '../dates.ts'
 import { showUsd } from '../display.ts'
-import { useChanges } from '../last-changes.ts'
+import { withQuery } from '../gateway-api.ts'
+import type { ChangeList } from '../last-changes.ts'
 import { logHref, periodFilter } from '../log-address.ts'
 import { CallTable } from '../parts/call-table.tsx'
 import { ChangeTable } from '../parts/change-table.tsx'
 import { Chart } from '../parts/chart.tsx'
 import { Fact } from '../parts/fact.tsx'
-import { type KeyAction, KeyButtons, KeyLabels, KeyOrigin, keyHref } from '../parts/key-parts.tsx'
+import { type KeyAction, KeyButtons, KeyLabels, KeyOrigin, KeyRotation } from '../parts/key-parts.tsx'
 import { LimitBar } from '../parts/limit-bar.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
 import { BASE, go } from '../place.ts'
@@ -25,6 +26,7 @@ import { KeyActionDialog } from './key-dialogs.tsx'
 const REFRESH_MS = 10_000
 const SPEND_DAYS = 30
 const LAST_CALLS = 10
+const MAXIMUM_CHANGES = 100
 
 export function KeyPage({ id }: { readonly id: string }) {
   const key = useResource<KeyDetail>(`/keys/${encodeURIComponent(id)}`, REFRESH_MS)
@@ -58,6 +60,7 @@ export function KeyPage({ id }: { readonly id: string }) {
       <Spend id={id} />
       <Calls id={id} />
       <KeyChanges
+        key={id}
         id={id}
         version={data === null ? '' : JSON.stringify({ ...data, last_used_at: null, effective: null })}
       />
@@ -91,9 +94,9 @@ const Terms = ({ apiKey }: { readonly apiKey: KeyDetail }) => (
         <Time at={apiKey.revoked_at} />
       </Fact>
     )}
-    {apiKey.replaces === null ? null : (
-      <Fact name="Replaces">
-        <a href={keyHref(apiKey.replaces)}>the key before its rotation</a>
+    {apiKey.replaces === null && apiKey.replaced_by === undefined ? null : (
+      <Fact name="Rotation">
+        <KeyRotation apiKey={apiKey} />
       </Fact>
     )}
   </dl>
@@ -108,6 +111,9 @@ function InForce({ apiKey: { effective } }: { readonly apiKey: KeyDetail }) {
       <div class="cards">
         <section class="card" aria-label="Models">
           <h3>Models</h3>
+          {new Set(models.map(({ rule }) => rule)).size > 1 ? (
+            <p>A model has to be allowed by each of these lists.</p>
+          ) : null}
           <ul>
             {models.map(({ pattern, rule, only_for }) => (
               <li key={`${rule} ${pattern}`}>
@@ -223,13 +229,29 @@ function Calls({ id }: { readonly id: string }) {
 }
 
 function KeyChanges({ id, version }: { readonly id: string; readonly version: string }) {
-  const { changes, failure, reload } = useChanges(version)
-  const own = changes?.filter(({ key_id, replaces }) => key_id === id || replaces === id) ?? null
+  const [from, setFrom] = useState<Pick<ChangeList, 'next_before' | 'next_cursor'> | null>(null)
+  const { next_before: before = null, next_cursor: cursor = null } = from ?? {}
+  const path = withQuery('/audit/changes', { about: id, limit: MAXIMUM_CHANGES, before, cursor })
+  const changes = useResource<ChangeList>(path, undefined, version)
+  const { data } = changes
+  const isMore = data?.next_before !== undefined || data?.next_cursor !== undefined
   return (
     <section aria-labelledby="changes-title">
       <h2 id="changes-title">Changes</h2>
-      <LoadState resource={{ data: own, failure, reload }}>
-        <ChangeTable label="Changes of the key" changes={own ?? []} />
+      <LoadState resource={changes}>
+        <ChangeTable label="Changes of the key" changes={data?.changes ?? []} />
+        <div class="buttons">
+          {isMore ? (
+            <button type="button" onClick={() => setFrom(data)}>
+              Search older changes
+            </button>
+          ) : null}
+          {from === null ? null : (
+            <button type="button" onClick={() => setFrom(null)}>
+              Newest changes
+            </button>
+          )}
+        </div>
       </LoadState>
     </section>
   )

@@ -5,7 +5,14 @@ import type { ApiKey, KeyList, ReportAnswer } from '../api-key.ts'
 import { showCount, showUsd } from '../display.ts'
 import { withQuery } from '../gateway-api.ts'
 import { DataTable, type TableColumn } from '../parts/data-table.tsx'
-import { type KeyAction, KeyButtons, KeyLabels, KeyOrigin, keyHref } from '../parts/key-parts.tsx'
+import {
+  type KeyAction,
+  KeyButtons,
+  KeyLabels,
+  KeyOrigin,
+  KeyRotation,
+  keyHref,
+} from '../parts/key-parts.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { Select } from '../parts/select.tsx'
 import { Inert, LoadState, Time } from '../parts/text.tsx'
@@ -149,7 +156,17 @@ const columnsOf = (
     ),
   },
   { title: 'Labels', cell: ({ labels }) => <KeyLabels labels={labels} /> },
-  { title: 'State', cell: ({ state }) => <span class="tag">{state}</span> },
+  {
+    title: 'State',
+    cell: (apiKey) => (
+      <>
+        <span class="tag">{apiKey.state}</span>
+        <small>
+          <KeyRotation apiKey={apiKey} />
+        </small>
+      </>
+    ),
+  },
   { title: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
   { title: 'Expires', cell: ({ expires_at }) => (expires_at === null ? 'never' : <Time at={expires_at} />) },
   { title: 'Spent this month', look: 'number', cell: (apiKey) => costOf(spent, apiKey) },

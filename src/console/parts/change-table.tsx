@@ -31,7 +31,7 @@ interface ChangeTableProps {
 
 export const ChangeTable = ({ label, changes }: ChangeTableProps) =>
   changes.length === 0 ? (
-    <p class="empty">No change among the newest ones of the log.</p>
+    <p class="empty">No change among the entries that were searched.</p>
   ) : (
     <DataTable label={label} columns={CHANGE_COLUMNS} rows={changes} keyOf={({ hash }) => hash} />
   )

@@ -3,7 +3,7 @@
 import { visible } from '../../core/hidden-characters.ts'
 import type { ApiKey } from '../api-key.ts'
 import { BASE } from '../place.ts'
-import { Inert } from './text.tsx'
+import { Inert, Time } from './text.tsx'
 
 export const keyHref = (id: string): string => `${BASE}keys/${encodeURIComponent(id)}`
 
@@ -31,6 +31,30 @@ export const KeyLabels = ({ labels }: Pick<ApiKey, 'labels'>) => (
     ))}
   </>
 )
+
+/** The keys before and after a rotation; nothing for a key without one. */
+export const KeyRotation = ({ apiKey }: { readonly apiKey: ApiKey }) => {
+  const { replaces, replaced_by: successor, state, expires_at } = apiKey
+  return (
+    <>
+      {successor === undefined ? null : (
+        <span>
+          replaced by <a href={keyHref(successor)}>a newer key</a>
+          {state !== 'active' || expires_at === null ? null : (
+            <>
+              , valid until <Time at={expires_at} />
+            </>
+          )}{' '}
+        </span>
+      )}
+      {replaces === null ? null : (
+        <span>
+          replaces <a href={keyHref(replaces)}>an older key</a>
+        </span>
+      )}
+    </>
+  )
+}
 
 export type KeyAction = 'edit' | 'rotate' | 'revoke'
 const ACTIONS: readonly { readonly kind: KeyAction; readonly text: string }[] = [

@@ -50,7 +50,10 @@ export function keyRoutes(
   effective: EffectiveTermsOf | null,
   termNames: readonly string[] = TERM_FIELDS,
 ): ApiRoute[] {
-  const describe = (record: KeyRecord): JsonObject => keyFields(record, clock.now())
+  const describe = (record: KeyRecord, successors?: ReadonlyMap<string, string>): JsonObject => {
+    const successor = successors?.get(record.id)
+    return { ...keyFields(record, clock.now()), ...(successor !== undefined && { replaced_by: successor }) }
+  }
   return [
     {
       method: 'POST',
@@ -107,8 +110,10 @@ export function keyRoutes(
       }),
       async answer(request) {
         const query = new QueryString(request.search, Object.keys(LIST_QUERY))
-        const { page, total, next } = pageOf(await keys.list(), readListQuery(query), clock.now())
-        return ok({ keys: page.map(describe), total, next })
+        const list = await keys.list()
+        const { page, total, next } = pageOf(list, readListQuery(query), clock.now())
+        const successors = successorsIn(list)
+        return ok({ keys: page.map((record) => describe(record, successors)), total, next })
       },
     },
     {
@@ -124,7 +129,7 @@ export function keyRoutes(
         const list = await keys.list()
         const record = list.find(({ id }) => id === request.params['id'])
         if (record === undefined) throw noSuchKey()
-        return ok({ ...describe(record), effective: effective?.(record, list) ?? null })
+        return ok({ ...describe(record, successorsIn(list)), effective: effective?.(record, list) ?? null })
       },
     },
     {
@@ -146,12 +151,16 @@ export function keyRoutes(
         const actor = request.session.name
         const record = await keys.revoke(id, actor)
         if (isForAll) for (const one of await keys.workingPredecessors(id)) await keys.revoke(one.id, actor)
-        const working = (await keys.workingPredecessors(id)).map(describe)
+        const working = (await keys.workingPredecessors(id)).map((one) => describe(one))
         return ok({ ...describe(record), ...(working.length > 0 && { working_predecessors: working }) })
       },
     },
   ]
 }
+
+/** Returns the id of the key that replaces each, by its own id. */
+const successorsIn = (keys: readonly KeyRecord[]): ReadonlyMap<string, string> =>
+  new Map(keys.flatMap(({ id, replaces }) => (replaces === null ? [] : [[replaces, id]])))
 
 interface ListQuery {
   /** In lower case. */
