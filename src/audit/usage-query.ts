@@ -43,8 +43,8 @@ export interface UsageQuery {
   readonly direction?: Direction | null
   /** Whether only calls with a security event are listed. */
   readonly withEvents?: boolean
-  /** Name and value of a label of the key at the time of the call. */
-  readonly label?: readonly [name: string, value: string] | null
+  /** `name=value` of a label of the key at the time of the call. */
+  readonly label?: string | null
   /** Id or name of the sidecar whose calls to list, at a hub; null for all. */
   readonly sidecar?: string | null
   /** Id of the newest call to list, at a gateway; null for the newest of all. */
@@ -63,12 +63,15 @@ export interface WantedMembers {
   readonly anyOf: readonly JsonObject[]
 }
 
-/** Returns what a query asks for besides the fields of summaries. */
-export function wantedMembers(query: UsageQuery): readonly WantedMembers[] {
+/**
+ * Returns what a query asks for besides the fields of summaries: a list of alternatives for each
+ * filter.
+ */
+export function wantedMembers(query: UsageQuery): readonly (readonly WantedMembers[])[] {
   const { tool = null, upstream = null, rule = null, kind = null } = query
-  const { direction = null, label = null } = query
+  const { direction = null, label = null, runs = null } = query
   const wanted = (text: string | null, ...membersOf: readonly ((text: string) => JsonObject)[]) =>
-    text === null ? [] : [{ text, anyOf: membersOf.map((members) => members(text)) }]
+    text === null ? [] : [[{ text, anyOf: membersOf.map((members) => members(text)) }]]
   return [
     ...wanted(tool, (name) => ({ tools: [{ name }] })),
     ...wanted(upstream, (name) => ({ upstream: name })),
@@ -79,8 +82,23 @@ export function wantedMembers(query: UsageQuery): readonly WantedMembers[] {
       (one) => ({ pii: [{ direction: one }] }),
       (one) => ({ rules: [{ direction: one }] }),
     ),
-    ...wanted(label?.[1] ?? null, (value) => ({ labels: { [label![0]]: value } })),
+    ...(label === null ? [] : [labelsOf(label)]),
+    ...(runs === null ? [] : [runs.map((run) => ({ text: run, anyOf: [{ run }] }))]),
   ]
+}
+
+/** Places where `name=value` is parted: names and values may have the sign, too. */
+const MAXIMUM_PARTINGS = 16
+
+/** Returns the labels that a text can be, at most MAXIMUM_PARTINGS. */
+function labelsOf(text: string): readonly WantedMembers[] {
+  const labels: WantedMembers[] = []
+  for (let at = text.indexOf('=', 1); at > 0 && labels.length < MAXIMUM_PARTINGS; ) {
+    const value = text.slice(at + 1)
+    labels.push({ text: value, anyOf: [{ labels: { [text.slice(0, at)]: value } }] })
+    at = text.indexOf('=', at + 1)
+  }
+  return labels
 }
 
 /** Reports whether a value holds members, as WantedMembers says. */

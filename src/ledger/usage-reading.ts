@@ -140,7 +140,7 @@ export class UsageReading {
 
   /** An index answers the first of: a user with few calls, a key, a log, calls with events. */
   async #searchOf(query: UsageQuery, logs: readonly string[] | null): Promise<Search> {
-    const { filter = {}, outcomes = null, stopped = null, runs = null } = query
+    const { filter = {}, outcomes = null, stopped = null } = query
     const { keyId = null, model = null, blocked = null, piiDetected = null } = filter
     const { sinceMs = null, untilMs = null } = filter
     const user = query.user == null ? null : await this.#findUser(query.user)
@@ -162,9 +162,8 @@ export class UsageReading {
     if (model !== null) keep.push((add) => `e.model = ${add(storable(model))}`)
     if (outcomes !== null) keep.push((add) => `e.outcome = any(${add(outcomes)}::text[])`)
     if (stopped !== null) keep.push(() => STOPPED_BY_RULE[stopped])
-    for (const one of wantedMembers(query)) keep.push(hasMembers(one))
+    for (const alternatives of wantedMembers(query)) keep.push(anyOf(alternatives.map(hasMembers)))
     if (query.withEvents === true) keep.push(() => HAS_EVENTS)
-    if (runs !== null) keep.push(anyOf(runs.map((run) => hasMembers({ text: run, anyOf: [{ run }] }))))
     if (sinceMs !== null) read.push((add) => `e.created_at >= ${add(isoTime(sinceMs))}::timestamptz`)
     if (untilMs !== null) read.push((add) => `e.created_at <= ${add(isoTime(untilMs))}::timestamptz`)
     if (user?.isFew === false)
@@ -286,7 +285,7 @@ const hasMembers =
 const anyOf =
   (conditions: readonly Condition[]): Condition =>
   (add) =>
-    `(${conditions.map((condition) => condition(add)).join(' or ')})`
+    `(${conditions.map((condition) => condition(add)).join(' or ') || 'false'})`
 
 /** The exchange after its salt; empty for one that is no object, which only a sidecar can make. */
 function contentOf(salted: Buffer): JsonObject {

@@ -662,6 +662,26 @@ t.test('a page that is left open over midnight asks for the new day', async (t) 
   t.strictSame(faults, [])
 })
 
+t.test('settings show all that a price sets', async (t) => {
+  const tokens = { input: 3, cached_input: 0.3, cache_write: 3.75, cache_write_1h: 3.75, audio_input: 3 }
+  const usual = { ...tokens, output: 15, reasoning: 12, audio_output: 15 }
+  const above = { ...usual, input: 6, cache_write: 6, cache_write_1h: 6, audio_input: 6, tokens: 200_000 }
+  const line = { ...usual, above, tiers: { flex: { ...usual, above: null } }, request: 0.01, image: 0 }
+  const { page, faults } = await openConsole(browser, gateway, '/console/settings')
+  await page.route('**/api/v1/prices', (route) =>
+    route.fulfill({ json: { revision: 'r', prices: [{ model: 'm-*', ...line }], problems: [] } }),
+  )
+  await signIn(page)
+  await page.getByText('1 prices in USD').click()
+  t.equal(
+    await page.getByRole('row', { name: /^m-\*/ }).getByRole('cell').last().innerText(),
+    'each call $0.01; cache write $3.75; reasoning $12; ' +
+      'above 200,000 tokens of prompt: input $6, cached $0.3, output $15, reasoning $12; ' +
+      'tier flex: input $3, cached $0.3, output $15, cache write $3.75, reasoning $12',
+  )
+  t.strictSame(faults, [])
+})
+
 t.test('settings show sessions, prices, upstreams and the configuration, and end a session', async (t) => {
   const { page, faults } = await openConsole(browser, gateway, '/console/settings')
   await signIn(page)
@@ -795,6 +815,10 @@ t.test('a rotated key works on for a day, and usage is shown and saved as CSV', 
   await page.getByRole('cell', { name: 'key rotated' }).waitFor()
   await page.getByRole('link', { name: 'an older key' }).click()
   await page.getByText(/replaced by a newer key, valid until/).waitFor()
+  await page.goto(`${gateway.url}/console/usage?by=model`)
+  await page.getByRole('link', { name: 'gpt-5', exact: true }).click()
+  await page.getByRole('heading', { name: 'Usage log' }).waitFor()
+  t.match(page.url(), /since=.*until=.*model=gpt-5$/)
   await page.goto(`${gateway.url}/console/usage`)
   const download = page.waitForEvent('download')
   await page.getByRole('link', { name: 'CSV' }).click()

@@ -93,7 +93,7 @@ async function store(calls: readonly AnyCall[]): Promise<void> {
       ...(user !== null && { has_user: true as const }),
       ...(run !== null && { run }),
       ...(upstream !== null && { upstream }),
-      ...(team !== null && { labels: { team } }),
+      ...(team !== null && { labels: { team, 'te=am': 'sea=rch' } }),
       ...(tool !== null && { tools: [{ called: 1, defined: true, name: tool, refused: 0 }] }),
     })
     const shipped: ShippedDraft = {
@@ -144,7 +144,7 @@ const anyQuery: fc.Arbitrary<AskedQuery> = fc.record({
   rule: fc.constantFrom(null, null, null, 'r1'),
   kind: fc.constantFrom(null, null, null, 'email'),
   upstream: fc.constantFrom(null, null, null, 'eu\0'),
-  label: fc.constantFrom(null, null, null, ['team', 'search'] as const),
+  label: fc.constantFrom(null, null, null, 'team=search', 'te=am=sea=rch'),
   direction: fc.constantFrom(null, null, 'response' as const),
   withEvents: fc.constantFrom(false, false, true),
 })
@@ -182,7 +182,7 @@ function expected({
       (rule == null || sealed.rules.some(({ name }) => name === rule)) &&
       (kind == null || sealed.pii.some((one) => one.kind === kind)) &&
       (upstream == null || sealed.upstream === upstream) &&
-      (label == null || sealed.labels?.[label[0]] === label[1]) &&
+      (label == null || Object.entries(sealed.labels ?? {}).some((one) => one.join('=') === label)) &&
       (direction == null ||
         [...sealed.pii, ...sealed.rules].some((found) => found.direction === direction)) &&
       (withEvents !== true || securityEvents(sealed).length > 0) &&

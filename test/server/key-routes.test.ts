@@ -76,7 +76,7 @@ t.test('the list is searched, filtered and read page by page', async (t) => {
   const keys = [
     key('a', { labels: { team: 'Search', env: 'prod' } }, { prefix: 'sgate_live_Abc' }),
     key('b', { owner: 'ann@example.com' }, { revokedAtMs: START_MS }),
-    key('c', { labels: { team: 'batch' } }),
+    key('c', { labels: { team: 'batch', 'a=b': 'c=d' } }),
     key('d', { labels: { team: 'search' }, expiresAtMs: START_MS }),
   ]
   const { list } = serve(keys)
@@ -93,6 +93,9 @@ t.test('the list is searched, filtered and read page by page', async (t) => {
     ['label=team', ['a', 'c', 'd']],
     ['label=team%3Dsearch', ['d']],
     ['label=toString', []],
+    ['label=a%3Db%3Dc%3Dd', ['c']],
+    ['label=a%3Db', ['c']],
+    ['label=a', []],
     ['label=env&q=a&state=active', ['a']],
   ]
   for (const [search, found] of CASES) t.same(names(await list(search)), found, search)

@@ -180,7 +180,7 @@ t.test('upstream, rule, kind and label are filters by whole values, also togethe
     },
     { upstream: 'openai-eu', rules: [rule('redact "all"')], labels: { team: 'gold' } },
     { pii: [{ kind: 'email', direction: 'request', count: 2 }], labels: { email: 'redact' } },
-    { upstream: 'email', model: 'openai' },
+    { upstream: 'email', model: 'openai', labels: { 'a=b': 'c=d' } },
   ]
   for (const [n, draft] of drafts.entries()) await log.append(requestDraft({ id: id(n), ...draft }))
   const rows: [Partial<UsageQuery>, number[]][] = [
@@ -193,11 +193,14 @@ t.test('upstream, rule, kind and label are filters by whole values, also togethe
     [{ direction: 'response' }, []],
     [{ withEvents: true }, [0, 1, 2].reverse()],
     [{ withEvents: true, kind: 'email' }, [2]],
-    [{ label: ['team', 'search'] }, [0]],
-    [{ label: ['tier', 'search'] }, []],
-    [{ label: ['team', 'gold'] }, [1]],
-    [{ label: ['__proto__', 'x'] }, []],
-    [{ upstream: 'openai', rule: 'no-aurora', label: ['tier', 'gold'] }, [0]],
+    [{ label: 'team=search' }, [0]],
+    [{ label: 'tier=search' }, []],
+    [{ label: 'team=gold' }, [1]],
+    [{ label: '__proto__=x' }, []],
+    [{ label: 'a=b=c=d' }, [3]],
+    [{ label: 'a=b=c' }, []],
+    [{ label: '=' }, []],
+    [{ upstream: 'openai', rule: 'no-aurora', label: 'tier=gold' }, [0]],
     [{ upstream: 'openai', rule: 'no-aurora', kind: 'email' }, []],
   ]
   for (const [query, found] of rows) {

@@ -189,11 +189,27 @@ function EndSessionDialog({ session, onClose }: EndSessionDialogProps) {
   )
 }
 
-interface PriceLine {
+/** Prices of a million tokens, in USD. */
+interface TokenPrices {
+  readonly input: number
+  readonly cached_input: number
+  readonly cache_write: number
+  readonly cache_write_1h: number
+  readonly audio_input: number
+  readonly output: number
+  readonly reasoning: number
+  readonly audio_output: number
+}
+
+interface TierPrices extends TokenPrices {
+  readonly above: (TokenPrices & { readonly tokens: number }) | null
+}
+
+interface PriceLine extends TierPrices {
   readonly model: string
-  readonly input: number | null
-  readonly cached_input: number | null
-  readonly output: number | null
+  readonly tiers: Readonly<Record<string, TierPrices>>
+  readonly request: number
+  readonly image: number
 }
 
 interface PriceList {
@@ -202,7 +218,44 @@ interface PriceList {
   readonly problems: readonly { readonly text: string }[]
 }
 
-const price = (usd: number | null): string => (usd === null ? '–' : `$${usd}`)
+const price = (usd: number): string => `$${usd}`
+
+/** What each price is where the file does not set it. */
+const USUAL: readonly (readonly [keyof TokenPrices, keyof TokenPrices])[] = [
+  ['cache_write', 'input'],
+  ['cache_write_1h', 'cache_write'],
+  ['audio_input', 'input'],
+  ['reasoning', 'output'],
+  ['audio_output', 'output'],
+]
+
+/** The prices that differ from those that the other columns say. */
+const unusual = (prices: TokenPrices): string[] =>
+  USUAL.filter(([name, usual]) => prices[name] !== prices[usual]).map(
+    ([name]) => `${name.replaceAll('_', ' ')} ${price(prices[name])}`,
+  )
+
+const allOf = (prices: TokenPrices): string =>
+  [
+    `input ${price(prices.input)}`,
+    `cached ${price(prices.cached_input)}`,
+    `output ${price(prices.output)}`,
+    ...unusual(prices),
+  ].join(', ')
+
+const aboveOf = ({ above }: TierPrices): string[] =>
+  above === null ? [] : [`above ${showCount(above.tokens)} tokens of prompt: ${allOf(above)}`]
+
+/** What a line sets besides the prices of columns of their own. */
+const besides = (line: PriceLine): string[] => [
+  ...(line.request === 0 ? [] : [`each call ${price(line.request)}`]),
+  ...(line.image === 0 ? [] : [`each image ${price(line.image)}`]),
+  ...unusual(line),
+  ...aboveOf(line),
+  ...Object.entries(line.tiers).map(([name, tier]) =>
+    [`tier ${name}: ${allOf(tier)}`, ...aboveOf(tier)].join(', '),
+  ),
+]
 
 const PRICE_COLUMNS: readonly TableColumn<PriceLine>[] = [
   {
@@ -216,6 +269,7 @@ const PRICE_COLUMNS: readonly TableColumn<PriceLine>[] = [
   { title: 'Input', look: 'number', cell: ({ input }) => price(input) },
   { title: 'Cached input', look: 'number', cell: ({ cached_input }) => price(cached_input) },
   { title: 'Output', look: 'number', cell: ({ output }) => price(output) },
+  { title: 'Besides', look: 'wide', cell: (line) => <Inert text={besides(line).join('; ')} /> },
 ]
 
 function Prices() {

@@ -209,7 +209,7 @@ function Report({ report, earlier, group }: ReportProps) {
       )}
       <DataTable
         label="Usage report"
-        columns={columnsOf(group)}
+        columns={columnsOf(group, { since: report.since, until: report.until })}
         rows={page}
         keyOf={({ name }) => name ?? ''}
         total={{ name: null, row: total, before: earlier?.total ?? null }}
@@ -233,12 +233,13 @@ const countColumn = (title: string, read: (row: UsageSums) => number): TableColu
   ),
 })
 
-const columnsOf = (group: string): readonly TableColumn<ShownRow>[] => [
+const columnsOf = (group: string, period: Filters): readonly TableColumn<ShownRow>[] => [
   {
     title: group.startsWith(LABEL)
       ? group.slice(LABEL.length)
       : (GROUPS.find(({ value }) => value === group)?.title ?? group),
-    cell: ({ name, row }) => (name === null ? 'Total' : <GroupLink row={row} group={group} name={name} />),
+    cell: ({ name, row }) =>
+      name === null ? 'Total' : <GroupLink row={row} group={group} name={name} period={period} />,
   },
   countColumn('Requests', ({ requests }) => requests),
   countColumn('Refused', ({ refused }) => refused),
@@ -277,13 +278,15 @@ interface GroupLinkProps {
   readonly row: UsageSums
   readonly group: string
   readonly name: string
+  readonly period: Filters
 }
 
-/** The value of a row, with a link to its calls, or to the page of its key. */
-function GroupLink({ row, group, name }: GroupLinkProps) {
+/** The value of a row, with a link to its calls in the period, or to the page of its key. */
+function GroupLink({ row, group, name, period }: GroupLinkProps) {
   const title = group === 'key' ? String(row['key_name'] ?? name) : name
   if (name === '') return <span class="muted">without one</span>
-  const href = group === 'key' ? keyHref(name) : hrefOf(filterOf(group, name))
+  const filter = filterOf(group, name)
+  const href = group === 'key' ? keyHref(name) : filter === null ? null : logHref({ ...period, ...filter })
   return href === null ? (
     <Inert text={title} />
   ) : (
@@ -292,8 +295,6 @@ function GroupLink({ row, group, name }: GroupLinkProps) {
     </a>
   )
 }
-
-const hrefOf = (filters: Filters | null): string | null => (filters === null ? null : logHref(filters))
 
 /** The filter of the calls of a row; null for rows that no filter of the log finds. */
 function filterOf(group: string, name: string): Filters | null {

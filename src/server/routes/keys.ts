@@ -166,19 +166,18 @@ interface ListQuery {
   /** In lower case. */
   readonly q: string | null
   readonly state: KeyState | null
-  readonly label: readonly [name: string, value: string | null] | null
+  /** The name of a label, or `name=value`. */
+  readonly label: string | null
   readonly limit: number
   /** Id of the last key of the page before. */
   readonly cursor: string | null
 }
 
 function readListQuery(query: QueryString): ListQuery {
-  const label = query.text('label')
-  const at = label?.indexOf('=') ?? -1
   return {
     q: query.text('q')?.toLowerCase() ?? null,
     state: query.choice('state', KEY_STATES),
-    label: label === null ? null : at < 0 ? [label, null] : [label.slice(0, at), label.slice(at + 1)],
+    label: query.text('label'),
     limit:
       query.text('limit') === null
         ? Number.POSITIVE_INFINITY
@@ -216,8 +215,8 @@ const textsOf = ({ id, name, prefix, terms }: KeyRecord): string[] => [
   ...Object.entries(terms.labels).map((label) => label.join('=')),
 ]
 
-const hasLabel = ({ terms }: KeyRecord, [name, value]: NonNullable<ListQuery['label']>): boolean =>
-  Object.hasOwn(terms.labels, name) && (value === null || terms.labels[name] === value)
+const hasLabel = ({ terms }: KeyRecord, wanted: string): boolean =>
+  Object.entries(terms.labels).some(([name, value]) => name === wanted || `${name}=${value}` === wanted)
 
 const created = ({ record, key }: NewKey): ApiAnswer => ({
   status: 201,

@@ -60,11 +60,9 @@ function cursorIn(query: QueryString): string | null {
   throw new GatewayError('invalid_parameter', 'Give either cursor or offset, not both.', { param: 'cursor' })
 }
 
-function labelIn(query: QueryString): readonly [string, string] | null {
+function labelIn(query: QueryString): string | null {
   const label = query.text('label')
-  if (label === null) return null
-  const at = label.indexOf('=')
-  if (at > 0) return [label.slice(0, at), label.slice(at + 1)]
+  if (label === null || label.indexOf('=') > 0) return label
   throw new GatewayError('invalid_parameter', 'label must be name=value, such as team=search.', {
     param: 'label',
   })

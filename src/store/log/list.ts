@@ -44,20 +44,17 @@ const acceptAll: SummaryTest = () => true
 
 /** Returns what a query asks for as a test of summaries; null if it accepts everything. */
 function testOf(tables: StoreTables, query: UsageQuery): SummaryTest | null {
-  const { filter = {}, outcomes = null, stopped = null, runs = null } = query
+  const { filter = {}, outcomes = null, stopped = null } = query
   const test = summaryTest(filter)
   const { withEvents = false } = query
   const wanted = wantedMembers(query)
-  if (outcomes === null && stopped === null && wanted.length === 0 && runs === null && !withEvents)
-    return test
+  if (outcomes === null && stopped === null && wanted.length === 0 && !withEvents) return test
   return (bytes) =>
     (test === null || test(bytes)) &&
     (outcomes === null || isOneOf(outcomes, outcomeOf(tables, bytes))) &&
     (stopped === null || isStoppedBy(tables, bytes, stopped)) &&
     (!withEvents || hasEvents(tables, bytes)) &&
-    wanted.every((one) => hasMembers(tables, summarySeq(bytes), one)) &&
-    (runs === null ||
-      runs.some((run) => hasMembers(tables, summarySeq(bytes), { text: run, anyOf: [{ run }] })))
+    wanted.every((alternatives) => alternatives.some((one) => hasMembers(tables, summarySeq(bytes), one)))
 }
 
 /** Reads an entry only where its bytes hold the text. */
