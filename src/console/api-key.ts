@@ -119,4 +119,6 @@ export type UsageSums = Readonly<Record<string, unknown>> & {
   readonly total_tokens: number
   readonly cost: number | null
   readonly unpriced_requests: number
+  readonly tool_calls: number
+  readonly tool_refusals: number
 }

@@ -6,7 +6,7 @@ import { visible } from '../../core/hidden-characters.ts'
 import { showBytes, showCount, showMs, showUsd } from '../display.ts'
 import { API_PATHS } from '../gateway-facts.ts'
 import { logHref } from '../log-address.ts'
-import { OutcomeTag } from '../parts/call-table.tsx'
+import { decidingRule, OutcomeTag, TERMS_OF_KEY } from '../parts/call-table.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Fact } from '../parts/fact.tsx'
@@ -171,14 +171,13 @@ const describeTool = ({ defined, called, refused }: NonNullable<UsageView['tools
   ].join(', ')
 
 /** The rule that stopped a call: the first that blocks. */
-function DecidedBy({ entry: { blocked, outcome, rules } }: { readonly entry: WholeEntry }) {
-  if (!blocked && outcome !== 'rate_limited') return null
-  const deciding =
-    rules.find(({ action }) => action === 'block') ?? rules.find(({ action }) => action === 'remove')
+function DecidedBy({ entry }: { readonly entry: WholeEntry }) {
+  if (entry.stopped === null) return null
+  const deciding = decidingRule(entry)
   return (
     <Fact name="Decided by">
       {deciding === undefined ? (
-        'the terms of the key'
+        TERMS_OF_KEY
       ) : (
         <a href={logHref({ rule: deciding.name })}>
           <Inert text={deciding.name} />

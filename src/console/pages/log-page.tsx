@@ -4,7 +4,7 @@ import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
 import type { UsageView } from '../../audit/entry-fields.ts'
 import { showCount, showMs, showUsd } from '../display.ts'
 import { type Filters, filtersIn, logHref } from '../log-address.ts'
-import { OutcomeTag } from '../parts/call-table.tsx'
+import { isStoppedByTerms, OutcomeTag, TERMS_OF_KEY } from '../parts/call-table.tsx'
 import { ExportButton } from '../parts/export-button.tsx'
 import { FilterLine } from '../parts/filter-line.tsx'
 import { Inert, Time } from '../parts/text.tsx'
@@ -34,7 +34,10 @@ const LOG_COLUMNS: readonly GridColumn<UsageView>[] = [
   {
     name: 'rules',
     title: 'Rules',
-    cell: ({ rules }) => <Inert text={rules.map(({ name }) => name).join(', ')} />,
+    cell: (call) => {
+      const names = call.rules.map(({ name }) => name)
+      return <Inert text={[...names, ...(isStoppedByTerms(call) ? [TERMS_OF_KEY] : [])].join(', ')} />
+    },
   },
   { name: 'tokens number', title: 'Tokens', cell: ({ total_tokens }) => showCount(total_tokens) },
   { name: 'cost number', title: 'Cost', cell: ({ cost }) => showUsd(cost) },

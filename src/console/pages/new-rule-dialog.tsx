@@ -19,7 +19,7 @@ import { Select } from '../parts/select.tsx'
 import { Inert, Time } from '../parts/text.tsx'
 import { type RuleBody, type RuleDraft, ruleBody, ruleYaml } from '../rule-draft.ts'
 
-const TRIED_CALLS = [50, 100, MAXIMUM_TRIED_CALLS].map((calls) => ({
+const TRIED_CALLS = [100, 300, MAXIMUM_TRIED_CALLS].map((calls) => ({
   value: String(calls),
   title: `the last ${calls} calls`,
 }))

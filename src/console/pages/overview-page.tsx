@@ -262,19 +262,25 @@ function Tops({ since }: { readonly since: string }) {
   const labels = [...labelsIn(keys.data?.keys ?? [])]
   // The one that tells the most keys apart.
   const [[label] = []] = labels.toSorted(([, some], [, others]) => others.length - some.length)
+  const isDemo = keys.data?.keys.some((key) => key.labels['demo'] === 'stand-in') === true
   return (
-    <div class="cards">
-      <Top title="Top keys" group="key" since={since} hrefOf={keyHref} />
-      <Top title="Top models" group="model" since={since} hrefOf={(model) => logHref({ model, since })} />
-      {label === undefined ? null : (
-        <Top
-          title={`Top of label ${visible(label)}`}
-          group={`label:${label}`}
-          since={since}
-          hrefOf={(value) => logHref({ label: `${label}=${value}`, since })}
-        />
-      )}
-    </div>
+    <>
+      {isDemo ? (
+        <p class="muted">Calls of keys with the label demo = stand-in are made up, for this demo.</p>
+      ) : null}
+      <div class="cards">
+        <Top title="Top keys" group="key" since={since} hrefOf={keyHref} />
+        <Top title="Top models" group="model" since={since} hrefOf={(model) => logHref({ model, since })} />
+        {label === undefined ? null : (
+          <Top
+            title={`Top of label ${visible(label)}`}
+            group={`label:${label}`}
+            since={since}
+            hrefOf={(value) => logHref({ label: `${label}=${value}`, since })}
+          />
+        )}
+      </div>
+    </>
   )
 }
 

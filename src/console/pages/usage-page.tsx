@@ -221,6 +221,7 @@ function Report({ report, earlier, group }: ReportProps) {
 const NOTHING: UsageSums = {
   ...{ requests: 0, blocked: 0, refused: 0, answered: 0, prompt_tokens: 0, completion_tokens: 0 },
   ...{ total_tokens: 0, cost: 0, unpriced_requests: 0 },
+  ...{ tool_calls: 0, tool_refusals: 0 },
 }
 
 const countColumn = (title: string, read: (row: UsageSums) => number): TableColumn<ShownRow> => ({
@@ -255,6 +256,18 @@ const columnsOf = (group: string, period: Filters): readonly TableColumn<ShownRo
       </Compared>
     ),
   },
+  {
+    title: 'Cost of an answer',
+    look: 'number',
+    cell: ({ row: { cost, answered } }) => (answered === 0 || cost === null ? '–' : showUsd(cost / answered)),
+  },
+  // Tools refuse apart from their calls.
+  ...(group === 'tool'
+    ? [
+        countColumn('Tool calls', ({ tool_calls }) => tool_calls),
+        countColumn('Tool refusals', ({ tool_refusals }) => tool_refusals),
+      ]
+    : []),
   countColumn('Without a price', ({ unpriced_requests }) => unpriced_requests),
 ]
 

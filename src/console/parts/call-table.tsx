@@ -27,16 +27,30 @@ export const CALL_TIME: TableColumn<UsageView> = {
   ),
 }
 
-/** The rules that fired. */
+/** The rule that stopped a call; undefined where none did, as for the terms of its key. */
+export const decidingRule = ({ rules }: Pick<UsageView, 'rules'>) =>
+  rules.find(({ action }) => action === 'block') ?? rules.find(({ action }) => action === 'remove')
+
+export const TERMS_OF_KEY = 'the terms of the key'
+
+/** Whether no rule stopped a call, but what its key may do. */
+export const isStoppedByTerms = (call: Pick<UsageView, 'rules' | 'stopped'>): boolean =>
+  call.stopped !== null && decidingRule(call) === undefined
+
+/** The rules that fired, or what else stopped the call. */
 export const CALL_RULES: TableColumn<UsageView> = {
   title: 'Rules',
   look: 'wide',
-  cell: ({ rules }) =>
-    rules.map(({ id, name, action }) => (
-      <span key={id + action} class="tag">
-        <Inert text={name} />: {action}
-      </span>
-    )),
+  cell: (call) => (
+    <>
+      {call.rules.map(({ id, name, action }) => (
+        <span key={id + action} class="tag">
+          <Inert text={name} />: {action}
+        </span>
+      ))}
+      {isStoppedByTerms(call) ? TERMS_OF_KEY : null}
+    </>
+  ),
 }
 
 export const CALL_OUTCOME: TableColumn<UsageView> = {
