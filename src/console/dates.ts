@@ -39,8 +39,8 @@ function offsetOf(timeMs: number, zone: string): number {
 export const toCivil = (timeMs: number, zone: string): number => timeMs + offsetOf(timeMs, zone)
 
 /**
- * When clocks of a zone show what `toCivil` returned. An hour shown twice is the first, and one that
- * is never shown is read as clocks went on before it.
+ * When clocks of a zone show what `toCivil` returned. An hour shown twice is the first, and one
+ * that is never shown is read as clocks went on before it.
  */
 export function fromCivil(civilMs: number, zone: string): number {
   const before = civilMs - offsetOf(civilMs - DAY_MS, zone)

@@ -17,7 +17,7 @@ export type ChangeEntry = Readonly<Record<string, unknown>> & {
 
 export interface ChangeList {
   readonly changes: readonly ChangeEntry[]
-  /** Where older entries begin, which were not searched; a gateway has the number, a hub the cursor. */
+  /** Where older entries begin that were not searched: a gateway's number, a hub's cursor. */
   readonly next_before?: number
   readonly next_cursor?: string
 }

@@ -126,7 +126,10 @@ t.test('a rotated key and its successor share limits', async (t) => {
   const { body: older } = await gateway.api('GET', `/keys/${id}`)
   t.match(older, { replaced_by: next.id, replaces: null, state: 'active' })
   const { keys } = (await gateway.api('GET', '/keys?q=few')).body
-  t.strictSame(keys.map((one: { replaced_by?: string }) => one.replaced_by), [next.id, undefined])
+  t.strictSame(
+    keys.map((one: { replaced_by?: string }) => one.replaced_by),
+    [next.id, undefined],
+  )
   const statuses: number[] = []
   for (const one of [key, next.key, key, next.key, key]) statuses.push((await call(one)).status)
   t.same(statuses, [200, 200, 200, 429, 429])
