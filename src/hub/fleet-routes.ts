@@ -8,6 +8,7 @@ import type { LogStateRow, LogStates } from '../ledger/log-states.ts'
 import type { SidecarLedger, SidecarRow } from '../ledger/sidecar-ledger.ts'
 import type { RuleDeclaration } from '../policy/rule.ts'
 import { featuresOf } from '../policy/rule-features.ts'
+import { readDeclaration } from '../rules/declaration.ts'
 import { type ApiRoute, ok, type SessionRequest } from '../server/api.ts'
 import { operation } from '../server/openapi/operation-builders.ts'
 import { QueryString } from '../server/query-string.ts'
@@ -232,16 +233,24 @@ export const keyNeeds =
     }
   }
 
+/** Returns null for a malformed rule, which no sidecar could enforce: the change refuses it. */
+function declarationIn(fields: JsonObject): RuleDeclaration | null {
+  try {
+    return readDeclaration(fields).rule
+  } catch (error) {
+    if (error instanceof GatewayError) return null
+    throw error
+  }
+}
+
 /** The needs of a new rule, or of one that is switched on. */
 export const ruleNeeds =
   (policy: Pick<HubPolicy, 'needsOf'>): NeedsOf =>
   (body, id) => {
     if (id === '') {
-      const { namespaces, ...declaration } = body
-      return {
-        features: featuresOf(declaration as unknown as RuleDeclaration),
-        namespaces: globsIn(namespaces),
-      }
+      const { namespaces, ...fields } = body
+      const declaration = declarationIn(fields)
+      return declaration && { features: featuresOf(declaration), namespaces: globsIn(namespaces) }
     }
     const rule = body['enabled'] === true ? policy.needsOf(id) : null
     return rule && { features: featuresOf(rule.declaration), namespaces: rule.namespaces }

@@ -112,6 +112,15 @@ t.test('rules made and overridden at one hub are in force at all', async (t) => 
   t.match(await other('POST', '/rules', { name: 'bad', type: 'pii', pattern: 'x', action: 'block' }), {
     status: 400,
   })
+  for (const [fields, message] of [
+    [{}, /^name is required/],
+    [{ name: 'bad' }, /^type is required/],
+    [{ name: 'bad', type: 'nothing', pattern: 'x', action: 'block' }, /^type must be/],
+    [{ name: 'bad', type: 'pii', pattern: '*', action: 'nothing' }, /^action must be/],
+    [{ name: 'bad', type: 'pii', pattern: '*', action: 'block', match: { none: [] } }, /^match/],
+    [{ name: 'bad', type: 'pii', pattern: '*', action: 'block', none: 1 }, /^Unknown field/],
+  ] as const)
+    t.match(await api('POST', '/rules', fields), { status: 400, body: { error: { message } } })
   const [{ id }] = (await other('GET', '/rules')).body.rules
   const off = { enabled: false, reason: 'incident', ttl_seconds: 2 }
   t.match(await other('PATCH', `/rules/${id}`, off), { body: { enabled: false, fleet: { acked: 1 } } })
