@@ -1,6 +1,16 @@
 {{/* Checks that a schema cannot express. Each error names the values and a remedy. */}}
 
 {{- define "sidegate-hub.checks" -}}
+{{- include "sidegate.nameChecks" (dict "root" . "places" (dict
+      "commonLabels" .Values.commonLabels
+      "commonAnnotations" .Values.commonAnnotations
+      "podLabels" .Values.podLabels
+      "podAnnotations" .Values.podAnnotations
+      "serviceAccount.annotations" .Values.serviceAccount.annotations
+      "podMonitor.labels" .Values.podMonitor.labels)) -}}
+{{- if or (hasPrefix "127." .Values.listen.host) (has .Values.listen.host (list "localhost" "[::1]")) -}}
+{{- fail (printf "listen.host (%s) is an address that no other Pod reaches; use 0.0.0.0 or [::]" .Values.listen.host) -}}
+{{- end -}}
 {{- if and .Values.rules.existingConfigMap .Values.rules.files -}}
 {{- fail "rules.existingConfigMap is owned elsewhere; leave rules.files empty" -}}
 {{- end -}}

@@ -45,3 +45,18 @@ annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
+
+{{/*
+Refuses names of labels and annotations by which objects are selected: (dict "root" . "places" PLACES).
+The labels or annotations of each value are by its name.
+*/}}
+{{- define "sidegate.nameChecks" -}}
+{{- $own := concat (include "sidegate.ownLabels" .root | fromYaml | keys) (list "app.kubernetes.io/component" "sidegate.dev/config-checksum" "helm.sh/hook") -}}
+{{- range $place, $names := .places -}}
+{{- range $name, $_ := $names -}}
+{{- if has $name $own -}}
+{{- fail (printf "%s: %s is set by the chart; nameOverride changes names" $place $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

@@ -5,8 +5,6 @@
 {{- /* Also for a release without a container: its notes name the image. */ -}}
 {{- $_ := include "sidegate-lib.image" (dict "values" $container "version" .Chart.AppVersion) -}}
 {{- $minor := .Capabilities.KubeVersion.Minor | toString | regexFind "^[0-9]+" | int -}}
-{{- /* Labels by which the Deployment, the Service and helm select objects. */ -}}
-{{- $own := concat (include "sidegate.ownLabels" . | fromYaml | keys) (list "app.kubernetes.io/component" "sidegate.dev/config-checksum" "helm.sh/hook") -}}
 {{- $places := dict
       "commonLabels" .Values.commonLabels
       "commonAnnotations" .Values.commonAnnotations
@@ -21,13 +19,7 @@
       "serviceMonitor.labels" .Values.serviceMonitor.labels
       "prometheusRule.labels" .Values.prometheusRule.labels
       "dashboard.labels" .Values.dashboard.labels -}}
-{{- range $place, $names := $places -}}
-{{- range $name, $_ := $names -}}
-{{- if has $name $own -}}
-{{- fail (printf "%s: %s is set by the chart; nameOverride changes names" $place $name) -}}
-{{- end -}}
-{{- end -}}
-{{- end -}}
+{{- include "sidegate.nameChecks" (dict "root" . "places" $places) -}}
 {{- if and .Values.rules.existingConfigMap (or .Values.rules.files .Values.rules.inline) -}}
 {{- fail "rules.existingConfigMap is owned elsewhere; leave rules.files and rules.inline empty" -}}
 {{- end -}}
