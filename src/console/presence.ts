@@ -3,7 +3,7 @@
 // error to a reader who is signed out.
 
 import { useCallback, useEffect, useState } from 'preact/hooks'
-import { announce, apiEvents, callApi, isSignedOut, lastAnswerMs } from './gateway-api.ts'
+import { ApiFailure, announce, apiEvents, callApi, isSignedOut, lastAnswerMs } from './gateway-api.ts'
 import type { SignInMethods } from './signed-in.ts'
 
 /** Longest time without an answer before the page asks, milliseconds; also between attempts. */
@@ -14,6 +14,8 @@ const WAITING_MS = 2000
 export interface Presence {
   /** The newest answer; null before the first. */
   readonly methods: SignInMethods | null
+  /** Why the newest question had no answer, as the gateway says; null after an answer. */
+  readonly failure: string | null
   /** Whether the newest call was answered. */
   readonly isReachable: boolean
   /** Whether the session that the page was opened with is over, and nobody signed in since. */
@@ -24,12 +26,17 @@ export interface Presence {
 
 export function usePresence(): Presence {
   const [methods, setMethods] = useState<SignInMethods | null>(null)
+  const [failure, setFailure] = useState<string | null>(null)
   const [isReachable, setReachable] = useState(true)
   const [isOver, setOver] = useState(false)
   const ask = useCallback(async () => {
-    // A failure is an event, too.
-    const answer = await callApi<SignInMethods>('/session/methods').catch(() => null)
+    const answer = await callApi<SignInMethods>('/session/methods').catch((error: Error) => {
+      // No answer at all is an event, too.
+      setFailure(error instanceof ApiFailure ? error.message : null)
+      return null
+    })
     if (answer === null) return
+    setFailure(null)
     if (answer.session === null) {
       setMethods((last) => (last === null ? answer : { ...answer, session: last.session }))
       announce('signed-out')
@@ -52,10 +59,11 @@ export function usePresence(): Presence {
     }
   }, [ask])
   useEffect(() => {
-    const everyMs = isReachable && !isOver ? ASK_MS : WAITING_MS
+    const isWell = isReachable && !isOver && failure === null
+    const everyMs = isWell ? ASK_MS : WAITING_MS
     const look = () => {
       if (document.hidden) return
-      if (isReachable && !isOver && performance.now() - lastAnswerMs() < ASK_MS) return
+      if (isWell && performance.now() - lastAnswerMs() < ASK_MS) return
       void ask()
     }
     const timer = setInterval(look, everyMs)
@@ -64,10 +72,10 @@ export function usePresence(): Presence {
       clearInterval(timer)
       document.removeEventListener('visibilitychange', look)
     }
-  }, [ask, isReachable, isOver])
+  }, [ask, isReachable, isOver, failure])
   const setSession = useCallback((session: SignInMethods['session']) => {
     setMethods((last) => last && { ...last, session })
     announce(session === null ? 'signed-out' : 'signed-in')
   }, [])
-  return { methods, isReachable, isOver, setSession }
+  return { methods, failure, isReachable, isOver, setSession }
 }

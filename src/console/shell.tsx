@@ -43,7 +43,7 @@ const pageOf = (page: (typeof PAGES)[number], id: string) =>
 
 export function Shell() {
   const place = usePlace()
-  const { methods, isReachable, isOver, setSession } = usePresence()
+  const { methods, failure, isReachable, isOver, setSession } = usePresence()
   const [zone, chooseZone] = useChosenZone()
   const [name = '', id = '', ...rest] = place.pathname.slice(BASE.length).split('/')
   const page =
@@ -63,7 +63,16 @@ export function Shell() {
       <UncaughtError />
       {methods === null ? (
         <main class="centered" aria-busy="true">
-          <p>{isReachable ? 'Loading…' : 'Waiting for the gateway…'}</p>
+          {isReachable && failure !== null ? (
+            <>
+              <h1>Sidegate</h1>
+              <p class="failure" role="alert">
+                <Inert text={failure} /> The page tries again every few seconds.
+              </p>
+            </>
+          ) : (
+            <p>{isReachable ? 'Loading…' : 'Waiting for the gateway…'}</p>
+          )}
         </main>
       ) : session === null ? (
         <SignInPage methods={methods} onSignedIn={setSession} returnTo={place.pathname + place.search} />

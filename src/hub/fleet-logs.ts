@@ -9,6 +9,7 @@ import type { GatewayLogger } from '../gateway/logger.ts'
 import { Database } from '../ledger/database.ts'
 import { LedgerCheckpoints } from '../ledger/ledger-checkpoints.ts'
 import type { LogStates } from '../ledger/log-states.ts'
+import type { Outage } from '../ledger/outage.ts'
 import { ShippedLogs } from '../ledger/shipped-logs.ts'
 import type { HubMetrics } from '../metrics/hub-metrics.ts'
 import { checkpointHandler } from './checkpoint-handler.ts'
@@ -27,6 +28,7 @@ const WATCH_MS: Milliseconds = 30_000
 interface FleetLogsParts {
   /** URL of the database. */
   readonly url: string
+  readonly outage: Outage
   readonly verify: (authorization: string | undefined) => Promise<SidecarIdentity>
   readonly states: LogStates
   /** Signs the checkpoints of the hubs' log. */
@@ -49,9 +51,9 @@ export class FleetLogs {
 
   constructor(parts: FleetLogsParts) {
     this.#parts = parts
-    const { logger, url } = parts
+    const { logger, url, outage } = parts
     this.#database = new Database({
-      ...{ url, connections: INGEST_CONNECTIONS },
+      ...{ url, outage, connections: INGEST_CONNECTIONS },
       onError: (error) => logger.warn({ err: error }, 'a connection to the database was lost'),
     })
     const logs = new ShippedLogs(this.#database, parts.keptUser)

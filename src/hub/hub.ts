@@ -12,6 +12,7 @@ import type { HubConfig, HubConfigReading } from '../core/hub-config.ts'
 import { uuidv7Source } from '../core/ids.ts'
 import type { Problem } from '../core/problem.ts'
 import { splitTarget } from '../core/request-path.ts'
+import { isoTime } from '../core/time.ts'
 import { systemTimers } from '../core/timers.ts'
 import { VERSION } from '../core/version.ts'
 import { readConsoleFiles } from '../gateway/console.ts'
@@ -36,6 +37,7 @@ import { LedgerCheckpoints } from '../ledger/ledger-checkpoints.ts'
 import { LimitLedger } from '../ledger/limit-ledger.ts'
 import { LogStates } from '../ledger/log-states.ts'
 import { assertMigrated } from '../ledger/migrate.ts'
+import { Outage } from '../ledger/outage.ts'
 import { PolicyLedger } from '../ledger/policy-ledger.ts'
 import { sharedSecret } from '../ledger/secrets.ts'
 import { SessionLedger } from '../ledger/session-ledger.ts'
@@ -100,14 +102,16 @@ export async function runHub(
   if (config === null || url === null || problems.length > 0) return { problems }
   const lines = new TurnLines(output)
   const logger = createLogger(config.log.level, lines)
+  const outage = new Outage(systemClock)
   const database = new Database({
+    outage,
     url: url.current(),
     connections: config.database.connections,
     onError: (error) => logger.warn({ err: error }, 'a connection to the database was lost'),
   })
   try {
     await assertMigrated(database)
-    return await start(config, reading, database, { logger, lines })
+    return await start(config, reading, database, { outage, logger, lines })
   } catch (error) {
     await database.close()
     if (!(error instanceof GatewayError)) throw error
@@ -133,6 +137,7 @@ async function findObstaclesOf(config: HubConfig, reading: HubConfigReading): Pr
 }
 
 interface StartParts {
+  readonly outage: Outage
   readonly logger: GatewayLogger
   readonly lines: TurnLines
 }
@@ -141,7 +146,7 @@ async function start(
   config: HubConfig,
   reading: HubConfigReading,
   database: Database,
-  { logger, lines }: StartParts,
+  { outage, logger, lines }: StartParts,
 ): Promise<RunningHub> {
   const certificates = openCertificates(
     { hub: config.listen.tls },
@@ -169,19 +174,20 @@ async function start(
     ...{ database, log, keys, sidecars, logger, metrics, fleetKey },
   })
   const erasures = new HubErasures(ledgers.erasures, fleetKey)
-  const logReading = new LogReading(config, logger)
+  const logReading = new LogReading(config, outage, logger)
   const routes = hubRoutes({
     ...{ ...ledgers, admin, checkpoints, erasures, fleet, policy, logReading, fleetKey },
   })
   const manages = { gatekeeper: admin.gatekeeper, logger, metrics, newId, readPrompt: noPrompt }
   const ops = await listen(
     config.listen.ops,
-    opsOf({ database, certificates: served, liveConfig, policy, metrics, logger }),
+    opsOf({ database, outage, certificates: served, liveConfig, policy, metrics, logger }),
   )
   const limits = new LimitLedger({ ...config.limits, database, clock: systemClock })
   const { answers, logs } = await answerSidecars(config, {
     ...manages,
     ...{ metrics, logger, fleet, sidecars, joinTokens, states, signer, policy, limits, logReading, owners },
+    outage,
   })
   const handler = hubHandler({ ...manages, console: config.console }, routes, answers)
   const listeners = await listenWith(config.listen.hub, handler, certificates.hub)
@@ -277,6 +283,7 @@ interface SidecarParts extends Pick<ManagementParts, 'newId'> {
   readonly limits: LimitLedger
   readonly logReading: LogReading
   readonly owners: AnswerOwners
+  readonly outage: Outage
 }
 
 /** Makes what answers sidecars, and begins to look for logs that have ended. */
@@ -363,6 +370,7 @@ const noPrompt = (): Promise<Buffer> => Promise.reject(new Error('a hub takes no
 
 interface OpsSources {
   readonly database: Database
+  readonly outage: Outage
   readonly certificates: readonly LiveCertificate[]
   readonly liveConfig: Pick<LiveHubConfig, 'state'>
   readonly policy: Pick<HubPolicy, 'health'>
@@ -370,12 +378,15 @@ interface OpsSources {
   readonly logger: GatewayLogger
 }
 
-function opsOf({ database, certificates, liveConfig, policy, metrics, logger }: OpsSources): Handler {
+function opsOf({ database, outage, certificates, liveConfig, policy, metrics, logger }: OpsSources): Handler {
   return opsHandler({
     health: async () => {
       const reason = await database.rows('select 1').then(
         () => 'ok',
-        () => 'the database cannot be reached',
+        () => {
+          const { sinceMs } = outage
+          return `the database cannot be reached${sinceMs === null ? '' : ` since ${isoTime(sinceMs)}`}`
+        },
       )
       const configuration = configHealth(liveConfig.state)
       const detail = {

@@ -8,6 +8,7 @@ import type { GatewayLogger } from '../gateway/logger.ts'
 import { ArrivalReading } from '../ledger/arrived-calls.ts'
 import { Database } from '../ledger/database.ts'
 import { LedgerReceipts } from '../ledger/ledger-receipts.ts'
+import type { Outage } from '../ledger/outage.ts'
 import { FleetCheck } from './fleet-check.ts'
 import { FleetTail } from './fleet-tail.ts'
 
@@ -21,11 +22,12 @@ export class LogReading {
   readonly receipts: LedgerReceipts
   readonly tail: FleetTail
 
-  constructor({ database }: Pick<HubConfig, 'database'>, logger: GatewayLogger) {
+  constructor({ database }: Pick<HubConfig, 'database'>, outage: Outage, logger: GatewayLogger) {
     this.database = new Database({
       url: database.url!.current(),
       connections: CONNECTIONS,
       statementMs: STATEMENT_MS,
+      outage,
       onError: (error) => logger.warn({ err: error }, 'a connection to the database was lost'),
     })
     this.receipts = new LedgerReceipts(this.database)

@@ -2,9 +2,11 @@
 // that says so. Knows no tables.
 
 import pg from 'pg'
-import type { Milliseconds } from '../core/clock.ts'
+import { type Milliseconds, systemClock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
+import { isoTime } from '../core/time.ts'
 import { type ListenEvents, Listening } from './listening.ts'
+import { Outage } from './outage.ts'
 
 /** Longest time for a connection, and for a statement. */
 const CONNECT_MS: Milliseconds = 5000
@@ -15,6 +17,8 @@ const IDLE_IN_TRANSACTION_MS: Milliseconds = 5000
 const CANCEL_MS: Milliseconds = 1000
 /** A statement took too long (PostgreSQL Appendix A). */
 const CANCELLED = '57014'
+/** Codes of a database that answers: with a lock that another holds, and a transaction that hung. */
+const ANSWERED = new Set<unknown>([CANCELLED, '55P03', '25P03'])
 /** A connection that is unused for so long is closed. */
 const IDLE_MS: Milliseconds = 60_000
 const RETRY_AFTER_SECONDS = '1'
@@ -54,6 +58,8 @@ export interface DatabaseOptions {
   readonly connections: number
   /** Longest time for a statement; STATEMENT_MS by default. */
   readonly statementMs?: Milliseconds
+  /** Shared by all connections to a database; its own by default. */
+  readonly outage?: Outage
   /** Reports a connection that failed while it was unused. */
   readonly onError: (error: Error) => void
 }
@@ -61,10 +67,18 @@ export interface DatabaseOptions {
 export class Database implements Queries {
   readonly #url: string
   readonly #pool: pg.Pool
+  readonly #outage: Outage
   readonly #listeners: Listening[] = []
 
-  constructor({ url, connections, onError, statementMs = STATEMENT_MS }: DatabaseOptions) {
+  constructor({
+    url,
+    connections,
+    onError,
+    statementMs = STATEMENT_MS,
+    outage = new Outage(systemClock),
+  }: DatabaseOptions) {
     this.#url = url
+    this.#outage = outage
     this.#pool = new pg.Pool({
       connectionString: url,
       max: connections,
@@ -84,7 +98,7 @@ export class Database implements Queries {
 
   /** @throws GatewayError (rejects) `fleet_unavailable` when the database cannot be reached */
   rows<Row extends object>(statement: string, values: readonly unknown[] = []): Promise<Row[]> {
-    return reached(async () => (await this.#pool.query<Row>(statement, [...values])).rows)
+    return this.#reached(async () => (await this.#pool.query<Row>(statement, [...values])).rows)
   }
 
   /**
@@ -93,7 +107,7 @@ export class Database implements Queries {
    * @throws what `work` throws (rejects), and as `rows`
    */
   transaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result> {
-    return reached(async () => {
+    return this.#reached(async () => {
       const client = await this.#pool.connect()
       const queries: Queries = {
         rows: async (statement, values = []) => (await client.query(statement, [...values])).rows,
@@ -119,6 +133,22 @@ export class Database implements Queries {
   /** Opens a connection that receives notifications until the database is closed. */
   listen(channels: readonly string[], events: ListenEvents): void {
     this.#listeners.push(new Listening(this.#url, channels, events))
+  }
+
+  /** Reports why the database cannot be used, and since when. */
+  async #reached<Result>(ask: () => Promise<Result>): Promise<Result> {
+    try {
+      const result = await ask()
+      this.#outage.answered()
+      return result
+    } catch (error) {
+      if (error instanceof GatewayError || !isUnavailable(error)) throw error
+      if (!ANSWERED.has((error as { code?: unknown }).code)) this.#outage.failed()
+      throw new GatewayError('fleet_unavailable', whyUnavailable(error, this.#outage.sinceMs), {
+        headers: { 'retry-after': RETRY_AFTER_SECONDS },
+        cause: error,
+      })
+    }
   }
 
   /** Closes the connections, once their statements have ended. */
@@ -154,22 +184,12 @@ async function commit(client: pg.PoolClient): Promise<void> {
   }
 }
 
-async function reached<Result>(ask: () => Promise<Result>): Promise<Result> {
-  try {
-    return await ask()
-  } catch (error) {
-    if (error instanceof GatewayError || !isUnavailable(error)) throw error
-    throw new GatewayError('fleet_unavailable', whyUnavailable(error), {
-      headers: { 'retry-after': RETRY_AFTER_SECONDS },
-      cause: error,
-    })
-  }
+function whyUnavailable(error: unknown, sinceMs: Milliseconds | null): string {
+  if ((error as { code?: unknown }).code === CANCELLED)
+    return 'The database of the hub took too long; try again, or ask for less: another filter, a shorter time.'
+  const since = sinceMs === null ? '' : ` since ${isoTime(sinceMs)}`
+  return `The database of the hub cannot be reached${since}; try again.`
 }
-
-const whyUnavailable = (error: unknown): string =>
-  (error as { code?: unknown }).code === CANCELLED
-    ? 'The database of the hub took too long; try again, or ask for less: another filter, a shorter time.'
-    : 'The database of the hub cannot be reached; try again.'
 
 /** Reports whether an error is one of the connection, and none of a statement. */
 function isUnavailable(error: unknown): boolean {

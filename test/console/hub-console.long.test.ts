@@ -15,7 +15,7 @@ import { requestDraft } from '../audit/drafts.ts'
 import { TOKENS } from '../hub/fixture.ts'
 import { hubOn, makeKey, sidecarOf } from '../hub/pods.ts'
 import { openDatabase } from '../ledger/fixture.ts'
-import { fleetDatabase, run } from '../ledger/postgres.ts'
+import { fleetDatabase, run, takeAway } from '../ledger/postgres.ts'
 import { logId, newSigner, ShippedLog } from '../ledger/shipped.ts'
 import { registerSidecar, StoredTestLog } from '../ledger/stored-log.ts'
 import { ROOT } from '../process/program.ts'
@@ -156,6 +156,20 @@ t.test('the whole console takes at most 75 KiB on the wire', async (t) => {
     .map((name) => statSync(join(folder, name)).size)
   const total = sizes.reduce((sum, size) => sum + size, 0)
   t.ok(total <= MAXIMUM_WIRE_BYTES, `${total} bytes`)
+})
+
+t.test('a page that opens without the database says since when, and recovers', async (t) => {
+  const { page, faults } = await openConsole(browser, hub, '/console/usage')
+  await signIn(page, TOKENS.platform.token)
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  const comeBack = await takeAway(database)
+  await until('it is away', async () => (await fetch(`http://${hub.opsAddress}/readyz`)).status === 503)
+  await page.reload()
+  await page.getByText(/^The database of the hub cannot be reached since \d{4}-.*Z; try again\./).waitFor()
+  await examine(t, page, 'without the database')
+  await comeBack()
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  t.strictSame(faults, [])
 })
 
 t.test('the live view shows a call as a hub stores it', async (t) => {

@@ -7,7 +7,7 @@ import { readCheckpoint } from '../../src/audit/checkpoint.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { readHubConfig } from '../../src/core/hub-config.ts'
 import { runHub } from '../../src/hub/hub.ts'
-import { emptyDatabase, fleetDatabase, run } from '../ledger/postgres.ts'
+import { emptyDatabase, fleetDatabase, run, takeAway } from '../ledger/postgres.ts'
 import { fetchInTime, until } from '../process/until.ts'
 import { selfSigned } from '../server/certificate.ts'
 import { startHub, TOKENS, writeHub } from './fixture.ts'
@@ -79,6 +79,23 @@ t.test('a hub tells whether it reaches its database', async (t) => {
   t.match(await api('GET', '/keys'), { status: 200 })
   const page = await (await fetchInTime(`http://${hub.opsAddress}/metrics`)).text()
   t.match(page, /^sidegate_sign_ins_total\{result="ok"\} 1$/m)
+
+  const comeBack = await takeAway(database)
+  await until('the hub notices', async () => (await ready()).status === 503)
+  const { body: away } = await ready()
+  const [, since] =
+    /^the database cannot be reached since (\S+Z)$/.exec((away as { database: string }).database) ?? []
+  t.ok(Math.abs(Date.parse(since!) - Date.now()) < 60_000)
+  for (const path of ['/keys', '/status', '/session/methods', '/usage/report'])
+    t.match(await api('GET', path), {
+      status: 503,
+      body: { error: { message: `The database of the hub cannot be reached since ${since}; try again.` } },
+    })
+  const methods = await fetchInTime(`${hub.url}/api/v1/session/methods`)
+  t.match(await methods.json(), { token: true, session: null }, 'who is not signed in needs no database')
+  await comeBack()
+  await until('the hub has connected again', async () => (await api('GET', '/keys')).status === 200)
+  t.match(await ready(), { status: 200, body: { database: 'ok' } })
 })
 
 t.test('a hub that cannot start says why, at the key of its configuration', async (t) => {

@@ -49,3 +49,14 @@ export async function fleetDatabase(): Promise<TestDatabase> {
   await migrate(database.owner)
   return database
 }
+
+/** Ends all connections to a database but its owner's, and refuses others until the function returned. */
+export async function takeAway({ owner }: TestDatabase): Promise<() => Promise<unknown>> {
+  const name = new URL(owner).pathname.slice(1)
+  await run(owner, `alter database ${name} connection limit 0`)
+  await run(
+    owner,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and usename = 'sidegate_hub'`,
+  )
+  return () => run(owner, `alter database ${name} connection limit -1`)
+}
