@@ -4,6 +4,7 @@
 import type { JsonObject } from '../core/json.ts'
 import { openCheckpoint } from './checkpoint.ts'
 import { leafHash } from './merkle.ts'
+import { readVerifier } from './note.ts'
 import { verifyInclusion } from './proof.ts'
 import { type ReceiptFields, readReceipt } from './receipt-fields.ts'
 import { parseObject, type TrustedKey, verifiersOf } from './survey.ts'
@@ -117,14 +118,36 @@ function checkCheckpoint({ log, proof, checkpoint }: ReceiptFields): StepResult 
   return { shown: `it is over this root${opened.time === null ? '' : `, of ${opened.time}`}` }
 }
 
-/** One of the keys signed the checkpoint, and the receipt names it. */
+/**
+ * One of the keys signed the checkpoint, and the receipt names it; or one cosigned it as a witness,
+ * and the key that the receipt names signed it.
+ */
 function checkSignature({ checkpoint }: ReceiptFields, keys: readonly TrustedKey[]): StepResult {
-  const opened = openCheckpoint(checkpoint.checkpoint, (origin, name) => verifiersOf(keys, origin, name))
+  const { checkpoint: note, public_key: named } = checkpoint
+  const witnesses = new Set<string>()
+  const opened = openCheckpoint(note, (origin, name) => {
+    const trusted = verifiersOf(keys, origin, name)
+    for (const one of trusted) if (one.isCosigner) witnesses.add(one.text)
+    return trusted
+  })
   if ('fault' in opened) return opened
   if (opened.verified.length === 0) return { fault: 'the checkpoint is not signed by any given public key' }
-  if (!opened.verified.includes(checkpoint.public_key))
+  if (opened.verified.includes(named)) return { shown: `signed by ${named}` }
+  const witness = opened.verified.find((text) => witnesses.has(text))
+  if (witness === undefined || !isSignedBy(note, named))
     return { fault: 'public_key is not a given key that signed the checkpoint' }
-  return { shown: `signed by ${checkpoint.public_key}` }
+  return { shown: `signed by ${named}, which was not given, and cosigned by ${witness}` }
+}
+
+/** @param key as the receipt names it */
+function isSignedBy(note: string, key: string): boolean {
+  try {
+    const verifier = readVerifier(key, '')
+    const opened = openCheckpoint(note, () => [verifier])
+    return !('fault' in opened) && opened.verified.includes(key)
+  } catch {
+    return false
+  }
 }
 
 /** Returns null unless the text is base64 in its only form. */

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { canonicalize } from '../../src/audit/canonical.ts'
 import { hashEntry } from '../../src/audit/chain.ts'
-import { openCheckpoint } from '../../src/audit/checkpoint.ts'
+import { cosignCheckpoint, openCheckpoint } from '../../src/audit/checkpoint.ts'
 import { leafHash } from '../../src/audit/merkle.ts'
 import { inclusionProof, joinHalves, type Subtree, treeRoot } from '../../src/audit/proof.ts'
 import { receiptObject } from '../../src/audit/receipt.ts'
@@ -190,6 +190,30 @@ t.test('each kind of tampering fails at its step', async (t) => {
     t.match(detail, reason, name)
   }
   t.match(failureOf(receipt, []), ['signature', /not signed by any given/], 'without a key')
+})
+
+t.test('the key of hubs that cosigned stands for that of the sidecar', async (t) => {
+  const receipt = receiptOf(logOf(5), 3)
+  const hubs = newSigner('99999999-9999-4999-8999-999999999999')
+  const { checkpoint } = receipt
+  const note = cosignCheckpoint(checkpoint.checkpoint, hubs, Date.parse('2026-11-01T00:00:00Z'))
+  const cosigned = { ...receipt, checkpoint: { ...checkpoint, checkpoint: note } }
+  const bare = { name: null, key: hubs.verifier.key }
+  for (const key of [hubs.verifier, bare] as const) {
+    const bytes = Buffer.from(JSON.stringify(cosigned))
+    const { ok, steps } = verifyReceipt(bytes, [key])
+    t.ok(ok)
+    t.match(steps.at(-1)?.detail, /^signed by .*, which was not given, and cosigned by sidegate/)
+    const named = (public_key: string) =>
+      verifyReceipt(
+        Buffer.from(JSON.stringify({ ...cosigned, checkpoint: { ...cosigned.checkpoint, public_key } })),
+        [key],
+      ).steps.at(-1)
+    for (const other of ['', 'x', newSigner().verifier.text])
+      t.match(named(other), { ok: false, detail: /^public_key/ }, 'it signed nothing')
+    const uncosigned = verifyReceipt(Buffer.from(JSON.stringify(receipt)), [key])
+    t.match(uncosigned.steps.at(-1), { ok: false, detail: /not signed by any/ })
+  }
 })
 
 /** An entry with a space, and its hash. */

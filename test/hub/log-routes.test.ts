@@ -256,6 +256,8 @@ t.test('a call of a sidecar that is gone is proved from tiles and the cosigned c
   const verdict = verifyReceipt(Buffer.from(JSON.stringify(receipt)), [log.signer.verifier])
   t.ok(verdict.ok, JSON.stringify(verdict.steps))
   t.match(verdict.entry, { id })
+  const ofHubs = { name: null, key: hubs.verifier.key }
+  t.ok(verifyReceipt(Buffer.from(JSON.stringify(receipt)), [ofHubs]).ok, 'the key of the hubs is enough')
   t.match(openNote(receipt.checkpoint.checkpoint, [hubCosigner(hubs.verifier)!]), { verified: { length: 1 } })
   t.match(await check(t, path, `/audit/receipts/${later}`), { error: { code: 'audit_unavailable' } })
   t.match(await check(t, path, '/audit/receipts/none'), { error: { code: 'not_found' } })
