@@ -45,3 +45,11 @@ function format(bytes: Buffer, version: number): string {
   const hex = bytes.toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
+
+const UUIDV7 = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+/** Returns when a UUIDv7 was made, Unix milliseconds; null for any other text. */
+export function uuidv7Time(id: string): number | null {
+  const [, high, low] = UUIDV7.exec(id) ?? []
+  return high === undefined || low === undefined ? null : Number.parseInt(high + low, 16)
+}

@@ -209,11 +209,14 @@ export class HubLink {
       return isObject(receipt) ? receipt : null
     } catch (error) {
       if (error instanceof HubRefusal && error.status === 404) return null
-      const [code, message] =
-        error instanceof HubRefusal && error.code === 'audit_unavailable'
+      const code = error instanceof HubRefusal ? error.code : ''
+      if (code === 'conflict') throw new GatewayError('conflict', NEVER_COVERED, { cause: error })
+      const [failure, message] =
+        code === 'audit_unavailable'
           ? (['audit_unavailable', NOT_COVERED] as const)
           : (['fleet_unavailable', NO_RECEIPT] as const)
-      throw new GatewayError(code, message, { headers: { 'retry-after': RETRY_AFTER_SECONDS }, cause: error })
+      const headers = { 'retry-after': RETRY_AFTER_SECONDS }
+      throw new GatewayError(failure, message, { headers, cause: error })
     }
   }
 
@@ -293,7 +296,10 @@ export class HubLink {
 
 /** Time after which a receipt is asked for again. */
 const RETRY_AFTER_SECONDS = '5'
-const NOT_COVERED = 'No checkpoint covers the entry of the call yet; try again in a few seconds.'
+const NOT_COVERED =
+  'The call, or a checkpoint that covers it, has not reached a hub yet; try again in a few seconds.'
+const NEVER_COVERED =
+  'No receipt of this call can be made: the log of the gateway that sealed it ended before a checkpoint was signed over it. The hubs have its entry, which an auditor finds by this id.'
 const NO_RECEIPT =
   'This gateway has no call with this id, and no hub answers whether another one has; try again.'
 

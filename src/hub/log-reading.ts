@@ -30,7 +30,7 @@ export class LogReading {
       outage,
       onError: (error) => logger.warn({ err: error }, 'a connection to the database was lost'),
     })
-    this.receipts = new LedgerReceipts(this.database)
+    this.receipts = new LedgerReceipts(this.database, systemClock)
     this.tail = new FleetTail({
       reading: new ArrivalReading(this.database),
       ...{ clock: systemClock, timers: systemTimers, logger },

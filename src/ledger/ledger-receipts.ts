@@ -11,7 +11,9 @@ import {
   verifyInclusion,
 } from '../audit/proof.ts'
 import { type NotedCheckpoint, receiptObject } from '../audit/receipt.ts'
+import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
+import { uuidv7Time } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import { type Database, onlyRow } from './database.ts'
 import { storable } from './entry-columns.ts'
@@ -22,6 +24,10 @@ import { inStoredTree } from './log-tiles.ts'
 
 /** Time after which a receipt is asked for again: sidecars sign every few seconds. */
 const RETRY_AFTER_SECONDS = '5'
+/** Time after the start of a call within which it may not be stored yet. */
+const ARRIVAL_MS: Milliseconds = 60_000
+/** Time after a clean end of a log within which its last checkpoint may arrive. */
+const LAST_CHECKPOINT_MS: Milliseconds = 60_000
 const BLANK_LINE = '\n\n'
 
 /** An API key of hubs for whose calls a sidecar asks. */
@@ -42,10 +48,12 @@ interface CallColumns {
 /** @throws GatewayError (rejects, each) `fleet_unavailable` */
 export class LedgerReceipts {
   readonly #database: Database
+  readonly #clock: Pick<Clock, 'now'>
   readonly #checkpoints: LedgerCheckpoints
 
-  constructor(database: Database) {
+  constructor(database: Database, clock: Pick<Clock, 'now'>) {
     this.#database = database
+    this.#clock = clock
     this.#checkpoints = new LedgerCheckpoints(database)
   }
 
@@ -53,11 +61,16 @@ export class LedgerReceipts {
    * Returns the signed receipt of a call; null when it is not stored, or its proof needs entries
    * that were dropped.
    * @param key only a call of it; null for a call of any key
-   * @throws GatewayError (rejects) `audit_unavailable` when no checkpoint covers its entry yet
+   * @throws GatewayError (rejects) `audit_unavailable` when the call is so young that its sidecar may
+   * not have sent it yet, or no checkpoint covers its entry yet; `conflict` when none ever will
    */
   async receipt(id: string, key: ReceiptKey | null = null): Promise<JsonObject | null> {
     const call = await this.#callOf(id, key)
-    if (call === undefined) return null
+    if (call === undefined) {
+      const begunMs = uuidv7Time(id)
+      if (begunMs === null || Math.abs(this.#clock.now() - begunMs) > ARRIVAL_MS) return null
+      throw later('No sidecar has sent a call with this id yet')
+    }
     const { log_id: log, seq, hash, body } = call
     const checkpoint = await this.#covering(log, seq)
     const { leaf, proof } = await this.#path(log, seq, checkpoint.size)
@@ -128,11 +141,21 @@ export class LedgerReceipts {
       [log, seq],
     )
     if (newest !== undefined) return { ...checkpointIn(newest.note), note: newest.note }
+    if (!(await this.#isOver(log))) throw later('No cosigned checkpoint covers the entry of the call yet')
     throw new GatewayError(
-      'audit_unavailable',
-      'No cosigned checkpoint covers the entry of the call yet; try again in a few seconds.',
-      { headers: { 'retry-after': RETRY_AFTER_SECONDS } },
+      'conflict',
+      `No checkpoint covers the call, and none will: its log ended before its sidecar signed one. The hubs have it as entry ${seq} of the log ${log} and witnessed it in their own log: sidegate audit verify --fleet checks that.`,
     )
+  }
+
+  /** Reports whether a log gets no more checkpoints, unless its sidecar starts again with its data. */
+  async #isOver(log: string): Promise<boolean> {
+    const over = await this.#database.rows(
+      `select from log_head where log_id = $1 and (state in ('cut', 'forked')
+         or state = 'closed' and last_at < now() - ${LAST_CHECKPOINT_MS} * interval '1 millisecond')`,
+      [log],
+    )
+    return over.length > 0
   }
 
   #path(log: string, seq: number, size: number) {
@@ -143,6 +166,12 @@ export class LedgerReceipts {
     }))
   }
 }
+
+/** @param reason a sentence without its full stop */
+const later = (reason: string): GatewayError =>
+  new GatewayError('audit_unavailable', `${reason}; try again in a few seconds.`, {
+    headers: { 'retry-after': RETRY_AFTER_SECONDS },
+  })
 
 /** Reads the checkpoint in a note that was verified before it was stored. */
 function checkpointIn(note: string): Checkpoint {

@@ -82,7 +82,7 @@ export const DATA_ROUTES: readonly DataRoute[] = [
     data: (pipeline, client, { id = '' }) => answerReceipt(pipeline, client, id),
     operation: operation(
       'Proves that a call of the same API key is in the usage log. `id` is the `x-request-id` of its answer.',
-      { answer: 'SignedReceipt', errors: [404] },
+      { answer: 'SignedReceipt', errors: [404, 409] },
     ),
   },
 ]

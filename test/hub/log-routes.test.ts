@@ -1,7 +1,7 @@
 // The routes of a hub over the logs of all sidecars, by HTTP: answers as described, roles, exports
 // that verify, and a check of every log.
 
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -17,6 +17,8 @@ import { openNote } from '../../src/audit/note.ts'
 import { verifyConsistency, verifyInclusion } from '../../src/audit/proof.ts'
 import { verifyReceipt } from '../../src/audit/receipt-verify.ts'
 import { NO_EVIDENCE } from '../../src/audit/survey.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { uuidv7 } from '../../src/core/ids.ts'
 import { Database } from '../../src/ledger/database.ts'
 import { LedgerCheckpoints } from '../../src/ledger/ledger-checkpoints.ts'
 import { LedgerReceipts } from '../../src/ledger/ledger-receipts.ts'
@@ -261,7 +263,32 @@ t.test('a call of a sidecar that is gone is proved from tiles and the cosigned c
   t.match(openNote(receipt.checkpoint.checkpoint, [hubCosigner(hubs.verifier)!]), { verified: { length: 1 } })
   t.match(await check(t, path, `/audit/receipts/${later}`), { error: { code: 'audit_unavailable' } })
   t.match(await check(t, path, '/audit/receipts/none'), { error: { code: 'not_found' } })
-  const receipts = new LedgerReceipts(queries)
+  const madeAt = (ms: number) => `/audit/receipts/${uuidv7(ms, randomBytes(16))}`
+  t.match(await check(t, path, madeAt(Date.now() - 30_000)), { error: { code: 'audit_unavailable' } })
+  t.match(
+    await check(t, path, madeAt(Date.now() - 90_000)),
+    { error: { code: 'not_found' } },
+    'it would be here',
+  )
+  const end = (state: string, ago: string) =>
+    queries.rows('update log_head set state = $2, last_at = now() - $3::interval where log_id = $1', [
+      ...[log.id, state, ago],
+    ])
+  const final = { error: { code: 'conflict', message: /entry 903 of the log .* --fleet checks that/ } }
+  for (const [state, ago, answer] of [
+    ['closed', '30 s', { error: { code: 'audit_unavailable' } }],
+    ['closed', '90 s', final],
+    ['cut', '0 s', final],
+    ['forked', '0 s', final],
+    ['open', '1 h', { error: { code: 'audit_unavailable' } }],
+  ] as const) {
+    await end(state, ago)
+    t.match(await check(t, path, `/audit/receipts/${later}`), answer, `${state} ${ago}`)
+  }
+  await end('cut', '0 s')
+  t.match(await check(t, path, `/audit/receipts/${id}`), { seq: 602 }, 'a covered call keeps its receipt')
+  await end('open', '0 s')
+  const receipts = new LedgerReceipts(queries, systemClock)
   const given = (namespace: string) => (globs: readonly string[] | null) => globs?.[0] === namespace
   t.strictSame(await receipts.receipt(id, { line, isGiven: given('shop') }), receipt)
   t.equal(await receipts.receipt(id, { line, isGiven: given('bank') }), null, 'a key of others')

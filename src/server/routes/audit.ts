@@ -114,8 +114,8 @@ export const receiptRoute = (receiptOf: (id: string) => Promise<JsonObject | nul
   path: '/api/v1/audit/receipts/:id',
   access: 'viewer',
   operation: operation(
-    'Proves that a call is in the usage log. Answers 503 when no checkpoint covers its entry yet.',
-    { answer: 'SignedReceipt', errors: [404, 503] },
+    'Proves that a call is in the usage log. Answers 503 when no checkpoint covers its entry yet, and at a hub 409 when none ever will.',
+    { answer: 'SignedReceipt', errors: [404, 409, 503] },
   ),
   async answer({ params }) {
     const receipt = await receiptOf(params['id'] ?? '')
