@@ -81,7 +81,9 @@ function verdictOf(verdicts: readonly LogVerdictOf[]): JsonObject {
   const shown = [...failed, ...verdicts.filter(({ verdict }) => verdict.ok)].slice(0, MAXIMUM_VERDICTS)
   return {
     ok: failed.length === 0,
-    logs: shown.map(({ sidecar, verdict }) => ({ sidecar, ...verdictObject(verdict) })),
+    entries: verdicts.reduce((sum, { verdict }) => sum + verdict.entries, 0),
+    damaged: failed.length,
+    logs: shown.map(({ sidecar, name, verdict }) => ({ sidecar, name, ...verdictObject(verdict) })),
     omitted: verdicts.length - shown.length,
   }
 }

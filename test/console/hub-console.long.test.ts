@@ -158,6 +158,22 @@ t.test('the whole console takes at most 75 KiB on the wire', async (t) => {
   t.ok(total <= MAXIMUM_WIRE_BYTES, `${total} bytes`)
 })
 
+t.test('the audit page sums up all logs, and names each that is damaged', async (t) => {
+  const { page, faults } = await openConsole(browser, hub, '/console/audit')
+  await signIn(page, TOKENS.platform.token)
+  const card = page.getByRole('region', { name: 'Verification' })
+  const verify = () => card.getByRole('button', { name: 'Verify the whole log' }).click()
+  await verify()
+  await card.getByText(/^Intact: \d+ entries, checked/).waitFor()
+  await run(database.owner, `update sidegate.log_head set hash = sha256('x') where log_id = '${log.id}'`)
+  await verify()
+  await card.getByText(/^Damaged: 1 log, checked/).waitFor()
+  const damaged = card.getByRole('list', { name: 'Damaged logs' })
+  t.match(await damaged.innerText(), new RegExp(`^shop/web-1, log ${log.id}.*: \\S`))
+  await examine(t, page, 'damaged')
+  t.strictSame(faults, [])
+})
+
 t.test('a page that opens without the database says since when, and recovers', async (t) => {
   const { page, faults } = await openConsole(browser, hub, '/console/usage')
   await signIn(page, TOKENS.platform.token)

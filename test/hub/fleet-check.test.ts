@@ -37,7 +37,7 @@ t.test('a second start joins the run, and its verdict lists every log', async (t
   await first
   t.match(check.status, {
     ...{ running: false, progress: 1, finishedAtMs: clock.now(), failure: null },
-    verdict: { ok: true, logs: [{ sidecar: null, ok: true }], omitted: 0 },
+    verdict: { ok: true, entries: 1, damaged: 0, logs: [{ sidecar: null, ok: true }], omitted: 0 },
   })
 })
 

@@ -65,6 +65,26 @@ function CheckpointCard() {
   )
 }
 
+interface LogFindings {
+  readonly log: string | null
+  /** The first place that may differ; null when no place is known. */
+  readonly findings: readonly { readonly seq: number | null; readonly reason: string }[]
+}
+
+/** What a check found: in one log, or at a hub in those of all sidecars. */
+interface CheckResult extends Partial<LogFindings> {
+  readonly entries?: number
+  /** Logs with findings. */
+  readonly damaged?: number
+  /** Logs with findings first. */
+  readonly logs?: readonly (LogFindings & {
+    /** Null for that of the hubs. */
+    readonly sidecar: string | null
+    readonly name: string | null
+    readonly ok: boolean
+  })[]
+}
+
 /** An answer of `GET /api/v1/audit/verify`. */
 interface CheckState {
   readonly running: boolean
@@ -72,7 +92,7 @@ interface CheckState {
   readonly progress: number
   readonly ok: boolean | null
   readonly finished_at: string | null
-  readonly result: { readonly entries?: number; readonly findings?: readonly unknown[] } | null
+  readonly result: CheckResult | null
   readonly error: string | null
 }
 
@@ -110,10 +130,11 @@ function VerificationCard({ mayVerify }: { readonly mayVerify: boolean }) {
               <p role="status" class={data.ok ? 'good' : 'failure'}>
                 {data.ok
                   ? `Intact: ${showCount(data.result?.entries ?? null)} entries`
-                  : `Damaged: ${showCount(data.result?.findings?.length ?? null)} findings`}
+                  : damageOf(data.result)}
                 , checked <Time at={data.finished_at} />
               </p>
             )}
+            <DamagedLogs result={data.result} />
             {data.error === null ? null : (
               <p class="failure">
                 <Inert text={data.error} />
@@ -135,6 +156,34 @@ function VerificationCard({ mayVerify }: { readonly mayVerify: boolean }) {
         )
       ) : null}
     </section>
+  )
+}
+
+/** Most damaged logs that are listed. */
+const MAXIMUM_LOGS = 50
+
+function damageOf(result: CheckResult | null): string {
+  const { damaged, findings } = result ?? {}
+  if (damaged === undefined) return `Damaged: ${showCount(findings?.length ?? null)} findings`
+  return `Damaged: ${showCount(damaged)} ${damaged === 1 ? 'log' : 'logs'}`
+}
+
+/** Lists the damaged logs of a fleet, each with the first thing that was found. */
+function DamagedLogs({ result }: { readonly result: CheckResult | null }) {
+  const damaged = (result?.logs ?? []).filter(({ ok }) => !ok).slice(0, MAXIMUM_LOGS)
+  if (damaged.length === 0) return null
+  const more = (result?.damaged ?? damaged.length) - damaged.length
+  return (
+    <ul aria-label="Damaged logs">
+      {damaged.map(({ sidecar, name, log, findings: [first] }) => (
+        <li key={`${sidecar} ${log}`}>
+          <Inert text={name ?? sidecar ?? 'hubs'} />, log <code>{log}</code>
+          {first?.seq == null ? '' : `, at entry ${showCount(first.seq)}`}:{' '}
+          <Inert text={first?.reason ?? 'no reason is known'} />
+        </li>
+      ))}
+      {more > 0 ? <li>{showCount(more)} more</li> : null}
+    </ul>
   )
 }
 

@@ -78,7 +78,8 @@ export const AUDIT_SCHEMAS: Record<string, JsonObject> = {
     finished_at: orNull(time('When the check ended.')),
     result: orNull({
       type: 'object',
-      description: 'Verdict, as `sidegate audit verify` prints it; null while the check runs.',
+      description:
+        'Verdict, as `sidegate audit verify` prints it; at a hub `entries` and `damaged` over all logs, and in `logs` a verdict on each. Null while the check runs.',
     }),
     error: orNull(text('Why the check gave no verdict.')),
   }),
