@@ -1,6 +1,7 @@
 // Reads the stored logs for the management API, on connections of its own: a long search delays no
 // change of a key and no sidecar that ships.
 
+import { randomUUID } from 'node:crypto'
 import { type Milliseconds, systemClock } from '../core/clock.ts'
 import type { HubConfig } from '../core/hub-config.ts'
 import { systemTimers } from '../core/timers.ts'
@@ -36,15 +37,14 @@ export class LogReading {
       ...{ clock: systemClock, timers: systemTimers, logger },
     })
     this.check = new FleetCheck({
-      queries: this.database,
-      clock: systemClock,
+      ...{ queries: this.database, timers: systemTimers, newId: randomUUID },
       onFailure: (error) => logger.error({ err: error }, 'the logs could not be verified'),
     })
   }
 
-  /** Ends a running check and closes the connections. */
+  /** Ends a check that this hub runs, and closes the connections. */
   async close(): Promise<void> {
-    await this.check.cancel()
+    await this.check.close()
     await this.database.close()
   }
 }

@@ -90,7 +90,7 @@ export function logRoutes({ logReading, fleetKey, keys, policy, gatekeeper }: Lo
       sidecar: text('Id or name of the sidecar whose log to export; without it and `log` that of the hubs.'),
       log: text('Id of the log to export, of a sidecar that has several.'),
     }),
-    ...checkRoutes(logReading.check),
+    ...checkRoutes(logReading.check, errors),
     proofRoute((query) => provenLog(receipts, query), { query: { sidecar: SIDECAR, log: LOG } }),
     receiptRoute((id) => receipts.receipt(id)),
   ]

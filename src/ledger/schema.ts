@@ -431,6 +431,21 @@ create table stored_answer (
 );
 create index on stored_answer (expires_at);
 grant select, insert, update, delete on stored_answer to ${HUB_ROLE};
+
+-- The newest full check of all logs: at most one row.
+create table log_check (
+  one boolean primary key default true check (one),
+  run uuid not null,
+  started_at timestamptz not null,
+  -- When the hub that runs it wrote last.
+  seen_at timestamptz not null,
+  finished_at timestamptz,
+  progress double precision not null default 0,
+  is_cancelled boolean not null default false,
+  verdict json,
+  failure text
+);
+grant select, insert, update on log_check to ${HUB_ROLE};
 `
 
 /** What each version adds to the one before it. */

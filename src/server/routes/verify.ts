@@ -13,14 +13,15 @@ const MAXIMUM_WAIT_MS: Milliseconds = 5000
 
 /** A check of a log, or of all logs of a fleet; one run at a time. */
 export interface LogCheck {
-  readonly status: VerificationStatus
+  readonly status: VerificationStatus | Promise<VerificationStatus>
   /** Starts a run, or joins the current one; resolves when it has ended. */
   start(): Promise<void>
   /** Ends a current run; `status` then says that it was cancelled. */
   cancel(): Promise<void>
 }
 
-export function checkRoutes(check: LogCheck): ApiRoute[] {
+/** @param errors statuses of errors besides those of a gateway */
+export function checkRoutes(check: LogCheck, errors: readonly number[] = []): ApiRoute[] {
   return [
     {
       method: 'GET',
@@ -28,8 +29,9 @@ export function checkRoutes(check: LogCheck): ApiRoute[] {
       access: 'viewer',
       operation: operation('Reports the running full check of the log, or the result of the last one.', {
         answer: 'LogCheck',
+        errors,
       }),
-      answer: async () => ok(describeCheck(check.status)),
+      answer: async () => ok(describeCheck(await check.status)),
     },
     {
       method: 'POST',
@@ -37,7 +39,7 @@ export function checkRoutes(check: LogCheck): ApiRoute[] {
       access: 'auditor',
       operation: operation(
         'Checks the whole log, or joins the running check. Answers 202 when that takes longer than five seconds.',
-        { answer: 'LogCheck', statuses: [200, 202] },
+        { answer: 'LogCheck', statuses: [200, 202], errors },
       ),
       answer: () => verify(check),
     },
@@ -47,11 +49,11 @@ export function checkRoutes(check: LogCheck): ApiRoute[] {
       access: 'auditor',
       operation: operation(
         'Cancels the running full check, which then has no verdict. Without one it changes nothing.',
-        { answer: 'LogCheck' },
+        { answer: 'LogCheck', errors },
       ),
       async answer() {
         await within(check.cancel(), MAXIMUM_WAIT_MS)
-        return ok(describeCheck(check.status))
+        return ok(describeCheck(await check.status))
       },
     },
   ]
@@ -60,7 +62,7 @@ export function checkRoutes(check: LogCheck): ApiRoute[] {
 /** Starts or joins a check. Answers 200 with the verdict, or 202 when the check takes longer. */
 async function verify(check: LogCheck): Promise<ApiAnswer> {
   await within(check.start(), MAXIMUM_WAIT_MS)
-  const { status } = check
+  const status = await check.status
   return { status: status.running ? 202 : 200, body: describeCheck(status) }
 }
 
