@@ -233,6 +233,8 @@ t.test('a gateway that counts alone says so of each call', async (t) => {
   await call(setting, side, demand(1), undefined, 'tokens')
   t.notOk(side.limits.isAlone)
   t.match(side.limits.inUse(), [{ used: 601 }], 'what the hub says')
+  await setting.time.advance(62_000)
+  t.strictSame(side.limits.inUse(), [], 'which is over with the window')
 })
 
 t.test('a gateway that counts alone says so also of a call that it refuses first', async (t) => {

@@ -69,8 +69,11 @@ const HubState = ({ status }: { readonly status: HubStatus }) => (
         {status.listening ? 'Notified of changes by the database' : 'Asks the database for changes'}
       </p>
       <p>
-        <a href={`${BASE}fleet`}>{showCount(status.feeds)} sidecars</a> at this hub · revision {status.rev} ·
-        version {status.version} · running for {showSpan(Date.now() - Date.parse(status.started_at))}
+        <a href={`${BASE}fleet`}>
+          {showCount(status.feeds)} {status.feeds === 1 ? 'sidecar' : 'sidecars'}
+        </a>{' '}
+        at this hub · revision {status.rev} · version {status.version} · running for{' '}
+        {showSpan(Date.now() - Date.parse(status.started_at))}
       </p>
     </section>
   </div>

@@ -113,8 +113,9 @@ export class FleetQuota {
     return [...leases.limits()].flatMap((state) => {
       const { count: ruleId, subject, leased } = state
       const use = leases.isAlone ? state.useAlone(moment) : state.use
-      if (use === null || use.used === 0) return []
-      const resetMs = Math.max(0, use.resetAtMs - nowMs)
+      const resetMs = use === null ? 0 : use.resetAtMs - nowMs
+      // What the hub said last is over, and it is not asked before the next call.
+      if (use === null || use.used === 0 || resetMs <= 0) return []
       return [{ ruleId, subject, windowMs: leased.windowMs, used: use.used, resetMs }]
     })
   }
