@@ -75,6 +75,12 @@ export async function readSecurity(
   }
 }
 
+/** An event, with the name of the sidecar. */
+interface FleetSecurityEvent extends Readonly<SecurityEvent> {
+  /** Its id for one that is not registered any more. */
+  readonly sidecar: string | null
+}
+
 const startOf = (day: number): string => isoTime(day * DAY_MS)
 
 /** Returns events of a time, newest first. Each of the calls that are read has one at least. */
@@ -83,9 +89,10 @@ async function eventsIn(
   period: readonly [since: string, end: string],
   offset: number,
   limit: number,
-): Promise<SecurityEvent[]> {
-  const rows = await queries.rows<{ body: Buffer; before: number }>(
-    `select body, before from (
+): Promise<FleetSecurityEvent[]> {
+  const rows = await queries.rows<{ body: Buffer; before: number; sidecar: string | null }>(
+    `select body, before, (select coalesce(s.name, h.sidecar) from log_head h
+       left join sidecar s on s.id = h.sidecar where h.log_id = e.log_id) as sidecar from (
        select e.body, e.events, e.created_at, e.log_id, e.seq, (sum(e.events) over
          (order by ${NEWEST_FIRST} rows unbounded preceding) - e.events)::bigint as before
        from (select e.created_at, e.log_id, e.seq, e.body, ${EVENTS} as events from entry e
@@ -94,7 +101,7 @@ async function eventsIn(
     [...period, offset + limit, offset],
   )
   const [first] = rows
-  const events = rows.flatMap(({ body }) => eventsOf(body))
+  const events = rows.flatMap(({ body, sidecar }) => eventsOf(body).map((event) => ({ ...event, sidecar })))
   const skip = first === undefined ? 0 : offset - first.before
   return events.slice(skip, skip + limit)
 }
