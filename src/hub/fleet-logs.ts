@@ -8,6 +8,7 @@ import { systemTimers } from '../core/timers.ts'
 import type { GatewayLogger } from '../gateway/logger.ts'
 import { Database } from '../ledger/database.ts'
 import { LedgerCheckpoints } from '../ledger/ledger-checkpoints.ts'
+import { LogChecks } from '../ledger/log-checks.ts'
 import type { LogStates } from '../ledger/log-states.ts'
 import type { Outage } from '../ledger/outage.ts'
 import { ShippedLogs } from '../ledger/shipped-logs.ts'
@@ -45,6 +46,7 @@ interface FleetLogsParts {
 export class FleetLogs {
   readonly #parts: FleetLogsParts
   readonly #database: Database
+  readonly #checks: LogChecks
   readonly handler: ReturnType<typeof logHandler>
   #watch: NodeJS.Timeout | null = null
   #isFailing = false
@@ -56,6 +58,7 @@ export class FleetLogs {
       ...{ url, outage, connections: INGEST_CONNECTIONS },
       onError: (error) => logger.warn({ err: error }, 'a connection to the database was lost'),
     })
+    this.#checks = new LogChecks(this.#database)
     const logs = new ShippedLogs(this.#database, parts.keptUser)
     const timers = systemTimers
     const ingest = new Ingest({
@@ -94,9 +97,12 @@ export class FleetLogs {
       for (const { log_id: log, sidecar, seq } of await states.markCut())
         logger.error({ log, sidecar, seq }, 'a log ended without a stop entry, and its sidecar is not heard')
       metrics.logsCut.set(await states.countCut())
+      // Any hub may have run the check.
+      metrics.logsDamaged.set(await this.#checks.damaged())
       this.#isFailing = false
     } catch (error) {
-      if (!this.#isFailing) logger.error({ err: error }, 'the search for cut logs failed; it is repeated')
+      if (!this.#isFailing)
+        logger.error({ err: error }, 'the search for cut and damaged logs failed; it is repeated')
       this.#isFailing = true
     }
   }

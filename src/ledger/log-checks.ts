@@ -64,7 +64,8 @@ export class LogChecks {
   /** Ends a run, with a verdict or the reason why it has none. */
   async end(run: string, verdict: JsonObject | null, failure: string | null): Promise<void> {
     await this.#queries.rows(
-      `update log_check set finished_at = now(), verdict = $2, failure = $3,
+      `update log_check set finished_at = now(), verdict = $2::json, failure = $3,
+         damaged = coalesce(($2::json ->> 'damaged')::integer, damaged),
          progress = case when $3::text is null then 1 else progress end
        where run = $1 and finished_at is null`,
       [run, verdict === null ? null : JSON.stringify(verdict), failure],
@@ -76,11 +77,9 @@ export class LogChecks {
     await this.#queries.rows('update log_check set is_cancelled = true where finished_at is null')
   }
 
-  /** Returns the number of logs in which the newest check found something; 0 without a verdict. */
+  /** Returns the number of logs in which the newest verdict has findings; 0 before the first. */
   async damaged(): Promise<number> {
-    const [row] = await this.#queries.rows<{ damaged: number | null }>(
-      `select (verdict ->> 'damaged')::integer as damaged from log_check`,
-    )
+    const [row] = await this.#queries.rows<{ damaged: number }>('select damaged from log_check')
     return row?.damaged ?? 0
   }
 }

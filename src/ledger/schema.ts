@@ -443,7 +443,9 @@ create table log_check (
   progress double precision not null default 0,
   is_cancelled boolean not null default false,
   verdict json,
-  failure text
+  failure text,
+  -- Logs with findings in the newest verdict, which another run keeps until it has one.
+  damaged integer not null default 0
 );
 grant select, insert, update on log_check to ${HUB_ROLE};
 `

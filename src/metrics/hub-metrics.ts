@@ -108,6 +108,10 @@ export function createHubMetrics(version: string, state: HubState) {
       'sidegate_hub_logs_cut',
       'Logs that ended without a stop entry and whose sidecar is not heard any more.',
     ),
+    logsDamaged: gauge(
+      'sidegate_hub_logs_damaged',
+      'Logs in which the newest full check found something; 0 before the first check.',
+    ),
     ...leaseMetrics(registry),
   }
 }

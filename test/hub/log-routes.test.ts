@@ -22,6 +22,7 @@ import { uuidv7 } from '../../src/core/ids.ts'
 import { Database } from '../../src/ledger/database.ts'
 import { LedgerCheckpoints } from '../../src/ledger/ledger-checkpoints.ts'
 import { LedgerReceipts } from '../../src/ledger/ledger-receipts.ts'
+import { LogChecks } from '../../src/ledger/log-checks.ts'
 import { rebuildSums } from '../../src/ledger/usage-rebuild.ts'
 import { ExportSource } from '../../src/store/verification/exportfile.ts'
 import { verifyLog } from '../../src/store/verification/verification.ts'
@@ -119,7 +120,7 @@ t.test('a viewer sees a call without its texts', async (t) => {
 t.test('security events of all sidecars are reported as described', async (t) => {
   t.match(await check(t, '/usage/security', '/usage/security?days=2', reader), {
     ...{ totals: { blocked_requests: 1 }, total: 1, by_day: { length: 2 } },
-    events: [{ type: 'blocked_request', log_id: ids[1] }],
+    events: [{ type: 'blocked_request', log_id: ids[1], sidecar: 'shop/web-2' }],
   })
 })
 
@@ -233,6 +234,13 @@ t.test('every log is checked on demand, and the result lists them', async (t) =>
     'update log_head set hash = (select hash from entry e where e.log_id = log_head.log_id and e.seq = log_head.seq)',
   )
   t.match(await check(t, path, path, admin, 'DELETE'), { running: false, ok: false })
+  const checks = new LogChecks(queries)
+  t.equal(await checks.damaged(), 1)
+  t.ok(await checks.begin(randomUUID()))
+  t.equal(await checks.damaged(), 1, 'until another check has a verdict')
+  await queries.rows('update log_check set finished_at = now()')
+  t.match(await check(t, path, path, admin, 'POST'), { ok: true, result: { damaged: 0 } })
+  t.equal(await checks.damaged(), 0)
 })
 
 t.test('a call of a sidecar that is gone is proved from tiles and the cosigned checkpoint', async (t) => {
