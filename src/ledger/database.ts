@@ -17,7 +17,7 @@ const IDLE_IN_TRANSACTION_MS: Milliseconds = 5000
 const CANCEL_MS: Milliseconds = 1000
 /** A statement took too long (PostgreSQL Appendix A). */
 const CANCELLED = '57014'
-/** Codes of a database that answers: with a lock that another holds, and a transaction that hung. */
+/** Codes of a database that answers: a lock that another holds, and a transaction that hung. */
 const ANSWERED = new Set<unknown>([CANCELLED, '55P03', '25P03'])
 /** A connection that is unused for so long is closed. */
 const IDLE_MS: Milliseconds = 60_000

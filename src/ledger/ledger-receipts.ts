@@ -61,8 +61,8 @@ export class LedgerReceipts {
    * Returns the signed receipt of a call; null when it is not stored, or its proof needs entries
    * that were dropped.
    * @param key only a call of it; null for a call of any key
-   * @throws GatewayError (rejects) `audit_unavailable` when the call is so young that its sidecar may
-   * not have sent it yet, or no checkpoint covers its entry yet; `conflict` when none ever will
+   * @throws GatewayError (rejects) `audit_unavailable` when the call is so young that its sidecar
+   * may not have sent it yet, or no checkpoint covers its entry yet; `conflict` when none ever will
    */
   async receipt(id: string, key: ReceiptKey | null = null): Promise<JsonObject | null> {
     const call = await this.#callOf(id, key)
@@ -148,7 +148,7 @@ export class LedgerReceipts {
     )
   }
 
-  /** Reports whether a log gets no more checkpoints, unless its sidecar starts again with its data. */
+  /** Reports whether a log gets no more checkpoints, unless its sidecar starts on its data again. */
   async #isOver(log: string): Promise<boolean> {
     const over = await this.#database.rows(
       `select from log_head where log_id = $1 and (state in ('cut', 'forked')

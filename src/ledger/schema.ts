@@ -436,14 +436,10 @@ grant select, insert, update, delete on stored_answer to ${HUB_ROLE};
 create table log_check (
   one boolean primary key default true check (one),
   run uuid not null,
-  started_at timestamptz not null,
-  -- When the hub that runs it wrote last.
-  seen_at timestamptz not null,
-  finished_at timestamptz,
-  progress double precision not null default 0,
-  is_cancelled boolean not null default false,
-  verdict json,
-  failure text,
+  -- seen_at: when the hub that runs it wrote last.
+  started_at timestamptz not null, seen_at timestamptz not null, finished_at timestamptz,
+  progress double precision not null default 0, is_cancelled boolean not null default false,
+  verdict json, failure text,
   -- Logs with findings in the newest verdict, which another run keeps until it has one.
   damaged integer not null default 0
 );

@@ -16,8 +16,9 @@ export interface ReceiptSource {
   prove(record: StoredRecord): Promise<JsonObject | null>
   /**
    * Asks the hub for the receipt of a call of a key at another gateway; null without one.
-   * @throws GatewayError (rejects) `audit_unavailable` when it or a checkpoint over it is not at the
-   * hub yet, `conflict` when there will be no such checkpoint, `fleet_unavailable` when no hub answers
+   * @throws GatewayError (rejects) `audit_unavailable` when it or a checkpoint over it is not at
+   * the hub yet, `conflict` when there will be no such checkpoint, `fleet_unavailable` when no hub
+   * answers
    */
   elsewhere(id: string, key: Pick<CallKey, 'id' | 'line'>): Promise<JsonObject | null>
 }
