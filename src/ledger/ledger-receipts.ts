@@ -148,7 +148,7 @@ export class LedgerReceipts {
     )
   }
 
-  /** Reports whether a log gets no more checkpoints, unless its sidecar starts on its data again. */
+  /** Reports whether a log gets no more checkpoints, unless its sidecar starts on its data. */
   async #isOver(log: string): Promise<boolean> {
     const over = await this.#database.rows(
       `select from log_head where log_id = $1 and (state in ('cut', 'forked')
