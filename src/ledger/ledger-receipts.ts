@@ -67,9 +67,8 @@ export class LedgerReceipts {
   async receipt(id: string, key: ReceiptKey | null = null): Promise<JsonObject | null> {
     const call = await this.#callOf(id, key)
     if (call === undefined) {
-      const begunMs = uuidv7Time(id)
-      if (begunMs === null || Math.abs(this.#clock.now() - begunMs) > ARRIVAL_MS) return null
-      throw later('No sidecar has sent a call with this id yet')
+      if (await this.#isStillToCome(id, key)) throw later('No sidecar has sent a call with this id yet')
+      return null
     }
     const { log_id: log, seq, hash, body } = call
     const checkpoint = await this.#covering(log, seq)
@@ -133,6 +132,14 @@ export class LedgerReceipts {
       [storable(id), ...values],
     )
     return call !== undefined && (key === null || key.isGiven(call.namespaces)) ? call : undefined
+  }
+
+  /** Reports whether a call that is not found may be one that its sidecar has not sent yet. */
+  async #isStillToCome(id: string, key: ReceiptKey | null): Promise<boolean> {
+    const begunMs = uuidv7Time(id)
+    if (begunMs === null || Math.abs(this.#clock.now() - begunMs) > ARRIVAL_MS) return false
+    // A call of another key has come.
+    return key === null || (await this.#callOf(id, null)) === undefined
   }
 
   async #covering(log: string, seq: number): Promise<NotedCheckpoint> {
