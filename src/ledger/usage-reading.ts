@@ -279,7 +279,8 @@ const storableValue = (_name: string, value: unknown): unknown =>
 const hasMembers =
   ({ text, anyOf }: WantedMembers): Condition =>
   (add) =>
-    `case when position(convert_to(${add(JSON.stringify(storable(text)))}, 'UTF8') in e.body) > 0
+    // The bytes hold a text as it was sealed, with the escape of a NUL.
+    `case when position(convert_to(${add(JSON.stringify(text.toWellFormed()))}, 'UTF8') in e.body) > 0
       then ${anyOf.map((members) => `${MEMBERS_OF_BODY} @> ${add(JSON.stringify(members, storableValue))}::jsonb`).join(' or ')} else false end`
 
 const anyOf =

@@ -236,6 +236,15 @@ t.test('pages by cursor equal those by offset and a plain filter, also when few 
   )
 })
 
+t.test('a filter by a text with a NUL finds its calls', async (t) => {
+  const query = { upstream: 'eu\0' }
+  const { logs } = await new UsageReading({ queries: database, fleetKey: FLEET_KEY }).list({
+    ...{ ...query, limit: 1000, offset: 0 },
+  })
+  t.ok(logs.length > 0)
+  t.strictSame(idsOf([{ logs, total: logs.length }]), expected(query))
+})
+
 t.test('pages by cursor have every call that was there at first once, while others arrive', async (t) => {
   const reading = new UsageReading({ queries: database, fleetKey: FLEET_KEY })
   const before = expected({})
@@ -280,8 +289,12 @@ t.test('security events are those of the calls, day by day', async (t) => {
   const report = await reading.security({ days: 7, limit: 1000, offset: 0, nowMs: NOW_MS })
   const since = Date.parse(report.since)
   const order = expected({ filter: { sinceMs: since } })
-  const calls = order.map((id) => known.find(({ sealed }) => sealed.id === id)!.sealed)
-  const events = calls.flatMap((sealed) => securityEvents(sealed).reverse())
+  const calls = order.map((id) => known.find(({ sealed }) => sealed.id === id)!)
+  const events = calls.flatMap(({ sealed, sidecar }) =>
+    securityEvents(sealed)
+      .map((event) => ({ ...event, sidecar }))
+      .reverse(),
+  )
   t.strictSame(report.events, events)
   t.equal(report.total, events.length)
   for (const { date, ...totals } of report.by_day) {
