@@ -2,6 +2,7 @@
 // text. Finds personal data that is split over several texts, with the part in each.
 
 import type { Finding } from '../../core/finding.ts'
+import { firstEndingAfter } from '../../core/ranges.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { TextPart } from '../../core/text-part.ts'
 import { detectInAdjacentTexts } from '../../detect/pii/engine/adjacent-texts.ts'
@@ -137,7 +138,7 @@ function* findJoined<T extends SpokenNeighbour>(
 
 /** Divides a value among its texts. @returns none for one that is inside a text */
 function partsOf<T>(finding: Finding, joined: string, excerpts: readonly Excerpt<T>[]): SplitPart<T>[] {
-  const first = indexAt(excerpts, finding.start)
+  const first = firstEndingAfter(excerpts, finding.start)
   if (excerpts[first]!.end >= finding.end) return []
   const value = joined.slice(finding.start, finding.end)
   const parts: SplitPart<T>[] = []
@@ -151,17 +152,6 @@ function partsOf<T>(finding: Finding, joined: string, excerpts: readonly Excerpt
     if (part.end > part.start) parts.push({ item, finding: part, value: i === first ? value : '' })
   }
   return parts
-}
-
-/** The first excerpt that ends after an offset. */
-function indexAt(excerpts: readonly Excerpt<unknown>[], offset: number): number {
-  let [low, high] = [0, excerpts.length - 1]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (excerpts[middle]!.end <= offset) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /**

@@ -5,6 +5,7 @@ import { decodeView } from '../../chat/inner-json/json-text.ts'
 import type { Text } from '../../chat/texts.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Finding } from '../../core/finding.ts'
+import { firstEndingAfter } from '../../core/ranges.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
 import { partOf, type TextPart } from '../../core/text-part.ts'
 import { detectSteps } from '../../detect/pii/detect.ts'
@@ -124,13 +125,7 @@ function withoutShapes<One extends Finding>(
   shapes: readonly { readonly start: number; readonly end: number }[],
 ): readonly One[] {
   return found.filter(({ start, end }) => {
-    let [low, high] = [0, shapes.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (shapes[middle]!.end <= start) low = middle + 1
-      else high = middle
-    }
-    const shape = shapes[low]
+    const shape = shapes[firstEndingAfter(shapes, start)]
     const isFree = shape === undefined || shape.start >= end
     const isAround = shape !== undefined && start <= shape.start && shape.end < end
     // After a sign or a dot a shape is not read as one. It is no value either.

@@ -2,7 +2,8 @@
 // its members. A value of a recogniser, which reads it all as prose, is cut there.
 
 import type { JsonSpan } from '../../chat/inner-json/json-span.ts'
-import type { RecognisedValue } from '../../recognisers/values.ts'
+import { firstEndingAfter } from '../../core/ranges.ts'
+import { type RecognisedValue, wordsIn } from '../../recognisers/values.ts'
 
 /** A range of the view that stays. */
 interface Wall {
@@ -19,8 +20,6 @@ interface Quoted {
   /** -1 while it is open. */
   end: number
 }
-
-const WORDS = /[\p{L}\p{N}](?:[\s\S]*[\p{L}\p{N}])?/u
 
 export class JsonWalls {
   /** By their beginnings. The first name of an object is around those in it. */
@@ -77,10 +76,8 @@ export class JsonWalls {
       open.length === 0 ? this.#walls : [...this.#walls, ...open].sort((a, b) => a.start - b.start)
     let next = 0
     const add = (value: Value, start: number, end: number) => {
-      const words = start < end ? WORDS.exec(view.slice(start - from, end - from)) : null
-      if (words === null) return
-      const at = start + words.index
-      parts.push({ ...value, start: at, end: at + words[0].length })
+      const words = start < end ? wordsIn(view.slice(start - from, end - from)) : null
+      if (words !== null) parts.push({ ...value, start: start + words.start, end: start + words.end })
     }
     for (const value of values) {
       let at = value.start
@@ -95,7 +92,7 @@ export class JsonWalls {
         isCut = true
       }
       if (isCut) add(value, at, value.end)
-      else if (WORDS.test(view.slice(value.start - from, value.end - from))) parts.push(value)
+      else if (wordsIn(view.slice(value.start - from, value.end - from)) !== null) parts.push(value)
     }
     return parts.sort((a, b) => a.start - b.start)
   }
@@ -112,14 +109,7 @@ export class JsonWalls {
 
   /** Reports whether a range is in a wall or crosses one, after `settle`. */
   isIn({ start, end }: Pick<Wall, 'start' | 'end'>): boolean {
-    let low = 0
-    let high = this.#walls.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.#walls[middle]!.end <= start) low = middle + 1
-      else high = middle
-    }
-    const wall = this.#walls[low]
+    const wall = this.#walls[firstEndingAfter(this.#walls, start)]
     return wall !== undefined && wall.start < end
   }
 

@@ -1,6 +1,7 @@
 // Searches texts for the values of rules, and keeps placeholders whole: a match inside one would
 // break it, so that nothing is restored and the answer is mangled.
 
+import { firstEndingAfter } from '../../core/ranges.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { PatternSpan, SpanStream } from '../../keyword/spans/span-search.ts'
 import type { ValueRules } from '../../policy/value-rules.ts'
@@ -83,13 +84,7 @@ function readForms(forms: Form[], text: string, base: number, labels: ReadonlySe
  */
 function outsideForms(span: PatternSpan, forms: readonly Form[]): PatternSpan | null {
   let { start, end } = span
-  let [low, high] = [0, forms.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (forms[middle]!.end <= start) low = middle + 1
-    else high = middle
-  }
-  const first = forms[low]
+  const first = forms[firstEndingAfter(forms, start)]
   if (first === undefined || first.start >= end) return span
   if (first.start <= start && end <= first.end) return null
   if (first.start < start) start = first.end
