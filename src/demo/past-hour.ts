@@ -2,6 +2,7 @@
 // seals it as any other; only its clock leaps. The calls are the same at every start.
 
 import { type Milliseconds, systemClock } from '../core/clock.ts'
+import { seededRandom } from '../core/seeded-random.ts'
 import type { DemoClock } from './demo-clock.ts'
 import { APPS, type DemoApp, INCIDENTS, PAST_RULES, STAND_IN } from './past-apps.ts'
 import { makeCall, type PastCall } from './past-call.ts'
@@ -94,7 +95,7 @@ class Management {
 
 /** All calls, in order of time. */
 function timetable(): readonly PastCall[] {
-  const random = seeded(SEED)
+  const random = seededRandom(SEED)
   const usual = APPS.flatMap((app) => callsOf(app, random))
   const incidents = INCIDENTS.flatMap(({ minute, times = 1, ...call }) =>
     Array.from({ length: times }, (_, index) => ({ ...call, atMs: minute * MINUTE_MS + index * ROW_MS })),
@@ -115,15 +116,4 @@ function callsOf(app: DemoApp, random: () => number): PastCall[] {
       ...(runs !== undefined && { run: `task-${1 + Math.floor((index * runs) / calls)}` }),
     }
   })
-}
-
-/** Numbers from 0 to 1 that follow from the seed (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000
-  }
 }

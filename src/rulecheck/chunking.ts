@@ -13,17 +13,6 @@ import { isObject, type JsonObject, type JsonValue, objectsIn } from '../core/js
 const MAXIMUM_TEXT_CHUNK = 12
 const MAXIMUM_BYTE_CHUNK = 200
 
-/** Random numbers from 0 up to 1 (mulberry32); not for secrets. */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000
-  }
-}
-
 /** The chunks of an event stream that carries the answer; none for an API without streams. */
 export function streamOf(api: Api, answer: JsonObject, random: () => number): Buffer[] {
   const text = api === CHAT ? chatEvents(answer, random) : [...api.answer.toEvents(answer)].join('')
