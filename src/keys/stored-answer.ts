@@ -96,6 +96,7 @@ export const updatedAnswer = <Answer extends AnswerUpdate>(
  * answers are known to one gateway only.
  */
 export function shareChanges(changes: readonly StoredChange[]): readonly SharedChange[] | null {
+  if (changes.length === 0 || changes.length > MAXIMUM_SHARED_IDS) return null
   const shared: SharedChange[] = []
   let before = ''
   for (const change of changes) {
@@ -114,9 +115,7 @@ export function shareChanges(changes: readonly StoredChange[]): readonly SharedC
       shared.push({ type: 'update', hashes: [hash], isCounted, readNumbers })
     }
   }
-  const isTooMuch =
-    changes.length > MAXIMUM_SHARED_IDS || JSON.stringify(shared).length > MAXIMUM_SHARED_BYTES
-  return shared.length === 0 || isTooMuch ? null : shared
+  return JSON.stringify(shared).length > MAXIMUM_SHARED_BYTES ? null : shared
 }
 
 const AMOUNT = { type: 'number', minimum: 0 }

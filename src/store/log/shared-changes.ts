@@ -11,7 +11,7 @@ export function writeShared(
   seq: number,
   changes: readonly StoredChange[],
 ): void {
-  const shared = changes.length === 0 ? null : shareChanges(changes)
+  const shared = shareChanges(changes)
   if (shared !== null) storedchanges.put(u64(seq), writeJson(shared))
 }
 
