@@ -2,6 +2,7 @@
 // settings, ids and URLs. With another character the request or the call of a tool breaks.
 
 import type { PathNode } from './json-path.ts'
+import { CONVERSATIONS } from './tool-places.ts'
 
 type Key = string | number
 const keys = (list: string): ReadonlySet<Key> => new Set<Key>(list.split(/\s+/))
@@ -47,7 +48,7 @@ export function isExactPlace(text: string, key: Key, node: PathNode | null): boo
   const path: Key[] = [key]
   for (let at = node; at !== null; at = at.parent) path.unshift(at.key)
   while (path.length > 1 && BODIES.has(path[0]!)) path.shift()
-  if (CONVERSATIONS.has(path[0]!)) toDefinition(path)
+  if (CONVERSATIONS.some((name) => name === path[0])) toDefinition(path)
   if (SETTINGS.has(path[0]!) && (path[0] !== 'text' || path.length > 1)) return isExactSetting(path)
   // What a machine compares has no white space.
   if (/\s/.test(text)) return false
@@ -60,9 +61,6 @@ export function isExactPlace(text: string, key: Key, node: PathNode | null): boo
   if (node?.key === 'error') return key === 'code' || key === 'param'
   return typeof key === 'string' && NAME.test(key) && isCall(node)
 }
-
-/** Conversations whose items may define tools, as in tool-places.ts. */
-const CONVERSATIONS = keys('input messages')
 
 /** Paths to a definition in a conversation, from the body on; `*` is a number. */
 const DEFINITIONS = [

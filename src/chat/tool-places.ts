@@ -27,7 +27,7 @@ export interface ToolReference {
 export const TOOL_LISTS = ['tools', 'functions', 'mcp_servers'] as const
 
 /** Conversations whose items may define tools: of Responses, and of all other APIs. */
-const CONVERSATIONS = ['input', 'messages'] as const
+export const CONVERSATIONS = ['input', 'messages'] as const
 
 /** Items that list the tools of a server, which define none. */
 const LISTINGS: ReadonlySet<unknown> = new Set(['mcp_list_tools', 'mcp_tool_listing'])
