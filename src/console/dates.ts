@@ -4,7 +4,7 @@
 export const UTC = 'UTC'
 export const DAY_SECONDS = 86_400
 const MINUTE_MS = 60_000
-const DAY_MS = DAY_SECONDS * 1000
+export const DAY_MS = DAY_SECONDS * 1000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 

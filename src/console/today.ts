@@ -1,9 +1,8 @@
 // The UTC day as long as a page is open: it may be left open over midnight.
 
 import { useEffect, useState } from 'preact/hooks'
-import { DAY_SECONDS } from './dates.ts'
+import { DAY_MS } from './dates.ts'
 
-const DAY_MS = DAY_SECONDS * 1000
 const CHECK_MS = 30_000
 
 const startOfToday = (): number => Math.floor(Date.now() / DAY_MS) * DAY_MS

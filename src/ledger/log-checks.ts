@@ -6,7 +6,8 @@ import type { Queries } from './database.ts'
 
 /** A run whose hub has written nothing for so long has ended. */
 const LOST_MS: Milliseconds = 10_000
-const IS_LOST = `finished_at is null and seen_at < now() - ${LOST_MS} * interval '1 millisecond'`
+const LOST_BEFORE = `now() - ${LOST_MS} * interval '1 millisecond'`
+const IS_LOST = `finished_at is null and seen_at < ${LOST_BEFORE}`
 
 /** The newest run. */
 export interface CheckRow {
@@ -44,7 +45,7 @@ export class LogChecks {
       `insert into log_check as c (run, started_at, seen_at) values ($1, now(), now())
        on conflict (one) do update set run = excluded.run, started_at = now(), seen_at = now(),
          finished_at = null, progress = 0, is_cancelled = false, verdict = null, failure = null
-       where c.finished_at is not null or c.seen_at < now() - ${LOST_MS} * interval '1 millisecond'
+       where c.finished_at is not null or c.seen_at < ${LOST_BEFORE}
        returning run`,
       [run],
     )

@@ -4,7 +4,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { UsageView } from '../../audit/entry-fields.ts'
 import type { KeyDetail, ReportAnswer } from '../api-key.ts'
-import { DAY_SECONDS } from '../dates.ts'
+import { DAY_MS, DAY_SECONDS } from '../dates.ts'
 import { showUsd } from '../display.ts'
 import { withQuery } from '../gateway-api.ts'
 import type { ChangeList } from '../last-changes.ts'
@@ -163,7 +163,7 @@ function InForce({ apiKey: { effective } }: { readonly apiKey: KeyDetail }) {
 }
 
 function Spend({ id }: { readonly id: string }) {
-  const since = new Date(useToday() - (SPEND_DAYS - 1) * DAY_SECONDS * 1000).toISOString()
+  const since = new Date(useToday() - (SPEND_DAYS - 1) * DAY_MS).toISOString()
   const path = `/usage/report?group_by=day&key_id=${encodeURIComponent(id)}&since=${since}`
   const report = useResource<ReportAnswer>(path)
   const { time, times, cost, requests } = useMemo(() => sumsByDay(report.data), [report.data])

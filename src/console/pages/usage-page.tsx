@@ -4,7 +4,7 @@
 import type { ComponentChildren } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { type KeyList, type LimitsInUse, limitUseOf, type ReportAnswer, type UsageSums } from '../api-key.ts'
-import { DAY_SECONDS, showTime } from '../dates.ts'
+import { DAY_MS, DAY_SECONDS, showTime } from '../dates.ts'
 import { showCount, showUsd } from '../display.ts'
 import { monthOf, periodBefore, showChange } from '../forecast.ts'
 import { withQuery } from '../gateway-api.ts'
@@ -39,7 +39,6 @@ const PERIODS = [
   { value: '30', title: 'Last 30 days' },
   { value: '365', title: 'Last year' },
 ] as const
-const DAY_MS = DAY_SECONDS * 1000
 const PAGE_ROWS = 100
 const SHOWN_LIMITS = 50
 
