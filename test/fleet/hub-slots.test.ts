@@ -166,7 +166,7 @@ t.test('while the hub is away a sidecar runs calls up to its share of places', a
   t.equal(sidecar.begin(state, 3), 'away')
 })
 
-t.test('a call is refused where all places are taken, whatever it does without a hub', async (t) => {
+t.test('a call is refused where all places are taken, with each setting of onHubLoss', async (t) => {
   for (const onHubLoss of ['share', 'refuse', 'local'] as const) {
     const { time, hub } = fleet()
     const [one, other] = [hub.sidecar('a'), hub.sidecar('b', { onHubLoss })]

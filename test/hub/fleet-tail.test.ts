@@ -276,7 +276,7 @@ t.test('a session is checked each second, and closing ends all', async (t) => {
   t.equal(hub.waiting(), 0)
 })
 
-t.test('each call is sent once or counted as left out, whatever hubs do', async () => {
+t.test('each call is sent once or counted as left out, in random runs of hubs', async () => {
   const log = fc.constantFrom('a', 'b', 'c')
   const step = fc.oneof(
     fc.record({ log, own: fc.nat(300) }),

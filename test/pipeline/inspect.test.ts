@@ -25,7 +25,7 @@ const ruleOf = (name: string, type: Rule['type'], pattern: string, action: RuleA
   rule(name, pattern, { type, action })
 const AURORA = ruleOf('aurora', 'keyword_block', 'project aurora', 'block')
 
-/** Counts findings by kind and place, whatever was decided on them. */
+/** Counts findings by kind and place, with any action. */
 const countsOf = (findings: readonly PlacedKind[]) =>
   countKinds(findings.map(({ kind, place }) => ({ kind, place })))
 

@@ -1,4 +1,4 @@
-// What recognisers may change: prose, and strings in JSON one by one. Whatever they return, names of
+// What recognisers may change: prose, and strings in JSON one by one. With any answer of one, names of
 // tools and members stay, and JSON stays valid with the same shape.
 
 import fc from 'fast-check'
@@ -245,7 +245,7 @@ function shapeOf(value: unknown): unknown {
 }
 const shape = (json: string) => shapeOf(JSON.parse(json))
 
-t.test('whatever a recogniser returns, arguments in a history keep their shape', async (t) => {
+t.test('arguments in a history keep their shape with any spans of a recogniser', async (t) => {
   const property = fc.asyncProperty(ARGUMENTS, SPANS, async (json, find) => {
     const result = { role: 'tool', tool_call_id: 'call_1', content: json }
     const input = JSON.parse(json)

@@ -138,7 +138,7 @@ t.test('another key has none of it at any sidecar', async (t) => {
   t.ok(await create(three, repeated))
 })
 
-t.test('the tokens of a background response are counted once, whoever reads it', async (t) => {
+t.test('the tokens of a background response are counted once over all sidecars that read it', async (t) => {
   const { id } = await create(one, { background: true }, { status: 'queued', output: [], usage: null })
   await arrived()
   upstream.answer = stored(id, { status: 'in_progress', usage: null })
