@@ -1,5 +1,5 @@
-// Runs several test files in one process, one after the other: `node one-process.ts FILE…`. Each file
-// imports `tap` as if it ran alone, and gets a test of its own, so that what it sets up ends with it.
+// Runs test files in one process, one after the other: `node one-process.ts FILE…`. Each file imports
+// `tap` as if it ran alone, and gets a test of its own, so that what it sets up ends with it.
 
 import { registerHooks } from 'node:module'
 import { resolve } from 'node:path'
@@ -29,6 +29,10 @@ registerHooks({
   },
 })
 Object.assign(globalThis, { testOf: (url: string) => tests.get(url) })
+
+// tap removes a test's folder before the teardowns that were registered after `t.testdir()`, while a
+// store may still write to it. A teardown registered before anything else makes all of them run first.
+t.beforeEach((t) => t.teardown(() => {}))
 
 for (const file of files) {
   const url = pathToFileURL(resolve(file)).href

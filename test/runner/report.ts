@@ -34,9 +34,7 @@ export class JobOutput {
     this.#results = new Map(
       files.map((file) => [file, { file, seconds: 0, passed: 0, skipped: 0, failures: [] }]),
     )
-    const [only = ''] = files
-    if (files.length === 1) this.#follow(this.#parser, only)
-    else this.#parser.on('child', (child: Parser) => this.#follow(child, child.name))
+    this.#parser.on('child', (child: Parser) => this.#follow(child, child.name))
     this.#parser.on('assert', ({ name, time }: Result) => {
       const result = this.#results.get(name)
       if (result !== undefined) result.seconds = (time ?? 0) / 1000

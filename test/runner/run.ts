@@ -85,8 +85,7 @@ function built(): Promise<unknown> {
 async function runJob(job: Job): Promise<void> {
   if (job.needsProgram) await built()
   const output = new JobOutput(job)
-  const together = job.files.length > 1 ? ['test/runner/one-process.ts'] : []
-  const ended = await runNode([...together, ...job.files], (text) => output.write(text))
+  const ended = await runNode(['test/runner/one-process.ts', ...job.files], (text) => output.write(text))
   report.add(output.end(ended))
 }
 
