@@ -6,7 +6,14 @@ import type { ON_HUB_LOSS } from '../core/fleet-section.ts'
 import { leaseLife, leaseTime } from '../policy/lease.ts'
 import { type HubTime, LeasedLimit, type Taken } from '../policy/leased-limit.ts'
 import { bucketAt, bucketLength } from '../policy/limit.ts'
-import { type Ask, type CountedSubject, type LeaseGrant, type Settle, SHARE_MS } from './lease-protocol.ts'
+import {
+  type Ask,
+  type CountedSubject,
+  type LeaseGrant,
+  type Settle,
+  SHARE_MS,
+  type ShareTerm,
+} from './lease-protocol.ts'
 import { ShareRounds, UNUSED_MS } from './share-rounds.ts'
 
 /** Asks that follow each other within this time double the size of a lease. */
@@ -25,6 +32,8 @@ const REPORT_MS: Milliseconds = 1000
 const REFUSED_MS: Milliseconds = 25
 /** Time after which a call that no hub answers may try again. */
 export const RETRY_AWAY_MS: Milliseconds = 1000
+/** Weight of the newest call in what calls need on average. */
+const NEWEST_WEIGHT = 1 / 8
 /** Buckets that a lost answer may have lent in; a bucket that lives shorter is soon over. */
 const MAXIMUM_DOUBTED = 3
 
@@ -91,6 +100,8 @@ export class HubLimit implements CountedSubject {
   readonly count: string
   readonly subject: string
   readonly leased: LeasedLimit
+  /** What calls need on average; null before the first. */
+  #usual: number | null = null
   /** Tokens an answer is expected to have, as QuotaWindow. */
   typicalAnswer: number | null = null
   /** What the newest answer says is left; null before one. */
@@ -141,6 +152,11 @@ export class HubLimit implements CountedSubject {
   restore(limit: number, bucket: number, amount: number): void {
     this.#limit = limit
     this.leased.charge(bucket, amount)
+  }
+
+  /** A call comes that needs so much. */
+  called(need: number): void {
+    this.#usual = this.#usual === null ? need : this.#usual + (need - this.#usual) * NEWEST_WEIGHT
   }
 
   /** Covers a call from leases, or by what the hub said a moment ago; null when it must ask. */
@@ -230,7 +246,7 @@ export class HubLimit implements CountedSubject {
   compose(
     { need, expected }: Omit<LimitDemand, 'limit'>,
     moment: Moment,
-  ): { ask: Ask | null; settles: Settle[]; share: number } {
+  ): { ask: Ask | null; settles: Settle[]; share: ShareTerm } {
     const { nowMs } = moment
     const { count, subject } = this
     const ends = need === 0 && this.#isUnused(nowMs)
@@ -252,7 +268,12 @@ export class HubLimit implements CountedSubject {
     return {
       ask,
       settles: settles.map((settle) => ({ ...settle, amount: Math.min(settle.amount, limit) })),
-      share: this.leased.share,
+      share: {
+        count,
+        subject,
+        share: this.leased.share,
+        usual: Math.min(Math.ceil(this.#usual ?? 0), limit),
+      },
     }
   }
 

@@ -143,6 +143,7 @@ export class LeaseClient {
   cover(state: HubLimit, demand: LimitDemand): Cover | Promise<Cover> {
     const { onHubLoss } = this.#parts
     const moment = this.moment()
+    state.called(demand.need)
     const now = state.coverNow(demand, moment)
     if (now !== null) {
       if (state.isLow(moment) && !this.isAway) this.#wantMore(state)
@@ -364,7 +365,7 @@ export class LeaseClient {
         const { ask, settles, share } = state.compose(this.#waiting.sent(state), moment)
         if (ask !== null) lists.asks.push(ask)
         lists.settles.push(...settles)
-        lists.shares.push({ count: state.count, subject: state.subject, share })
+        lists.shares.push(share)
         this.#low.delete(state)
       }
       this.#active.delete(state)

@@ -39,6 +39,8 @@ export interface Settle extends CountedSubject {
 /** Maximum that the sidecar uses without a hub from now on; 0 without an ask gives the share up. */
 export interface ShareTerm extends CountedSubject {
   readonly share: number
+  /** What a call of the sidecar needs on average; older sidecars do not say it. */
+  readonly usual?: number
 }
 
 /** Calls at a time: those that run, and further ones. */
@@ -99,16 +101,17 @@ const NAME = {
   pattern: '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$',
 }
 const AMOUNT = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
-const list = (properties: Record<string, object>, maxItems?: number) => ({
+const list = (properties: Record<string, object>, maxItems?: number, optional = {}) => ({
   type: 'array',
   ...(maxItems !== undefined && { maxItems }),
   items: {
     type: 'object',
-    properties: { count: NAME, subject: NAME, ...properties },
+    properties: { count: NAME, subject: NAME, ...properties, ...optional },
     required: ['count', 'subject', ...Object.keys(properties)],
   },
 })
-const listed = (properties: Record<string, object>) => list(properties, MAXIMUM_LEASE_ITEMS)
+const listed = (properties: Record<string, object>, optional = {}) =>
+  list(properties, MAXIMUM_LEASE_ITEMS, optional)
 
 const REQUEST_SCHEMA = {
   type: 'object',
@@ -117,7 +120,7 @@ const REQUEST_SCHEMA = {
     first: { type: 'boolean' },
     asks: listed({ need: AMOUNT, want: AMOUNT }),
     settles: listed({ bucket: AMOUNT, amount: AMOUNT }),
-    shares: listed({ share: AMOUNT }),
+    shares: listed({ share: AMOUNT }, { usual: AMOUNT }),
     slots: listed({ need: AMOUNT, held: AMOUNT }),
   },
   required: ['request'],

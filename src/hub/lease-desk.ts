@@ -73,7 +73,7 @@ interface AskedPart {
   readonly change: (item: LimitItem, found: FoundLimit) => LimitItem
 }
 
-const NOTHING_ASKED = { settles: [], share: null, ask: null, slots: null }
+const NOTHING_ASKED = { settles: [], share: null, usual: 0, ask: null, slots: null }
 
 interface Waiting {
   readonly request: LimitRequest
@@ -205,8 +205,8 @@ export class LeaseDesk {
       const change = (item: LimitItem) => ({ ...item, settles: [...item.settles, one] })
       add(one, { amounts: [one.amount], change })
     }
-    for (const { share, ...one } of shares)
-      add(one, { amounts: [share], change: (item) => ({ ...item, share }) })
+    for (const { share, usual = 0, ...one } of shares)
+      add(one, { amounts: [share], change: (item) => ({ ...item, share, usual }) })
     for (const { need, want, ...one } of asks) {
       const ask = { need, want: Math.max(need, want) }
       add(one, { amounts: [need, want], isLent: true, change: (item) => ({ ...item, ask }) })

@@ -43,6 +43,8 @@ export interface LimitItem extends CountedLimit {
   readonly settles: readonly { readonly bucket: number; readonly amount: number }[]
   /** Null when it is not said. */
   readonly share: number | null
+  /** What a call of the sidecar needs on average; 0 when it is not said. */
+  readonly usual: number
   readonly ask: { readonly need: number; readonly want: number } | null
   readonly slots: SlotItem | null
 }
@@ -218,7 +220,7 @@ export class LimitLedger {
       if (item.share !== null) book.lowerShare(sidecar, item.share)
       return []
     }
-    const share = book.share(sidecar, item.share ?? book.shareOf(sidecar))
+    const share = book.share(sidecar, item.share ?? book.shareOf(sidecar), item.usual)
     return [{ locked, sidecar, item, share, ...book.grant(sidecar, item.ask) }]
   }
 

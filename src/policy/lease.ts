@@ -13,6 +13,8 @@ const MAXIMUM_LEASE_MS: Milliseconds = 60_000
 const LENT_AHEAD = 1 / 4
 /** At least so many sidecars share that part, so that the first ones leave some for the others. */
 const MINIMUM_HOLDERS = 8
+/** A share covers at least this part of a usual call. A smaller one would be lost to all. */
+const USUAL_CALL_PART = 1 / 4
 
 /** How long a lease lives: a bucket of its window. */
 export const leaseLife = (windowMs: Milliseconds): Milliseconds =>
@@ -146,15 +148,17 @@ export class Holdings {
    * Splits the guaranteed part anew for one sidecar. Its share may be less than what counts: the
    * sidecar knows of that only once it says so. Room for one more holder stays, and a sidecar that
    * comes takes half of the room at most, so that each of those that come together gets some. They
-   * are even once each has asked again.
+   * are even once each has asked again. A sidecar has none when it would cover few of its calls.
    * @param declared the most that the sidecar uses without a hub from now on
+   * @param usual what one of its calls needs on average
    * @returns the share of the sidecar
    */
-  share({ limit, guaranteedShare }: ShareTerms, sidecar: string, declared: number): number {
+  share({ limit, guaranteedShare }: ShareTerms, sidecar: string, declared: number, usual = 0): number {
     const own = this.of(sidecar)
     this.set(sidecar, own)
     const guaranteed = Math.floor(limit * guaranteedShare)
-    const target = evenPart(guaranteed, this.#of.size)
+    const even = evenPart(guaranteed, this.#of.size)
+    const target = even < usual * USUAL_CALL_PART ? 0 : even
     const kept = Math.min(declared, own.share)
     const room = Math.min(limit - (this.#claims - claimOf(own)), guaranteed - (this.#shares - own.share))
     const reach = kept + Math.ceil(Math.max(0, Math.floor(room) - kept) / 2)

@@ -115,8 +115,8 @@ export class LimitBook {
   }
 
   /** @returns the share of a sidecar, as `Holdings.share` */
-  share(sidecar: string, declared: number): number {
-    const told = this.#holdings.share(this.#terms, sidecar, declared)
+  share(sidecar: string, declared: number, usual = 0): number {
+    const told = this.#holdings.share(this.#terms, sidecar, declared, usual)
     this.#ended.delete(sidecar)
     this.#noteShare(sidecar)
     return told

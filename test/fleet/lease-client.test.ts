@@ -103,6 +103,21 @@ t.test('while the hub is away a sidecar uses its lease, then its share, and no m
   t.equal(hub.used('rule', 'line'), 100, 'the hub hears of it')
 })
 
+t.test('a sidecar whose calls are far larger than its share has none', async (t) => {
+  const { time, hub } = fleet()
+  const [large, small] = [hub.sidecar('a'), hub.sidecar('b')]
+  ask(large, 401)
+  const call = ask(small, 10)
+  await time.advance(10)
+  t.equal(ask(large, 1).state.leased.share, 0)
+  t.equal(call.state.leased.share, 66)
+  for (let calls = 0; calls < 20; calls++) {
+    ask(large, 1)
+    await time.advance(1000)
+  }
+  t.equal(ask(large, 1).state.leased.share, 66, 'its calls have become smaller')
+})
+
 t.test('shares become even within seconds without further calls, and are kept', async (t) => {
   const { time, hub } = fleet()
   hub.limits.set('rule:parallel', { limit: 20, windowMs: 0 })

@@ -175,9 +175,10 @@ export class LeaseHub {
     const book = new LimitBook(terms)
     this.#enter(book, name, windowMs)
     for (const settle of request.settles.filter(isOf)) book.settle({ sidecar, ...settle })
-    const declared = request.shares.find(isOf)?.share ?? 0
+    const { share: declared, usual } = request.shares.find(isOf) ?? { share: 0 }
     const ask = request.asks.find(isOf)
-    const share = ask === undefined ? book.lowerShare(sidecar, declared) : book.share(sidecar, declared)
+    const share =
+      ask === undefined ? book.lowerShare(sidecar, declared) : book.share(sidecar, declared, usual)
     const granted = ask === undefined ? null : book.grant(sidecar, ask)
     for (const one of book.changedBuckets())
       this.#buckets.set(`${name} ${one.bucket} ${one.sidecar}`, { ...one, name })

@@ -14,6 +14,7 @@ const item = (more: Partial<LimitItem>): LimitItem => ({
   ...LIMIT,
   settles: [],
   share: 0,
+  usual: 0,
   ask: null,
   slots: null,
   ...more,
@@ -125,6 +126,7 @@ t.test('a new process of a sidecar gives back the places and shares of the last 
       windowMs: 0,
       limit: 5,
       share: null,
+      usual: 0,
       slots: { need, held, most: 5 },
     })
   t.match((await send(0, 'a', calls(5, 0), calls(2, 0, 'other'))).lent, [{ size: 5 }, { size: 2 }])

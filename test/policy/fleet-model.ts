@@ -31,6 +31,7 @@ interface Request {
   readonly number: number
   readonly settles: readonly { readonly bucket: number; readonly amount: number }[]
   readonly declared: number
+  readonly usual: number
   readonly ask: { readonly need: number; readonly want: number } | null
 }
 
@@ -73,7 +74,7 @@ class ModelHub {
     const book = new LimitBook({ limit, windowMs, guaranteedShare, nowMs })
     this.#read(book, nowMs)
     for (const settle of request.settles) book.settle({ sidecar, ...settle })
-    const share = book.share(sidecar, request.declared)
+    const share = book.share(sidecar, request.declared, request.usual)
     const granted = request.ask === null ? null : book.grant(sidecar, request.ask)
     for (const one of book.changedBuckets()) this.#buckets.set(`${one.bucket} ${one.sidecar}`, one)
     for (const one of book.changedShares()) this.#shares.set(one.sidecar, one.share ?? 0)
@@ -117,6 +118,8 @@ class ModelSidecar {
   #offset: { earliest: number; latest: number } | null = null
   #lastAskMs = Number.NEGATIVE_INFINITY
   #lastSize = 0
+  /** What its calls need on average. */
+  #usual = 0
   readonly #windowMs: number
   isFrozenUntilMs = 0
 
@@ -127,6 +130,7 @@ class ModelSidecar {
   }
 
   call(amount: number, nowMs: number): void {
+    this.#usual += (amount - this.#usual) / (this.#usual === 0 ? 1 : 8)
     if (this.#admit(amount, nowMs)) return
     this.#waiting.push({ amount, untilMs: nowMs + WAIT_MS })
   }
@@ -162,7 +166,7 @@ class ModelSidecar {
     if (need > 0) this.#lastAskMs = nowMs
     const want = Math.max(need, isSoon ? 2 * this.#lastSize : 0)
     const ask = need === 0 ? null : { need, want }
-    return { number: ++this.#number, settles, declared: this.#limit.share, ask }
+    return { number: ++this.#number, settles, declared: this.#limit.share, usual: this.#usual, ask }
   }
 
   take(request: Request, answer: Answer | null, nowMs: number): void {

@@ -36,15 +36,16 @@ t.test('no window holds more than the limit, whatever is lost, late, doubled or 
 })
 
 t.test('with demand above the limit the fleet uses nearly what one process admits', async (t) => {
-  for (const windowMs of [2000, 10_000]) {
-    for (const sidecars of [1, 4]) {
-      const fleet = { limit: 10_000, windowMs, sidecars, guaranteedShare: 0.2 }
-      const more = { seed: 7, durationMs: 4 * windowMs, isSkewed: false, isTroubled: false }
-      const { uses, calls } = runModel({ ...fleet, ...demanding(fleet), ...more })
-      const used = uses.reduce((sum, { amount }) => sum + amount, 0)
-      const share = used / admittedByOne(calls, fleet.limit, windowMs)
-      t.ok(share >= 0.95, `${windowMs} ms, ${sidecars} sidecars: ${share.toFixed(3)}`)
-    }
+  const fleets = [2000, 10_000].flatMap((windowMs) => [1, 4].map((sidecars) => ({ windowMs, sidecars })))
+  // Most of these have no call within a window, and their shares would be lost to the others.
+  const many = { windowMs: 5000, sidecars: 200 }
+  for (const { windowMs, sidecars } of [...fleets, many]) {
+    const fleet = { limit: 10_000, windowMs, sidecars, guaranteedShare: 0.2 }
+    const more = { seed: 7, durationMs: 4 * windowMs, isSkewed: false, isTroubled: false }
+    const { uses, calls } = runModel({ ...fleet, ...demanding(fleet), ...more })
+    const used = uses.reduce((sum, { amount }) => sum + amount, 0)
+    const share = used / admittedByOne(calls, fleet.limit, windowMs)
+    t.ok(share >= 0.95, `${windowMs} ms, ${sidecars} sidecars: ${share.toFixed(3)}`)
   }
 })
 
@@ -110,6 +111,19 @@ t.test('the guaranteed part is split anew as sidecars come, and counts before it
   t.equal(holdings.share(terms, 'a', 66), 50)
   t.equal(holdings.share(terms, 'a', 50), 50)
   t.equal(holdings.share(terms, 'c', 25), 50)
+})
+
+t.test('a share that would cover few calls of a sidecar is not set aside for it', async (t) => {
+  const terms = { limit: 1000, guaranteedShare: 0.2 }
+  const holdings = new Holdings()
+  t.equal(holdings.share(terms, 'a', 0, 400), 100, 'a quarter of a usual call')
+  t.equal(holdings.share(terms, 'b', 0, 401), 0)
+  t.equal(holdings.left(1000, 'b'), 900, 'which still is a holder')
+  t.equal(holdings.share(terms, 'a', 100, 400), 0, 'a part for three no longer covers a quarter')
+  t.equal(holdings.left(1000, 'b'), 900, 'the first one may not know that yet')
+  t.equal(holdings.share(terms, 'a', 0, 400), 0)
+  t.equal(holdings.left(1000, 'b'), 1000)
+  t.equal(holdings.share(terms, 'b', 0, 200), 66, 'calls became smaller')
 })
 
 const anyAsks = fc.record({
