@@ -136,6 +136,10 @@ class Rewriter {
       }
       value = items[open.kept++]!
     }
+    if (open !== undefined && this.#mayBeSame(value, open) && this.#skipsSame(value)) {
+      open.end = this.#at
+      return
+    }
     const isContainer = code === OPEN_OBJECT ? isObject(value) : code === OPEN_LIST && Array.isArray(value)
     if (isContainer) {
       this.#at++
@@ -152,6 +156,24 @@ class Rewriter {
       } else this.#replace(start, this.#at, JSON.stringify(value))
     }
     if (open !== undefined) open.end = this.#at
+  }
+
+  /**
+   * Whether to compare a container as a whole, which takes a fraction of reading it. Where items
+   * were removed, little else has changed: the other items, and the members next to their list.
+   */
+  #mayBeSame(value: JsonValue, { value: around }: Open): boolean {
+    if (this.#removed.size === 0 || this.#source.length > UNITS_OF_STEP) return false
+    if (typeof value !== 'object' || value === null || this.#removed.has(value as JsonValue[])) return false
+    return this.#open.length === 1 || this.#removed.has(around as JsonValue[])
+  }
+
+  /** Passes a container that the source has as JSON.stringify writes it. */
+  #skipsSame(value: JsonValue): boolean {
+    const text = JSON.stringify(value)
+    if (!isAt(this.#source, this.#at, text)) return false
+    this.#at += text.length
+    return true
   }
 
   /** Ends a container. Adds what the source does not have. */
@@ -204,7 +226,8 @@ class Rewriter {
       } else if (code === CLOSE_OBJECT || code === CLOSE_LIST) {
         depth--
         at++
-      } else {
+      } else if (depth > 0) at++
+      else {
         SCALAR.lastIndex = at
         at = SCALAR.test(source) ? SCALAR.lastIndex : at + 1
       }
@@ -223,6 +246,10 @@ function addedMembers(object: JsonObject, names: readonly string[]): string[] {
     .map((name) => `${JSON.stringify(name)}:${JSON.stringify(object[name])}`)
 }
 
+/** Like `startsWith`, which takes 16 times as long (V8 13). */
+const isAt = (source: string, at: number, text: string): boolean =>
+  source.slice(at, at + text.length) === text
+
 /** The string of a token. */
 function textAt(source: string, start: number, end: number): string {
   const inside = source.slice(start + 1, end - 1)
@@ -233,7 +260,7 @@ function textAt(source: string, start: number, end: number): string {
 function isWrittenAs(value: JsonValue, source: string, start: number, end: number): boolean {
   if (typeof value === 'string') {
     if (source.charCodeAt(start) !== QUOTE) return false
-    if (end - start - 2 === value.length && source.startsWith(value, start + 1) && !value.includes('\\'))
+    if (end - start - 2 === value.length && isAt(source, start + 1, value) && !value.includes('\\'))
       return true
     return end - start - 2 > value.length && textAt(source, start, end) === value
   }

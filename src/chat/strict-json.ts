@@ -80,24 +80,22 @@ export const parseJson = (body: Buffer): JsonValue => atOnce(parseSteps(body))
 /** Matches numbers that a double may not hold, and few others. */
 const MAY_BE_INEXACT = /[[:,\s]-?(?:\d{16}|\d[\d.]*[eE]\+?\d\d)/
 
+const hasInexactNumber = (text: string): boolean => LONG_NUMBER.test(text) && MAY_BE_INEXACT.test(text)
+
 /**
  * Parses JSON of an upstream or of the gateway itself, in steps. Keeps names and numbers as
  * written, where JSON.parse does not.
  * @throws SyntaxError that quotes the text, when it is not JSON
  */
 export function* parseReceivedSteps(text: string): Steps<JsonValue> {
-  const hasLongNumber = LONG_NUMBER.test(text) && MAY_BE_INEXACT.test(text)
-  const mayBeInexact = hasLongNumber || (yield* hasEscapedName(text))
+  const mayBeInexact = hasInexactNumber(text) || (yield* hasEscapedName(text))
   if (text.length > STEP_UNITS) yield
   return mayBeInexact ? yield* parseExactSteps(text) : (JSON.parse(text) as JsonValue)
 }
 
-/** Matches the end of every name with an escape, and few other texts. */
-const ESCAPED_NAME = /\\.[^"\\]*"\s*:/s
-
-/** Reports, in steps, whether a JSON text has a name with an escape. May report one more often. */
+/** Reports, in steps, whether a JSON text has a name with an escape. */
 function* hasEscapedName(text: string): Steps<boolean> {
-  if (text.length <= STEP_UNITS) return ESCAPED_NAME.test(text)
+  if (!text.includes('\\')) return false
   const marks = new MarkCount(text)
   while (marks.read()) yield
   return marks.hasEscapedName
@@ -129,6 +127,26 @@ export function isTooDeep(text: string): boolean {
   const marks = new MarkCount(text)
   while (marks.read());
   return marks.depth > MAXIMUM_DEPTH
+}
+
+/**
+ * The value of a JSON text, as `parseReceived`; undefined for a text that is no JSON, or nested
+ * deeper than MAXIMUM_DEPTH, and null for one with equal names, which clients read in several ways.
+ */
+export function parseUnambiguous(text: string): { readonly value: JsonValue } | null | undefined {
+  const marks = new MarkCount(text)
+  while (marks.read());
+  if (marks.depth > MAXIMUM_DEPTH) return undefined
+  let value: JsonValue
+  try {
+    const mayBeInexact = marks.hasEscapedName || hasInexactNumber(text)
+    value = mayBeInexact ? atOnce(parseExactSteps(text)) : (JSON.parse(text) as JsonValue)
+  } catch {
+    return undefined
+  }
+  const checked = new ValueCheck(value, false)
+  while (checked.read());
+  return marks.keys === checked.keys ? { value } : null
 }
 
 /** Counts the marks of a JSON text, a step at a time. */

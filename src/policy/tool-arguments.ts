@@ -1,8 +1,8 @@
 // Decides whether the arguments of a call match the patterns of rules. Arguments that cannot be
 // read in one way only match: a client may read them in another.
 
-import { hasDuplicateKeys, isTooDeep, parseReceived } from '../chat/strict-json.ts'
-import { isObject, type JsonValue } from '../core/json.ts'
+import { parseUnambiguous } from '../chat/strict-json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { Steps } from '../core/steps.ts'
 import { keywordMatcher } from '../keyword/matcher.ts'
 import { KeywordIndex } from '../keyword/pattern-index.ts'
@@ -27,21 +27,6 @@ export type CallArguments =
   | { readonly type: 'unreadable' }
 
 export const UNREADABLE: CallArguments = { type: 'unreadable' }
-
-/**
- * The value of a JSON text; undefined for a text that is no JSON, and null for one with equal
- * names, which clients read in several ways.
- */
-export function parseArguments(text: string): { readonly value: JsonValue } | null | undefined {
-  if (isTooDeep(text)) return undefined
-  try {
-    const value = parseReceived(text)
-    const isContainer = typeof value === 'object' && value !== null
-    return isContainer && hasDuplicateKeys(text, value) ? null : { value }
-  } catch {
-    return undefined
-  }
-}
 
 /** All argument tests of a rule set, compiled once. */
 export class ArgumentTests {
@@ -98,12 +83,13 @@ function scalarsAt(
   if (--budget.left < 0) return null
   if (Array.isArray(value) || isObject(value)) {
     const all: Scalar[] = []
-    for (const [name, member] of Object.entries(value)) {
+    const members = value as JsonObject
+    for (const name of Object.keys(members)) {
       const inside = stepInto(places, name)
       if (inside.length === 0) continue
-      const scalars = scalarsAt(member, inside, budget)
+      const scalars = scalarsAt(members[name]!, inside, budget)
       if (scalars === null) return null
-      all.push(...scalars)
+      for (const one of scalars) all.push(one)
     }
     return all
   }
@@ -126,7 +112,7 @@ function unwrapped(
   places: readonly Place[],
   budget: Budget,
 ): readonly Scalar[] | null {
-  const parsed = parseArguments(text)
+  const parsed = parseUnambiguous(text)
   if (parsed === undefined) return isRoot ? null : []
   if (parsed === null || budget.wrapped === MAXIMUM_UNWRAPPED) return null
   const { left } = budget

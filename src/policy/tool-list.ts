@@ -31,17 +31,39 @@ export function compileToolList(globs: readonly string[]): ToolList {
   const positive = globs.filter((glob) => !glob.startsWith(REFUSES)).map(allowingGlob)
   const negative = refusingGlobs(globs)
   const refuses = compileToolGlobs(negative)
-  const isListed = (tool: ToolName) =>
+  const isListed = remembered((tool) =>
     positive.length === 0
       ? negative.length > 0 && !tool.isPrompt
-      : positive.some((mayAllow) => mayAllow(tool))
+      : positive.some((mayAllow) => mayAllow(tool)),
+  )
   return { refuses, allows: (tool) => !refuses(tool) && isListed(tool) }
 }
 
 /** Compiles globs one of which has to match, as `after` of a rule has them. */
 export function compileToolGlobs(globs: readonly string[]): (tool: ToolName) => boolean {
   const tests = globs.map(namingGlob)
-  return (tool) => tests.some((names) => names(tool))
+  return remembered((tool) => tests.some((names) => names(tool)))
+}
+
+/** Names whose answers a test remembers, and the longest of them, UTF-16 units. */
+const MAXIMUM_KNOWN_NAMES = 1024
+const MAXIMUM_KNOWN_CHARACTERS = 128
+
+/** A test that remembers its answer for plain tools: agents define the same ones in each call. */
+function remembered(test: (tool: ToolName) => boolean): (tool: ToolName) => boolean {
+  const known = new Map<string, boolean>()
+  return (tool) => {
+    const { name, also, isServer, isPrompt } = tool
+    const isPlain = also.length === 0 && !isServer && !isPrompt
+    if (!isPlain || name.length > MAXIMUM_KNOWN_CHARACTERS) return test(tool)
+    let answer = known.get(name)
+    if (answer === undefined) {
+      answer = test(tool)
+      if (known.size >= MAXIMUM_KNOWN_NAMES) known.clear()
+      known.set(name, answer)
+    }
+    return answer
+  }
 }
 
 /** Tests for a tool that has a name in any form; for a server, whether all its tools have. */

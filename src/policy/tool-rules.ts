@@ -223,7 +223,8 @@ export class CallRules {
   /** Judges a call by its name. Rules on arguments are left out. */
   named(called: ToolName): NamedCall {
     const tool = this.#kin(called)
-    const key = JSON.stringify([tool.isJoined, tool.name, ...tool.also])
+    const isPlain = !tool.isJoined && tool.also.length === 0
+    const key = isPlain ? `=${tool.name}` : JSON.stringify([tool.isJoined, tool.name, ...tool.also])
     const known = this.#known.get(key)
     if (known !== undefined) return known
     const concerning = this.#rules.filter((rule) => refuses(rule, tool))

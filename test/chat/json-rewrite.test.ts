@@ -155,6 +155,26 @@ t.test('items that are removed leave those after them as they are', async () => 
   )
 })
 
+t.test('what changes next to removed items is written, and what does not stays', async () => {
+  const rolls = fc.array(fc.nat(7), { minLength: 1, maxLength: 30 })
+  const lists = fc.array(fc.tuple(tree, fc.boolean()), { maxLength: 6 })
+  fc.assert(
+    fc.property(lists, tree, space, rolls, (items, other, s, rolls) => {
+      const source = `{"a":${written({ list: items.map(([item]) => item) }, s, false)},"b":${written(other, s, false)}}`
+      const value = parse(source) as { a: JsonValue[]; b: JsonValue }
+      const gone = items.flatMap(([, isKept], index) => (isKept ? [] : [index]))
+      let roll = 0
+      const dice = () => rolls[roll++ % rolls.length]!
+      value.b = change(value.b, dice)
+      value.a = value.a.flatMap((item, index) => (gone.includes(index) ? [] : [change(item, dice)]))
+      const removed = new Map([[value.a, new Set(gone)]])
+      const text = atOnce(rewriteSteps(source, value, removed))
+      return isDeepStrictEqual(meaning(text), meaning(JSON.stringify(value)))
+    }),
+    { numRuns: 2000 },
+  )
+})
+
 t.test('a step is bounded', async (t) => {
   const long = JSON.stringify(Array.from({ length: 100_000 }, (_, index) => ({ index })))
   let steps = 0

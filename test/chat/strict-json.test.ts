@@ -7,6 +7,7 @@ import {
   parseJson,
   parseReceived,
   parseSteps,
+  parseUnambiguous,
 } from '../../src/chat/strict-json.ts'
 import { isInexact } from '../../src/core/json.ts'
 import { atOnce } from '../../src/core/steps.ts'
@@ -192,6 +193,20 @@ t.test('numbers of an upstream stay as written', async (t) => {
   t.equal(JSON.stringify(parseReceived(long)), long)
   t.same(parseReceived('{"a":[1,-2.5e-7,1e3,null],"b":{"a":1}}'), { a: [1, -2.5e-7, 1e3, null], b: { a: 1 } })
   t.throws(() => parseReceived('{'), SyntaxError)
+})
+
+t.test('arguments have a value only where every reader finds the same', async (t) => {
+  for (const [text, value] of [
+    ['{"a":{"b":"\\"c\\":1"}}', { a: { b: '"c":1' } }],
+    ['[1,"x"]', [1, 'x']],
+    ['"a:b"', 'a:b'],
+    ['{"\\u0061":1}', { a: 1 }],
+  ] as const)
+    t.strictSame(parseUnambiguous(text), { value }, text)
+  for (const text of ['{"a":1,"a":2}', '[{"a":1,"\\u0061":2}]', '{"a":{"b":1,"c":2,"b":3}}'])
+    t.equal(parseUnambiguous(text), null, text)
+  for (const text of ['', '{', '{"a":1}x', `${'['.repeat(5000)}${']'.repeat(5000)}`])
+    t.equal(parseUnambiguous(text), undefined)
 })
 
 t.test('a long body is parsed in many short steps, and too many keys before anything is built', async (t) => {

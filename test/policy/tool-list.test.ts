@@ -91,6 +91,19 @@ t.test('the time for a server is bounded by its label and the globs', async (t) 
   t.ok(process.cpuUsage(start).user < 1_000_000, 'backtracking would take longer than a second')
 })
 
+t.test('a list gives the same answer again, and to as many names as come', async (t) => {
+  const list = compileToolList(['read_*', '!read_secret'])
+  for (let round = 0; round < 2; round++) {
+    for (let n = 0; n < 3000; n++) {
+      if (!list.allows(toolNamed(`read_${n}`)) || list.allows(toolNamed(`write_${n}`))) t.fail(String(n))
+    }
+    t.equal(list.refuses(toolNamed('read_secret')), true)
+    t.equal(list.allows({ ...toolNamed('read_x'), isPrompt: true }), false, 'a prompt of the name of a tool')
+    t.equal(list.allows(toolNamed('write', 'read_also')), true, 'a further name counts')
+    t.equal(list.allows(toolNamed('write')), false)
+  }
+})
+
 t.test('globs of results name tools as lists do', async (t) => {
   const follows = compileToolGlobs(['web_*', 'mcp:*'])
   t.ok(follows(toolNamed('web_fetch')))

@@ -56,6 +56,15 @@ t.test('a choice of a refused tool is refused as its definition is', async (t) =
   t.match(judge([tools('r', ['*', '!bash'])], { chosen: [bash] }).denied, { tool: 'bash' })
 })
 
+t.test('a name that is written like the names of another tool is judged by itself', async (t) => {
+  const calls = judge([tools('r', ['*', '!bash'])], { defined: [serverTool('x', 'bash')] }).calls!
+  const odd = toolNamed('[false,"shell","bash"]')
+  t.match(calls.named(odd), { refusing: null })
+  t.match(calls.named(toolNamed('shell', 'bash')), { refusing: { name: 'r' } })
+  t.match(calls.named(odd), { refusing: null })
+  t.match(calls.named(joinedTool('[false,"shell",', '"bash"]')), { refusing: null })
+})
+
 t.test('a call of an earlier answer is reported and refuses nothing', async (t) => {
   const judged = judge([tools('r', ['*', '!bash'])], { called: [bash, bash] })
   t.same(names(judged.hits), ['r:monitor'])

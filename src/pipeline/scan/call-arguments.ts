@@ -1,12 +1,8 @@
 // Reads the arguments of tool calls as rules judge them.
 
+import { parseUnambiguous } from '../../chat/strict-json.ts'
 import type { WrittenArguments } from '../../chat/tool-format.ts'
-import {
-  type CallArguments,
-  MAXIMUM_ARGUMENT_CHARACTERS,
-  parseArguments,
-  UNREADABLE,
-} from '../../policy/tool-arguments.ts'
+import { type CallArguments, MAXIMUM_ARGUMENT_CHARACTERS, UNREADABLE } from '../../policy/tool-arguments.ts'
 
 /**
  * Reads arguments. What a client may read in another way, such as JSON with equal names, is not
@@ -19,7 +15,7 @@ export function readArguments(given: WrittenArguments): CallArguments {
   }
   const { text } = given
   if (text.length > MAXIMUM_ARGUMENT_CHARACTERS) return UNREADABLE
-  const parsed = parseArguments(text)
+  const parsed = parseUnambiguous(text)
   const isContainer = parsed === null || (typeof parsed?.value === 'object' && parsed.value !== null)
   if (given.type === 'text' && !isContainer) return { type: 'text', text }
   // Some models write nothing for no arguments.
