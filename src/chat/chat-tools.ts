@@ -234,13 +234,15 @@ function readPiece(
   if (!isMessage && position !== null) calls.number(index !== null)
   const key = `${choice} ${index ?? 'without index'}`
   const id = item['id'] === '' ? undefined : (item['id'] ?? undefined)
-  const isElsewhere = id !== undefined && tools.length === 0 && (calls.byId.get(id) ?? key) !== key
+  const isElsewhere = id !== undefined && (calls.byId.get(id) ?? key) !== key
+  // Clients that go by ids take a piece without one as a part of the newest call.
+  const isStray = id === undefined && !isMessage
   const begins = beginningOf(calls, { key, id, tools, isMessage, isNew: index === null })
   if (id !== undefined && !calls.byId.has(id)) calls.byId.set(id, key)
   const text = given.map((one) => (one.type === 'value' ? JSON.stringify(one.value) : one.text)).join('')
   const isText = given.length === 1 && given[0]!.type === 'text'
   return {
-    piece: { ...EMPTY_PIECE, key, choice, tools, text, isText, begins },
+    piece: { ...EMPTY_PIECE, key, choice, tools, isStray, text, isText, begins },
     isUnclear: isElsewhere,
   }
 }

@@ -49,6 +49,8 @@ export interface CallPiece extends Pick<ToolCall, 'after'> {
   readonly choice: number | null
   /** The tools that it names: none in most pieces, two where clients read one name or the other. */
   readonly tools: readonly ToolName[]
+  /** Whether some clients give the names to another call of the stream. */
+  readonly isStray: boolean
   /** What it adds to the arguments. */
   readonly text: string
   /** Whether the arguments are a text that is not meant to be JSON. */
@@ -69,6 +71,7 @@ export const EMPTY_PIECE = {
   after: [],
   choice: null,
   tools: [],
+  isStray: false,
   text: '',
   isText: false,
   begins: null,

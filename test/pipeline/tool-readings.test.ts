@@ -145,6 +145,44 @@ const STREAMS: [what: string, api: Api, events: string[], refusing: string][] = 
     [item({ index: 0, ...fn('bash', '') }), item({ index: 1, ...fn(undefined, RM) })],
     'name list arguments',
   ],
+  [
+    'a name without an id after another call',
+    CHAT,
+    [item({ index: 0, id: 'a', ...fn('ls', RM) }), item({ index: 1, ...fn('bash', '') })],
+    'name list arguments',
+  ],
+  [
+    'a name without an id at the index of a call before the last',
+    CHAT,
+    [
+      item({ index: 0, id: 'a', ...fn('ls', LS) }),
+      item({ index: 1, id: 'b', ...fn('sh', RM) }),
+      item({ index: 0, ...fn('bash', '') }),
+    ],
+    'name list arguments',
+  ],
+  [
+    'a name with the id of another call',
+    CHAT,
+    [item({ index: 0, id: 'a', ...fn('ls', RM) }), item({ index: 1, id: 'a', ...fn('bash', '') })],
+    'name list arguments',
+  ],
+  [
+    'an id that comes after the name and another call',
+    CHAT,
+    [
+      item({ index: 0, id: 'a', ...fn('ls', RM) }),
+      item({ index: 1, ...fn('bash', '') }),
+      item({ index: 1, id: 'b', ...fn(undefined, '') }),
+    ],
+    'name list arguments',
+  ],
+  [
+    'calls without ids',
+    CHAT,
+    [item({ index: 0, ...fn('ls', LS) }), item({ index: 1, ...fn('bash', LS) })],
+    'name list',
+  ],
   ['an index in a string', CHAT, [item({ index: '0', ...fn('bash', RM) })], 'name list arguments'],
   [
     'calls in a list of lists',

@@ -22,8 +22,8 @@ export class StreamedCall {
   readonly #judge: CallJudge
   /** The rules where it began. */
   readonly #rules: CallRules
-  /** Every name that a client may read and whose arguments rules ask for. */
   readonly #names: ToolName[] = []
+  readonly #knownNames = new Set<string>()
   /** The names as given, joined, and the last one. */
   #joined = ''
   #last: string | null = null
@@ -45,6 +45,11 @@ export class StreamedCall {
     this.#isUnreadable = isUnreadable
   }
 
+  /** Every name that a client may read and whose arguments rules ask for. */
+  get names(): readonly ToolName[] {
+    return this.#names
+  }
+
   get isNameless(): boolean {
     return this.#last === null
   }
@@ -52,6 +57,12 @@ export class StreamedCall {
   /** Size of the arguments that are kept, UTF-16 units. */
   get keptUnits(): number {
     return this.#texts.reduce((sum, { length }) => sum + length, 0)
+  }
+
+  /** Whether all its arguments are JSON, so that nothing follows them. */
+  get #isComplete(): boolean {
+    const written = this.#texts.filter((text) => text.trim() !== '')
+    return written.length > 0 && written.every(isJson)
   }
 
   get hasText(): boolean {
@@ -107,12 +118,25 @@ export class StreamedCall {
     this.#last = tool.name
     for (const one of [tool, ...joined]) {
       if (this.#judge.name(one, this.#rules)) return
-      const isKnown = this.#names.some(({ name, isJoined }) => name === one.name && isJoined === one.isJoined)
-      if (isKnown || !this.#rules.named(one).needsArguments) continue
-      if (this.#names.length >= MAXIMUM_NAMES) throw tooMany('names of a tool call', MAXIMUM_NAMES)
-      this.#names.push(one)
-      if (this.#isUnreadable) yield* this.#judge.judge(one, null, this.#rules)
+      yield* this.#keepName(one)
     }
+  }
+
+  /** Keeps a name whose arguments rules ask for. */
+  *#keepName(one: ToolName): Steps<void> {
+    const known = `${one.isJoined} ${one.name}`
+    if (this.#knownNames.has(known) || !this.#rules.named(one).needsArguments) return
+    if (this.#names.length >= MAXIMUM_NAMES) throw tooMany('names of a tool call', MAXIMUM_NAMES)
+    this.#names.push(one)
+    this.#knownNames.add(known)
+    if (this.#isUnreadable) yield* this.#judge.judge(one, null, this.#rules)
+  }
+
+  /** Takes names that some clients give to it. Judges them now if its arguments are complete. */
+  *takeNames(tools: readonly ToolName[]): Steps<void> {
+    const isJudged = this.#judged.texts === this.#texts.length
+    for (const tool of tools) yield* this.#keepName(tool)
+    if (isJudged || this.#isComplete) yield* this.#judgeTexts()
   }
 
   /** Takes its arguments as unreadable. */
@@ -126,8 +150,7 @@ export class StreamedCall {
   *leave(): Steps<void> {
     if (this.#isLeft || this.isNameless || this.#isText) return
     this.#isLeft = true
-    const written = this.#texts.filter((text) => text.trim() !== '')
-    if (written.length > 0 && written.every(isJson)) yield* this.#judgeTexts()
+    if (this.#isComplete) yield* this.#judgeTexts()
   }
 
   /** Judges it at its end. A call that nothing names has the empty name. */

@@ -8,11 +8,15 @@ import { parseObject } from '../../chat/stream-chunk.ts'
 import { isTooDeep } from '../../chat/strict-json.ts'
 import type { CallEvent, CallPiece, CallReader, ToolFormat } from '../../chat/tool-format.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { Steps } from '../../core/steps.ts'
+import { Pace, type Steps } from '../../core/steps.ts'
 import type { CallRules } from '../../policy/tool-rules.ts'
 import { StreamedCall, tooMany } from './streamed-call.ts'
 import { CallJudge, type ToolAnswer } from './tool-calls.ts'
 
+/** Calls that share their names at most; the arguments of more are unreadable. */
+const MAXIMUM_SHARING = 128
+/** What it costs to give a name to a call, in UTF-16 units of text. */
+const NAME_UNITS = 64
 /** Maximum calls of one answer. */
 const MAXIMUM_CALLS = 4096
 
@@ -26,6 +30,8 @@ export class ToolGate {
   #keptUnits = 0
   /** Whether clients may give arguments to other calls than the events say. */
   #isUnclear = false
+  /** Whether some clients give the names of a piece to another call. */
+  #hasStray = false
   /** Choices whose text ended with a call that is held or refused. */
   #endedTexts: number[] = []
 
@@ -106,13 +112,18 @@ export class ToolGate {
   /** Adds a piece to its call. */
   *#add(piece: CallPiece): Steps<StreamedCall> {
     let call = this.#calls.get(piece.key)
+    const isNew = call === undefined
     if (call === undefined) {
       if (this.#calls.size >= MAXIMUM_CALLS) throw tooMany('tool calls', MAXIMUM_CALLS)
       call = new StreamedCall(this.#judge, this.#isUnclear)
       this.#calls.set(piece.key, call)
     }
     if (this.refused !== null) return call
+    this.#hasStray ||= piece.isStray && piece.tools.length > 0
+    const before = call.names.length
     yield* this.#counting(call, call.add(piece))
+    const isNews = isNew || call.names.length > before
+    if (this.#hasStray && isNews && this.#calls.size > 1 && this.refused === null) yield* this.#shareNames()
     if (piece.ends && this.refused === null) yield* this.#endCall(call)
     return call
   }
@@ -121,6 +132,19 @@ export class ToolGate {
     // Some clients give the arguments of a call without a name to another.
     if (call.isNameless && call.hasText && this.#calls.size > 1) yield* this.#confuse()
     yield* this.#counting(call, call.end())
+  }
+
+  /** Gives each call the names of all, as clients may that go by ids where some have none. */
+  *#shareNames(): Steps<void> {
+    if (this.#calls.size > MAXIMUM_SHARING) yield* this.#confuse()
+    if (this.#isUnclear) return
+    const calls = [...this.#calls.values()]
+    const pace = new Pace()
+    for (const { names } of calls)
+      for (const call of calls) {
+        if (pace.isOver(names.length * NAME_UNITS)) yield
+        if (this.refused === null) yield* this.#counting(call, call.takeNames(names))
+      }
   }
 
   /** Counts what a call keeps after some steps of it. */
