@@ -51,8 +51,9 @@ t.test('a hub is migrated, serves, and stops at a signal', async (t) => {
   const [first] = (await inTime('the hub listens', once(lines, 'line'))) as [string]
   const { msg, hub: address } = JSON.parse(first)
   t.equal(msg, 'listening')
-  const line = readFileSync(`/proc/${hub.child.pid}/cmdline`, 'utf8')
+  const line = readFileSync(`/proc/${hub.child.pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
   t.match(line, /--max-semi-space-size=4/, 'its heap is that of a hub')
+  t.match(line, /--no-memory-reducer.* --memory-reducer/, 'which shrinks after a busy time')
   const api = await signIn(`http://${address}`, TOKENS.platform.token)
   t.match(await api('POST', '/keys', { name: 'web' }), { status: 201 })
   writeFileSync(file, readFileSync(file, 'utf8').replace(/}$/, ',"log":{"level":"debug"}}'))
