@@ -52,6 +52,7 @@ export function* parseExactSteps(text: string): Steps<JsonValue> {
   const marked = yield* markTokens(text)
   yield
   const root = JSON.parse(`[${marked}]`) as JsonValue[]
+  if (root.length !== 1) throw new SyntaxError('not one JSON text')
   yield
   const open: (JsonObject | JsonValue[])[] = [root]
   let left = VALUES_OF_STEP

@@ -195,6 +195,19 @@ t.test('numbers of an upstream stay as written', async (t) => {
   t.throws(() => parseReceived('{'), SyntaxError)
 })
 
+t.test('nothing may follow the text', async (t) => {
+  for (const text of [
+    '{"a":1},"x"',
+    '{"us\\u0065r":1},"x"',
+    '{"n":12345678901234567890},{"n":1}',
+    '{"\\u0061":1}]',
+  ]) {
+    t.throws(() => parseJson(Buffer.from(text)), { code: 'invalid_body' }, text)
+    t.throws(() => parseReceived(text), SyntaxError, text)
+    t.equal(parseUnambiguous(text), undefined, text)
+  }
+})
+
 t.test('arguments have a value only where every reader finds the same', async (t) => {
   for (const [text, value] of [
     ['{"a":{"b":"\\"c\\":1"}}', { a: { b: '"c":1' } }],
