@@ -13,8 +13,11 @@ const MAXIMUM_LEASE_MS: Milliseconds = 60_000
 const LENT_AHEAD = 1 / 4
 /** At least so many sidecars share that part, so that the first ones leave some for the others. */
 const MINIMUM_HOLDERS = 8
-/** A share covers at least this part of a usual call. A smaller one would be lost to all. */
-const USUAL_CALL_PART = 1 / 4
+/**
+ * A share covers at least this part of a usual call. A smaller one would be lost to all. A sidecar
+ * without a share gets one again at a larger part, so that it does not come and go.
+ */
+const USUAL_CALL_PART = { kept: 1 / 4, begun: 1 / 3 }
 
 /** How long a lease lives: a bucket of its window. */
 export const leaseLife = (windowMs: Milliseconds): Milliseconds =>
@@ -158,7 +161,8 @@ export class Holdings {
     this.set(sidecar, own)
     const guaranteed = Math.floor(limit * guaranteedShare)
     const even = evenPart(guaranteed, this.#of.size)
-    const target = even < usual * USUAL_CALL_PART ? 0 : even
+    const part = own.share > 0 ? USUAL_CALL_PART.kept : USUAL_CALL_PART.begun
+    const target = even < usual * part ? 0 : even
     const kept = Math.min(declared, own.share)
     const room = Math.min(limit - (this.#claims - claimOf(own)), guaranteed - (this.#shares - own.share))
     const reach = kept + Math.ceil(Math.max(0, Math.floor(room) - kept) / 2)

@@ -116,14 +116,16 @@ t.test('the guaranteed part is split anew as sidecars come, and counts before it
 t.test('a share that would cover few calls of a sidecar is not set aside for it', async (t) => {
   const terms = { limit: 1000, guaranteedShare: 0.2 }
   const holdings = new Holdings()
-  t.equal(holdings.share(terms, 'a', 0, 400), 100, 'a quarter of a usual call')
+  t.equal(holdings.share(terms, 'a', 0, 301), 0)
+  t.equal(holdings.share(terms, 'a', 0, 300), 100, 'a third of a usual call')
+  t.equal(holdings.share(terms, 'a', 100, 400), 100, 'which may become a quarter')
   t.equal(holdings.share(terms, 'b', 0, 401), 0)
   t.equal(holdings.left(1000, 'b'), 900, 'which still is a holder')
   t.equal(holdings.share(terms, 'a', 100, 400), 0, 'a part for three no longer covers a quarter')
   t.equal(holdings.left(1000, 'b'), 900, 'the first one may not know that yet')
   t.equal(holdings.share(terms, 'a', 0, 400), 0)
   t.equal(holdings.left(1000, 'b'), 1000)
-  t.equal(holdings.share(terms, 'b', 0, 200), 66, 'calls became smaller')
+  t.equal(holdings.share(terms, 'b', 0, 190), 66, 'calls became smaller')
 })
 
 const anyAsks = fc.record({
