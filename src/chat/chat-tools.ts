@@ -217,6 +217,9 @@ const listOf = (item: JsonObject, position: number): JsonObject => ({
 const indexOf = ({ index }: JsonObject): string | null =>
   typeof index === 'number' || typeof index === 'string' ? String(index) : null
 
+/** The id of a call as the name of a member; undefined for none, and what clients take as none. */
+const idOf = ({ id }: JsonObject): string | undefined => (id ? String(id) : undefined)
+
 /**
  * Reads a piece. Clients find its call by the index, by the id, or by both; some take a piece with
  * another id or another name as a further call.
@@ -233,17 +236,17 @@ function readPiece(
   const index = position === null ? 'function' : (indexOf(item) ?? (isMessage ? String(position) : null))
   if (!isMessage && position !== null) calls.number(index !== null)
   const key = `${choice} ${index ?? 'without index'}`
-  const id = item['id'] === '' ? undefined : (item['id'] ?? undefined)
+  const id = idOf(item)
   const isElsewhere = id !== undefined && (calls.byId.get(id) ?? key) !== key
   // Clients that go by ids take a piece without one as a part of the newest call.
-  const isStray = id === undefined && !isMessage
+  const isStray = isElsewhere || (id === undefined && !isMessage)
   const begins = beginningOf(calls, { key, id, tools, isMessage, isNew: index === null })
   if (id !== undefined && !calls.byId.has(id)) calls.byId.set(id, key)
   const text = given.map((one) => (one.type === 'value' ? JSON.stringify(one.value) : one.text)).join('')
   const isText = given.length === 1 && given[0]!.type === 'text'
   return {
     piece: { ...EMPTY_PIECE, key, choice, tools, isStray, text, isText, begins },
-    isUnclear: isElsewhere,
+    isUnclear: isElsewhere && tools.length === 0,
   }
 }
 

@@ -164,7 +164,8 @@ class Rewriter {
    */
   #mayBeSame(value: JsonValue, { value: around }: Open): boolean {
     if (this.#removed.size === 0 || this.#source.length > UNITS_OF_STEP) return false
-    if (typeof value !== 'object' || value === null || this.#removed.has(value as JsonValue[])) return false
+    const isContainer = Array.isArray(value) || isObject(value)
+    if (!isContainer || this.#removed.has(value as JsonValue[])) return false
     return this.#open.length === 1 || this.#removed.has(around as JsonValue[])
   }
 

@@ -40,20 +40,22 @@ export class ArgumentTests {
     this.#matcher = keywordMatcher(index, { active, holding: tests.map(() => false) })
   }
 
-  /** Returns the tests that some value passes, in steps. Linear in the arguments for each test. */
-  *passed(given: CallArguments): Steps<ReadonlySet<ArgumentTest>> {
-    const all = new Set(this.#tests)
-    if (given.type === 'unreadable') return all
+  /**
+   * Returns those of some tests that a value passes, in steps. Linear in the arguments for each
+   * test.
+   */
+  *passed(given: CallArguments, asked: readonly ArgumentTest[]): Steps<ReadonlySet<ArgumentTest>> {
+    if (given.type === 'unreadable') return new Set(asked)
     const found = new Set<ArgumentTest>()
     if (given.type === 'text') {
       // No pointer leads into a text; only a test of all strings can be judged.
-      for (const test of this.#tests) if (test.path.length > 0) found.add(test)
-      yield* this.#match(given.text, this.#tests, found)
+      for (const test of asked) if (test.path.length > 0) found.add(test)
+      yield* this.#match(given.text, asked, found)
       return found
     }
-    const places = this.#tests.map((test) => ({ test, left: test.path }))
+    const places = asked.map((test) => ({ test, left: test.path }))
     const scalars = scalarsAt(given.value, places, { left: MAXIMUM_VALUES, wrapped: 0 }, true)
-    if (scalars === null) return all
+    if (scalars === null) return new Set(asked)
     for (const { text, tests } of scalars) yield* this.#match(text, tests, found)
     return found
   }

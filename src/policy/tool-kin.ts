@@ -22,6 +22,8 @@ const withNames = (tool: ToolName, names: readonly string[]): ToolName => ({
 export function kinOf(defined: readonly ToolName[]): ToolKin {
   const byName = new Map<string, Set<string>>()
   for (const { name, also } of defined) {
+    // Hardly any tool has further names.
+    if (also.length === 0 && !Object.hasOwn(KNOWN, name)) continue
     const names = byName.get(name) ?? new Set()
     byName.set(name, names)
     for (const one of also) names.add(one)

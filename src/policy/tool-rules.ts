@@ -242,7 +242,8 @@ export class CallRules {
   *withArguments(called: ToolName, given: CallArguments): Steps<JudgedCall> {
     const tool = this.#kin(called)
     const pending = this.#rules.filter((rule) => rule.conditions.arguments !== null && refuses(rule, tool))
-    const passed = yield* this.#tests.passed(given)
+    const tests = pending.flatMap(({ conditions }) => conditions.arguments!)
+    const passed = yield* this.#tests.passed(given, tests)
     return judged(pending.filter(({ conditions }) => conditions.arguments!.every((test) => passed.has(test))))
   }
 }

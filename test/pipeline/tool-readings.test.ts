@@ -180,8 +180,48 @@ const STREAMS: [what: string, api: Api, events: string[], refusing: string][] = 
   [
     'calls without ids',
     CHAT,
-    [item({ index: 0, ...fn('ls', LS) }), item({ index: 1, ...fn('bash', LS) })],
+    [item({ index: 0, id: '', ...fn('bash', LS) }), item({ index: 1, id: '', ...fn('note', RM) })],
     'name list',
+  ],
+  [
+    'names again without an id',
+    CHAT,
+    [
+      item({ index: 0, id: 'a', ...fn('bash', '') }),
+      item({ index: 0, ...fn('bash', LS) }),
+      item({ index: 1, id: 'b', ...fn('note', '') }),
+      item({ index: 1, ...fn('note', RM) }),
+    ],
+    'name list',
+  ],
+  [
+    'names as ids',
+    CHAT,
+    [item({ index: 0, id: 'bash', ...fn('bash', LS) }), item({ index: 1, id: 'bash', ...fn('bash', LS) })],
+    'name list',
+  ],
+  [
+    'calls without ids in two choices',
+    CHAT,
+    [0, 1].map((choice) =>
+      event({
+        index: choice,
+        delta: { tool_calls: [{ index: 0, ...fn(choice === 0 ? 'bash' : 'note', choice === 0 ? '' : RM) }] },
+      }),
+    ),
+    'name list',
+  ],
+  [
+    'a name with an id that is no text',
+    CHAT,
+    [item({ index: 0, id: 1, ...fn('ls', RM) }), item({ index: 1, id: '1', ...fn('bash', '') })],
+    'name list arguments',
+  ],
+  [
+    'a name with an id that clients take as none',
+    CHAT,
+    [item({ index: 0, id: 'a', ...fn('ls', RM) }), item({ index: 1, id: 0, ...fn('bash', '') })],
+    'name list arguments',
   ],
   ['an index in a string', CHAT, [item({ index: '0', ...fn('bash', RM) })], 'name list arguments'],
   [

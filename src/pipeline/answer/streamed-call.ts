@@ -17,6 +17,8 @@ const MAXIMUM_NAMES = 1024
 const MAXIMUM_READINGS = 1024
 
 export class StreamedCall {
+  /** The choice that it is of; null where an answer has only one. */
+  readonly choice: number | null
   /** Events that wait for its name or its arguments. */
   held: SseEvent[] = []
   readonly #judge: CallJudge
@@ -24,6 +26,11 @@ export class StreamedCall {
   readonly #rules: CallRules
   readonly #names: ToolName[] = []
   readonly #knownNames = new Set<string>()
+  /** Whether arguments may refuse one of them. */
+  #hasRefusable = false
+  /** Names after which no arguments came: since the newest ones began, and before. */
+  readonly #bareNames = new Set<ToolName>()
+  readonly #leftNames = new Set<ToolName>()
   /** The names as given, joined, and the last one. */
   #joined = ''
   #last: string | null = null
@@ -39,7 +46,8 @@ export class StreamedCall {
   /** Whether it was left, once, before its arguments were complete. */
   #isLeft = false
 
-  constructor(judge: CallJudge, isUnreadable: boolean) {
+  constructor(judge: CallJudge, isUnreadable: boolean, choice: number | null) {
+    this.choice = choice
     this.#judge = judge
     this.#rules = judge.rules
     this.#isUnreadable = isUnreadable
@@ -48,6 +56,11 @@ export class StreamedCall {
   /** Every name that a client may read and whose arguments rules ask for. */
   get names(): readonly ToolName[] {
     return this.#names
+  }
+
+  /** Those of the names after which no arguments came. */
+  get bareNames(): readonly ToolName[] {
+    return this.hasText ? [...new Set([...this.#leftNames, ...this.#bareNames])] : this.#names
   }
 
   get isNameless(): boolean {
@@ -59,14 +72,14 @@ export class StreamedCall {
     return this.#texts.reduce((sum, { length }) => sum + length, 0)
   }
 
-  /** Whether all its arguments are JSON, so that nothing follows them. */
-  get #isComplete(): boolean {
-    const written = this.#texts.filter((text) => text.trim() !== '')
-    return written.length > 0 && written.every(isJson)
+  /** Whether each of its arguments is JSON. */
+  get isComplete(): boolean {
+    return !this.#isUnreadable && this.#texts.every((text) => text.trim() === '' || isJson(text))
   }
 
+  /** Whether something of its arguments came, also when it is not kept. */
   get hasText(): boolean {
-    return this.#texts.some((text) => text.trim() !== '')
+    return this.#isUnreadable || this.#texts.some((text) => text.trim() !== '')
   }
 
   /** Whether it may still be refused by what is to come of it. */
@@ -74,9 +87,7 @@ export class StreamedCall {
     if (this.isNameless) return true
     const { names, texts } = this.#judged
     const isPending = names < this.#names.length || texts < this.#texts.length
-    return (
-      isPending && !this.#isUnreadable && this.#names.some((name) => this.#rules.named(name).mayBeRefused)
-    )
+    return isPending && !this.#isUnreadable && this.#hasRefusable
   }
 
   /** Adds a piece, and judges the names and the whole arguments in it. */
@@ -85,6 +96,13 @@ export class StreamedCall {
     if (begins !== null && (this.hasText || isJudged)) this.#texts.push('')
     if (this.#texts.length > MAXIMUM_READINGS) yield* this.spoil()
     for (const tool of tools) yield* this.#name(tool, begins === 'call')
+    if (begins !== null) for (const tool of this.#bareNames) this.#leftNames.add(tool)
+    if (begins !== null || text.trim() !== '') this.#bareNames.clear()
+    if (text.trim() === '')
+      for (const { name } of tools) {
+        const tool = this.#names.find((one) => one.name === name && !one.isJoined)
+        if (tool !== undefined) this.#bareNames.add(tool)
+      }
     if (whole === null) yield* this.#append(text, isText)
     else if (this.isNameless) yield* this.#append(textOf(whole), whole.type === 'text')
     else yield* this.#judgeWhole(tools.length > 0 ? tools : this.#names, whole)
@@ -128,15 +146,17 @@ export class StreamedCall {
     if (this.#knownNames.has(known) || !this.#rules.named(one).needsArguments) return
     if (this.#names.length >= MAXIMUM_NAMES) throw tooMany('names of a tool call', MAXIMUM_NAMES)
     this.#names.push(one)
+    this.#hasRefusable ||= this.#rules.named(one).mayBeRefused
     this.#knownNames.add(known)
     if (this.#isUnreadable) yield* this.#judge.judge(one, null, this.#rules)
   }
 
-  /** Takes names that some clients give to it. Judges them now if its arguments are complete. */
-  *takeNames(tools: readonly ToolName[]): Steps<void> {
-    const isJudged = this.#judged.texts === this.#texts.length
-    for (const tool of tools) yield* this.#keepName(tool)
-    if (isJudged || this.#isComplete) yield* this.#judgeTexts()
+  /** Judges names that some clients give to it with its arguments. */
+  *judgeNames(names: readonly ToolName[]): Steps<void> {
+    const readings = this.#isUnreadable ? null : this.#readings()
+    for (const name of names)
+      if (readings === null) yield* this.#judge.judge(name, null, this.#rules)
+      else for (const { text } of readings) yield* this.#judgeText(name, text)
   }
 
   /** Takes its arguments as unreadable. */
@@ -150,7 +170,7 @@ export class StreamedCall {
   *leave(): Steps<void> {
     if (this.#isLeft || this.isNameless || this.#isText) return
     this.#isLeft = true
-    if (this.#isComplete) yield* this.#judgeTexts()
+    if (this.hasText && this.isComplete) yield* this.#judgeTexts()
   }
 
   /** Judges it at its end. A call that nothing names has the empty name. */
@@ -169,9 +189,12 @@ export class StreamedCall {
     }
     for (const [at, name] of this.#names.entries())
       for (const { text, place } of readings)
-        if (at >= names || place >= texts)
-          yield* this.#judge.judge(name, { type: this.#isText ? 'text' : 'written', text }, this.#rules)
+        if (at >= names || place >= texts) yield* this.#judgeText(name, text)
     this.#judged = { names: this.#names.length, texts: this.#texts.length }
+  }
+
+  *#judgeText(name: ToolName, text: string): Steps<void> {
+    yield* this.#judge.judge(name, { type: this.#isText ? 'text' : 'written', text }, this.#rules)
   }
 
   /**

@@ -13,10 +13,8 @@ import type { CallRules } from '../../policy/tool-rules.ts'
 import { StreamedCall, tooMany } from './streamed-call.ts'
 import { CallJudge, type ToolAnswer } from './tool-calls.ts'
 
-/** Calls that share their names at most; the arguments of more are unreadable. */
-const MAXIMUM_SHARING = 128
-/** What it costs to give a name to a call, in UTF-16 units of text. */
-const NAME_UNITS = 64
+/** Names that are judged with the arguments of other calls at most; then all are unreadable. */
+const MAXIMUM_PAIRS = 1024
 /** Maximum calls of one answer. */
 const MAXIMUM_CALLS = 4096
 
@@ -30,8 +28,10 @@ export class ToolGate {
   #keptUnits = 0
   /** Whether clients may give arguments to other calls than the events say. */
   #isUnclear = false
-  /** Whether some clients give the names of a piece to another call. */
-  #hasStray = false
+  /** Choices with a name that some clients give to another call. */
+  readonly #strays = new Set<number | null>()
+  /** Names that were judged with the arguments of another call. */
+  #pairs = 0
   /** Choices whose text ended with a call that is held or refused. */
   #endedTexts: number[] = []
 
@@ -112,18 +112,14 @@ export class ToolGate {
   /** Adds a piece to its call. */
   *#add(piece: CallPiece): Steps<StreamedCall> {
     let call = this.#calls.get(piece.key)
-    const isNew = call === undefined
     if (call === undefined) {
       if (this.#calls.size >= MAXIMUM_CALLS) throw tooMany('tool calls', MAXIMUM_CALLS)
-      call = new StreamedCall(this.#judge, this.#isUnclear)
+      call = new StreamedCall(this.#judge, this.#isUnclear, piece.choice)
       this.#calls.set(piece.key, call)
     }
     if (this.refused !== null) return call
-    this.#hasStray ||= piece.isStray && piece.tools.length > 0
-    const before = call.names.length
+    if (piece.isStray && piece.tools.length > 0) this.#strays.add(piece.choice)
     yield* this.#counting(call, call.add(piece))
-    const isNews = isNew || call.names.length > before
-    if (this.#hasStray && isNews && this.#calls.size > 1 && this.refused === null) yield* this.#shareNames()
     if (piece.ends && this.refused === null) yield* this.#endCall(call)
     return call
   }
@@ -132,19 +128,32 @@ export class ToolGate {
     // Some clients give the arguments of a call without a name to another.
     if (call.isNameless && call.hasText && this.#calls.size > 1) yield* this.#confuse()
     yield* this.#counting(call, call.end())
+    if (this.#strays.has(call.choice) && this.refused === null) yield* this.#judgeOthers(call)
   }
 
-  /** Gives each call the names of all, as clients may that go by ids where some have none. */
-  *#shareNames(): Steps<void> {
-    if (this.#calls.size > MAXIMUM_SHARING) yield* this.#confuse()
-    if (this.#isUnclear) return
-    const calls = [...this.#calls.values()]
+  /**
+   * Judges the names of a call that no arguments follow with the arguments of the others, and those
+   * of the others with its own: clients that go by ids give a name without one to another call.
+   */
+  *#judgeOthers(call: StreamedCall): Steps<void> {
     const pace = new Pace()
-    for (const { names } of calls)
-      for (const call of calls) {
-        if (pace.isOver(names.length * NAME_UNITS)) yield
-        if (this.refused === null) yield* this.#counting(call, call.takeNames(names))
+    for (const other of this.#calls.values()) {
+      if (pace.isOver(0)) yield
+      if (other === call || other.choice !== call.choice) continue
+      for (const [named, given] of [
+        [call, other],
+        [other, call],
+      ] as const) {
+        if (named.names.length === 0 || !given.hasText) continue
+        if (pace.isOver(given.keptUnits)) yield
+        // Parts of arguments may be joined to those of any call.
+        const names = given.isComplete ? named.bareNames : named.names
+        this.#pairs += 1 + names.length
+        if (this.#pairs > MAXIMUM_PAIRS) yield* this.#confuse()
+        if (this.refused !== null || this.#isUnclear) return
+        yield* given.judgeNames(names)
       }
+    }
   }
 
   /** Counts what a call keeps after some steps of it. */
