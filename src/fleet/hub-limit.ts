@@ -32,8 +32,8 @@ const REPORT_MS: Milliseconds = 1000
 const REFUSED_MS: Milliseconds = 25
 /** Time after which a call that no hub answers may try again. */
 export const RETRY_AWAY_MS: Milliseconds = 1000
-/** Weight of the newest call in what calls need on average. */
-const NEWEST_WEIGHT = 1 / 8
+/** Calls of whose needs the average is, about. */
+const AVERAGED_CALLS = 8
 /** Buckets that a lost answer may have lent in; a bucket that lives shorter is soon over. */
 const MAXIMUM_DOUBTED = 3
 
@@ -100,8 +100,9 @@ export class HubLimit implements CountedSubject {
   readonly count: string
   readonly subject: string
   readonly leased: LeasedLimit
-  /** What calls need on average; null before the first. */
-  #usual: number | null = null
+  /** What calls need on average. */
+  #usual = 0
+  #averagedCalls = 0
   /** Tokens an answer is expected to have, as QuotaWindow. */
   typicalAnswer: number | null = null
   /** What the newest answer says is left; null before one. */
@@ -156,7 +157,8 @@ export class HubLimit implements CountedSubject {
 
   /** A call comes that needs so much. */
   called(need: number): void {
-    this.#usual = this.#usual === null ? need : this.#usual + (need - this.#usual) * NEWEST_WEIGHT
+    this.#averagedCalls = Math.min(AVERAGED_CALLS, this.#averagedCalls + 1)
+    this.#usual += (need - this.#usual) / this.#averagedCalls
   }
 
   /** Covers a call from leases, or by what the hub said a moment ago; null when it must ask. */
@@ -272,7 +274,7 @@ export class HubLimit implements CountedSubject {
         count,
         subject,
         share: this.leased.share,
-        usual: Math.min(Math.ceil(this.#usual ?? 0), limit),
+        usual: Math.min(Math.ceil(this.#usual), limit),
       },
     }
   }

@@ -120,6 +120,7 @@ class ModelSidecar {
   #lastSize = 0
   /** What its calls need on average. */
   #usual = 0
+  #calls = 0
   readonly #windowMs: number
   isFrozenUntilMs = 0
 
@@ -130,7 +131,8 @@ class ModelSidecar {
   }
 
   call(amount: number, nowMs: number): void {
-    this.#usual += (amount - this.#usual) / (this.#usual === 0 ? 1 : 8)
+    this.#calls = Math.min(8, this.#calls + 1)
+    this.#usual += (amount - this.#usual) / this.#calls
     if (this.#admit(amount, nowMs)) return
     this.#waiting.push({ amount, untilMs: nowMs + WAIT_MS })
   }
