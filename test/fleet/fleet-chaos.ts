@@ -4,6 +4,7 @@
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
+import { seededRandom } from '../../src/core/seeded-random.ts'
 import { fetchInTime, until } from '../process/until.ts'
 import { type CalledSidecar, ChaosChanges, NAMESPACES } from './chaos-changes.ts'
 import { ChaosFaults, QUICK_WEIGHTS, WEIGHTS } from './chaos-faults.ts'
@@ -14,7 +15,7 @@ import { type ChaosOptions, readOptions } from './chaos-options.ts'
 import { type ChaosResult, type HubFigures, report, spreadOf } from './chaos-report.ts'
 import { cpuMsPerSecond, residentMib } from './process-figures.ts'
 import { RunningFleet } from './running-fleet.ts'
-import { oneOf, seeded } from './seeded.ts'
+import { oneOf } from './seeded.ts'
 import { SimulatedSidecar } from './simulated-sidecar.ts'
 
 /** Simulated sidecars that seal calls each tenth of a second. */
@@ -53,7 +54,7 @@ class Chaos {
 
   constructor(options: ChaosOptions) {
     this.#options = options
-    this.#random = seeded(options.seed)
+    this.#random = seededRandom(options.seed)
     this.#limits = new ChaosLimits(this.#sidecars, this.#random)
   }
 

@@ -3,6 +3,7 @@
 
 import t from 'tap'
 import { systemClock } from '../../src/core/clock.ts'
+import { seededRandom } from '../../src/core/seeded-random.ts'
 import { systemTimers as timers } from '../../src/core/timers.ts'
 import { LeaseClient, REQUESTS_OF_A_PROCESS } from '../../src/fleet/lease-client.ts'
 import { LeaseDesk } from '../../src/hub/lease-desk.ts'
@@ -12,7 +13,6 @@ import { migrate } from '../../src/ledger/migrate.ts'
 import { HUB_ROLE } from '../../src/ledger/schema.ts'
 import { PostgresServer, run } from '../ledger/postgres-server.ts'
 import { freePort } from './running-fleet.ts'
-import { seeded } from './seeded.ts'
 
 t.setTimeout(120_000)
 
@@ -23,7 +23,7 @@ const RUN_MS = 4000
 const USED = 0.05
 const LIMIT_TERMS = { unit: 'tokens', amount: LIMIT, windowMs: WINDOW_MS } as const
 const RULE = { count: 'rule', subject: 'line' }
-const random = seeded(57)
+const random = seededRandom(57)
 function hubOn(url: string) {
   const database = new Database({ url, connections: 4, onError: () => {} })
   const ledger = new LimitLedger({

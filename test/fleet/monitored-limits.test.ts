@@ -1,9 +1,9 @@
 // A limit of the hub that only monitors: how it compares with one process that sees all calls.
 
 import t from 'tap'
+import { seededRandom } from '../../src/core/seeded-random.ts'
 import { openWindow, reserveTokens } from '../../src/policy/limit.ts'
 import { LeaseHub, VirtualTime } from './lease-hub.ts'
-import { seeded } from './seeded.ts'
 
 const SIDECARS = 10
 /** Part of the calls beyond a limit that the sidecars may miss together. */
@@ -65,7 +65,7 @@ t.test('a limit of calls at a time that monitors counts those of the other sidec
   const limit = 20
   const count = 'rule:parallel'
   const { time, hub, sidecars } = fleet(count, limit, 0)
-  const random = seeded(3)
+  const random = seededRandom(3)
   const found = { fleet: 0, process: 0 }
   let running = 0
   const pass = (ms: number) => new Promise<void>((resolve) => void time.set(resolve, ms))

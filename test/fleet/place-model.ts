@@ -1,8 +1,9 @@
 // Callers that share one limit of calls at a time, each of whose calls goes to any sidecar.
 
+import { seededRandom } from '../../src/core/seeded-random.ts'
 import type { Begin, LeaseClient } from '../../src/fleet/lease-client.ts'
 import { LeaseHub, VirtualTime } from './lease-hub.ts'
-import { oneOf, seeded } from './seeded.ts'
+import { oneOf } from './seeded.ts'
 
 const PLACE = { count: 'rule:parallel', subject: 'line' }
 /** Requests that no process of the model sends. */
@@ -54,7 +55,7 @@ const FOLLOWED_MS = 300
  */
 export async function runCallers(demand: PlaceDemand) {
   const { callers, calls, callMs, faults, lowered } = demand
-  const random = seeded(demand.seed)
+  const random = seededRandom(demand.seed)
   const time = new VirtualTime()
   const { hub, limits } = hubOf(demand, time, random)
   let lives = 0
@@ -138,7 +139,7 @@ class RunningCalls {
 
 /** The demands of the property: any callers, sidecars and faults. */
 export function anyDemand(seed: number): PlaceDemand {
-  const random = seeded(seed)
+  const random = seededRandom(seed)
   const limit = oneOf([1, 2, 3, 7, 20], random)
   return {
     limit,

@@ -1,15 +1,4 @@
-// Random choices that a seed repeats.
-
-/** Numbers from 0, inclusive, to 1, exclusive (mulberry32). */
-export function seeded(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
+// Choices by random numbers, which a seed repeats.
 
 /** Returns one of the values. */
 export const oneOf = <T>(values: readonly T[], random: () => number): T =>

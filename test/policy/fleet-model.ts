@@ -1,10 +1,10 @@
 // A model of sidecars, a hub and the network between them, on a clock of its own: one limit for one
 // subject. It drives the functions that lend and hold leases, and notes each use.
 
+import { seededRandom } from '../../src/core/seeded-random.ts'
 import { LeasedLimit } from '../../src/policy/leased-limit.ts'
 import { bucketAt, bucketLength, isLive, openWindow, reserveTokens } from '../../src/policy/limit.ts'
 import { BookClock, type BookedBucket, LimitBook } from '../../src/policy/limit-book.ts'
-import { seeded } from '../fleet/seeded.ts'
 
 export interface ModelOptions {
   readonly seed: number
@@ -210,7 +210,7 @@ interface Message {
 
 /** Runs the model. @returns every use, and the calls that came */
 export function runModel(options: ModelOptions): { readonly uses: Use[]; readonly calls: Use[] } {
-  const random = seeded(options.seed)
+  const random = seededRandom(options.seed)
   const hub = new ModelHub(options)
   const sidecars = Array.from(
     { length: options.sidecars },
