@@ -110,9 +110,14 @@ export const parseReceived = (text: string): JsonValue => atOnce(parseReceivedSt
 export function* findsDuplicateKeys(text: string, value: JsonValue): Steps<boolean> {
   const marks = new MarkCount(text)
   while (marks.read()) yield
+  return yield* losesKeys(marks, value)
+}
+
+/** Reports, in steps, whether a value has fewer keys than the text that it was parsed from. */
+function* losesKeys({ keys }: MarkCount, value: JsonValue): Steps<boolean> {
   const checked = new ValueCheck(value, false)
   while (checked.read()) yield
-  return marks.keys !== checked.keys
+  return keys !== checked.keys
 }
 
 /** As `findsDuplicateKeys`, without a pause. */
@@ -144,9 +149,7 @@ export function parseUnambiguous(text: string): { readonly value: JsonValue } | 
   } catch {
     return undefined
   }
-  const checked = new ValueCheck(value, false)
-  while (checked.read());
-  return marks.keys === checked.keys ? { value } : null
+  return atOnce(losesKeys(marks, value)) ? null : { value }
 }
 
 /** Counts the marks of a JSON text, a step at a time. */
