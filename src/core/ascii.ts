@@ -43,7 +43,6 @@ export const LOWER_A = 0x61
 export const LOWER_C = 0x63
 export const LOWER_E = 0x65
 export const LOWER_F = 0x66
-export const LOWER_O = 0x6f
 export const LOWER_P = 0x70
 export const LOWER_Q = 0x71
 export const LOWER_R = 0x72

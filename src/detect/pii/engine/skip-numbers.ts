@@ -11,11 +11,8 @@ import {
   DOT,
   HYPHEN,
   isAlphanumeric,
-  isAsciiLower,
-  isAsciiUpper,
   isDigit,
   isWordCharacter,
-  LOWER_O,
   LOWER_X,
   PLUS,
   SLASH,
@@ -31,11 +28,11 @@ import { isAfterCountryCode } from '../iban.ts'
 import { isMacCharacter, isPartOfMac } from '../network.ts'
 import { endOfSeparator, isParenthesis } from '../number/separators.ts'
 import { isLabelAfter } from '../phone/right-context.ts'
-import { isPasswordSign } from '../secret/assignment.ts'
+import { isPasswordSign, isQuote } from '../secret/assignment.ts'
 import { isHashBegun } from '../secret/hash-start.ts'
 import { holdsNoSecret, mayEndPassword } from '../secret/secrets.ts'
 import type { ContextWords } from '../words/context.ts'
-import { mayBeMonth } from '../words/months.ts'
+import { mayMonthFollow } from '../words/months.ts'
 import { mayHaveBirthLabel, mayHaveDocumentLabel, mayHaveLabel } from './label-prefilter.ts'
 import { CONTEXT_CHARACTERS } from './segmenter.ts'
 import { skipDate, skipTime } from './skip-times.ts'
@@ -49,6 +46,8 @@ const MIN_DIGITS = 7
 const MIN_LONG_DECIMAL = 16
 /** A longer number may be a card number without a label. */
 const MAXIMUM_UNLABELLED_DIGITS = 13
+/** Most digits before the name of a month: `1973. augusztus 30.` */
+const YEAR_DIGITS = 4
 /** More decimals than programs print. */
 const MAXIMUM_DECIMALS = 20
 
@@ -113,7 +112,16 @@ function hasNoCue(text: string, at: number, end: number, words: ContextWords): b
     return false
   const { phone, number, ssn, card } = words.before(at)
   if (Math.min(phone, number, ssn, card) < CONTEXT_CHARACTERS) return false
+  if (mayValueContinue(text, at, end) && !holdsNoSecret(text, at, end)) return false
   return !mayHaveLabel(text, at)
+}
+
+/** Reports whether a value of other characters may start with digits: `12%kJqx`, `"12(kJqx"`. */
+function mayValueContinue(text: string, at: number, end: number): boolean {
+  const after = codeAt(text, end)
+  const before = codeAt(text, at - 1)
+  if (isPasswordSign(after)) return end - at > MAXIMUM_SHORT_DIGITS || codeAt(text, end + 1) > SPACE
+  return isQuote(before) && after !== before && after > SPACE
 }
 
 /** Reports whether no other group of digits follows a few digits. */
@@ -123,7 +131,7 @@ function isLoneShortNumber(text: string, at: number, end: number, after: number)
   if (after === COMMA && codeAt(text, end + 1) === SPACE && isDigit(codeAt(text, end + 2))) return false
   if (isSeparator(after) && (endOfSeparator(text, end) > 0 || mayContinue(text, at, end, after))) return false
   const isToken = codeAt(text, at - 1) === HYPHEN || after === HYPHEN || after === DOT || after === UNDERSCORE
-  return !isToken || holdsNoSecret(text, at, end)
+  return (!isToken && !mayValueContinue(text, at, end)) || holdsNoSecret(text, at, end)
 }
 
 /**
@@ -132,25 +140,13 @@ function isLoneShortNumber(text: string, at: number, end: number, after: number)
  */
 function mayContinue(text: string, at: number, end: number, separator: number): boolean {
   const next = codeAt(text, end + 1)
-  if (separator === SLASH) return isDocumentGroup(text, end + 1) || mayBeMonthOrGroup(text, end + 1, end - at)
-  if (separator === SPACE) return mayBeMonthOrGroup(text, end + 1, end - at) || isAfterCountryCode(text, at)
-  if (isPartOfMac(text, at, end) || next >= ASCII_END) return true
-  if (separator === HYPHEN) return mayBeMonthOrGroup(text, end + 1, end - at)
-  return (
-    separator === DOT && (next === SPACE || next === HYPHEN) && mayBeMonthOrGroup(text, end + 2, end - at)
-  )
+  if (next >= ASCII_END || isDocumentGroup(text, end + 1)) return true
+  if (end - at <= YEAR_DIGITS && mayMonthFollow(text, end)) return true
+  return separator === SPACE ? isAfterCountryCode(text, at) : isPartOfMac(text, at, end)
 }
 
 const isSeparator = (code: number): boolean =>
   code === SPACE || code === HYPHEN || code === DOT || code === SLASH || isParenthesis(code)
-
-/** Reports whether the word at `at` may continue a date or a number with letters. */
-function mayBeMonthOrGroup(text: string, at: number, digits: number): boolean {
-  const first = codeAt(text, at)
-  if (first >= ASCII_END) return true
-  if (isAsciiLower(first)) return digits !== 3 && (first === LOWER_O || mayBeMonth(text, at))
-  return isAsciiUpper(first) && (mayBeMonth(text, at) || isDocumentGroup(text, at))
-}
 
 /** `12.34`, `0.8347234723472342`, `1.5s`, `1.2.3` */
 function skipDecimal(text: string, at: number, point: number): number {
@@ -162,8 +158,10 @@ function skipDecimal(text: string, at: number, point: number): number {
   if (after === DOT && isDigit(codeAt(text, end + 1))) return skipVersion(text, at, point, end)
   // `0012.3456.abcd`
   if (after === DOT && point - at === 4) return at
-  const digits = end - at - 1
+  // `10.12 MAY 1990`
+  if (end - point - 1 <= YEAR_DIGITS && mayMonthFollow(text, end)) return at
   if (isAlphanumeric(after)) return skipUnit(text, at, point, end)
+  const digits = end - at - 1
   if (digits >= MIN_DIGITS && digits < MIN_LONG_DECIMAL) return at
   return endOfSeparator(text, end) === 0 && holdsNoSecret(text, at, end) ? end : at
 }
@@ -190,6 +188,7 @@ function skipVersion(text: string, at: number, first: number, second: number): n
   // `12.05.90`
   const mayBeDate = first - at === 4 || last === 2 || last === 4
   if (mayBeDate && (mayHaveBirthLabel(text, at) || isBornAfter(text, end))) return at
+  if (last <= YEAR_DIGITS && mayMonthFollow(text, end)) return at
   return holdsNoSecret(text, at, end) ? end : at
 }
 

@@ -19,6 +19,7 @@ import { codeAt } from '../code-unit-classes.ts'
 import { isMacCharacter } from '../network.ts'
 import { endOfSeparator } from '../number/separators.ts'
 import { holdsNoSecret } from '../secret/secrets.ts'
+import { mayMonthFollow } from '../words/months.ts'
 import { mayHaveLabel } from './label-prefilter.ts'
 
 /** Longest run of characters that is read. */
@@ -42,9 +43,11 @@ export function skipDate(text: string, at: number, end: number): number {
   if (mayHaveLabel(text, at)) return at
   const after = codeAt(text, last)
   if (after === UPPER_T && isDigit(codeAt(text, last + 1)) && isDigit(codeAt(text, last + 2)))
-    return codeAt(text, last + 3) === COLON ? skipTime(text, last + 1, last + 3, at) : at
+    return codeAt(text, last + 3) === COLON && holdsNoSecret(text, at, last)
+      ? skipTime(text, last + 1, last + 3, at)
+      : at
   if (isWordCharacter(after) || after >= ASCII_END || after === COLON || after === HYPHEN) return at
-  if (isBornAfter(text, last)) return at
+  if (isBornAfter(text, last) || mayMonthFollow(text, last)) return at
   return endOfSeparator(text, last) === 0 && holdsNoSecret(text, at, last) ? last : at
 }
 

@@ -14,13 +14,14 @@ import {
   LOWER_X,
   SPACE,
 } from '../../../core/ascii.ts'
-import { isBornAfter, isDateInOneWord, mayBeDate } from '../birthdate.ts'
+import { isDateInOneWord, mayBeDate } from '../birthdate.ts'
 import { codeAt, isLetterBefore, isWordBefore } from '../code-unit-classes.ts'
 import { mayBeDocumentNumber } from '../documents.ts'
 import { isAfterCountryCode } from '../iban.ts'
 import { isInThousands, isItalianDateGroup, mayStartIdentifier } from '../nationalid/nationalid.ts'
 import { isPartOfMac } from '../network.ts'
 import { holdsNoSecret } from '../secret/secrets.ts'
+import { isMonth, mayMonthFollow } from '../words/months.ts'
 import { mayHaveDocumentLabel } from './label-prefilter.ts'
 
 /**
@@ -85,13 +86,19 @@ function startsNoValue(text: string, at: number, end: number, wordEnd: number): 
   // `4th`, `20240115T3456`
   if ((digits > 2 || wordEnd - end === SUFFIX) && mayBeDate(text, at, end) && isLetterBefore(text, at))
     return false
-  if (
-    digits <= 2 &&
-    isDateInOneWord(text, end, wordEnd) &&
-    (isLetterBefore(text, at) || isBornAfter(text, wordEnd))
-  )
-    return false
+  // `12MAY1990`, `12May 1990`
+  if (digits <= 2 && mayStartDate(text, end, wordEnd)) return false
   if (digits <= MAXIMUM_SHORT_DIGITS) return !isItalianDateGroup(text, at) && !isAfterCountryCode(text, at)
   if ((codeAt(text, end) | CASE_BIT) === LOWER_X) return false
   return IDENTIFIER_LENGTHS[digits]?.includes(wordEnd - at) !== true
 }
+
+/**
+ * Reports whether a day of the month may start a word: `12May 1990`, `12th of May 1990`,
+ * `12MAY1990`.
+ * @param end end of the day
+ */
+const mayStartDate = (text: string, end: number, wordEnd: number): boolean =>
+  (wordEnd - end === SUFFIX && mayMonthFollow(text, wordEnd)) ||
+  isMonth(text, end, wordEnd) ||
+  isDateInOneWord(text, end, wordEnd)

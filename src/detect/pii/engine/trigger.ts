@@ -13,7 +13,6 @@ import {
   isAsciiLower,
   isDigit,
   isHexDigit,
-  LOWER_O,
   QUOTE,
   SLASH,
   SPACE,
@@ -23,7 +22,7 @@ import { isKeyHeader, KEY_BEGIN } from '../keyblock.ts'
 import { ADDRESS, type KindSet } from '../kinds.ts'
 import { isNamingSign, NAME_TAIL_SOURCE } from '../secret/names.ts'
 import type { ContextWords } from '../words/context.ts'
-import { mayBeMonth } from '../words/months.ts'
+import { mayMonthFollow } from '../words/months.ts'
 import { skipNumber } from './skip-numbers.ts'
 import { isLoneColon } from './skip-times.ts'
 
@@ -94,10 +93,15 @@ function skip(text: string, at: number, words: ContextWords | null): number {
   return code === AT_SIGN && hasNoLocalPart(text, at) ? at + 1 : at
 }
 
+/** Asterisks before a name in a comment or in bold type: `/** @param`, `**@jo**`. */
+const MAXIMUM_ASTERISKS = 3
+
 /** Reports whether no address and no password can end before the `@`. */
 function hasNoLocalPart(text: string, at: number): boolean {
-  const before = codeAt(text, at - 1)
-  return before <= SPACE || before === SLASH || before === QUOTE || before === ASTERISK
+  let end = at
+  while (at - end < MAXIMUM_ASTERISKS && codeAt(text, end - 1) === ASTERISK) end--
+  const before = codeAt(text, end - 1)
+  return before <= SPACE || before === SLASH || before === QUOTE
 }
 
 /** The first character of a text that may be a trigger; -1 if there is none. */
@@ -150,7 +154,7 @@ function isFollowedByWord(text: string, at: number): boolean {
   if (codeAt(text, end) !== SPACE) return false
   const first = codeAt(text, end + 1)
   if (isEnded ? !isLetter(first) : !isAsciiLower(first)) return false
-  // `4 July`, `4 of July`, `4 de julio` (`de` looks like December), `1973. augusztus 30.`
-  if (isDay) return first !== LOWER_O && !mayBeMonth(text, end + 1)
-  return mark !== DOT || end - at !== YEAR_CHARACTERS || !mayBeMonth(text, end + 1)
+  // `4 July`, `4 of July`, `1973. augusztus 30.`
+  if (isDay || (mark === DOT && end - at === YEAR_CHARACTERS)) return !mayMonthFollow(text, end)
+  return true
 }

@@ -76,7 +76,7 @@ function startAfterSign(text: string, sign: number): number {
 }
 
 const isBlank = (code: number): boolean => code !== LINE_FEED && isSpace(code)
-const isQuote = (code: number): boolean => code === QUOTE || code === APOSTROPHE || code === GRAVE
+export const isQuote = (code: number): boolean => code === QUOTE || code === APOSTROPHE || code === GRAVE
 
 /** Words before a token in a header, and letters before a quote in code: `r"…"`, `L"…"`, `@"…"`. */
 const LEADING = /(?:(?:bearer|basic|token|apikey) +|base64:)?(?:(?:[rbfuL]|\$?@)(?=["']))?/iy

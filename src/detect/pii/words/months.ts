@@ -1,6 +1,6 @@
 // Lists the names of months in lower case, in the forms that dates use.
 
-import { CASE_BIT } from '../../../core/ascii.ts'
+import { CASE_BIT, DOT, HYPHEN, SLASH, SPACE } from '../../../core/ascii.ts'
 import { codeAt } from '../code-unit-classes.ts'
 
 const MONTHS = new Set(
@@ -36,20 +36,52 @@ const MONTHS = new Set(
 
 const MAXIMUM_MONTH = 12
 
+/** So large that no two pairs of ASCII letters share a place. */
+const SIZE = 8192
 /** Set of first two letters, hashed: rules out most words, and lets a few others pass. */
-const BEGINNINGS = new Uint8Array(1024)
-const beginning = (first: number, second: number): number =>
-  ((first | CASE_BIT) * 31 + (second | CASE_BIT)) & 1023
-for (const [first = '', second = ''] of MONTHS) {
-  for (const one of [first, first.toUpperCase()]) {
-    for (const two of [second, second.toUpperCase()])
-      BEGINNINGS[beginning(one.charCodeAt(0), two.charCodeAt(0))] = 1
+class Beginnings {
+  readonly #set = new Uint8Array(SIZE)
+
+  constructor(words: Iterable<string>) {
+    for (const [first = '', second = ''] of words) {
+      for (const one of [first, first.toUpperCase()]) {
+        for (const two of [second, second.toUpperCase()])
+          this.#set[hash(one.charCodeAt(0), two.charCodeAt(0))] = 1
+      }
+    }
+  }
+
+  mayHold(text: string, at: number): boolean {
+    return this.#set[hash(codeAt(text, at), codeAt(text, at + 1))] === 1
   }
 }
 
+const hash = (first: number, second: number): number =>
+  ((first | CASE_BIT) * 31 + (second | CASE_BIT)) & (SIZE - 1)
+
+const MONTH_BEGINNINGS = new Beginnings(MONTHS)
+/** With the words between a day and its month. */
+const AFTER_SPACE = new Beginnings([...MONTHS, 'of', 'de', 'di'])
+/** With the suffixes of a day too. */
+const AFTER_DAY = new Beginnings([...MONTHS, 'of', 'de', 'di', 'st', 'nd', 'rd', 'th', 'er'])
+
 /** Reports whether the word at `at` may be the name of a month, judged by its first two letters. */
-export const mayBeMonth = (text: string, at: number): boolean =>
-  BEGINNINGS[beginning(codeAt(text, at), codeAt(text, at + 1))] === 1
+export const mayBeMonth = (text: string, at: number): boolean => MONTH_BEGINNINGS.mayHold(text, at)
+
+const ORDINAL_SIGN = 0xba
+
+/**
+ * Reports whether the name of a month may follow a day that ends at `end`: `12MAY`, `12-May`,
+ * `12. May`, `12th of May`. Judges by two letters, so true for some other words too.
+ */
+export function mayMonthFollow(text: string, end: number): boolean {
+  if (AFTER_DAY.mayHold(text, end)) return true
+  const mark = codeAt(text, end)
+  let at = mark === DOT || mark === ORDINAL_SIGN ? end + 1 : end
+  const joint = codeAt(text, at)
+  if (joint === SPACE || joint === HYPHEN || joint === SLASH) at++
+  return at > end && AFTER_SPACE.mayHold(text, at)
+}
 
 /** Reports whether a word is the name of a month. A final `.` or `,` is ignored. */
 export function isMonth(text: string, start: number, end: number): boolean {
