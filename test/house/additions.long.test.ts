@@ -27,11 +27,8 @@ for (const path of COPIED) cpSync(join(ROOT, path), join(folder, path), { recurs
 symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
 for (const { insertions } of ADDITIONS) makeAddition(folder, insertions)
 
-/** Without coverage, which would count nothing here; the time of the tests is judged as without. */
-const env = { ...process.env, NODE_V8_COVERAGE: '' }
-
 function runNode(...args: string[]): { readonly passes: boolean; readonly output: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, env, encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
   return { passes: status === 0, output: `${stdout}${stderr}` }
 }
 

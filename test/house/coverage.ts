@@ -1,5 +1,5 @@
 // Requires a line coverage of 95 % in the folders where an error leaks data or loses a log entry. Reads
-// the report of the last run of all tests; `npm run coverage` runs it.
+// the report of the last run of the short tests; `npm run coverage` runs it.
 
 import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'

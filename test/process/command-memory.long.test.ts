@@ -47,8 +47,8 @@ async function peakOf(args: readonly string[]): Promise<{ code: number | null; b
   // The last of equal options counts.
   const program = line.indexOf(PROGRAM)
   const heap = `--max-old-space-size=${COMMAND_BYTES / MIB - OTHER_MIB}`
-  // The counters of coverage lie in the heap.
-  const env = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', ADMIN_TOKEN, UPSTREAM_KEY }
+  // A process that writes its compiled code takes memory for it.
+  const env = { ...process.env, NODE_OPTIONS: '', NODE_DISABLE_COMPILE_CACHE: '1', ADMIN_TOKEN, UPSTREAM_KEY }
   const child = spawn(node, [...line.slice(0, program), ...COMMAND_OPTIONS, heap, ...line.slice(program)], {
     env,
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -6,6 +6,11 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Test } from 'tap'
 
+// Programs that tests start keep their compiled code instead of their coverage: they run what other
+// tests import, and start in half the time.
+delete process.env['NODE_V8_COVERAGE']
+delete process.env['NODE_DISABLE_COMPILE_CACHE']
+
 const TAP = import.meta.resolve('tap')
 // tap names the folders of a test by the arguments, so they are taken before it is loaded.
 const files = process.argv.splice(2)

@@ -17,7 +17,7 @@ Runs the short tests, or the test files and folders named.
 
   --long      run the files named *.long.test.ts instead
   --jobs N    processes at a time (default: the number of cores)
-  --coverage  keep V8's coverage of each process, for \`npm run coverage\`
+  --coverage  keep V8's coverage of each test process, for \`npm run coverage\`
   --help      print this text
 `
 /** Time of one process of tests. */
@@ -50,9 +50,10 @@ const environment = {
   TAP_TIMEOUT: String(MAXIMUM_TEST_SECONDS),
   // Test files and the programs they start load the same modules; the cache keeps their compiled
   // code. Coverage of cached code is less exact.
+  NODE_COMPILE_CACHE: join(results, 'compiled'),
   ...(values.coverage
-    ? { NODE_V8_COVERAGE: join(results, 'coverage') }
-    : { NODE_COMPILE_CACHE: join(results, 'compiled') }),
+    ? { NODE_V8_COVERAGE: join(results, 'coverage'), NODE_DISABLE_COMPILE_CACHE: '1' }
+    : {}),
 }
 
 /** Runs a file of this folder or a test, and hands its output on. @returns how it ended */
