@@ -155,6 +155,8 @@ class LiveReader implements AsyncIterator<string, undefined> {
   #greeting: string
   #sentMs: Milliseconds
   #isEnded = false
+  /** Whether the last chunk is written and the next one awaited. */
+  #isAwaited = false
   /** Ends a wait. */
   #wake: (() => void) | null = null
 
@@ -175,10 +177,12 @@ class LiveReader implements AsyncIterator<string, undefined> {
   }
 
   async next(): Promise<IteratorResult<string, undefined>> {
+    this.#isAwaited = true
     while (!this.#isEnded && (await this.#parts.isAllowed()) && !this.#isEnded) {
       const chunk = this.#chunk()
       if (chunk !== '') {
         this.#sentMs = this.#clock.monotonic()
+        this.#isAwaited = false
         return { done: false, value: chunk }
       }
       await this.#wait()
@@ -201,7 +205,7 @@ class LiveReader implements AsyncIterator<string, undefined> {
 
   /** Ends the stream, even if the rest of it would never be asked for. */
   close(): void {
-    if (this.#wake === null) this.#parts.disconnect()
+    if (!this.#isAwaited) this.#parts.disconnect()
     void this.return()
   }
 

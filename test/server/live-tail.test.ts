@@ -231,3 +231,15 @@ t.test('closing ends every stream and refuses new ones', async (t) => {
   t.throws(() => iterate(tail), { code: 'draining' })
   t.doesNotThrow(() => seal(1))
 })
+
+t.test('a stream whose session is being checked ends without a cut', async (t) => {
+  const { tail } = openTail()
+  const cut: string[] = []
+  const check = Promise.withResolvers<boolean>()
+  const reader = iterate(tail, { isAllowed: () => check.promise, disconnect: () => cut.push('reader') })
+  const first = reader.next()
+  tail.close()
+  check.resolve(true)
+  t.match(await first, { done: true })
+  t.strictSame(cut, [])
+})
