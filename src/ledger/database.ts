@@ -2,6 +2,7 @@
 // that says so. Knows no tables.
 
 import pg from 'pg'
+import { parseReceived } from '../chat/strict-json.ts'
 import { type Milliseconds, systemClock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isoTime } from '../core/time.ts'
@@ -29,12 +30,14 @@ const UNAVAILABLE = /^(?:08|53|57P|55P03|57014|25P03)/
 /** Type numbers of `pg_type` that are read otherwise than by the client's default. */
 const INT8 = 20
 const TIMESTAMPTZ = 1184
+const JSONB = 3802
 
-/** Reads 64-bit integers as numbers and times as Unix milliseconds. */
+/** Reads 64-bit integers as numbers, times as Unix milliseconds, and JSON with names as written. */
 const TYPES = {
   getTypeParser(type: number, format?: string) {
     if (format !== 'binary' && type === INT8) return Number
     if (format !== 'binary' && type === TIMESTAMPTZ) return Date.parse
+    if (format !== 'binary' && type === JSONB) return parseReceived
     return pg.types.getTypeParser(type, format as 'text')
   },
 } as const

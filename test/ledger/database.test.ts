@@ -1,4 +1,4 @@
-// Statements that take too long.
+// Statements that take too long, and how values are read.
 
 import t from 'tap'
 import { Database } from '../../src/ledger/database.ts'
@@ -15,4 +15,15 @@ t.test('a statement over its limit ends, says what to do, and leaves the connect
     message: /took too long; .*ask for less/,
   })
   t.strictSame(await database.rows('select 1 as one'), [{ one: 1 }])
+})
+
+t.test('JSON is read with its names as written, whatever was read before', async (t) => {
+  const { hub } = await fleetDatabase()
+  const database = new Database({ url: hub, connections: 1, onError: () => {} })
+  t.teardown(() => database.close())
+  // After the first text JSON.parse reads the name of the second as that of the first.
+  for (const name of ['\\', '"', '\n'])
+    t.strictSame(await database.rows('select $1::jsonb as value', [JSON.stringify({ '': [], [name]: 0 })]), [
+      { value: { '': [], [name]: 0 } },
+    ])
 })
