@@ -7,6 +7,9 @@ import { bucketAt, bucketLength, bucketStart, CALENDAR_MONTH, isLive } from './l
 
 /** Shorter leases would end before they arrive. */
 const MINIMUM_LEASE_MS: Milliseconds = 50
+/** A lease of a short window lives for a larger part of it, so that one of a busy hub arrives. */
+const ARRIVAL_MS: Milliseconds = 250
+const SHORT_WINDOW_LEASES = 40
 /** What a sidecar that dies cannot give back is bounded by what it leases in this time. */
 const MAXIMUM_LEASE_MS: Milliseconds = 60_000
 /** The part of what is left that all sidecars together get beyond what their calls need now. */
@@ -19,9 +22,11 @@ const MINIMUM_HOLDERS = 8
  */
 const USUAL_CALL_PART = { kept: 1 / 4, begun: 1 / 3 }
 
-/** How long a lease lives: a bucket of its window. */
-export const leaseLife = (windowMs: Milliseconds): Milliseconds =>
-  Math.min(MAXIMUM_LEASE_MS, Math.max(MINIMUM_LEASE_MS, bucketLength(windowMs)))
+/** How long a lease lives: a bucket of its window, and one and a half of a short window. */
+export function leaseLife(windowMs: Milliseconds): Milliseconds {
+  const shortMs = Math.max(MINIMUM_LEASE_MS, Math.min(ARRIVAL_MS, Math.ceil(windowMs / SHORT_WINDOW_LEASES)))
+  return Math.min(MAXIMUM_LEASE_MS, Math.max(shortMs, bucketLength(windowMs)))
+}
 
 /** When a lease ends, and the bucket that it is charged to. */
 export interface LeaseTime {
