@@ -120,6 +120,8 @@ const relayScan = (credential: string | null): ScanRules => ({
 })
 
 export const RELAY_SCAN = relayScan(null)
+/** As RELAY_SCAN; placeholders have the shape of what they replace. */
+export const SHAPED_SCAN: ScanRules = { ...RELAY_SCAN, shapes: { has: () => true } }
 
 /** The numbering of a call that gave out `[EMAIL_1]`. */
 function numberedPlaceholders(): Placeholders {
@@ -135,6 +137,7 @@ interface RelayOptions {
   readonly keep?: (bytes: number) => void
   readonly documents?: DocumentEdits
   readonly calls?: CallRules | null
+  readonly scan?: ScanRules
   readonly outside?: OutsideValues
   /** Called with what was sent so far, before each event is read. */
   readonly onRead?: (sent: readonly string[]) => void
@@ -153,6 +156,7 @@ export async function relay(
     keep = () => {},
     documents = [],
     calls = null,
+    scan = relayScan(credential),
     outside,
     onRead = () => {},
   }: RelayOptions = {},
@@ -170,7 +174,7 @@ export async function relay(
     call,
     client,
     response: read(responseOf(events, credential), () => onRead(sent)),
-    scan: { ...relayScan(credential), ...(outside !== undefined && { outside }) },
+    scan: { ...scan, ...(outside !== undefined && { outside }) },
     selection: STREAM_RULES,
     calls,
     placeholders,

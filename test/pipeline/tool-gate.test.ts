@@ -11,7 +11,7 @@ import { atOnce } from '../../src/core/steps.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { NO_TOOLS } from '../../src/policy/tool-rules.ts'
 import { rule } from '../policy/rules.ts'
-import { cutText, deliverWhole, END, event, relay, selectRules } from './fixture.ts'
+import { cutText, deliverWhole, END, event, relay, SHAPED_SCAN, selectRules } from './fixture.ts'
 
 const tools = (name: string, pattern: string[], more: Partial<Rule> = {}) =>
   rule(name, pattern, { type: 'tool_access', ...more })
@@ -252,6 +252,25 @@ for (const { api, stream, join } of FORMATS) {
       t.equal((await relayed([call], rules)).failure, 'response_blocked_by_policy', pieces.join(''))
       const whole = JSON.parse((await relay(stream([call]), { api })).logged) as object
       await t.rejects(deliverWhole(api, whole, { calls: rules }), { code: 'response_blocked_by_policy' })
+    }
+  })
+
+  t.test(`${api.name}: a value restored for a shape is judged, too`, async (t) => {
+    const calls = callsOf(
+      tools('mail', ['*', '!send'], { arguments: [{ path: '/to', pattern: 'ann@example' }] }),
+    )
+    for (const pieces of [
+      ['{"to":"email-1@reda', 'cted.invalid"}'],
+      ['{"to":"email-1\\u0040redacted.invalid"}'],
+      ['{"to":"mailto:email-1@redacted.invalid"}'],
+    ]) {
+      const call = { name: 'send', pieces }
+      const { failure } = await relay(stream([call]), { api, calls, scan: SHAPED_SCAN })
+      t.equal(failure, 'response_blocked_by_policy', pieces.join(''))
+      const whole = JSON.parse((await relay(stream([call]), { api })).logged) as object
+      await t.rejects(deliverWhole(api, whole, { calls, scan: SHAPED_SCAN }), {
+        code: 'response_blocked_by_policy',
+      })
     }
   })
 
