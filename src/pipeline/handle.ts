@@ -16,7 +16,7 @@ import type { UpstreamResponse } from '../upstream/response.ts'
 import { deliverAnswer } from './answer/deliver-answer.ts'
 import { documentEditsOf } from './answer/moved-citations.ts'
 import type { Call } from './call/call.ts'
-import { cleanQuery } from './call/clean-query.ts'
+import { checkQuery, cleanQuery } from './call/clean-query.ts'
 import { assertWaiting, type Client, leaving } from './call/client.ts'
 import { coverLimits, reserveLimits } from './call/reserve-limits.ts'
 import { conduct } from './conduct.ts'
@@ -123,6 +123,7 @@ async function read(
   const request = isLong ? await inSlices(steps, clock, check) : atOnce(steps)
   // One rule set for the whole call: a reload does not judge the answer by another policy.
   const selection = rules().select(request.models, matchedKey(call.key), call.api.name)
+  checkQuery(search, selection)
   const { model, models, stream, asksForJson } = request
   Object.assign(call.record, { model, models, stream, asksForJson, policyRevision: selection.revision })
   call.record.ruleCapture = selection.capture

@@ -1,5 +1,7 @@
 import t from 'tap'
-import { cleanQuery } from '../../src/pipeline/call/clean-query.ts'
+import { checkQuery, cleanQuery } from '../../src/pipeline/call/clean-query.ts'
+import { rule } from '../policy/rules.ts'
+import { selectRules } from './fixture.ts'
 
 t.test('a query of flags and versions is forwarded as written', async (t) => {
   t.equal(cleanQuery(''), '')
@@ -49,4 +51,18 @@ t.test('a query that nobody has checked is refused, without being repeated', asy
   ] as const) {
     t.throws(() => cleanQuery(query), { code: 'invalid_parameter', message }, query)
   }
+})
+
+t.test('a query that holds what a rule blocks or replaces is refused', async (t) => {
+  const selection = selectRules([
+    rule('cases', 'CASE-\\d{6}', { type: 'pii_pattern', kind: 'case_number', action: 'redact' }),
+    rule('sites', 'site-\\d', { type: 'pii_pattern', kind: 'site', action: 'monitor' }),
+    rule('fox', 'foxglove'),
+    rule('elm', 'elmwood', { action: 'redact', placeholder: 'PROJECT' }),
+    rule('oak', 'oakfield', { action: 'monitor' }),
+  ])
+  for (const query of ['ref=CASE-204711', 'CASE-204711', 'a=1&ref=x%20foxglove', 'ref=elmwood', 'foxglove=1'])
+    t.throws(() => checkQuery(query, selection), { code: 'invalid_parameter', message: /a rule/ }, query)
+  for (const query of ['', 'beta=true', 'ref=site-1', 'ref=oakfield', 'ref=CASE-20'])
+    t.doesNotThrow(() => checkQuery(query, selection), query)
 })

@@ -2,7 +2,11 @@
 
 import { isBodyField } from '../../chat/body-fields.ts'
 import { GatewayError } from '../../core/errors.ts'
+import type { RuleAction } from '../../core/rule-action.ts'
+import { atOnce } from '../../core/steps.ts'
 import { kindInName } from '../../detect/pii/clean-name.ts'
+import type { Selection } from '../../policy/compile.ts'
+import { findAnywhere } from '../scan/open-kinds.ts'
 
 /** Clients send a flag or a version. */
 const MAXIMUM_QUERY_CHARACTERS = 512
@@ -38,8 +42,42 @@ export function cleanQuery(search: string): string {
       throw refused('The query has a parameter for a credential, which is not forwarded.')
     if (partsOf(name).some(isBodyField) || isBodyField(plain))
       throw refused('The query has a parameter that belongs in the body, where it is checked.')
-    if ([name, value, `${name}=${value}`, `${name}: ${value}`].some((text) => kindInName(text) !== null))
+    if (readingsOf(name, value).some((text) => kindInName(text) !== null))
       throw refused('The query must hold no personal data and no credential: it is forwarded without a scan.')
   }
   return `?${search}`
 }
+
+const readingsOf = (name: string, value: string): readonly string[] => [
+  name,
+  value,
+  `${name}=${value}`,
+  `${name}: ${value}`,
+]
+
+/**
+ * Checks a query of `cleanQuery` by the rules of its call.
+ * @throws GatewayError `invalid_parameter` for one that holds what a rule blocks or replaces in any
+ *   part of a prompt
+ */
+export function checkQuery(search: string, selection: Selection): void {
+  if (search === '') return
+  const openKinds = selection.openKinds('request')
+  const replaced = selection.replacedKeywords('request')
+  const keywords = selection.keywords('request')
+  for (const [name, value] of new URLSearchParams(search)) {
+    for (const text of readingsOf(name, value)) {
+      const values = openKinds === null ? [] : atOnce(findAnywhere(openKinds, text))
+      const isKept = values.every(({ kind, start, end }) =>
+        UNCHANGING.has(selection.piiValue(kind, 'user', text.slice(start, end)).action),
+      )
+      const hits = keywords === null ? [] : atOnce(keywords.matcher.matchSteps(text))
+      const isBlocked = hits.some(({ pattern }) => keywords!.rules[pattern]!.action === 'block')
+      if (isKept && !isBlocked && (replaced === null || atOnce(findAnywhere(replaced, text)).length === 0))
+        continue
+      throw refused('The query must hold nothing that a rule blocks or replaces: it is forwarded as it is.')
+    }
+  }
+}
+
+const UNCHANGING: ReadonlySet<RuleAction> = new Set(['allow', 'monitor'])
