@@ -93,15 +93,27 @@ function scalarsAt(
       if (scalars === null) return null
       for (const one of scalars) all.push(one)
     }
-    return all
+    const line = Array.isArray(value) ? lineOf(value) : null
+    const tests = testsAt(places)
+    return line === null || tests.length === 0 ? all : [...all, { text: line, tests }]
   }
-  const tests = places.flatMap(({ test, left }) => (left.length === 0 ? [test] : []))
+  const tests = testsAt(places)
   const own = value === null || tests.length === 0 ? [] : [{ text: textOf(value), tests }]
   if (typeof value !== 'string' || !JSON_START.test(value)) return own
   // Below the root a string is JSON only to a rule whose pointer leads into it.
   if (!isRoot && places.every(({ left }) => left.length === 0)) return own
   const inner = unwrapped(value, isRoot, places, budget)
   return inner && [...own, ...inner]
+}
+
+/** The tests that read all of a value. */
+const testsAt = (places: readonly Place[]): readonly ArgumentTest[] =>
+  places.flatMap(({ test, left }) => (left.length === 0 ? [test] : []))
+
+/** The strings, numbers and booleans of a list as words of one line; null for fewer than two. */
+function lineOf(list: readonly JsonValue[]): string | null {
+  const words = list.filter((one) => one !== null && typeof one !== 'object').map(textOf)
+  return words.length < 2 ? null : words.join(' ')
 }
 
 /** Begins a JSON text that holds others. */

@@ -95,7 +95,7 @@ export const RULE_SCHEMA = {
         properties: {
           path: {
             description:
-              'A JSON pointer; `*` is any member or element, such as `/command` or `/files/*/path`. Every string, number and boolean there counts; empty for all.',
+              'A JSON pointer; `*` is any member or element, such as `/command` or `/files/*/path`. Every string, number and boolean there counts, and the elements of a list also as one line with blanks between; empty for all.',
             type: 'string',
             maxLength: MAXIMUM_POINTER_CHARACTERS,
           },

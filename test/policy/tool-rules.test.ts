@@ -144,6 +144,11 @@ const ROWS: [tests: NonNullable<Rule['arguments']>, value: unknown, isRefused: b
   [[{ path: '/command', pattern: 'rm' }], { command: { line: ['rm'] } }, true],
   [[{ path: '', pattern: 'rm' }], { a: [{ b: 'x' }, ['rm']] }, true],
   [[{ path: '', pattern: 'rm' }], { rm: 'x' }, false],
+  // A command as a list of its words.
+  [[{ path: '/command', pattern: '\\brm\\s+-rf\\s+/' }], { command: ['rm', '-rf', '/'] }, true],
+  [[{ path: '', pattern: '^head -n 5$' }], { run: [{ argv: ['head', '-n', 5] }] }, true],
+  [[{ path: '/command/*', pattern: 'rm -rf' }], { command: ['rm', '-rf', '/'] }, false],
+  [[{ path: '/command', pattern: 'rm -rf' }], { command: ['rm', { a: '-rf' }] }, false],
   [[{ path: '', pattern: 'rm' }], 'rm', true],
   [[{ path: '/files/*/path', pattern: '^/etc' }], { files: [{ path: 'a' }, { path: '/etc/x' }] }, true],
   [[{ path: '/files/*/path', pattern: '^/etc' }], { files: { x: { path: '/etc' } } }, true],
