@@ -156,7 +156,7 @@ t.test('a split over parts or messages hides nothing', async (t) => {
   const three = look(parts('card 4111 11', '11 1111', ' 1111 and more'))
   t.same(
     JSON.parse(three.sent).messages[0].content.map(({ text }: any) => text),
-    ['card [CREDIT_CARD_1]', '', ' and more'],
+    ['card [CREDIT_CARD_1]', '[CREDIT_CARD_1]', ' and more'],
   )
   const apart = look(parts('mail bob@example.com', 'Thanks'))
   t.same(
@@ -187,6 +187,20 @@ t.test('a card that is split over two parts of any role is one finding', async (
       )
       t.notMatch(sent, /1111|\u{1d7cf}/u)
     }
+})
+
+t.test('no text is empty after a split value is replaced', async (t) => {
+  for (const texts of [
+    ['mail alice@exam', 'ple.com'],
+    ['alice@', 'exam', 'ple.com today'],
+    ['mail alice@exam', 'ple.com\n'],
+  ]) {
+    const content = texts.map((text) => ({ type: 'text', text }))
+    const { findings, sent } = look({ model: 'm', messages: [{ role: 'user', content }] })
+    t.equal(findings.length, 1, 'one finding')
+    t.notMatch(sent, /"text":"\s*"/, texts.join('|'))
+    t.notMatch(sent, /EMAIL_2|alice|exam/)
+  }
 })
 
 t.test('identifying numbers are redacted, and placeholder forms in texts are not reused', async (t) => {

@@ -50,7 +50,9 @@ export interface SplitValue {
 
 export interface Replacement extends Pick<PromptFinding, 'decision' | 'isForm' | 'keyword'> {
   readonly finding: Finding
-  /** The value to replace. Empty for the later parts of a split value. */
+  /**
+   * The value to replace. Empty for a later part of a split value, unless that is a whole text.
+   */
   readonly value: string
   /** Whether it is more of a finding that an earlier one counts for. */
   readonly isMore?: true
@@ -65,15 +67,19 @@ export function settleText(item: InspectedText, found: PromptFinding[] = item.fo
   item.replacements = settle(found, view).map(({ kind, start, end, finding, isFirst }): Replacement => {
     const { decision, split, isForm, keyword } = finding
     let value = view.slice(start, end)
+    let isMore = !isFirst
     if (split !== undefined) {
       split.standsFor ??= finding
-      value = split.standsFor === finding && isFirst ? split.value : ''
+      isMore ||= split.standsFor !== finding
+      // Not every provider takes a part without a text.
+      const isWhole = view.slice(0, start).trim() === '' && view.slice(end).trim() === ''
+      value = isFirst && (!isMore || isWhole) ? split.value : ''
     }
     return {
       ...{ finding: { kind, start, end }, value, decision },
       ...(isForm && { isForm }),
       ...(keyword && { keyword }),
-      ...(!isFirst && { isMore: true }),
+      ...(isMore && { isMore: true }),
       ...(finding.source === 'recogniser' && { isGuess: true }),
     }
   })
