@@ -57,7 +57,7 @@ Terms of create:
   --max-parallel N      most calls at a time
   --namespaces GLOBS    at a hub: namespaces whose sidecars get the key. Default: all
 
-  --json                JSON also on a terminal
+  --json                list as JSON also on a terminal
   --config FILE         configuration of a gateway or a hub (default
                         ${DEFAULT_CONFIG})
   --help                print this text
