@@ -44,11 +44,19 @@ t.test('a pid file of a living process holds the folder, one of a dead process d
   await held.release()
 })
 
-/** Holds the folder in a process of its own, and prints the outcome. */
+/**
+ * Holds the folder in a process of its own, and prints the outcome. Keeps nothing but the process:
+ * the collector must not free the lock.
+ */
 const HOLDER = `
+  const { setTimeout } = await import('node:timers/promises')
   const { holdDirectory } = await import(process.argv[1])
-  await holdDirectory(process.argv[2]).then(() => console.log('held'), (error) => console.log(error.name))
-  setTimeout(() => {}, 60_000)
+  const outcome = await holdDirectory(process.argv[2]).then(() => 'held', ({ name }) => name)
+  await setTimeout(0)
+  gc()
+  await setTimeout(0)
+  console.log(outcome)
+  await setTimeout(60_000)
 `
 
 function holder(
@@ -57,7 +65,16 @@ function holder(
   under: readonly string[],
 ): Promise<{ outcome: string; child: ChildProcess }> {
   const module = fileURLToPath(new URL('../../src/store/files/lock.ts', import.meta.url))
-  const command = [...under, process.execPath, '--input-type=module', '-e', HOLDER, module, path]
+  const command = [
+    ...under,
+    process.execPath,
+    '--expose-gc',
+    '--input-type=module',
+    '-e',
+    HOLDER,
+    module,
+    path,
+  ]
   const child = spawn(command[0] as string, command.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))
   return inTime(

@@ -9,6 +9,9 @@ import type { DatabaseSync } from 'node:sqlite'
 const SQLITE_BUSY = 5
 const FILE_MODE = 0o600
 
+/** Keeps the locks: a connection that nobody refers to is closed by the garbage collector. */
+const held = new Set<DatabaseSync>()
+
 /**
  * Locks a file, which is created if missing and stays empty.
  * @returns a function that unlocks it; null if it is locked already, by any process
@@ -20,7 +23,11 @@ export function lockFile(file: string): (() => void) | null {
   try {
     // Without a journal nothing is written. The transaction never ends and takes the lock.
     database.exec('PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
-    return () => database.close()
+    held.add(database)
+    return () => {
+      held.delete(database)
+      database.close()
+    }
   } catch (error) {
     database.close()
     if ((error as { errcode?: unknown }).errcode === SQLITE_BUSY) return null
