@@ -17,7 +17,7 @@ Runs the short tests, or the test files and folders named.
 
   --long      run the files named *.long.test.ts instead
   --jobs N    processes at a time (default: the number of cores)
-  --coverage  keep V8's coverage of each test process, for \`npm run coverage\`
+  --coverage  keep V8's coverage of the folders that are counted, for \`npm run coverage\`
   --help      print this text
 `
 /** Time of one process of tests. */
@@ -51,16 +51,22 @@ const environment = {
   // Test files and the programs they start load the same modules; the cache keeps their compiled
   // code. Coverage of cached code is less exact.
   NODE_COMPILE_CACHE: join(results, 'compiled'),
-  ...(values.coverage
-    ? { NODE_V8_COVERAGE: join(results, 'coverage'), NODE_DISABLE_COMPILE_CACHE: '1' }
-    : {}),
+}
+const measured = {
+  ...environment,
+  NODE_V8_COVERAGE: join(results, 'coverage'),
+  NODE_DISABLE_COMPILE_CACHE: '1',
 }
 
 /** Runs a file of this folder or a test, and hands its output on. @returns how it ended */
-function runNode(args: readonly string[], onOutput: (text: string) => void): Promise<number | string> {
+function runNode(
+  args: readonly string[],
+  onOutput: (text: string) => void,
+  env: NodeJS.ProcessEnv = environment,
+): Promise<number | string> {
   const child = spawn(process.execPath, args, {
     cwd: ROOT,
-    env: environment,
+    env,
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: MAXIMUM_JOB_MS,
     killSignal: 'SIGKILL',
@@ -86,7 +92,11 @@ function built(): Promise<unknown> {
 async function runJob(job: Job): Promise<void> {
   if (job.needsProgram) await built()
   const output = new JobOutput(job)
-  const ended = await runNode(['test/runner/one-process.ts', ...job.files], (text) => output.write(text))
+  const ended = await runNode(
+    ['test/runner/one-process.ts', ...job.files],
+    (text) => output.write(text),
+    values.coverage && job.isCounted ? measured : environment,
+  )
   report.add(output.end(ended))
 }
 
