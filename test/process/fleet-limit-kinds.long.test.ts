@@ -200,7 +200,8 @@ t.test('a new month begins at every sidecar', async (t) => {
   t.ok(before <= 9 && before >= 8, `${before} of 9`)
   const refused = await refuse.chat(key, prompt('hi'))
   t.equal(refused.status, 429)
-  t.ok(Number(refused.headers.get('retry-after')) <= 6)
+  // Up to a twentieth more, in whole seconds.
+  t.ok(Number(refused.headers.get('retry-after')) <= 7)
   await until('the month is over', async () => (await statusOf(local, key)) === 200)
   const after = 1 + (await exhaust(sidecars, key))
   t.ok(after <= 9 && after >= 8, `${after} of 9`)
