@@ -20,9 +20,8 @@ export interface Job {
 }
 
 /**
- * Folders where an error leaks data or loses a log entry. The lines of the sources are counted that
- * the tests of the same folders run: with other tests, which take a third longer with coverage,
- * they are the same.
+ * Folders where an error leaks data or loses a log entry. Counted are the lines that the tests of the
+ * same folders run. Other tests take a third longer with coverage, and add few lines.
  */
 export const COUNTED_FOLDERS: readonly string[] = [
   'core',
