@@ -15,7 +15,7 @@ import { ToolUse } from '../call/tool-use.ts'
 import { rulesAfter } from '../prompt/answered-results.ts'
 import { readArguments, writtenText } from '../scan/call-arguments.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
-import { shapesIn } from '../scan/shapes.ts'
+import { mayBeRestored } from '../scan/restore.ts'
 import type { ScanRules } from '../scan/text-scanner.ts'
 import { scanGroup } from './scan-group.ts'
 
@@ -83,8 +83,7 @@ export class CallJudge {
     const encoding = given.type === 'text' ? 'plain' : 'json'
     // The brackets of a placeholder may be written as escapes of JSON.
     const view = yield* decodeView({ text, encoding }, 'response')
-    const mayHoldShape = scan.shapes !== null && shapesIn(view).length > 0
-    if (!mayHoldShape && !scan.restoration.mayOccurIn(view)) return null
+    if (!mayBeRestored(scan, view)) return null
     const { outputs } = yield* scanGroup([text], encoding, scan, placeholders, '')
     const { sent } = outputs[0]!
     return readArguments(

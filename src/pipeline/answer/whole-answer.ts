@@ -35,9 +35,8 @@ import { rulesFor } from '../scan/followed-rules.ts'
 import { detectAfter, labelOf } from '../scan/named-value.ts'
 import { findAnywhere } from '../scan/open-kinds.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
-import type { Restoration } from '../scan/restore.ts'
+import { mayBeRestored, type Restoration } from '../scan/restore.ts'
 import { isRestored, loggedBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
-import { shapesIn } from '../scan/shapes.ts'
 import type { TextEdit } from '../scan/text-edits.ts'
 import type { ScanResult, ScanRules, TextScanner } from '../scan/text-scanner.ts'
 import type { GivenIds } from './given-ids.ts'
@@ -309,18 +308,14 @@ export function* keepThoughts(
 }
 
 /** Reports whether a scan of the text would find nothing, at a fraction of its cost. */
-export function* isClean(
-  text: Pick<Text, 'text' | 'encoding'>,
-  { kinds, keywords, credential, restoration, shapes, outside, ...rules }: ScanRules,
-): Steps<boolean> {
-  const { openKinds = null, replacedKeywords = null } = rules
+export function* isClean(text: Pick<Text, 'text' | 'encoding'>, rules: ScanRules): Steps<boolean> {
+  const { kinds, keywords, credential, outside, openKinds = null, replacedKeywords = null } = rules
   // A string may hold several JSON texts, and each is scanned alone.
   if (text.encoding === 'json' && !isOneJson(text.text)) return false
   const view = yield* decodeView(text, 'response')
   return (
     (credential === null || !view.includes(credential)) &&
-    restoration?.mayOccurIn(view) !== true &&
-    (shapes === null || shapesIn(view).length === 0) &&
+    !mayBeRestored(rules, view) &&
     (outside === undefined || outside.of(text).length === 0) &&
     (yield* detectSteps(view, kinds)).length === 0 &&
     (openKinds === null || (yield* findAnywhere(openKinds, view)).length === 0) &&

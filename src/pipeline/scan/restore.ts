@@ -15,7 +15,7 @@ import {
   readSpelling,
   withoutEscapes,
 } from './placeholder-spelling.ts'
-import { formOfShape } from './shapes.ts'
+import { formOfShape, shapesIn } from './shapes.ts'
 import {
   lengthOf,
   loggedOf,
@@ -86,11 +86,6 @@ export class Restoration {
     return value
   }
 
-  /** False for a text that cannot contain a placeholder. */
-  mayOccurIn(text: string): boolean {
-    return mayHoldPlaceholder(text)
-  }
-
   /** Reports whether a placeholder begins with `start`. */
   begins(start: string): boolean {
     let low = 0
@@ -103,6 +98,16 @@ export class Restoration {
     return this.#forms[low]?.startsWith(start) === true
   }
 }
+
+/**
+ * Prefilter: false for a text of an answer without a placeholder, in brackets or in a shape.
+ * @param view the text, decoded
+ */
+export const mayBeRestored = (
+  { restoration, shapes }: { readonly restoration: Restoration | null; readonly shapes: object | null },
+  view: string,
+): boolean =>
+  (restoration !== null && mayHoldPlaceholder(view)) || (shapes !== null && shapesIn(view).length > 0)
 
 /** The value percent-encoded as often as the placeholder is. */
 const percentEncodedAs = (placeholder: string, value: string): string =>
