@@ -62,22 +62,25 @@ const readingsOf = (name: string, value: string): readonly string[] => [
  */
 export function checkQuery(search: string, selection: Selection): void {
   if (search === '') return
-  const openKinds = selection.openKinds('request')
-  const replaced = selection.replacedKeywords('request')
-  const keywords = selection.keywords('request')
   for (const [name, value] of new URLSearchParams(search)) {
-    for (const text of readingsOf(name, value)) {
-      const values = openKinds === null ? [] : atOnce(findAnywhere(openKinds, text))
-      const isKept = values.every(({ kind, start, end }) =>
-        UNCHANGING.has(selection.piiValue(kind, 'user', text.slice(start, end)).action),
-      )
-      const hits = keywords === null ? [] : atOnce(keywords.matcher.matchSteps(text))
-      const isBlocked = hits.some(({ pattern }) => keywords!.rules[pattern]!.action === 'block')
-      if (isKept && !isBlocked && (replaced === null || atOnce(findAnywhere(replaced, text)).length === 0))
-        continue
+    if (readingsOf(name, value).some((text) => isGoverned(text, selection)))
       throw refused('The query must hold nothing that a rule blocks or replaces: it is forwarded as it is.')
-    }
   }
 }
 
 const UNCHANGING: ReadonlySet<RuleAction> = new Set(['allow', 'monitor'])
+
+/** Reports whether a rule blocks or replaces a part of a text. */
+function isGoverned(text: string, selection: Selection): boolean {
+  const openKinds = selection.openKinds('request')
+  const replaced = selection.replacedKeywords('request')
+  const keywords = selection.keywords('request')
+  if (replaced !== null && atOnce(findAnywhere(replaced, text)).length > 0) return true
+  const hits = keywords === null ? [] : atOnce(keywords.matcher.matchSteps(text))
+  if (hits.some(({ pattern }) => keywords!.rules[pattern]!.action === 'block')) return true
+  const values = openKinds === null ? [] : atOnce(findAnywhere(openKinds, text))
+  return values.some(({ kind, start, end }) => {
+    const { action } = selection.piiValue(kind, 'user', text.slice(start, end))
+    return !UNCHANGING.has(action)
+  })
+}
