@@ -27,18 +27,23 @@ const RETRY_AFTER_SECONDS = '1'
 /** Errors of the server that end a connection or refuse one (PostgreSQL Appendix A). */
 const UNAVAILABLE = /^(?:08|53|57P|55P03|57014|25P03)/
 
-/** Type numbers of `pg_type` that are read otherwise than by the client's default. */
+/** Type numbers of `pg_type`. */
 const INT8 = 20
 const TIMESTAMPTZ = 1184
 const JSONB = 3802
 
 /** Reads 64-bit integers as numbers, times as Unix milliseconds, and JSON with names as written. */
+const READERS: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
+  [INT8, Number],
+  [TIMESTAMPTZ, Date.parse],
+  [JSONB, parseReceived],
+])
+
+/** Reads all other types as the client does by default. */
 const TYPES = {
   getTypeParser(type: number, format?: string) {
-    if (format !== 'binary' && type === INT8) return Number
-    if (format !== 'binary' && type === TIMESTAMPTZ) return Date.parse
-    if (format !== 'binary' && type === JSONB) return parseReceived
-    return pg.types.getTypeParser(type, format as 'text')
+    const reader = format === 'binary' ? undefined : READERS.get(type)
+    return reader ?? pg.types.getTypeParser(type, format as 'text')
   },
 } as const
 

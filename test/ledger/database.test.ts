@@ -17,7 +17,7 @@ t.test('a statement over its limit ends, says what to do, and leaves the connect
   t.strictSame(await database.rows('select 1 as one'), [{ one: 1 }])
 })
 
-t.test('JSON is read with its names as written, whatever was read before', async (t) => {
+t.test('names with escapes in JSON are read correctly after similar names', async (t) => {
   const { hub } = await fleetDatabase()
   const database = new Database({ url: hub, connections: 1, onError: () => {} })
   t.teardown(() => database.close())
