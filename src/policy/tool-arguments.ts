@@ -93,9 +93,10 @@ function scalarsAt(
       if (scalars === null) return null
       for (const one of scalars) all.push(one)
     }
-    const line = Array.isArray(value) ? lineOf(value) : null
     const tests = testsAt(places)
-    return line === null || tests.length === 0 ? all : [...all, { text: line, tests }]
+    const line = tests.length > 0 && Array.isArray(value) ? lineOf(value) : null
+    if (line !== null) all.push({ text: line, tests })
+    return all
   }
   const tests = testsAt(places)
   const own = value === null || tests.length === 0 ? [] : [{ text: textOf(value), tests }]

@@ -81,14 +81,15 @@ export function planJobs(files: readonly string[]): Job[] {
   const shared = Map.groupBy(files.filter(isShared), folderOf)
   const alone = files.filter((file) => !isShared(file))
   return [
-    ...[...shared.values()]
-      .sort((a, b) => b.length - a.length)
-      .map((group) => ({ files: group, needsProgram: false, isCounted: isCounted(group[0]!) })),
-    ...alone.map((file) => ({ files: [file], needsProgram: true, isCounted: isCounted(file) })),
+    ...[...shared.values()].sort((a, b) => b.length - a.length).map((group) => jobOf(group, false)),
+    ...alone.map((file) => jobOf([file], true)),
   ]
 }
 
-const isCounted = (file: string): boolean => COUNTED_FOLDERS.includes(folderOf(file))
+const jobOf = (files: readonly string[], needsProgram: boolean): Job => ({
+  ...{ files, needsProgram },
+  isCounted: COUNTED_FOLDERS.includes(folderOf(files[0]!)),
+})
 
 const isShared = (file: string): boolean =>
   SHARED_FOLDERS.has(folderOf(file)) && !file.endsWith('.long.test.ts')

@@ -59,11 +59,12 @@ class Beginnings {
 const hash = (first: number, second: number): number =>
   ((first | CASE_BIT) * 31 + (second | CASE_BIT)) & (SIZE - 1)
 
+/** Months, and words between a day and its month. */
+const MONTHS_OR_LINKS = [...MONTHS, 'of', 'de', 'di']
 const MONTH_BEGINNINGS = new Beginnings(MONTHS)
-/** With the words between a day and its month. */
-const AFTER_SPACE = new Beginnings([...MONTHS, 'of', 'de', 'di'])
-/** With the suffixes of a day too. */
-const AFTER_DAY = new Beginnings([...MONTHS, 'of', 'de', 'di', 'st', 'nd', 'rd', 'th', 'er'])
+const AFTER_SPACE = new Beginnings(MONTHS_OR_LINKS)
+/** With the suffixes of a day. */
+const AFTER_DAY = new Beginnings([...MONTHS_OR_LINKS, 'st', 'nd', 'rd', 'th', 'er'])
 
 /** Reports whether the word at `at` may be the name of a month, judged by its first two letters. */
 export const mayBeMonth = (text: string, at: number): boolean => MONTH_BEGINNINGS.mayHold(text, at)
